@@ -1,0 +1,68 @@
+# simile_module(NAME DEPENDS module... LIBRARIES target... [TORCH])
+#
+# Makes the static library simile_NAME from the sources of the current folder and, with SIMILE_TESTS, the
+# program simile_NAME_test from the *_test.cpp files beside them. DEPENDS and LIBRARIES are public, in the
+# order of the modules; TORCH links libtorch and shares one precompiled torch header.
+
+set(SIMILE_WARNINGS -Wall -Wextra)
+if(SIMILE_WERROR)
+  list(APPEND SIMILE_WARNINGS -Werror)
+endif()
+
+add_library(simile_settings INTERFACE)
+target_include_directories(simile_settings INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(simile_settings INTERFACE ${SIMILE_WARNINGS})
+if(SIMILE_SANITIZE STREQUAL "address")
+  target_compile_options(simile_settings INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                                   -fno-omit-frame-pointer)
+  target_link_options(simile_settings INTERFACE -fsanitize=address,undefined)
+elseif(SIMILE_SANITIZE STREQUAL "thread")
+  target_compile_options(simile_settings INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(simile_settings INTERFACE -fsanitize=thread)
+endif()
+
+# Torch's headers take seconds to compile: one precompiled copy serves every file that needs them.
+function(simile_use_torch target)
+  target_link_libraries(${target} PRIVATE simile_torch)
+  if(NOT TARGET simile_torch_pch)
+    file(WRITE ${CMAKE_BINARY_DIR}/simile_torch_pch.cpp "")
+    add_library(simile_torch_pch STATIC ${CMAKE_BINARY_DIR}/simile_torch_pch.cpp)
+    target_link_libraries(simile_torch_pch PRIVATE simile_torch simile_settings OpenMP::OpenMP_CXX)
+    target_precompile_headers(simile_torch_pch PRIVATE <torch/torch.h>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM simile_torch_pch)
+endfunction()
+
+function(simile_module name)
+  cmake_parse_arguments(ARG "TORCH" "" "DEPENDS;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS *_test.cpp)
+  if(tests)
+    list(REMOVE_ITEM sources ${tests})
+  endif()
+  list(TRANSFORM ARG_DEPENDS PREPEND simile_)
+  if(NOT sources)
+    set(sources ${PROJECT_SOURCE_DIR}/cmake/empty.cpp)
+  endif()
+  add_library(simile_${name} STATIC ${sources})
+  target_link_libraries(simile_${name} PUBLIC simile_settings ${ARG_DEPENDS} ${ARG_LIBRARIES} OpenMP::OpenMP_CXX)
+  if(ARG_TORCH)
+    simile_use_torch(simile_${name})
+  endif()
+  if(SIMILE_TESTS AND tests)
+    add_executable(simile_${name}_test ${tests})
+    target_link_libraries(simile_${name}_test PRIVATE simile_${name} GTest::gmock GTest::gtest_main)
+    target_compile_definitions(simile_${name}_test PRIVATE SIMILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    if(ARG_TORCH)
+      simile_use_torch(simile_${name}_test)
+    endif()
+    simile_discover_tests(simile_${name}_test)
+  endif()
+endfunction()
+
+# Registers every gtest case with ctest. Cases whose suite name ends in Slow are labelled `slow`.
+function(simile_discover_tests target)
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "-*Slow.*" PROPERTIES LABELS unit TIMEOUT 300)
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "*Slow.*" TEST_LIST ${target}_slow
+                       PROPERTIES LABELS slow TIMEOUT 1200)
+endfunction()

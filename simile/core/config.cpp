@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/core/config.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+constexpr int kMaximumDepth = 64;  // a recipe nested deeper is a mistake or an attack
+
+ConfigNode convert(const YAML::Node& node, const std::string& source, int depth) {
+  ConfigNode out;
+  out.source = source;
+  out.line = node.Mark().line + 1;
+  SIMILE_CHECK(depth < kMaximumDepth, ErrorKind::kRecipe,
+               fmt::format("{}: nested more than {} levels deep", out.where(), kMaximumDepth));
+  if (node.IsScalar()) {
+    out.kind = ConfigNode::Kind::kScalar;
+    out.scalar = node.Scalar();
+  } else if (node.IsSequence()) {
+    out.kind = ConfigNode::Kind::kList;
+    for (const auto& item : node) out.items.push_back(convert(item, source, depth + 1));
+  } else if (node.IsMap()) {
+    out.kind = ConfigNode::Kind::kMap;
+    for (const auto& member : node) {
+      const std::string name = member.first.Scalar();
+      SIMILE_CHECK(out.find(name) == nullptr, ErrorKind::kRecipe,
+                   fmt::format("{}:{}: key '{}' is given twice; keep one", source,
+                               member.first.Mark().line + 1, name));
+      out.members.emplace_back(name, convert(member.second, source, depth + 1));
+      out.members.back().second.line = member.first.Mark().line + 1;
+    }
+  }
+  return out;
+}
+
+ConfigNode* member_or_item(ConfigNode& node, const std::string& name, const std::string& assignment) {
+  if (node.kind == ConfigNode::Kind::kList) {
+    const bool digits = !name.empty() && name.size() < 7 &&
+                        std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const size_t index = digits ? std::stoul(name) : node.items.size();
+    SIMILE_CHECK(index < node.items.size(), ErrorKind::kRecipe,
+                 fmt::format("'{}': '{}' is not one of the {} items (numbered from 0) of the list at {}",
+                             assignment, name, node.items.size(), node.where()));
+    return &node.items[index];
+  }
+  if (node.kind != ConfigNode::Kind::kMap) {
+    node = ConfigNode{ConfigNode::Kind::kMap, "", {}, {}, node.source, node.line};
+  }
+  for (auto& member : node.members) {
+    if (member.first == name) return &member.second;
+  }
+  node.members.emplace_back(name, ConfigNode());
+  node.members.back().second.source = "command line";
+  return &node.members.back().second;
+}
+
+}  // namespace
+
+const ConfigNode* ConfigNode::find(const std::string& name) const {
+  for (const auto& member : members) {
+    if (member.first == name) return &member.second;
+  }
+  return nullptr;
+}
+
+std::string ConfigNode::where() const {
+  return line > 0 ? fmt::format("{}:{}", source, line) : source;
+}
+
+ConfigNode parse_config(const std::string& text, const std::string& source) {
+  try {
+    return convert(YAML::Load(text), source, 0);
+  } catch (const YAML::Exception& error) {
+    throw Error(ErrorKind::kRecipe, fmt::format("{}:{}: not valid YAML: {}", source,
+                                                error.mark.line + 1, error.msg));
+  }
+}
+
+ConfigNode load_config(const std::string& path) { return parse_config(read_file(path), path); }
+
+void apply_override(ConfigNode& root, const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  SIMILE_CHECK(equals != std::string::npos && equals > 0, ErrorKind::kUsage,
+               fmt::format("'{}' is not an override; write key=value or key.sub=value", assignment));
+  ConfigNode* node = &root;
+  size_t begin = 0;
+  while (begin <= equals) {
+    const size_t end = std::min(assignment.find('.', begin), equals);
+    node = member_or_item(*node, assignment.substr(begin, end - begin), assignment);
+    begin = end + 1;
+  }
+  *node = parse_config(assignment.substr(equals + 1), "command line");
+  node->line = 0;
+}
+
+}  // namespace simile

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tree of settings as read from a YAML or JSON file, each node knowing the line it stands on.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace simile {
+
+struct ConfigNode {
+  enum class Kind { kNull, kScalar, kList, kMap };
+
+  Kind kind = Kind::kNull;
+  std::string scalar;                                        // kScalar: the text as written
+  std::vector<ConfigNode> items;                             // kList
+  std::vector<std::pair<std::string, ConfigNode>> members;   // kMap, in file order
+  std::string source;                                        // file name, or "command line"
+  int line = 0;                                              // from 1; 0 when there is none
+
+  const ConfigNode* find(const std::string& name) const;     // kMap: the member, or null
+  std::string where() const;                                 // "recipes/stsb.yaml:12"
+};
+
+// Reads YAML (of which JSON is a part). Errors: ErrorKind::kRecipe with file and line.
+ConfigNode load_config(const std::string& path);
+ConfigNode parse_config(const std::string& text, const std::string& source);
+
+// Applies one "key.sub=value" from the command line; the value is YAML ("[1, 2]" is a list), list
+// items are named by their number ("stages.0.epochs=2"). Missing maps are made.
+void apply_override(ConfigNode& root, const std::string& assignment);
+
+}  // namespace simile

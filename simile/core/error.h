@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one error type of the library.
+//
+// Every failure is thrown as simile::Error. The message says what is wrong, where (file, line, key),
+// what was expected, what was found, and what to do about it. The library never prints or exits;
+// the command line turns a kind into an exit code with exit_code().
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace simile {
+
+enum class ErrorKind {
+  kUsage,        // bad command-line arguments
+  kRecipe,       // a recipe or option that cannot be used
+  kInput,        // a data, model or index file that cannot be used
+  kIo,           // the system refused: disk full, no permission
+  kFailed,       // the work itself failed: a loss that is not finite, a check that does not hold
+  kInterrupted,  // a signal asked to stop; everything was saved
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+// 2 for usage and recipe, 3 for input, 1 for the rest (a signal's code is 128 + its number, which
+// only the command line knows).
+int exit_code(ErrorKind kind);
+
+// The name closest to `name` by edit distance, or an empty string when none is near enough to be
+// meant. Used in "unknown key" messages.
+template <typename Names>
+std::string nearest_name(const std::string& name, const Names& names);
+
+// Number of single-character insertions, deletions and replacements between the two.
+int edit_distance(const std::string& a, const std::string& b);
+
+template <typename Names>
+std::string nearest_name(const std::string& name, const Names& names) {
+  std::string best;
+  int best_distance = static_cast<int>(name.size()) / 3 + 2;
+  for (const auto& candidate : names) {
+    const int distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace simile
+
+// Throws simile::Error of the given kind when a condition about the user's input does not hold. The
+// message is only computed then. Our own mistakes are `assert`s.
+#define SIMILE_CHECK(condition, kind, message)        \
+  do {                                                \
+    if (!(condition)) throw ::simile::Error(kind, (message)); \
+  } while (false)

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/core/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_read(const std::string& path, int code) {
+  throw Error(ErrorKind::kInput, fmt::format("cannot read '{}': {}", path, std::strerror(code)));
+}
+
+[[noreturn]] void fail_write(const std::string& path, int code) {
+  throw Error(ErrorKind::kIo,
+              fmt::format("cannot write '{}': {}; what was there before is unchanged", path,
+                          std::strerror(code)));
+}
+
+std::string temporary_name(const std::string& path) {
+  return fmt::format("{}.tmp-{}", fs::path(path).lexically_normal().string(), getpid());
+}
+
+// Renames survive a crash only once the folder itself is on disk.
+void sync_folder_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  const int folder = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY);
+  if (folder < 0) return;
+  fsync(folder);
+  close(folder);
+}
+
+struct OpenFile {
+  explicit OpenFile(const std::string& path) : descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor < 0) fail_read(path, errno);
+    if (fstat(descriptor, &status) != 0) fail_read(path, errno);
+    if (S_ISDIR(status.st_mode)) fail_read(path, EISDIR);
+  }
+  ~OpenFile() {
+    if (descriptor >= 0) close(descriptor);
+  }
+  int descriptor;
+  struct stat status {};
+};
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  const OpenFile file(path);
+  std::string bytes;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t count = read(file.descriptor, buffer, sizeof buffer);
+    if (count < 0) fail_read(path, errno);
+    if (count == 0) return bytes;
+    bytes.append(buffer, static_cast<size_t>(count));
+  }
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool folder_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+std::string join_path(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / name).string();
+}
+
+void make_folders(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail_write(path, error.value());
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const OpenFile file(path);
+  size_ = static_cast<size_t>(file.status.st_size);
+  if (size_ == 0) return;
+  void* data = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
+  if (data == MAP_FAILED) fail_read(path, errno);
+  data_ = static_cast<const char*>(data);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+}
+
+void MappedFile::release(size_t offset, size_t size) const {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t begin = (offset + page - 1) / page * page, end = (offset + size) / page * page;
+  if (begin < end) madvise(const_cast<char*>(data_) + begin, end - begin, MADV_DONTNEED);
+}
+
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(path), temporary_(temporary_name(path)), file_(std::fopen(temporary_.c_str(), "wb")) {
+  if (file_ == nullptr) fail_write(path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_write(path_, errno);
+}
+
+void AtomicFile::commit() {
+  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail_write(path_, errno);
+  const int closed = std::fclose(std::exchange(file_, nullptr));
+  if (closed != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int code = errno;
+    unlink(temporary_.c_str());
+    fail_write(path_, code);
+  }
+  sync_folder_of(path_);
+}
+
+void write_file_atomic(const std::string& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+AtomicFolder::AtomicFolder(const std::string& path)
+    : path_(fs::path(path).lexically_normal().string()) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  temporary_ = temporary_name(path_);
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+  make_folders(temporary_);
+}
+
+AtomicFolder::~AtomicFolder() {
+  if (temporary_.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+}
+
+void AtomicFolder::commit() {
+  std::error_code error;
+  const std::string old = temporary_ + "-old";
+  const bool replaces = fs::exists(path_, error);
+  if (replaces) fs::rename(path_, old, error);
+  if (!error) fs::rename(temporary_, path_, error);
+  if (error) {
+    const int code = error.value();
+    if (replaces && !fs::exists(path_, error)) fs::rename(old, path_, error);
+    fail_write(path_, code);
+  }
+  temporary_.clear();
+  sync_folder_of(path_);
+  fs::remove_all(old, error);
+}
+
+}  // namespace simile

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files: whole reads, memory maps, and writes that are complete or not there at all.
+//
+// Errors: a file that cannot be read is ErrorKind::kInput, one that cannot be written ErrorKind::kIo;
+// both name the path and the system's reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simile {
+
+std::string read_file(const std::string& path);
+bool file_exists(const std::string& path);    // a regular file
+bool folder_exists(const std::string& path);
+std::string join_path(const std::string& folder, const std::string& name);
+void make_folders(const std::string& path);   // with parents; fine when it exists
+
+// A read-only memory map of a whole file. Movable; unmapped when destroyed.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&&) = delete;
+  ~MappedFile();
+  std::string_view bytes() const { return {data_, size_}; }
+  // Tells the system that these bytes will not be needed again soon, so that they need not stay resident.
+  void release(size_t offset, size_t size) const;
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Writes `path` under a temporary name beside it; commit() flushes to disk and renames. Destroyed
+// without commit(), it leaves nothing behind and the old file as it was.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  std::string path_, temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+void write_file_atomic(const std::string& path, std::string_view bytes);
+
+// Fills a new folder under a temporary name beside `path`; commit() moves it to `path`, replacing a
+// folder that was there. Destroyed without commit(), it leaves nothing behind.
+class AtomicFolder {
+ public:
+  explicit AtomicFolder(const std::string& path);
+  AtomicFolder(const AtomicFolder&) = delete;
+  AtomicFolder& operator=(const AtomicFolder&) = delete;
+  ~AtomicFolder();
+  const std::string& path() const { return temporary_; }  // write the files here
+  void commit();
+
+ private:
+  std::string path_, temporary_;
+};
+
+}  // namespace simile

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/core/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+using Kind = ConfigNode::Kind;
+using Json = nlohmann::ordered_json;
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kNull: return "nothing";
+    case Kind::kScalar: return "a single value";
+    case Kind::kList: return "a list";
+    case Kind::kMap: return "a map";
+  }
+  return "";
+}
+
+class Reader : public OptionVisitor {
+ public:
+  // `path` is the dotted name of the node, for messages.
+  Reader(const ConfigNode& node, std::string path) : node_(node), path_(std::move(path)) {}
+
+  void field(const char* name, bool& value, const OptionInfo&) override {
+    const ConfigNode* node = find_scalar(name, "true or false");
+    if (node == nullptr) return;
+    if (node->scalar == "true" || node->scalar == "false") {
+      value = node->scalar == "true";
+    } else {
+      fail(name, *node, "true or false");
+    }
+  }
+
+  void field(const char* name, int64_t& value, const OptionInfo& info) override {
+    const ConfigNode* node = find_scalar(name, "a whole number");
+    if (node == nullptr) return;
+    char* end = nullptr;
+    errno = 0;
+    const long long number = std::strtoll(node->scalar.c_str(), &end, 10);
+    if (node->scalar.empty() || *end != '\0' || errno != 0) fail(name, *node, "a whole number");
+    check_range(name, *node, static_cast<double>(number), info);
+    value = number;
+  }
+
+  void field(const char* name, double& value, const OptionInfo& info) override {
+    const ConfigNode* node = find_scalar(name, "a number");
+    if (node == nullptr) return;
+    char* end = nullptr;
+    const double number = std::strtod(node->scalar.c_str(), &end);
+    if (node->scalar.empty() || *end != '\0' || !std::isfinite(number)) fail(name, *node, "a number");
+    check_range(name, *node, number, info);
+    value = number;
+  }
+
+  void field(const char* name, std::string& value, const OptionInfo& info) override {
+    const ConfigNode* node = find_scalar(name, "a name or text");
+    if (node == nullptr) return;
+    check_choice(name, *node, info);
+    value = node->scalar;
+  }
+
+  void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {
+    const ConfigNode* node = find(name);
+    if (node == nullptr) return;
+    std::vector<std::string> read;
+    if (node->kind == Kind::kScalar) {
+      check_choice(name, *node, info);
+      read.push_back(node->scalar);
+    } else if (node->kind == Kind::kList) {
+      for (const ConfigNode& item : node->items) {
+        if (item.kind != Kind::kScalar) fail(name, item, "a list of names or texts");
+        check_choice(name, item, info);
+        read.push_back(item.scalar);
+      }
+    } else {
+      fail(name, *node, "a list of names or texts");
+    }
+    value = read;
+  }
+
+  void visit_group(const char* name, const std::string&, const Members& members) override {
+    if (const ConfigNode* node = find(name)) read_members(*node, full(name), members);
+  }
+
+  void visit_list(const char* name, const std::string&, const List& list) override {
+    const ConfigNode* node = find(name);
+    if (node == nullptr) return;
+    const bool is_list = node->kind == Kind::kList;
+    const size_t count = is_list ? node->items.size() : 1;
+    list.resize(0);
+    list.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      read_members(is_list ? node->items[i] : *node, fmt::format("{}.{}", full(name), i),
+                   [&](OptionVisitor& v) { list.element(v, i); });
+    }
+  }
+
+  static void read_members(const ConfigNode& node, const std::string& path, const Members& members) {
+    if (node.kind == Kind::kNull) return;
+    Reader reader(node, path);
+    reader.shorthand_ = node.kind == Kind::kScalar;
+    if (node.kind == Kind::kList) {
+      throw Error(ErrorKind::kRecipe, fmt::format("{}: '{}' should be a map of options, found a list",
+                                                  node.where(), path));
+    }
+    members(reader);
+    reader.check_unknown();
+  }
+
+ private:
+  std::string full(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
+
+  const ConfigNode* find(const char* name) {
+    known_.push_back(name);
+    if (shorthand_) return known_.size() == 1 ? &node_ : nullptr;
+    const ConfigNode* node = node_.find(name);
+    return node != nullptr && node->kind != Kind::kNull ? node : nullptr;
+  }
+
+  const ConfigNode* find_scalar(const char* name, const char* expected) {
+    const ConfigNode* node = find(name);
+    if (node != nullptr && node->kind != Kind::kScalar) fail(name, *node, expected);
+    return node;
+  }
+
+  [[noreturn]] void fail(const std::string& name, const ConfigNode& node, const std::string& expected) {
+    const std::string found =
+        node.kind == Kind::kScalar ? "'" + node.scalar + "'" : std::string(kind_name(node.kind));
+    throw Error(ErrorKind::kRecipe, fmt::format("{}: '{}' should be {}, found {}", node.where(),
+                                                full(name), expected, found));
+  }
+
+  void check_range(const char* name, const ConfigNode& node, double number, const OptionInfo& info) {
+    if (number >= info.minimum && number <= info.maximum) return;
+    if (std::isinf(info.maximum)) fail(name, node, fmt::format("at least {}", info.minimum));
+    fail(name, node, fmt::format("between {} and {}", info.minimum, info.maximum));
+  }
+
+  void check_choice(const char* name, const ConfigNode& node, const OptionInfo& info) {
+    const auto& choices = info.choices;
+    if (choices.empty() || std::count(choices.begin(), choices.end(), node.scalar) > 0) return;
+    const std::string nearest = nearest_name(node.scalar, choices);
+    fail(name, node, fmt::format("one of {}{}", fmt::join(choices, ", "),
+                                 nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
+  }
+
+  void check_unknown() const {
+    for (const auto& member : node_.members) {
+      if (std::count(known_.begin(), known_.end(), member.first) > 0) continue;
+      const std::string nearest = nearest_name(member.first, known_);
+      throw Error(
+          ErrorKind::kRecipe,
+          fmt::format("{}: unknown key '{}'{}; the keys here are: {}", member.second.where(),
+                      full(member.first),
+                      nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                      fmt::join(known_, ", ")));
+    }
+  }
+
+  const ConfigNode& node_;
+  std::string path_;
+  std::vector<std::string> known_;
+  bool shorthand_ = false;
+};
+
+class JsonWriter : public OptionVisitor {
+ public:
+  Json json = Json::object();
+
+  void field(const char* name, bool& value, const OptionInfo&) override { json[name] = value; }
+  void field(const char* name, int64_t& value, const OptionInfo&) override { json[name] = value; }
+  void field(const char* name, double& value, const OptionInfo&) override { json[name] = value; }
+  void field(const char* name, std::string& value, const OptionInfo&) override { json[name] = value; }
+  void field(const char* name, std::vector<std::string>& value, const OptionInfo&) override {
+    json[name] = value;
+  }
+  void visit_group(const char* name, const std::string&, const Members& members) override {
+    json[name] = write(members);
+  }
+  void visit_list(const char* name, const std::string&, const List& list) override {
+    Json items = Json::array();
+    for (size_t i = 0; i < list.size; ++i) {
+      items.push_back(write([&](OptionVisitor& v) { list.element(v, i); }));
+    }
+    json[name] = items;
+  }
+
+  static Json write(const Members& members) {
+    JsonWriter writer;
+    members(writer);
+    return writer.json;
+  }
+};
+
+class MarkdownWriter : public OptionVisitor {
+ public:
+  explicit MarkdownWriter(std::string prefix) : prefix_(std::move(prefix)) {}
+  std::string text;
+
+  void field(const char* name, bool& value, const OptionInfo& info) override {
+    row(name, value ? "true" : "false", info);
+  }
+  void field(const char* name, int64_t& value, const OptionInfo& info) override {
+    row(name, std::to_string(value), info);
+  }
+  void field(const char* name, double& value, const OptionInfo& info) override {
+    row(name, fmt::format("{}", value), info);
+  }
+  void field(const char* name, std::string& value, const OptionInfo& info) override {
+    row(name, value, info);
+  }
+  void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {
+    row(name, fmt::format("[{}]", fmt::join(value, ", ")), info);
+  }
+  void visit_group(const char* name, const std::string& help, const Members& members) override {
+    nest(prefix_ + name, help, members);
+  }
+  void visit_list(const char* name, const std::string& help, const List& list) override {
+    nest(prefix_ + name + "[]", help, [&](OptionVisitor& v) { list.element(v, 0); });
+  }
+
+ private:
+  void row(const std::string& name, const std::string& value, const OptionInfo& info) {
+    std::string help = info.help;
+    if (!info.choices.empty()) help += fmt::format(" (one of {})", fmt::join(info.choices, ", "));
+    if (!info.unit.empty()) help += fmt::format(" [{}]", info.unit);
+    text += fmt::format("| `{}{}` | {} | {} |\n", prefix_, name,
+                        value.empty() ? "" : fmt::format("`{}`", value), help);
+  }
+
+  void nest(const std::string& path, const std::string& help, const Members& members) {
+    text += fmt::format("| **`{}`** | | {} |\n", path, help);
+    MarkdownWriter inner(path + ".");
+    members(inner);
+    text += inner.text;
+  }
+
+  std::string prefix_;
+};
+
+}  // namespace
+
+void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members) {
+  Reader::read_members(node, "", members);
+}
+
+std::string option_members_to_json(const OptionVisitor::Members& members) {
+  return JsonWriter::write(members).dump(2);
+}
+
+std::string option_members_to_markdown(const OptionVisitor::Members& members,
+                                       const std::string& title) {
+  MarkdownWriter writer("");
+  members(writer);
+  return fmt::format("## {}\n\n| option | default | meaning |\n| --- | --- | --- |\n{}", title,
+                     writer.text);
+}
+
+}  // namespace simile
