@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build the Larkmail question-answer data set from source/*.txt.
+"""Build the Wrenmail question-answer data set from source/*.txt.
 
     python3 make.py           validate the sources and write the TSV files,
                               text.txt and the counts in README.md
@@ -24,7 +24,7 @@ QUESTIONS_PER_ENTRY = 7
 MIN_ENTRIES = 220
 ANSWER_WORDS = (20, 60)
 ANSWER_SENTENCES = (1, 3)
-QUESTION_WORDS = (2, 40)
+QUESTION_WORDS = (1, 40)
 HELD_OUT_PERCENT = 12  # entries held out for dev, and as many again for test
 
 COUNTS_BEGIN = "<!-- counts: written by make.py -->"
@@ -134,7 +134,7 @@ def check_entries(entries, problems):
 
 
 def rank(purpose, ident):
-    return hashlib.sha256(("larkmail:%s:%s" % (purpose, ident)).encode()).digest()
+    return hashlib.sha256(("wrenmail:%s:%s" % (purpose, ident)).encode()).digest()
 
 
 def split(entries):

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands share: how one is added, where results and progress go, how a signal ends work.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/terminal.h"
+
+namespace simile::cli {
+
+// Set by the options every command has.
+struct CommonOptions {
+  bool json = false;   // one JSON document on stdout instead of a table
+  bool quiet = false;  // no progress on stderr
+  int threads = 0;     // 0: all processors
+};
+
+// A command declares its options on the parser and stores in `run` what to do once it was chosen.
+struct Commands {
+  CLI::App& app;
+  CommonOptions& common;
+  std::function<void(Terminal&)>& run;
+
+  // Adds a subcommand with the common options; `work` runs after parsing when it was chosen.
+  CLI::App* add(const std::string& name, const std::string& help,
+                std::function<void(Terminal&)> work) const;
+};
+
+void add_check(const Commands& commands);
+void add_docs(const Commands& commands);
+void add_encode(const Commands& commands);
+void add_evaluate(const Commands& commands);
+void add_index(const Commands& commands);
+void add_search(const Commands& commands);
+void add_similarity(const Commands& commands);
+void add_tokenize(const Commands& commands);
+void add_train_tokenizer(const Commands& commands);
+#ifdef SIMILE_WITH_TRAINING
+void add_train(const Commands& commands);
+#endif
+
+// Where a command's result goes: stdout, or a file that appears only when it is complete.
+class Output {
+ public:
+  explicit Output(const std::string& path);  // empty or "-": stdout
+  ~Output();
+  void write(std::string_view bytes);
+  void finish();  // flushes and, for a file, renames into place; errors are ErrorKind::kIo
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Signals: after catch_signals(), SIGINT and SIGTERM are only noted; signal_received() tells the
+// number (0: none). Long work stops at its next report of progress; a second signal ends at once.
+void catch_signals();
+int signal_received();
+
+}  // namespace simile::cli

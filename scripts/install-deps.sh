@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Installs everything Simile builds and runs with on Debian 12, as root or with sudo. Needs only apt.
+#   --serving   leave out libtorch (for builds with -DSIMILE_TRAINING=OFF)
+set -euo pipefail
+
+packages=(
+  cmake g++ ninja-build ccache git pkg-config ca-certificates
+  libdnnl-dev libfaiss-dev libopenblas-openmp-dev libicu-dev libyaml-cpp-dev nlohmann-json3-dev
+  libcli11-dev libcpp-httplib-dev libsqlite3-dev zlib1g-dev libzstd-dev libspdlog-dev libfmt-dev
+  libonig-dev libgtest-dev libgmock-dev libbenchmark-dev
+)
+if [ "${1:-}" != "--serving" ]; then packages+=(libtorch-dev); fi
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+
+if [ "$(id -u)" -eq 0 ]; then run=(env DEBIAN_FRONTEND=noninteractive)
+elif command -v sudo >/dev/null; then run=(sudo env DEBIAN_FRONTEND=noninteractive)
+else
+  echo "These packages are missing and installing them needs root or sudo: ${missing[*]}" >&2
+  exit 1
+fi
+echo "Installing: ${missing[*]}" >&2
+"${run[@]}" apt-get update -qq
+"${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/batch/pack.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace simile {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(PackTexts, LaysTheChosenTextsOneAfterTheOther) {
+  TokenizedTexts texts;
+  texts.add({1, 2});
+  texts.add({});
+  texts.add({3, 4, 5});
+  EXPECT_EQ(texts.size(), 3);
+  EXPECT_EQ(texts.length(2), 3);
+  PackedBatch batch;
+  pack_texts(texts, {2, 0}, batch);
+  pack_texts(texts, {1, 2}, batch);
+  EXPECT_THAT(batch.ids, ElementsAre(3, 4, 5, 1, 2, 3, 4, 5));
+  EXPECT_THAT(batch.offsets, ElementsAre(0, 3, 5, 5, 8));
+  EXPECT_EQ(batch.size(), 4);
+  EXPECT_EQ(batch.tokens(), 8);
+}
+
+}  // namespace
+}  // namespace simile

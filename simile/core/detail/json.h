@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading JSON written by others: a missing or wrong-typed member is an error that names the file,
+// the key, what was expected and what was found (ErrorKind::kInput). For sources only, never for
+// public headers.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace simile::detail {
+
+using Json = nlohmann::json;
+
+// Parses `text`; `source` is the file name used in messages. A name that occurs twice in one object
+// at the top level is an error.
+Json parse_json(std::string_view text, const std::string& source);
+Json read_json(const std::string& path);
+
+// Text that is not valid UTF-8 is written with U+FFFD in place of the broken bytes.
+std::string dump_json(const Json& json, int indent = 2);
+
+// A JSON object and the file it came from. Holds references: keep both alive.
+class JsonObject {
+ public:
+  JsonObject(const Json& json, const std::string& source);
+
+  bool has(const char* key) const;  // present and not null
+  const Json& at(const char* key) const;
+  int64_t integer(const char* key, int64_t minimum, int64_t maximum) const;
+  int64_t integer_or(const char* key, int64_t fallback, int64_t minimum, int64_t maximum) const;
+  double number_or(const char* key, double fallback, double minimum, double maximum) const;
+  bool flag_or(const char* key, bool fallback) const;
+  std::string text(const char* key) const;
+  std::string text_or(const char* key, const std::string& fallback) const;
+  const std::string& source() const { return source_; }
+
+ private:
+  const Json& json_;
+  const std::string& source_;
+};
+
+// "a number", "text \"gelu\"" ...: a value as an error message shows it, shortened.
+std::string describe_json(const Json& json);
+
+}  // namespace simile::detail

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <set>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile::detail {
+namespace {
+
+[[noreturn]] void fail(const std::string& source, const char* key, const std::string& expected,
+                       const Json& found) {
+  throw Error(ErrorKind::kInput, fmt::format("{}: \"{}\" must be {}, but it is {}", source, key,
+                                             expected, describe_json(found)));
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& source) {
+  std::set<std::string> names;
+  std::string twice;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::key && depth == 1 && twice.empty() &&
+        !names.insert(value.get<std::string>()).second) {
+      twice = value.get<std::string>();
+    }
+    return true;
+  };
+  Json json;
+  try {
+    json = Json::parse(text.begin(), text.end(), watch);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: not valid JSON: {}", source, error.what()));
+  }
+  SIMILE_CHECK(twice.empty(), ErrorKind::kInput,
+               fmt::format("{}: the name \"{}\" occurs twice", source, twice));
+  return json;
+}
+
+Json read_json(const std::string& path) { return parse_json(read_file(path), path); }
+
+std::string dump_json(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string describe_json(const Json& json) {
+  std::string shown = dump_json(json, -1);
+  if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
+  return fmt::format("{} {}", json.type_name(), shown);
+}
+
+JsonObject::JsonObject(const Json& json, const std::string& source) : json_(json), source_(source) {
+  SIMILE_CHECK(json.is_object(), ErrorKind::kInput,
+               fmt::format("{}: expected a JSON object, found {}", source, describe_json(json)));
+}
+
+bool JsonObject::has(const char* key) const {
+  const auto found = json_.find(key);
+  return found != json_.end() && !found->is_null();
+}
+
+const Json& JsonObject::at(const char* key) const {
+  SIMILE_CHECK(has(key), ErrorKind::kInput, fmt::format("{}: \"{}\" is missing", source_, key));
+  return *json_.find(key);
+}
+
+int64_t JsonObject::integer(const char* key, int64_t minimum, int64_t maximum) const {
+  const Json& value = at(key);
+  const std::string expected =
+      fmt::format("a whole number between {} and {}", minimum, maximum);
+  if (!value.is_number_integer()) fail(source_, key, expected, value);
+  if (value.is_number_unsigned() &&
+      value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    fail(source_, key, expected, value);
+  }
+  const auto number = value.get<int64_t>();
+  if (number < minimum || number > maximum) fail(source_, key, expected, value);
+  return number;
+}
+
+int64_t JsonObject::integer_or(const char* key, int64_t fallback, int64_t minimum,
+                               int64_t maximum) const {
+  return has(key) ? integer(key, minimum, maximum) : fallback;
+}
+
+double JsonObject::number_or(const char* key, double fallback, double minimum,
+                             double maximum) const {
+  if (!has(key)) return fallback;
+  const Json& value = at(key);
+  const std::string expected = fmt::format("a number between {} and {}", minimum, maximum);
+  if (!value.is_number()) fail(source_, key, expected, value);
+  const double number = value.get<double>();
+  if (!(number >= minimum && number <= maximum)) fail(source_, key, expected, value);
+  return number;
+}
+
+bool JsonObject::flag_or(const char* key, bool fallback) const {
+  if (!has(key)) return fallback;
+  const Json& value = at(key);
+  if (!value.is_boolean()) fail(source_, key, "true or false", value);
+  return value.get<bool>();
+}
+
+std::string JsonObject::text(const char* key) const {
+  const Json& value = at(key);
+  if (!value.is_string()) fail(source_, key, "text", value);
+  return value.get<std::string>();
+}
+
+std::string JsonObject::text_or(const char* key, const std::string& fallback) const {
+  return has(key) ? text(key) : fallback;
+}
+
+}  // namespace simile::detail

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/core/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct Inner {
+  std::string name = "mse";
+  double margin = 0.5;
+  void visit(OptionVisitor& v) {
+    v.field("name", name, {"which", "", 0, 0, {"mse", "bsc"}});
+    v.field("margin", margin, {"distance", "", 0, 2});
+  }
+};
+
+struct Outer {
+  int64_t steps = 10;
+  bool verbose = false;
+  std::vector<std::string> files;
+  Inner loss;
+  std::vector<Inner> stages;
+  void visit(OptionVisitor& v) {
+    v.field("steps", steps, {"how many", "steps", 1});
+    v.field("verbose", verbose, {"talk"});
+    v.field("files", files, {"inputs"});
+    v.group("loss", loss, "the loss");
+    v.list("stages", stages, "in order");
+  }
+};
+
+Outer read(const std::string& text) {
+  Outer options;
+  read_options(parse_config(text, "r.yaml"), options);
+  return options;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    read(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Options, AreReadFromYamlAndKeepDefaultsElsewhere) {
+  const Outer o = read("steps: 3\nfiles: [a, b]\nloss: {margin: 1.5}\nstages:\n  - name: bsc\n  - {}\n");
+  EXPECT_EQ(o.steps, 3);
+  EXPECT_FALSE(o.verbose);
+  EXPECT_THAT(o.files, ::testing::ElementsAre("a", "b"));
+  EXPECT_EQ(o.loss.name, "mse");
+  EXPECT_EQ(o.loss.margin, 1.5);
+  ASSERT_EQ(o.stages.size(), 2u);
+  EXPECT_EQ(o.stages[0].name, "bsc");
+}
+
+TEST(Options, ASingleValueSetsAGroupsFirstFieldAndAMapIsAListOfOne) {
+  const Outer o = read("loss: bsc\nstages: {margin: 1}\nfiles: one");
+  EXPECT_EQ(o.loss.name, "bsc");
+  ASSERT_EQ(o.stages.size(), 1u);
+  EXPECT_EQ(o.stages[0].margin, 1);
+  EXPECT_THAT(o.files, ::testing::ElementsAre("one"));
+}
+
+TEST(Options, MistakesNameFileLineKeyAndRemedy) {
+  EXPECT_THAT(error_of("\nstepz: 3"), AllOf(HasSubstr("r.yaml:2"), HasSubstr("'stepz'"),
+                                            HasSubstr("did you mean 'steps'")));
+  EXPECT_THAT(error_of("loss: {name: bsk}"),
+              AllOf(HasSubstr("loss.name"), HasSubstr("did you mean 'bsc'")));
+  EXPECT_THAT(error_of("loss:\n  margin: wide"), AllOf(HasSubstr("r.yaml:2"), HasSubstr("a number")));
+  EXPECT_THAT(error_of("loss: {margin: 3}"), HasSubstr("between 0 and 2"));
+  EXPECT_THAT(error_of("steps: 0"), HasSubstr("at least 1"));
+  EXPECT_THAT(error_of("steps: 1.5"), HasSubstr("a whole number"));
+  EXPECT_THAT(error_of("steps: [1]"), HasSubstr("found a list"));
+  EXPECT_THAT(error_of("verbose: yes"), HasSubstr("true or false"));
+  EXPECT_THAT(error_of("steps: 1\nsteps: 2"), HasSubstr("given twice"));
+  EXPECT_THAT(error_of("a: [1"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(error_of("stages:\n  - name: mse\n  - nam: mse"),
+              AllOf(HasSubstr("r.yaml:3"), HasSubstr("stages.1.nam")));
+}
+
+TEST(Options, OverridesReachIntoMapsAndLists) {
+  ConfigNode node = parse_config("stages: [{name: mse}]", "r.yaml");
+  apply_override(node, "steps=5");
+  apply_override(node, "loss.margin=0.25");
+  apply_override(node, "stages.0.name=bsc");
+  apply_override(node, "files=[x, y]");
+  Outer o;
+  read_options(node, o);
+  EXPECT_EQ(o.steps, 5);
+  EXPECT_EQ(o.loss.margin, 0.25);
+  EXPECT_EQ(o.stages[0].name, "bsc");
+  EXPECT_EQ(o.files.size(), 2u);
+  EXPECT_THROW(apply_override(node, "stages.4.name=bsc"), Error);
+  EXPECT_THROW(apply_override(node, "novalue"), Error);
+}
+
+TEST(Options, JsonReadsBackToTheSameValues) {
+  Outer o = read("steps: 3\nfiles: ['a \"quoted\"', \"tab\\t\"]\nloss: {margin: 0.1}\nstages: [{name: bsc}]");
+  const std::string json = options_to_json(o);
+  Outer back = read(json);
+  EXPECT_EQ(options_to_json(back), json);
+  EXPECT_EQ(back.files[0], "a \"quoted\"");
+  EXPECT_EQ(back.loss.margin, 0.1);
+}
+
+TEST(Options, DocumentationListsEveryFieldWithItsDefault) {
+  Outer o;
+  const std::string text = options_to_markdown(o, "Outer");
+  for (const char* part : {"| `steps` | `10` | how many [steps] |", "`loss.margin`", "`stages[].name`"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace simile
