@@ -10,6 +10,8 @@
 namespace simile::detail {
 namespace {
 
+constexpr int kDeepest = 100;
+
 [[noreturn]] void fail(const std::string& source, const char* key, const std::string& expected,
                        const Json& found) {
   throw Error(ErrorKind::kInput, fmt::format("{}: \"{}\" must be {}, but it is {}", source, key,
@@ -22,6 +24,8 @@ Json parse_json(std::string_view text, const std::string& source) {
   std::set<std::string> names;
   std::string twice;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    SIMILE_CHECK(depth <= kDeepest, ErrorKind::kInput,
+                 fmt::format("{}: JSON nested deeper than {} levels", source, kDeepest));
     if (event == Json::parse_event_t::key && depth == 1 && twice.empty() &&
         !names.insert(value.get<std::string>()).second) {
       twice = value.get<std::string>();

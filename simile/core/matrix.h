@@ -2,6 +2,7 @@
 // A plain row-major matrix that owns its numbers. Embeddings are Matrix<float> of shape [texts, D].
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 
 namespace simile {
 namespace {
@@ -26,6 +28,14 @@ const char* kind_name(Kind kind) {
     case Kind::kMap: return "a map";
   }
   return "";
+}
+
+// A recipe's paths start from its own folder, those of the command line from the working directory.
+std::string resolve_path(const ConfigNode& node) {
+  const std::filesystem::path path(node.scalar);
+  const bool from_file = file_exists(node.source);
+  if (node.scalar.empty() || path.is_absolute() || !from_file) return node.scalar;
+  return (std::filesystem::path(node.source).parent_path() / path).lexically_normal().string();
 }
 
 class Reader : public OptionVisitor {
@@ -68,7 +78,7 @@ class Reader : public OptionVisitor {
     const ConfigNode* node = find_scalar(name, "a name or text");
     if (node == nullptr) return;
     check_choice(name, *node, info);
-    value = node->scalar;
+    value = info.is_path ? resolve_path(*node) : node->scalar;
   }
 
   void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {

@@ -24,7 +24,23 @@ struct OptionInfo {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // for names: the values allowed; empty allows all
+  bool is_path = false;  // a file name: in a recipe it is relative to the recipe's folder
 };
+
+// For a name that is one of `choices`.
+inline OptionInfo choice_info(const std::string& help, const std::vector<std::string>& choices) {
+  OptionInfo info;
+  info.help = help;
+  info.choices = choices;
+  return info;
+}
+
+inline OptionInfo path_info(const std::string& help) {
+  OptionInfo info;
+  info.help = help;
+  info.is_path = true;
+  return info;
+}
 
 class OptionVisitor {
  public:

@@ -15,7 +15,7 @@ namespace simile::detail {
 using Json = nlohmann::json;
 
 // Parses `text`; `source` is the file name used in messages. A name that occurs twice in one object
-// at the top level is an error.
+// at the top level is an error, and so is nesting deeper than 100 levels.
 Json parse_json(std::string_view text, const std::string& source);
 Json read_json(const std::string& path);
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+#include "simile/eval/task.h"
+#ifdef SIMILE_WITH_TRAINING
+#include "simile/loss/loss_table.h"
+#include "simile/train/train_options.h"
+#endif
+
+namespace simile::cli {
+namespace {
+
+std::string options_page() {
+  std::string page = "# Options\n\nPrinted by `simile docs options`.\n\n";
+#ifdef SIMILE_WITH_TRAINING
+  TrainOptions recipe;
+  page += options_to_markdown(recipe, "Recipe of `simile train`") + "\n";
+#endif
+  EvaluationOptions evaluation;
+  return page + options_to_markdown(evaluation, "Evaluation (`simile evaluate`, task files, recipes)");
+}
+
+void run(const std::string& topic) {
+  Output output("-");
+#ifdef SIMILE_WITH_TRAINING
+  output.write(topic == "losses" ? losses_to_markdown() : options_page());
+#else
+  (void)topic;
+  output.write(options_page());
+#endif
+  output.finish();
+}
+
+}  // namespace
+
+void add_docs(const Commands& commands) {
+  auto topic = std::make_shared<std::string>("options");
+  CLI::App* command = commands.add("docs", "Print the reference of options or losses as Markdown",
+                                   [topic](Terminal&) { run(*topic); });
+  CLI::Option* option = command->add_option("topic", *topic, "options or losses")->capture_default_str();
+#ifdef SIMILE_WITH_TRAINING
+  option->check(CLI::IsMember({"options", "losses"}));
+#else
+  option->check(CLI::IsMember({"options"}));
+#endif
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts given to a command.
+#pragma once
+
+#include <string>
+
+#include "cli/terminal.h"
+#include "simile/data/text_list.h"
+
+namespace simile::cli {
+
+// The texts of a file, or of stdin for "-".
+TextListReader open_texts(const std::string& input);
+
+// Tells what reading met that a user should know.
+void warn_about(const ReadReport& report, Terminal& terminal);
+
+}  // namespace simile::cli

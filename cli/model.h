@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model a command was asked to use.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/terminal.h"
+#include "simile/encode/sentence_encoder.h"
+#include "simile/eval/scorer.h"
+
+namespace simile::cli {
+
+// Options of the commands that embed texts.
+struct ModelOptions {
+  EncodeOptions encode;
+  std::string precision = "fp32";
+};
+void add_model_options(CLI::App& command, ModelOptions& options);
+
+// A model folder. Errors: ErrorKind::kInput, with what a model folder must hold.
+SentenceEncoder load_encoder(const std::string& model, Terminal& terminal);
+
+// A model folder, or a lexical baseline (bm25, tfidf).
+std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
+                                    Terminal& terminal);
+
+}  // namespace simile::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command-line options made from an options struct, so that name, help, default and range stand in
+// one place: `score_scale` becomes --score-scale.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <set>
+#include <string>
+
+#include "simile/core/options.h"
+
+namespace simile::cli {
+
+class OptionFlags : public OptionVisitor {
+ public:
+  // Adds one option per field to `command`, but for those in `skip`. The struct visited must outlive
+  // parsing. Members of groups become options of their own.
+  explicit OptionFlags(CLI::App& command, std::set<std::string> skip = {})
+      : command_(command), skip_(std::move(skip)) {}
+
+  void field(const char* name, bool& value, const OptionInfo& info) override;
+  void field(const char* name, int64_t& value, const OptionInfo& info) override;
+  void field(const char* name, double& value, const OptionInfo& info) override;
+  void field(const char* name, std::string& value, const OptionInfo& info) override;
+  void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override;
+  void visit_group(const char* name, const std::string& help, const Members& members) override;
+  void visit_list(const char* name, const std::string& help, const List& list) override;
+
+ private:
+  template <typename T>
+  CLI::Option* add(const char* name, T& value, const OptionInfo& info);
+
+  CLI::App& command_;
+  std::set<std::string> skip_;
+};
+
+}  // namespace simile::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "simile/core/config.h"
+#include "simile/core/error.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  std::string recipe;
+  std::vector<std::string> overrides;
+  std::string output;
+  bool resume = false;
+  bool overwrite = false;
+};
+
+// run.json is a recipe with notes about the machine beside it.
+ConfigNode load_recipe(const std::string& path) {
+  ConfigNode node = load_config(path);
+  auto& members = node.members;
+  members.erase(std::remove_if(members.begin(), members.end(),
+                               [](const auto& member) { return member.first == "environment"; }),
+                members.end());
+  return node;
+}
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  ConfigNode node = load_recipe(arguments.recipe);
+  for (const std::string& assignment : arguments.overrides) apply_override(node, assignment);
+  TrainOptions options;
+  read_options(node, options);
+  const std::string folder = arguments.output.empty() ? "runs/" + options.name : arguments.output;
+  const TrainResult result = train(options, folder, arguments.resume, arguments.overwrite, terminal);
+  Output output("-");
+  if (json) {
+    nlohmann::ordered_json document = {{"model", result.model_path}};
+    document["reports"] = nlohmann::ordered_json::array();
+    for (const Report& report : result.reports) {
+      document["reports"].push_back(nlohmann::ordered_json::parse(report.to_json()));
+    }
+    output.write(document.dump() + "\n");
+  } else {
+    output.write(to_table(result.reports));
+    output.write(fmt::format("\nmodel: {}\n", result.model_path));
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_train(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add("train", "Train an encoder by a recipe", [arguments, &common](Terminal& terminal) {
+    run(*arguments, common.json, terminal);
+  });
+  command->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
+      ->required();
+  command->add_option("overrides", arguments->overrides,
+                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2");
+  command->add_option("--output", arguments->output, "Folder of the run; runs/NAME by default");
+  command->add_flag("--resume", arguments->resume, "Go on with the run in the folder");
+  command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");
+}
+
+}  // namespace simile::cli

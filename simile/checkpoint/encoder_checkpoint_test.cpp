@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/checkpoint/encoder_checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simile/checkpoint/initialise.h"
+#include "simile/core/error.h"
+#include "simile/core/threads.h"
+
+namespace simile {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Warnings : public EventSink {
+ public:
+  void warning(const std::string& message) override { messages.push_back(message); }
+  std::vector<std::string> messages;
+};
+
+EncoderConfig tiny_config() {
+  EncoderConfig config;
+  config.layers = 2;
+  config.hidden = 32;
+  config.heads = 4;
+  config.intermediate = 64;
+  config.vocabulary = 50;
+  config.positions = 16;
+  return config;
+}
+
+std::vector<float> tiny_weights(const EncoderConfig& config) {
+  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(config.shape())));
+  initialise_encoder_weights(config, 7, flat.data());
+  return flat;
+}
+
+std::string test_path(const std::string& name) {
+  const std::string folder = testing::TempDir() + "simile_encoder_checkpoint/";
+  make_folders(folder);
+  return folder + name;
+}
+
+// The tensors of the tiny encoder under changed names, shuffled, with strangers among them.
+void write_renamed(const std::string& path, const EncoderConfig& config, const float* flat,
+                   const std::string& prefix, bool legacy,
+                   const std::vector<std::string>& strangers) {
+  std::vector<TensorView> tensors;
+  for (const ParameterSlot& slot : encoder_layout(config.shape())) {
+    std::string name = slot.name;
+    const auto swap = [&name](const std::string& from, const std::string& to) {
+      const size_t at = name.find(from);
+      if (at != std::string::npos) name.replace(at, from.size(), to);
+    };
+    if (legacy) swap("LayerNorm.weight", "LayerNorm.gamma");
+    if (legacy) swap("LayerNorm.bias", "LayerNorm.beta");
+    tensors.insert(tensors.begin(), {prefix + name, slot.shape, flat + slot.offset});
+  }
+  for (const std::string& name : strangers) tensors.push_back({name, {1}, flat});
+  write_safetensors(path, tensors);
+}
+
+TEST(EncoderCheckpoint, WeightsSurviveWritingAndReading) {
+  const EncoderConfig config = tiny_config();
+  const std::vector<float> flat = tiny_weights(config);
+  const std::string path = test_path("plain.safetensors");
+  write_encoder_weights(path, config, flat.data());
+  for (const int threads : {1, 2}) {
+    set_thread_count(threads);
+    std::vector<float> read(flat.size());
+    read_encoder_weights(path, config, read.data(), silent_events());
+    EXPECT_EQ(read, flat);
+  }
+}
+
+TEST(EncoderCheckpoint, LoadedEncoderPointsAtTheSameNumbers) {
+  const EncoderConfig config = tiny_config();
+  const std::vector<float> flat = tiny_weights(config);
+  const EncoderWeights expected = encoder_weights(config.shape(), flat.data());
+  for (const TensorType type : {TensorType::kF32, TensorType::kF16}) {
+    const std::string path = test_path("loaded.safetensors");
+    write_encoder_weights(path, config, flat.data(), type);
+    const LoadedEncoder encoder(path, config, silent_events());
+    const EncoderWeights& found = encoder.weights();
+    const float tolerance = type == TensorType::kF32 ? 0.0f : 1e-3f;
+    const auto expect_near = [&](const float* a, const float* b, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) ASSERT_NEAR(a[i], b[i], tolerance * std::abs(a[i]) + 1e-7);
+    };
+    expect_near(expected.word, found.word, 50 * 32);
+    expect_near(expected.position, found.position, 16 * 32);
+    expect_near(expected.layers[1].qkv_weight, found.layers[1].qkv_weight, 3 * 32 * 32);
+    expect_near(expected.layers[1].output_norm_bias, found.layers[1].output_norm_bias, 32);
+  }
+}
+
+TEST(EncoderCheckpoint, PrefixLegacyNamesAndHeadsAreUnderstood) {
+  const EncoderConfig config = tiny_config();
+  const std::vector<float> flat = tiny_weights(config);
+  const std::string path = test_path("renamed.safetensors");
+  write_renamed(path, config, flat.data(), "bert.", true,
+                {"bert.embeddings.position_ids", "cls.predictions.bias", "bert.pooler.dense.bias"});
+  std::vector<float> read(flat.size());
+  Warnings warnings;
+  read_encoder_weights(path, config, read.data(), warnings);
+  EXPECT_EQ(read, flat);
+  EXPECT_THAT(warnings.messages, IsEmpty());
+}
+
+TEST(EncoderCheckpoint, UnknownTensorsAreReported) {
+  const EncoderConfig config = tiny_config();
+  const std::vector<float> flat = tiny_weights(config);
+  const std::string path = test_path("strangers.safetensors");
+  write_renamed(path, config, flat.data(), "", false,
+                {"encoder.layer.2.output.dense.bias", "adapter.weight"});
+  std::vector<float> read(flat.size());
+  Warnings warnings;
+  read_encoder_weights(path, config, read.data(), warnings);
+  ASSERT_EQ(warnings.messages.size(), 1u);
+  EXPECT_THAT(warnings.messages[0], HasSubstr("'adapter.weight'"));
+  EXPECT_THAT(warnings.messages[0], HasSubstr("'encoder.layer.2.output.dense.bias'"));
+}
+
+TEST(EncoderCheckpoint, AConfigOfAnotherModelIsNamedTensorByTensor) {
+  const EncoderConfig config = tiny_config();
+  const std::vector<float> flat = tiny_weights(config);
+  const std::string path = test_path("other.safetensors");
+  write_encoder_weights(path, config, flat.data());
+  struct Case {
+    int64_t EncoderConfig::*member;
+    int64_t value;
+    const char* message;
+  };
+  const Case cases[] = {
+      {&EncoderConfig::vocabulary, 51, "vocab_size 51"},
+      {&EncoderConfig::positions, 20, "max_position_embeddings 20"},
+      {&EncoderConfig::types, 1, "type_vocab_size 1"},
+      {&EncoderConfig::intermediate, 128, "intermediate_size 128"},
+      {&EncoderConfig::hidden, 64, "hidden_size 64"},
+      {&EncoderConfig::layers, 3, "'encoder.layer.2.attention.self.query.weight'"},
+  };
+  for (const Case& c : cases) {
+    EncoderConfig wrong = config;
+    wrong.*c.member = c.value;
+    std::vector<float> read(static_cast<size_t>(encoder_parameter_count(wrong.shape())));
+    try {
+      read_encoder_weights(path, wrong, read.data(), silent_events());
+      ADD_FAILURE() << "accepted " << c.message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_THAT(error.what(), HasSubstr(c.message));
+    }
+  }
+}
+
+TEST(EncoderCheckpoint, AWeightThatIsNotFiniteIsAnError) {
+  const EncoderConfig config = tiny_config();
+  std::vector<float> flat = tiny_weights(config);
+  flat.back() = std::nanf("");
+  const std::string path = test_path("nan.safetensors");
+  write_encoder_weights(path, config, flat.data());
+  try {
+    LoadedEncoder encoder(path, config, silent_events());
+    FAIL() << "accepted a NaN";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("encoder.layer.1.output.LayerNorm.bias"));
+  }
+}
+
+TEST(Initialise, FollowsBertAndDependsOnTheSeedAlone) {
+  const EncoderConfig config = tiny_config();
+  const std::vector<float> a = tiny_weights(config), b = tiny_weights(config);
+  EXPECT_EQ(a, b);
+  const EncoderWeights weights = encoder_weights(config.shape(), a.data());
+  double squares = 0;
+  for (int i = 32; i < 50 * 32; ++i) squares += weights.word[i] * weights.word[i];
+  EXPECT_NEAR(std::sqrt(squares / (49 * 32)), 0.02, 0.002);
+  EXPECT_EQ(weights.word[0], 0.0f);
+  EXPECT_EQ(weights.norm_weight[3], 1.0f);
+  EXPECT_EQ(weights.layers[0].up_bias[5], 0.0f);
+}
+
+}  // namespace
+}  // namespace simile

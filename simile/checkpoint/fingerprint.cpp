@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/checkpoint/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+constexpr size_t kBlock = size_t{1} << 20;
+// The first fractional digits of pi: numbers with nothing up their sleeve.
+constexpr uint64_t kKeys[4] = {0x243f6a8885a308d3u, 0x13198a2e03707345u, 0xa4093822299f31d1u,
+                               0x082efa98ec4e6c89u};
+
+struct Hash128 {
+  uint64_t a, b;
+};
+
+// Both halves of the 128-bit product, folded; the factors stay in, so that a factor of 0 loses nothing.
+uint64_t fold(uint64_t x, uint64_t y) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(x) * y;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ x ^
+         (y << 32 | y >> 32);
+}
+
+Hash128 hash_block(const char* data, size_t size, uint64_t number) {
+  Hash128 h{kKeys[0] ^ number, kKeys[1] ^ size};
+  size_t done = 0;
+  const auto mix = [&h](const char* from) {
+    uint64_t w[4];
+    std::memcpy(w, from, sizeof w);
+    h.a = fold(w[0] ^ kKeys[2], w[1] ^ h.a) + w[2];
+    h.b = fold(w[2] ^ kKeys[3], w[3] ^ h.b) + w[0];
+  };
+  for (; done + 32 <= size; done += 32) mix(data + done);
+  char rest[32] = {};
+  std::copy(data + done, data + size, rest);
+  mix(rest);
+  const uint64_t a = fold(h.a ^ kKeys[1], h.b ^ kKeys[2]), b = fold(h.b ^ kKeys[0], h.a ^ kKeys[3]);
+  return {fold(a, kKeys[3]), fold(b, kKeys[2])};
+}
+
+std::string describe_settings(const ModelSettings& s) {
+  std::string text = encoder_config_to_json(s.encoder);
+  text += fmt::format("{} {} {} {} {}\n", pooling_mode_name(s.pooling), s.normalize, s.max_length,
+                      s.dimensions, s.default_prompt);
+  for (const auto& [name, prompt] : s.prompts) {
+    text += fmt::format("{} {} {} {}\n", name.size(), name, prompt.size(), prompt);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string hash_bytes(std::string_view bytes) {
+  const size_t blocks = (bytes.size() + kBlock - 1) / kBlock;
+  std::vector<Hash128> hashes(blocks);
+#pragma omp parallel for schedule(dynamic, 1)
+  for (size_t i = 0; i < blocks; ++i) {
+    const std::string_view block = bytes.substr(i * kBlock, kBlock);
+    hashes[i] = hash_block(block.data(), block.size(), i);
+  }
+  const Hash128 whole = hash_block(reinterpret_cast<const char*>(hashes.data()),
+                                   hashes.size() * sizeof(Hash128), bytes.size());
+  return fmt::format("{:016x}{:016x}", whole.a, whole.b);
+}
+
+std::string model_fingerprint(const ModelFolder& model) {
+  const MappedFile weights(model.weights_path);
+  const MappedFile tokenizer(model.tokenizer_path);
+  const std::string parts = hash_bytes(describe_settings(model.settings)) +
+                            hash_bytes(weights.bytes()) + hash_bytes(tokenizer.bytes());
+  return hash_bytes(parts);
+}
+
+}  // namespace simile

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/checkpoint/initialise.h"
+
+#include <algorithm>
+
+#include "simile/core/random.h"
+
+namespace simile {
+
+void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat) {
+  constexpr double kDeviation = 0.02;
+  for (const ParameterSlot& slot : encoder_layout(config.shape())) {
+    float* values = flat + slot.offset;
+    if (!slot.decays) {  // biases and LayerNorm
+      const bool weight = slot.name.find("LayerNorm.weight") != std::string::npos;
+      std::fill(values, values + slot.size, weight ? 1.0f : 0.0f);
+      continue;
+    }
+    RandomStream stream(seed, "initialise " + slot.name);
+    for (int64_t i = 0; i < slot.size; ++i) {
+      values[i] = static_cast<float>(kDeviation * stream.normal());
+    }
+  }
+  float* padding = flat + config.pad_token_id * config.hidden;  // the word embedding comes first
+  std::fill(padding, padding + config.hidden, 0.0f);
+}
+
+}  // namespace simile

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model on disk: the folder layout of sentence-transformers, or a plain Hugging Face encoder.
+//
+// Read: modules.json with types of the old schema (sentence_transformers.models.Pooling) and the new
+// (...sentence_transformer.modules.pooling.Pooling), told apart by their last part; 1_Pooling with the
+// six booleans or pooling_mode; the length limit from sentence_bert_config.json (max_seq_length) or
+// tokenizer_config.json (model_max_length), never more than the position table holds; prompts from
+// config_sentence_transformers.json. Without modules.json, vectors are the mean of the tokens, not
+// normalised, and a warning says so. Modules other than Transformer, Pooling (cls, mean, max) and
+// Normalize are an error, never skipped.
+// Written: the old schema, which old and new sentence-transformers load.
+//
+// Errors: ErrorKind::kInput for what cannot be read or used, ErrorKind::kIo for what cannot be written.
+#pragma once
+
+#include <string>
+
+#include "simile/checkpoint/encoder_checkpoint.h"
+#include "simile/checkpoint/model_settings.h"
+#include "simile/checkpoint/self_test.h"
+#include "simile/checkpoint/tokenizer_files.h"
+#include "simile/core/event.h"
+
+namespace simile {
+
+struct ModelFolder {
+  std::string path;
+  ModelSettings settings;
+  std::string weights_path;    // model.safetensors
+  std::string tokenizer_path;  // tokenizer.json, or vocab.txt where there is none
+};
+
+// Reads everything but the weights (milliseconds).
+ModelFolder open_model_folder(const std::string& path, EventSink& events);
+
+struct ModelToSave {
+  ModelSettings settings;
+  const float* weights = nullptr;  // flat, in the order of encoder_layout()
+  TensorType weight_type = TensorType::kF32;
+  TokenizerFiles tokenizer;        // completed by complete_tokenizer_files() when saved
+  std::string model_card;          // README.md
+  SelfTest self_test;              // written when it has texts
+};
+
+// Writes the folder under a temporary name and moves it to `path`, replacing a folder there.
+void save_model_folder(const std::string& path, const ModelToSave& model);
+
+}  // namespace simile

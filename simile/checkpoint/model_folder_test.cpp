@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/checkpoint/model_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "simile/checkpoint/fingerprint.h"
+#include "simile/checkpoint/initialise.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+using testing::HasSubstr;
+
+class Warnings : public EventSink {
+ public:
+  void warning(const std::string& message) override { messages.push_back(message); }
+  std::vector<std::string> messages;
+};
+
+constexpr const char* kTokenizer = R"({"normalizer":{"type":"BertNormalizer","lowercase":true},
+  "model":{"type":"WordPiece","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4}}})";
+
+class ModelFolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = testing::TempDir() + "simile_model_folder/" + info->name();
+    std::filesystem::remove_all(folder_);
+    make_folders(testing::TempDir() + "simile_model_folder");
+    config_.layers = 1;
+    config_.hidden = 8;
+    config_.heads = 2;
+    config_.intermediate = 16;
+    config_.vocabulary = 5;
+    config_.positions = 12;
+    weights_.resize(static_cast<size_t>(encoder_parameter_count(config_.shape())));
+    initialise_encoder_weights(config_, 3, weights_.data());
+  }
+
+  void save(const ModelSettings& settings, const std::string& card = "# Model\n") {
+    ModelToSave model;
+    model.settings = settings;
+    model.weights = weights_.data();
+    model.tokenizer = {{"tokenizer.json", kTokenizer}};
+    model.model_card = card;
+    model.self_test.texts = {"a"};
+    model.self_test.vectors = Matrix<float>(1, 8, 0.5f);
+    save_model_folder(folder_, model);
+  }
+
+  ModelSettings settings() const {
+    ModelSettings s;
+    s.encoder = config_;
+    s.max_length = 10;
+    return s;
+  }
+
+  void put(const std::string& name, const std::string& bytes) {
+    make_folders(std::filesystem::path(join_path(folder_, name)).parent_path().string());
+    write_file_atomic(join_path(folder_, name), bytes);
+  }
+
+  ModelFolder open() { return open_model_folder(folder_, silent_events()); }
+
+  void expect_error(const std::string& message) {
+    try {
+      open();
+      ADD_FAILURE() << "opened; expected: " << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+
+  std::string folder_;
+  EncoderConfig config_;
+  std::vector<float> weights_;
+};
+
+TEST_F(ModelFolderTest, WrittenFolderIsReadBack) {
+  ModelSettings s = settings();
+  s.pooling = PoolingMode::kCls;
+  s.prompts = {{"query", "query: "}, {"document", ""}};
+  s.default_prompt = "query";
+  s.similarity = "dot";
+  s.dimensions = 4;
+  save(s);
+  Warnings warnings;
+  const ModelFolder model = open_model_folder(folder_, warnings);
+  EXPECT_TRUE(warnings.messages.empty());
+  EXPECT_EQ(model.settings.pooling, PoolingMode::kCls);
+  EXPECT_TRUE(model.settings.normalize);
+  EXPECT_EQ(model.settings.max_length, 10);
+  EXPECT_EQ(model.settings.prompts, s.prompts);
+  EXPECT_EQ(model.settings.default_prompt, "query");
+  EXPECT_EQ(model.settings.similarity, "dot");
+  EXPECT_EQ(model.settings.dimensions, 4);
+  std::vector<float> read(weights_.size());
+  read_encoder_weights(model.weights_path, model.settings.encoder, read.data(), silent_events());
+  EXPECT_EQ(read, weights_);
+  EXPECT_EQ(read_self_test(join_path(folder_, "self_test.json")).texts.size(), 1u);
+  EXPECT_EQ(read_file(join_path(folder_, "README.md")), "# Model\n");
+}
+
+TEST_F(ModelFolderTest, TheTokenizersCompanionFilesAreMade) {
+  save(settings());
+  EXPECT_EQ(read_file(join_path(folder_, "vocab.txt")), "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n");
+  const std::string config = read_file(join_path(folder_, "tokenizer_config.json"));
+  EXPECT_THAT(config, HasSubstr("\"tokenizer_class\": \"BertTokenizer\""));
+  EXPECT_THAT(config, HasSubstr("\"do_lower_case\": true"));
+  EXPECT_THAT(config, HasSubstr("\"model_max_length\": 10"));
+  EXPECT_THAT(read_file(join_path(folder_, "special_tokens_map.json")), HasSubstr("\"[CLS]\""));
+}
+
+TEST_F(ModelFolderTest, WithoutNormalizeThereAreTwoModules) {
+  ModelSettings s = settings();
+  s.normalize = false;
+  save(s);
+  EXPECT_FALSE(open().settings.normalize);
+}
+
+TEST_F(ModelFolderTest, TheNewerSchemaIsRead) {
+  save(settings());
+  std::filesystem::remove_all(folder_ + "/2_Normalize");
+  put("modules.json",
+      R"([{"idx":0,"name":"0","path":"","type":"sentence_transformers.base.modules.transformer.Transformer"},
+          {"idx":1,"name":"1","path":"1_Pooling","type":"sentence_transformers.sentence_transformer.modules.pooling.Pooling"},
+          {"idx":2,"name":"2","path":"2_Normalize","type":"sentence_transformers.base.modules.normalize.Normalize"}])");
+  put("1_Pooling/config.json",
+      R"({"embedding_dimension":8,"pooling_mode":"max","include_prompt":true})");
+  put("sentence_bert_config.json",
+      R"({"transformer_task":"feature-extraction","module_output_name":"token_embeddings"})");
+  put("tokenizer_config.json", R"({"model_max_length":9})");
+  const ModelFolder model = open();
+  EXPECT_EQ(model.settings.pooling, PoolingMode::kMax);
+  EXPECT_TRUE(model.settings.normalize);
+  EXPECT_EQ(model.settings.max_length, 9);
+  put("tokenizer_config.json", R"({"model_max_length":1000000000000000019884624838656})");
+  EXPECT_EQ(open().settings.max_length, 12);
+}
+
+TEST_F(ModelFolderTest, TheLengthLimitNeverExceedsThePositions) {
+  save(settings());
+  put("sentence_bert_config.json", R"({"max_seq_length":512})");
+  EXPECT_EQ(open().settings.max_length, 12);
+  put("sentence_bert_config.json", R"({"max_seq_length":null})");
+  EXPECT_EQ(open().settings.max_length, 10);  // tokenizer_config.json
+}
+
+TEST_F(ModelFolderTest, APlainHuggingFaceFolderMeansMeanWithAWarning) {
+  save(settings());
+  std::filesystem::remove(folder_ + "/modules.json");
+  Warnings warnings;
+  const ModelFolder model = open_model_folder(folder_, warnings);
+  EXPECT_EQ(model.settings.pooling, PoolingMode::kMean);
+  EXPECT_FALSE(model.settings.normalize);
+  ASSERT_EQ(warnings.messages.size(), 1u);
+  EXPECT_THAT(warnings.messages[0], HasSubstr("mean of all tokens"));
+}
+
+TEST_F(ModelFolderTest, NoPoolingFlagMeansMeanAndSeveralAreRefused) {
+  save(settings());
+  put("1_Pooling/config.json", R"({"word_embedding_dimension":8})");
+  EXPECT_EQ(open().settings.pooling, PoolingMode::kMean);
+  put("1_Pooling/config.json",
+      R"({"word_embedding_dimension":8,"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":true})");
+  expect_error("\"cls+mean\" is not supported");
+  put("1_Pooling/config.json", R"({"pooling_mode":["lasttoken"]})");
+  expect_error("\"lasttoken\" is not supported");
+  put("1_Pooling/config.json", R"({"embedding_dimension":16,"pooling_mode":"mean"})");
+  expect_error("\"embedding_dimension\" is 16");
+}
+
+TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
+  struct Case {
+    const char* file;
+    const char* bytes;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"modules.json", R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.Dense","path":"2_Dense"}])", "\"Dense\" is not supported"},
+      {"modules.json", R"([{"type":"a.Transformer"}])", "in this order"},
+      {"modules.json", R"([{"type":"a.Pooling"},{"type":"a.Transformer"}])", "in this order"},
+      {"modules.json", R"([{"type":"a.Transformer","path":"../x"},{"type":"a.Pooling"}])", "leads out"},
+      {"modules.json", "{}", "list of modules"},
+      {"modules.json", "[1]", "JSON object"},
+      {"config_sentence_transformers.json", R"({"prompts":{"q":1}})", "\"prompts\" must be"},
+      {"config_sentence_transformers.json", R"({"prompts":"q"})", "\"prompts\" must be"},
+      {"config_sentence_transformers.json", R"({"prompts":{},"default_prompt_name":"q"})", "\"default_prompt_name\""},
+      {"config_sentence_transformers.json", R"({"similarity_fn_name":"hamming"})", "\"similarity_fn_name\""},
+      {"config_sentence_transformers.json", R"({"truncate_dim":9})", "\"truncate_dim\""},
+      {"sentence_bert_config.json", R"({"max_seq_length":0})", "\"max_seq_length\""},
+      {"config.json", "not json", "not valid JSON"},
+  };
+  for (const Case& c : cases) {
+    save(settings());
+    put(c.file, c.bytes);
+    expect_error(c.message);
+  }
+}
+
+TEST_F(ModelFolderTest, IncludePromptFalseIsRefusedOnlyWithPrompts) {
+  save(settings());
+  put("1_Pooling/config.json", R"({"pooling_mode":"mean","include_prompt":false})");
+  EXPECT_NO_THROW(open());
+  put("config_sentence_transformers.json", R"({"prompts":{"query":"q: "}})");
+  expect_error("include_prompt");
+}
+
+TEST_F(ModelFolderTest, MissingFilesAreNamed) {
+  expect_error("does not exist");
+  save(settings());
+  std::filesystem::remove(folder_ + "/model.safetensors");
+  expect_error("no model.safetensors");
+  put("pytorch_model.bin", "x");
+  expect_error("safe_serialization=True");
+  put("model.safetensors", "x");
+  std::filesystem::remove(folder_ + "/tokenizer.json");
+  EXPECT_THAT(open().tokenizer_path, HasSubstr("vocab.txt"));
+  std::filesystem::remove(folder_ + "/vocab.txt");
+  expect_error("neither tokenizer.json nor vocab.txt");
+}
+
+TEST_F(ModelFolderTest, TheFingerprintFollowsWhatVectorsDependOn) {
+  save(settings());
+  const std::string first = model_fingerprint(open());
+  EXPECT_EQ(first.size(), 32u);
+  save(settings(), "# Another card\n");
+  EXPECT_EQ(model_fingerprint(open()), first);
+  const std::string copy = folder_ + "-copy";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(folder_, copy, std::filesystem::copy_options::recursive);
+  EXPECT_EQ(model_fingerprint(open_model_folder(copy, silent_events())), first);
+  ModelSettings s = settings();
+  s.pooling = PoolingMode::kMax;
+  save(s);
+  EXPECT_NE(model_fingerprint(open()), first);
+  weights_[100] += 1e-7f;
+  save(settings());
+  EXPECT_NE(model_fingerprint(open()), first);
+}
+
+TEST(Fingerprint, EveryBitAndTheLengthMatter) {
+  std::string bytes((3 << 20) + 5, 'x');
+  const std::string first = hash_bytes(bytes);
+  EXPECT_EQ(hash_bytes(bytes), first);
+  for (const size_t at : {size_t{0}, size_t{31}, size_t{1 << 20}, bytes.size() - 1}) {
+    bytes[at] ^= 1;
+    EXPECT_NE(hash_bytes(bytes), first) << at;
+    bytes[at] ^= 1;
+  }
+  EXPECT_NE(hash_bytes(bytes + '\0'), first);
+  EXPECT_NE(hash_bytes(""), hash_bytes(std::string(1, '\0')));
+}
+
+TEST(ModelFolderSlow, RealFoldersOfSentenceTransformersAreUnderstood) {
+  const std::string folder =
+      SIMILE_SOURCE_DIR "/../shared/tokenizers/bert-base-uncased-MiniLM-L6";
+  if (!folder_exists(folder)) GTEST_SKIP() << "skipped: no ../shared";
+  try {
+    open_model_folder(folder, silent_events());
+    FAIL() << "there are no weights";
+  } catch (const Error& error) {  // the last check: everything else was read
+    EXPECT_THAT(error.what(), HasSubstr("no model.safetensors"));
+  }
+}
+
+}  // namespace
+}  // namespace simile

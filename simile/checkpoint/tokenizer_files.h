@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a tokenizer inside a model folder, as bytes by name.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace simile {
+
+using TokenizerFiles = std::map<std::string, std::string>;  // file name -> bytes
+
+// Those of tokenizer.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json,
+// vocab.txt, vocab.json, merges.txt and sentencepiece.bpe.model that `folder` has.
+TokenizerFiles read_tokenizer_files(const std::string& folder);
+
+// Adds what transformers needs beside tokenizer.json and what is missing: tokenizer_config.json,
+// special_tokens_map.json and, for WordPiece, vocab.txt (line i is the token with id i). Existing
+// files are kept, but for model_max_length, which becomes `max_length`.
+void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length);
+
+}  // namespace simile

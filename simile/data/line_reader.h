@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of a text file, plain or gzip, or of a stream.
+//
+// A line ends in LF or CRLF, which is taken off; the last one may lack it. A byte order mark at the
+// start is taken off. Bytes that are not UTF-8 become U+FFFD and are counted.
+//
+// Errors (ErrorKind::kInput): a file that cannot be read, a damaged or cut gzip file, a line longer
+// than kMaximumLineBytes - so that memory stays bounded whatever the file holds.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <string>
+
+namespace simile {
+
+constexpr int64_t kMaximumLineBytes = int64_t{64} << 20;
+
+class LineReader {
+ public:
+  explicit LineReader(const std::string& path);
+  // `stream` must outlive the reader; `name` stands for it in messages ("stdin").
+  LineReader(std::istream& stream, const std::string& name);
+  LineReader(LineReader&&) noexcept;
+  ~LineReader();
+
+  // False at the end.
+  bool next(std::string& line);
+
+  const std::string& name() const { return name_; }
+  int64_t line_number() const { return line_number_; }        // of the line last read, from 1
+  int64_t replaced_bytes() const { return replaced_bytes_; }  // so far
+  std::string where() const;                                  // "train.tsv:12"
+
+ private:
+  class Source;
+  bool fill();
+
+  std::unique_ptr<Source> source_;
+  std::string name_, buffer_;
+  size_t begin_ = 0;
+  int64_t line_number_ = 0, replaced_bytes_ = 0;
+};
+
+// Replaces every maximal part that is not UTF-8 by U+FFFD (as Unicode 3.9 and WHATWG advise);
+// returns the number of bytes replaced.
+int64_t repair_utf8(std::string& text);
+
+}  // namespace simile

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/sentence_encoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/encode/pooling.h"
+#include "simile/kernel/encoder_forward.h"
+
+namespace simile {
+namespace {
+
+constexpr size_t kTextsPerBlock = 16384;
+
+// Positions of the sequences, longest first, equal lengths in their own order.
+std::vector<size_t> order_by_length(const std::vector<std::vector<int32_t>>& sequences) {
+  std::vector<size_t> order(sequences.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return sequences[a].size() > sequences[b].size();
+  });
+  return order;
+}
+
+int64_t count_dimensions(const EncodeOptions& options, const ModelSettings& settings) {
+  const int64_t hidden = settings.encoder.hidden;
+  SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= hidden, ErrorKind::kRecipe,
+               fmt::format("dimensions is {}; the model has {}", options.dimensions, hidden));
+  if (options.dimensions > 0) return options.dimensions;
+  return settings.dimensions > 0 ? settings.dimensions : hidden;
+}
+
+}  // namespace
+
+struct SentenceEncoder::Output {
+  Matrix<float>& vectors;
+  int64_t first_row;  // of sequence 0
+  bool normalize;
+  std::function<void(int64_t)> finished;  // called with the number of sequences of each batch
+};
+
+SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& events) {
+  const ModelFolder model = open_model_folder(folder, events);
+  const Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
+  const auto owned =
+      std::make_shared<const LoadedEncoder>(model.weights_path, model.settings.encoder, events);
+  SentenceEncoder encoder(owned->weights(), model.settings, tokenizer);
+  encoder.owned_ = owned;
+  return encoder;
+}
+
+SentenceEncoder::SentenceEncoder(const EncoderWeights& weights, const ModelSettings& settings,
+                                 const Tokenizer& tokenizer)
+    : weights_(weights),
+      settings_(settings),
+      shape_(settings.encoder.shape()),
+      tokenizer_(tokenizer) {
+  SIMILE_CHECK(tokenizer.vocabulary_size() <= shape_.vocabulary, ErrorKind::kInput,
+               fmt::format("the tokenizer has {} tokens, but the encoder's \"vocab_size\" is {}: "
+                           "they belong to different models",
+                           tokenizer.vocabulary_size(), shape_.vocabulary));
+  SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= shape_.positions,
+               ErrorKind::kInput,
+               fmt::format("the length limit is {}; the encoder has {} positions",
+                           settings.max_length, shape_.positions));
+  tokenizer_.set_max_length(settings.max_length);
+}
+
+int64_t SentenceEncoder::dimension(const EncodeOptions& options) const {
+  return count_dimensions(options, settings_);
+}
+
+std::string SentenceEncoder::find_prompt(const EncodeOptions& options) const {
+  if (options.prompt) return *options.prompt;
+  const std::string& name =
+      options.prompt_name.empty() ? settings_.default_prompt : options.prompt_name;
+  if (name.empty()) return "";
+  const auto found = settings_.prompts.find(name);
+  if (found != settings_.prompts.end()) return found->second;
+  std::string names;
+  for (const auto& prompt : settings_.prompts) names += (names.empty() ? "" : ", ") + prompt.first;
+  throw Error(ErrorKind::kRecipe, fmt::format("the model has no prompt \"{}\"; it has: {}", name,
+                                              names.empty() ? "none" : names));
+}
+
+Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
+                                      const EncodeOptions& options, EventSink& events,
+                                      EncodeCounts* counts) const {
+  const std::string prompt = find_prompt(options);
+  const auto total = static_cast<int64_t>(texts.size());
+  Matrix<float> vectors(total, dimension(options));
+  EncodeCounts counted;
+  int64_t done = 0;
+  const auto finished = [&](int64_t more) {
+    done += more;
+    events.progress({"embed", done, total, "texts", {}});
+  };
+  for (size_t begin = 0; begin < texts.size(); begin += kTextsPerBlock) {
+    const size_t end = std::min(begin + kTextsPerBlock, texts.size());
+    const Output output{vectors, static_cast<int64_t>(begin),
+                        options.normalize.value_or(settings_.normalize), finished};
+    encode_sequences(tokenise(texts, begin, end, prompt, counted), options.batch_tokens, output);
+  }
+  counted.texts = total;
+  if (counts != nullptr) {
+    counts->texts += counted.texts;
+    counts->tokens += counted.tokens;
+    counts->truncated += counted.truncated;
+    counts->replaced += counted.replaced;
+  }
+  return vectors;
+}
+
+Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>>& sequences,
+                                          const EncodeOptions& options, EventSink& events) const {
+  for (const std::vector<int32_t>& ids : sequences) {
+    SIMILE_CHECK(!ids.empty() && static_cast<int64_t>(ids.size()) <= settings_.max_length,
+                 ErrorKind::kInput,
+                 fmt::format("a sequence has {} tokens; expected 1 to {}", ids.size(),
+                             settings_.max_length));
+    for (const int32_t id : ids) {
+      SIMILE_CHECK(id >= 0 && id < shape_.vocabulary, ErrorKind::kInput,
+                   fmt::format("token id {} is outside the vocabulary of {}", id,
+                               shape_.vocabulary));
+    }
+  }
+  const auto total = static_cast<int64_t>(sequences.size());
+  Matrix<float> vectors(total, dimension(options));
+  int64_t done = 0;
+  const auto finished = [&](int64_t more) {
+    done += more;
+    events.progress({"embed", done, total, "texts", {}});
+  };
+  encode_sequences(sequences, options.batch_tokens,
+                   {vectors, 0, options.normalize.value_or(settings_.normalize), finished});
+  return vectors;
+}
+
+std::vector<float> SentenceEncoder::hidden_states(const PackedBatch& batch) const {
+  std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape_.hidden));
+  encoder_forward(shape_, weights_, batch, hidden.data());
+  return hidden;
+}
+
+std::vector<std::vector<int32_t>> SentenceEncoder::tokenise(const std::vector<std::string>& texts,
+                                                            size_t begin, size_t end,
+                                                            const std::string& prompt,
+                                                            EncodeCounts& counts) const {
+  std::vector<std::string> prompted(texts.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    texts.begin() + static_cast<std::ptrdiff_t>(end));
+  if (!prompt.empty()) {
+    for (std::string& text : prompted) text.insert(0, prompt);
+  }
+  // One token more than allowed shows which texts are too long; those few are tokenised again.
+  Tokenizer longer = tokenizer_;
+  longer.set_max_length(settings_.max_length + 1);
+  std::vector<std::vector<int32_t>> sequences =
+      longer.encode_ids_batch(prompted, &counts.replaced);
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    if (static_cast<int64_t>(sequences[i].size()) > settings_.max_length) {
+      sequences[i].clear();
+      tokenizer_.encode_ids(prompted[i], sequences[i]);
+      ++counts.truncated;
+    }
+    counts.tokens += static_cast<int64_t>(sequences[i].size());
+  }
+  return sequences;
+}
+
+void SentenceEncoder::encode_sequences(const std::vector<std::vector<int32_t>>& sequences,
+                                       int64_t batch_tokens, const Output& output) const {
+  PackedBatch batch;
+  std::vector<size_t> rows;
+  const auto flush = [&] {
+    if (rows.empty()) return;
+    encode_batch(batch, rows, output);
+    batch = PackedBatch();
+    rows.clear();
+  };
+  for (const size_t i : order_by_length(sequences)) {
+    const std::vector<int32_t>& ids = sequences[i];
+    if (batch.tokens() + static_cast<int64_t>(ids.size()) > batch_tokens) flush();
+    if (batch.offsets.empty()) batch.offsets.push_back(0);
+    batch.ids.insert(batch.ids.end(), ids.begin(), ids.end());
+    batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
+    rows.push_back(i);
+  }
+  flush();
+}
+
+void SentenceEncoder::encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
+                                   const Output& output) const {
+  const std::vector<float> hidden = hidden_states(batch);
+  Matrix<float> pooled(batch.size(), shape_.hidden);
+  pool(settings_.pooling, hidden.data(), batch.offsets, shape_.hidden, pooled.values.data());
+  const int64_t D = output.vectors.cols;
+  for (int64_t i = 0; i < pooled.rows; ++i) {
+    float* vector = output.vectors.row(output.first_row +
+                                       static_cast<int64_t>(rows[static_cast<size_t>(i)]));
+    std::copy(pooled.row(i), pooled.row(i) + D, vector);
+    if (output.normalize) normalise_rows(vector, 1, D);
+  }
+  output.finished(pooled.rows);
+}
+
+std::optional<double> check_self_test(const std::string& folder, const SentenceEncoder& encoder) {
+  const std::string path = join_path(folder, "self_test.json");
+  if (!file_exists(path)) return std::nullopt;
+  const SelfTest expected = read_self_test(path);
+  EncodeOptions options;
+  options.prompt = "";
+  const Matrix<float> actual = encoder.encode(expected.texts, options, silent_events());
+  verify_self_test(expected, actual);
+  return self_test_difference(expected, actual);
+}
+
+SelfTest make_self_test(const SentenceEncoder& encoder) {
+  SelfTest test;
+  test.texts = self_test_sentences();
+  EncodeOptions options;
+  options.prompt = "";
+  test.vectors = encoder.encode(test.texts, options, silent_events());
+  return test;
+}
+
+}  // namespace simile

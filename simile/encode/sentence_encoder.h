@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts in, embeddings out: prompt, tokens, encoder, pooling, normalisation.
+//
+//   const SentenceEncoder encoder = SentenceEncoder::load("models/mini", silent_events());
+//   const Matrix<float> embeddings = encoder.encode(texts, {}, silent_events());  // [texts, D]
+//
+// A text's vector is the same, bit for bit, whatever texts come with it, in whatever order and with
+// however many threads. Const methods may run in several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simile/checkpoint/model_folder.h"
+#include "simile/core/event.h"
+#include "simile/core/matrix.h"
+#include "simile/kernel/packed.h"
+#include "simile/text/tokenizer.h"
+
+namespace simile {
+
+struct EncodeOptions {
+  int64_t batch_tokens = 16384;  // tokens encoded at a time; a longer text makes its own batch
+  std::string prompt_name;       // of the model's prompts; empty: the model's default prompt, if any
+  std::optional<std::string> prompt;  // the prompt itself, before any name
+  int64_t dimensions = 0;             // leading dimensions kept; 0: as the model says
+  std::optional<bool> normalize;      // empty: as the model says
+};
+
+// What happened to the texts of one or more calls (added up).
+struct EncodeCounts {
+  int64_t texts = 0;
+  int64_t tokens = 0;
+  int64_t truncated = 0;  // texts cut at the length limit
+  int64_t replaced = 0;   // broken UTF-8 sequences read as U+FFFD
+};
+
+class SentenceEncoder {
+ public:
+  // From a model folder. Errors: see model_folder.h and tokenizer.h.
+  static SentenceEncoder load(const std::string& folder, EventSink& events);
+
+  // A view of weights that somebody else owns and may change between calls (training's evaluation).
+  // settings.encoder must describe `weights`. Errors (kInput): a tokenizer with more tokens than the
+  // encoder has embeddings, a length limit above its positions.
+  SentenceEncoder(const EncoderWeights& weights, const ModelSettings& settings,
+                  const Tokenizer& tokenizer);
+
+  // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 16,384 texts and
+  // the activations of one batch; give files of any size in pieces. Progress: task "embed".
+  // Errors (kRecipe): a prompt name the model does not have, dimensions beyond the hidden size.
+  Matrix<float> encode(const std::vector<std::string>& texts, const EncodeOptions& options,
+                       EventSink& events, EncodeCounts* counts = nullptr) const;
+
+  // The same for texts that are ids already (special tokens included, no prompt).
+  // Errors (kInput): an id outside the vocabulary, a sequence that is empty or too long.
+  Matrix<float> encode_ids(const std::vector<std::vector<int32_t>>& sequences,
+                           const EncodeOptions& options, EventSink& events) const;
+
+  // Hidden states [tokens, H] of one batch, before pooling.
+  std::vector<float> hidden_states(const PackedBatch& batch) const;
+
+  int64_t dimension(const EncodeOptions& options = {}) const;  // D
+  const ModelSettings& settings() const { return settings_; }
+  const EncoderWeights& weights() const { return weights_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }  // with the model's length limit
+
+ private:
+  struct Output;  // where pooled vectors go and how they are finished
+  std::string find_prompt(const EncodeOptions& options) const;
+  std::vector<std::vector<int32_t>> tokenise(const std::vector<std::string>& texts, size_t begin,
+                                             size_t end, const std::string& prompt,
+                                             EncodeCounts& counts) const;
+  void encode_sequences(const std::vector<std::vector<int32_t>>& sequences, int64_t batch_tokens,
+                        const Output& output) const;
+  void encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
+                    const Output& output) const;
+
+  std::shared_ptr<const LoadedEncoder> owned_;  // null for a view
+  EncoderWeights weights_;
+  ModelSettings settings_;
+  EncoderShape shape_;
+  Tokenizer tokenizer_;
+};
+
+// Checks self_test.json of a model folder against `encoder`. Returns the largest difference, or
+// nothing when the folder has no self_test.json. Errors: see self_test.h.
+std::optional<double> check_self_test(const std::string& folder, const SentenceEncoder& encoder);
+
+// Vectors for the self-test sentences, as they are saved with a model.
+SelfTest make_self_test(const SentenceEncoder& encoder);
+
+}  // namespace simile

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores by comparing embeddings. For vectors a and b of length D:
+//
+//   cosine     a.b / (|a| |b|); 0 when one of them is all zeros
+//   dot        a.b
+//   euclidean  -|a - b|
+//   manhattan  -sum_i |a_i - b_i|
+//
+// Every distinct text is embedded once per call. Ranking scans the whole corpus exactly, with
+// threads over queries; memory holds the embeddings and `depth` documents per query. Scores do not
+// depend on the number of threads. Pairs are computed in double, rankings in float.
+//
+// Errors (ErrorKind::kFailed): an embedding that is not finite (with its text), or a matrix that
+// has not one row per text.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "simile/core/matrix.h"
+#include "simile/eval/scorer.h"
+
+namespace simile {
+
+enum class Similarity { kCosine, kDot, kEuclidean, kManhattan };
+// From "cosine", "dot", "euclidean" or "manhattan"; another name is ErrorKind::kRecipe.
+Similarity parse_similarity(const std::string& name);
+
+class EmbeddingScorer : public Scorer {
+ public:
+  // Embeddings of texts: [texts, D], D the same at every call.
+  using Embed = std::function<Matrix<float>(const std::vector<std::string>&)>;
+
+  // Left texts and queries go through `embed_queries` where it is given, for models whose queries
+  // are prompted in another way than documents.
+  EmbeddingScorer(std::string name, Embed embed, Similarity similarity = Similarity::kCosine,
+                  Embed embed_queries = nullptr);
+
+  std::string name() const override { return name_; }
+  std::vector<double> score_pairs(const std::vector<std::string>& left,
+                                  const std::vector<std::string>& right) override;
+  std::vector<Ranking> rank(const std::vector<std::string>& queries,
+                            const std::vector<std::string>& corpus,
+                            const std::vector<std::vector<int64_t>>& candidates,
+                            int64_t depth) override;
+
+ private:
+  std::string name_;
+  Embed embed_, embed_queries_;
+  Similarity similarity_;
+};
+
+}  // namespace simile

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts as counted words, and for each word the texts it stands in. What the lexical baselines
+// share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "simile/eval/scorer.h"
+
+namespace simile {
+
+struct WordCount {
+  int32_t word = 0;  // position in the vocabulary
+  int32_t count = 0;
+};
+using CountedText = std::vector<WordCount>;  // sorted by word
+
+// The words of a collection of texts.
+class WordCollection {
+ public:
+  explicit WordCollection(const std::vector<std::string>& texts);
+
+  // Words that the collection lacks are left out.
+  CountedText count_words(const std::string& text) const;
+
+  const std::vector<CountedText>& texts() const { return texts_; }
+  int64_t words() const { return static_cast<int64_t>(text_frequency_.size()); }
+  int64_t text_frequency(int32_t word) const { return text_frequency_[static_cast<size_t>(word)]; }
+  double mean_length() const { return mean_length_; }  // in words, with repetition
+
+ private:
+  std::unordered_map<std::string, int32_t> vocabulary_;
+  std::vector<CountedText> texts_;
+  std::vector<int64_t> text_frequency_;  // per word, df
+  double mean_length_ = 0;
+};
+
+int64_t count_length(const CountedText& text);  // in words, with repetition
+
+struct WordWeight {
+  int32_t word = 0;
+  float weight = 0;
+};
+using WeightedText = std::vector<WordWeight>;  // sorted by word
+
+// sum over shared words of the product of weights.
+double multiply(const WeightedText& a, const WeightedText& b);
+
+// Ranks texts by multiply(query, text), adding up in the order of the query's words; see
+// Scorer::rank(). Without candidates, texts that share no word with the query are not found.
+// Threads over queries.
+std::vector<Ranking> rank_weighted(const std::vector<WeightedText>& queries,
+                                   const std::vector<WeightedText>& texts, int64_t words,
+                                   const std::vector<std::vector<int64_t>>& candidates,
+                                   int64_t depth);
+
+}  // namespace simile

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Word overlap: what a model has to beat. Words are those of split_words(); N is the number of
+// texts of the collection, df the number of those with the word, tf its count in a text.
+//
+//   bm25    score(q, d) = sum over the words of q, with repetition, of
+//             idf * tf / (tf + k1 (1 - b + b |d| / mean |d|)),  idf = ln(1 + (N - df + 0.5) / (df +
+//             0.5))
+//           with k1 = 1.2, b = 0.75 (Robertson & Zaragoza 2009; as Lucene, whose idf is never
+//           negative)
+//   tfidf   cosine of vectors of tf * idf, idf = ln((1 + N) / (1 + df)) + 1 (as scikit-learn's
+//   default)
+//
+// For a ranking the collection is the corpus; query words that are not in it are ignored. For pairs
+// it is all distinct texts of the left and right sides; bm25 is then the mean of both directions,
+// as pairs have no query side. Texts without words score 0, and a
+// search of the corpus finds only documents that share a word with the query. Exact, threads over
+// queries, same scores for any number of threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simile/eval/scorer.h"
+
+namespace simile {
+
+// The words of a text: maximal runs of Unicode letters, digits and combining marks, in lower case
+// (code point by code point); every ideograph is a word of its own. Broken UTF-8 separates words.
+std::vector<std::string> split_words(std::string_view text);
+
+class Bm25Scorer : public Scorer {
+ public:
+  explicit Bm25Scorer(double k1 = 1.2, double b = 0.75) : k1_(k1), b_(b) {}
+  std::string name() const override { return "bm25"; }
+  std::vector<double> score_pairs(const std::vector<std::string>& left,
+                                  const std::vector<std::string>& right) override;
+  std::vector<Ranking> rank(const std::vector<std::string>& queries,
+                            const std::vector<std::string>& corpus,
+                            const std::vector<std::vector<int64_t>>& candidates,
+                            int64_t depth) override;
+
+ private:
+  double k1_, b_;
+};
+
+class TfidfScorer : public Scorer {
+ public:
+  std::string name() const override { return "tfidf"; }
+  std::vector<double> score_pairs(const std::vector<std::string>& left,
+                                  const std::vector<std::string>& right) override;
+  std::vector<Ranking> rank(const std::vector<std::string>& queries,
+                            const std::vector<std::string>& corpus,
+                            const std::vector<std::vector<int64_t>>& candidates,
+                            int64_t depth) override;
+};
+
+// "bm25" or "tfidf"; null for any other name.
+std::unique_ptr<Scorer> make_lexical_scorer(const std::string& name);
+
+}  // namespace simile

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/ranking_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+// Scorers break ties by position: an order of documents by id makes that an order by id.
+void order_documents(RankingData& data, TieBreak ties) {
+  if (ties == TieBreak::kInput) return;
+  const std::vector<double> equal_scores(data.document_ids.size(), 0);
+  const std::vector<int64_t> order = rank_by_score(equal_scores, data.document_ids, ties);
+  std::vector<int64_t> position(order.size());
+  std::vector<std::string> ids, texts;
+  for (const int64_t from : order) {
+    position[static_cast<size_t>(from)] = static_cast<int64_t>(ids.size());
+    ids.push_back(std::move(data.document_ids[static_cast<size_t>(from)]));
+    texts.push_back(std::move(data.document_texts[static_cast<size_t>(from)]));
+  }
+  data.document_ids = std::move(ids);
+  data.document_texts = std::move(texts);
+  for (auto& judged : data.judged) {
+    for (JudgedDocument& document : judged) {
+      if (document.document < 0) continue;
+      document.document = position[static_cast<size_t>(document.document)];
+    }
+  }
+}
+
+bool has_relevant(const std::vector<JudgedDocument>& judged) {
+  return std::any_of(judged.begin(), judged.end(),
+                     [](const JudgedDocument& document) { return document.relevance >= 1; });
+}
+
+JudgedRanking judge(const std::string& query, const Ranking& ranking,
+                    const std::vector<JudgedDocument>& judged) {
+  JudgedRanking result;
+  result.query = query;
+  std::unordered_map<int64_t, int64_t> relevance;
+  for (const JudgedDocument& document : judged) {
+    result.judged.push_back(document.relevance);
+    if (document.document >= 0) relevance[document.document] = document.relevance;
+  }
+  for (const RankedDocument& document : ranking) {
+    const auto found = relevance.find(document.document);
+    result.retrieved.push_back(found == relevance.end() ? 0 : found->second);
+  }
+  return result;
+}
+
+void check_depth(const RankingTaskOptions& options) {
+  for (const RankingMetric& metric : options.metrics) {
+    SIMILE_CHECK(options.depth == 0 || metric.cut <= options.depth, ErrorKind::kRecipe,
+                 fmt::format("the metric {} needs rankings deeper than depth = {}; set depth to at "
+                             "least {}",
+                             metric.name(), options.depth, metric.cut));
+  }
+}
+
+void check_scores(const std::string& scorer, const std::vector<Ranking>& rankings, size_t queries) {
+  SIMILE_CHECK(rankings.size() == queries, ErrorKind::kFailed,
+               fmt::format("{} gave {} rankings for {} queries", scorer, rankings.size(), queries));
+  for (const Ranking& ranking : rankings) {
+    for (const RankedDocument& document : ranking) {
+      SIMILE_CHECK(std::isfinite(document.score), ErrorKind::kFailed,
+                   fmt::format("{} gave the score {}: the model or its training is broken", scorer,
+                               document.score));
+    }
+  }
+}
+
+void add_metrics(const RankingScores& scores, Report& report) {
+  for (size_t m = 0; m < scores.metrics.size(); ++m) {
+    report.metrics.emplace_back(scores.metrics[m].name(), scores.means[m]);
+  }
+  report.examples = static_cast<int64_t>(scores.queries.size());
+  if (scores.queries_without_relevant > 0) {
+    report.notes.push_back(fmt::format("{} judged queries without a relevant document left out",
+                                       scores.queries_without_relevant));
+  }
+  if (scores.queries_without_results > 0) {
+    report.notes.push_back(
+        fmt::format("{} queries without results counted as 0", scores.queries_without_results));
+  }
+}
+
+std::vector<RunQuery> make_run(const RankingData& data, const std::vector<int64_t>& queries,
+                               const std::vector<Ranking>& rankings) {
+  std::vector<RunQuery> run;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    RunQuery query;
+    query.query = data.query_ids[static_cast<size_t>(queries[i])];
+    for (const RankedDocument& document : rankings[i]) {
+      query.documents.push_back(data.document_ids[static_cast<size_t>(document.document)]);
+      query.scores.push_back(document.score);
+    }
+    run.push_back(std::move(query));
+  }
+  return run;
+}
+
+// A tag of a run may hold no white space.
+std::string make_tag(std::string name) {
+  for (char& c : name) {
+    if (static_cast<unsigned char>(c) <= ' ') c = '_';
+  }
+  return name.empty() ? "simile" : name;
+}
+
+}  // namespace
+
+RankingTask::RankingTask(std::string name, RankingData data, RankingTaskOptions options)
+    : name_(std::move(name)), data_(std::move(data)), options_(std::move(options)) {
+  check_depth(options_);
+  order_documents(data_, options_.ties);
+  for (size_t q = 0; q < data_.judged.size(); ++q) {
+    if (!has_relevant(data_.judged[q])) continue;
+    queries_.push_back(static_cast<int64_t>(q));
+    query_texts_.push_back(data_.query_texts[q]);
+    if (!options_.judged_candidates) continue;
+    candidates_.emplace_back();
+    for (const JudgedDocument& judged : data_.judged[q]) {
+      if (judged.document >= 0) candidates_.back().push_back(judged.document);
+    }
+  }
+  SIMILE_CHECK(!queries_.empty(), ErrorKind::kInput,
+               fmt::format("{}: task ranking needs queries with a relevant document (relevance of "
+                           "at least 1), found none",
+                           data_.reports.empty() ? name_ : data_.reports.back().file));
+}
+
+Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
+  const std::vector<Ranking> rankings =
+      scorer.rank(query_texts_, data_.document_texts, candidates_, options_.depth);
+  check_scores(scorer.name(), rankings, queries_.size());
+  std::vector<JudgedRanking> judged;
+  for (size_t i = 0; i < queries_.size(); ++i) {
+    const size_t q = static_cast<size_t>(queries_[i]);
+    judged.push_back(judge(data_.query_ids[q], rankings[i], data_.judged[q]));
+  }
+  if (!predictions_path.empty()) {
+    write_run(predictions_path, make_run(data_, queries_, rankings), make_tag(scorer.name()));
+  }
+  RankingScores scores = score_rankings(judged, options_.metrics);
+  for (size_t q = 0; q < data_.judged.size(); ++q) {
+    if (!data_.judged[q].empty() && !has_relevant(data_.judged[q])) {
+      ++scores.queries_without_relevant;
+    }
+  }
+  Report report;
+  report.task = "ranking";
+  report.name = name_;
+  report.model = scorer.name();
+  add_metrics(scores, report);
+  if (options_.judged_candidates) report.notes.push_back("ranks the judged documents only");
+  return report;
+}
+
+std::vector<std::string> RankingTask::warnings() const {
+  std::vector<std::string> warnings;
+  for (const ReadReport& report : data_.reports) {
+    if (!report.warning().empty()) warnings.push_back(report.warning());
+  }
+  if (data_.judgements_of_unknown_queries > 0) {
+    warnings.push_back(fmt::format("{} judgements of unknown queries were dropped",
+                                   data_.judgements_of_unknown_queries));
+  }
+  if (data_.judgements_of_unknown_documents > 0) {
+    warnings.push_back(
+        fmt::format("{} judged documents are not in the corpus and count as not found",
+                    data_.judgements_of_unknown_documents));
+  }
+  return warnings;
+}
+
+Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
+                    const std::vector<RankingMetric>& metrics, TieBreak ties) {
+  std::unordered_map<std::string, RunQuery> run;
+  for (RunQuery& query : read_run(run_path)) run.emplace(query.query, std::move(query));
+
+  std::vector<JudgedRanking> rankings;
+  std::unordered_map<std::string, size_t> position;
+  std::vector<std::unordered_map<std::string, int64_t>> relevance;
+  for (const Judgement& judgement : read_qrels(qrels_path)) {
+    const auto added = position.emplace(judgement.query, rankings.size());
+    if (added.second) {
+      rankings.push_back({judgement.query, {}, {}});
+      relevance.emplace_back();
+    }
+    rankings[added.first->second].judged.push_back(judgement.relevance);
+    relevance[added.first->second][judgement.document] = judgement.relevance;
+  }
+  for (size_t q = 0; q < rankings.size(); ++q) {
+    const auto found = run.find(rankings[q].query);
+    if (found == run.end()) continue;
+    const RunQuery& query = found->second;
+    for (const int64_t i : rank_by_score(query.scores, query.documents, ties)) {
+      const auto judged = relevance[q].find(query.documents[static_cast<size_t>(i)]);
+      rankings[q].retrieved.push_back(judged == relevance[q].end() ? 0 : judged->second);
+    }
+  }
+  Report report;
+  report.task = "ranking";
+  report.model = run_path;
+  add_metrics(score_rankings(rankings, metrics), report);
+  SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
+               qrels_path + ": no query has a relevant document (relevance of at least 1)");
+  return report;
+}
+
+}  // namespace simile

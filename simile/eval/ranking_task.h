@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Retrieval: rank the corpus, or the judged documents, for each query. Metrics as named in the
+// options, defined in simile/metric/ranking.h.
+//
+// Only queries with a relevant document are ranked; the others are left out and counted in the
+// notes. `examples` of the report is the number of queries that count. Ties are broken as `ties`
+// says, also at the cut to `depth` documents.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/data/ranking_data.h"
+#include "simile/data/trec.h"
+#include "simile/eval/task.h"
+#include "simile/metric/ranking.h"
+
+namespace simile {
+
+struct RankingTaskOptions {
+  std::vector<RankingMetric> metrics;
+  TieBreak ties = TieBreak::kTrecEval;
+  bool judged_candidates = false;  // rank the judged documents of a query instead of the corpus
+  int64_t depth = 1000;            // 0 keeps all
+};
+
+class RankingTask : public Task {
+ public:
+  // Errors: ErrorKind::kInput when no query has a relevant document; ErrorKind::kRecipe when a
+  // metric looks further than `depth`.
+  RankingTask(std::string name, RankingData data, RankingTaskOptions options);
+  Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
+  std::vector<std::string> warnings() const override;
+
+ private:
+  std::string name_;
+  RankingData data_;  // documents in the order that breaks ties
+  RankingTaskOptions options_;
+  std::vector<int64_t> queries_;                  // rows of the queries that are ranked
+  std::vector<std::string> query_texts_;          // of those
+  std::vector<std::vector<int64_t>> candidates_;  // of those; empty for the whole corpus
+};
+
+// Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks
+// counts with zeros (and is noted), a query without judgements is ignored. The run's rank column is
+// ignored.
+Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
+                    const std::vector<RankingMetric>& metrics, TieBreak ties);
+
+}  // namespace simile

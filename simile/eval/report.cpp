@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+const double* find_metric(const Report& report, const std::string& name) {
+  for (const auto& metric : report.metrics) {
+    if (metric.first == name) return &metric.second;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> metric_names(const std::vector<Report>& reports) {
+  std::vector<std::string> names;
+  for (const Report& report : reports) {
+    for (const auto& metric : report.metrics) {
+      if (std::count(names.begin(), names.end(), metric.first) == 0) names.push_back(metric.first);
+    }
+  }
+  return names;
+}
+
+// Thresholds are in the unit of the scores, all else are fractions.
+bool is_fraction(const std::string& name) { return name.find("threshold") == std::string::npos; }
+
+std::string show_value(const std::string& name, const double* value) {
+  if (value == nullptr) return "-";
+  return is_fraction(name) ? fmt::format("{:.2f}", 100 * *value) : fmt::format("{:.4f}", *value);
+}
+
+size_t column_width(const std::vector<std::string>& cells) {
+  size_t width = 0;
+  for (const std::string& cell : cells) {
+    width = std::max(width, fmt::formatted_size("{}", cell));
+  }
+  return width;
+}
+
+// A table of reports on the same data.
+std::string show_group(const std::vector<Report>& reports) {
+  const Report& first = reports.front();
+  std::string table =
+      fmt::format("{} ({}{} examples)\n", first.name.empty() ? first.task : first.name,
+                  first.name.empty() ? "" : first.task + ", ", first.examples);
+  const std::vector<std::string> names = metric_names(reports);
+  const size_t name_width = column_width(names);
+  table += fmt::format("  {:{}}", "", name_width);
+  std::vector<size_t> widths;
+  for (const Report& report : reports) {
+    widths.push_back(std::max<size_t>(column_width({report.model}), 7));
+    table += fmt::format("  {:>{}}", report.model, widths.back());
+  }
+  table += '\n';
+  for (const std::string& name : names) {
+    table += fmt::format("  {:{}}", name, name_width);
+    for (size_t i = 0; i < reports.size(); ++i) {
+      table += fmt::format("  {:>{}}", show_value(name, find_metric(reports[i], name)), widths[i]);
+    }
+    table += '\n';
+  }
+  for (const Report& report : reports) {
+    for (const std::string& note : report.notes) {
+      table += fmt::format("  {}: {}\n", report.model, note);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+double Report::metric(const std::string& metric_name) const {
+  const double* value = find_metric(*this, metric_name);
+  if (value != nullptr) return *value;
+  const std::vector<std::string> names = metric_names({*this});
+  const std::string nearest = nearest_name(metric_name, names);
+  throw Error(ErrorKind::kRecipe,
+              fmt::format("the evaluation '{}' has no metric '{}'{}; it has {}", task, metric_name,
+                          nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                          fmt::join(names, ", ")));
+}
+
+std::string Report::to_json() const {
+  nlohmann::ordered_json json;
+  json["task"] = task;
+  if (!name.empty()) json["name"] = name;
+  json["model"] = model;
+  json["examples"] = examples;
+  json["metrics"] = nlohmann::ordered_json::object();
+  for (const auto& metric : metrics) json["metrics"][metric.first] = metric.second;
+  if (!notes.empty()) json["notes"] = notes;
+  // Names may come from file names, which need not be UTF-8.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string to_table(const std::vector<Report>& reports) {
+  std::string tables;
+  for (size_t begin = 0; begin < reports.size();) {
+    size_t end = begin + 1;
+    while (end < reports.size() && reports[end].task == reports[begin].task &&
+           reports[end].name == reports[begin].name) {
+      ++end;
+    }
+    if (begin > 0) tables += '\n';
+    tables += show_group({reports.begin() + static_cast<std::ptrdiff_t>(begin),
+                          reports.begin() + static_cast<std::ptrdiff_t>(end)});
+    begin = end;
+  }
+  return tables;
+}
+
+}  // namespace simile

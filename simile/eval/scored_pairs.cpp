@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/scored_pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+std::string clean_field(std::string text) {
+  const auto breaks_field = [](char c) { return c == '\t' || c == '\n' || c == '\r'; };
+  std::replace_if(text.begin(), text.end(), breaks_field, ' ');
+  return text;
+}
+
+}  // namespace
+
+std::vector<double> score_checked(Scorer& scorer, const PairDataset& data) {
+  std::vector<double> scores = scorer.score_pairs(data.left, data.right);
+  SIMILE_CHECK(
+      static_cast<int64_t>(scores.size()) == data.size(), ErrorKind::kFailed,
+      fmt::format("{} gave {} scores for {} pairs", scorer.name(), scores.size(), data.size()));
+  for (size_t i = 0; i < scores.size(); ++i) {
+    SIMILE_CHECK(
+        std::isfinite(scores[i]), ErrorKind::kFailed,
+        fmt::format("{} gave the score {} for the pair '{:.60}', '{:.60}': the model or its "
+                    "training is broken",
+                    scorer.name(), scores[i], data.left[i], data.right[i]));
+  }
+  return scores;
+}
+
+void write_scored_pairs(const std::string& path, const PairDataset& data,
+                        const std::vector<double>& scores) {
+  AtomicFile file(path);
+  file.write("left\tright\tgold\tscore\n");
+  for (size_t i = 0; i < scores.size(); ++i) {
+    file.write(fmt::format("{}\t{}\t{}\t{}\n", clean_field(data.left[i]),
+                           clean_field(data.right[i]), data.score[i], scores[i]));
+  }
+  file.commit();
+}
+
+}  // namespace simile

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semantic textual similarity: correlation of scores with graded gold scores. Metrics `spearman`
+// and `pearson` (simile/metric/correlation.h).
+//
+// Data that does not fit (ErrorKind::kInput): fewer than two pairs, or gold scores that are all
+// equal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/data/pair_data.h"
+#include "simile/eval/task.h"
+
+namespace simile {
+
+class StsTask : public Task {
+ public:
+  StsTask(std::string name, PairDataset data);
+  Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
+  std::vector<std::string> warnings() const override;
+
+ private:
+  std::string name_;
+  PairDataset data_;
+};
+
+}  // namespace simile

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/task.h"
+
+#include <fmt/format.h>
+
+#include "simile/core/error.h"
+#include "simile/eval/pair_task.h"
+#include "simile/eval/ranking_task.h"
+#include "simile/eval/sts_task.h"
+
+namespace simile {
+namespace {
+
+void check_empty(const std::string& task, const char* name, const std::string& value,
+                 const char* takes) {
+  SIMILE_CHECK(value.empty(), ErrorKind::kRecipe,
+               fmt::format("task {} takes {}; '{}' does not belong to it (found '{}')", task, takes,
+                           name, value));
+}
+
+PairDataset read_task_pairs(const EvaluationOptions& options, const std::string& path) {
+  PairDataOptions pairs = options.columns;
+  pairs.path = path;
+  return read_pairs(pairs);
+}
+
+void check_pair_options(const EvaluationOptions& options) {
+  const char* takes = options.task == "sts" ? "data" : "data and dev";
+  SIMILE_CHECK(!options.data.empty(), ErrorKind::kRecipe,
+               fmt::format("task {} needs 'data', a file of scored pairs", options.task));
+  check_empty(options.task, "queries", options.ranking.queries, takes);
+  check_empty(options.task, "corpus", options.ranking.corpus, takes);
+  check_empty(options.task, "qrels", options.ranking.qrels, takes);
+}
+
+std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
+  check_empty("ranking", "data", options.data, "queries, corpus and qrels");
+  check_empty("ranking", "dev", options.dev, "queries, corpus and qrels");
+  RankingTaskOptions task;
+  task.metrics = parse_ranking_metrics(options.metrics);
+  task.ties = parse_tie_break(options.ties);
+  SIMILE_CHECK(
+      options.candidates == "corpus" || options.candidates == "judged", ErrorKind::kRecipe,
+      fmt::format("candidates: expected corpus or judged, found '{}'", options.candidates));
+  task.judged_candidates = options.candidates == "judged";
+  task.depth = options.depth;
+  return std::make_unique<RankingTask>(options.name, read_ranking_data(options.ranking), task);
+}
+
+}  // namespace
+
+std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
+  if (options.task == "ranking") return load_ranking(options);
+  if (options.task == "sts") {
+    check_pair_options(options);
+    check_empty("sts", "dev", options.dev, "data");
+    return std::make_unique<StsTask>(options.name, read_task_pairs(options, options.data));
+  }
+  if (options.task == "pairs") {
+    check_pair_options(options);
+    return std::make_unique<PairTask>(
+        options.name, read_task_pairs(options, options.data),
+        options.dev.empty() ? PairDataset() : read_task_pairs(options, options.dev));
+  }
+  throw Error(ErrorKind::kRecipe,
+              fmt::format("task: expected sts, pairs or ranking, found '{}'", options.task));
+}
+
+Report evaluate(const EvaluationOptions& options, Scorer& scorer,
+                const std::string& predictions_path) {
+  return load_task(options)->evaluate(scorer, predictions_path);
+}
+
+}  // namespace simile

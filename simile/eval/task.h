@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task is a data set with its gold answers, loaded once; it scores any number of models.
+//
+//   EvaluationOptions options;
+//   options.task = "sts";
+//   options.data = "stsb/dev.tsv";
+//   std::unique_ptr<Task> task = load_task(options);
+//   Report report = task->evaluate(scorer);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simile/core/options.h"
+#include "simile/data/pair_data.h"
+#include "simile/data/ranking_data.h"
+#include "simile/eval/report.h"
+#include "simile/eval/scorer.h"
+
+namespace simile {
+
+struct EvaluationOptions {
+  std::string task = "sts";
+  std::string name;
+  std::string data, dev;
+  PairDataOptions columns;  // its path is not used: data and dev are
+  RankingDataOptions ranking;
+  std::vector<std::string> metrics = {"map",     "mrr",        "p@1",
+                                      "ndcg@10", "recall@100", "has_positive@1"};
+  std::string ties = "trec_eval";
+  std::string candidates = "corpus";
+  int64_t depth = 1000;
+
+  void visit(OptionVisitor& v) {
+    v.field("task", task, choice_info("kind of evaluation", {"sts", "pairs", "ranking"}));
+    v.field("name", name, {"name of the data set in reports"});
+    v.field("data", data, {"sts, pairs: file of scored pairs"});
+    v.field("dev", dev,
+            {"pairs: file of pairs on which the threshold is chosen; empty chooses it on "
+             "the data itself, which the report labels as oracle"});
+    columns.visit_columns(v);
+    v.field("limit", columns.limit, {"pairs to read; 0 reads all", "pairs", 0});
+    ranking.visit(v);
+    v.field("metrics", metrics,
+            {"ranking: map mrr p@k ndcg@k recall@k has_positive@k, in the order to report"});
+    v.field("ties", ties,
+            choice_info("ranking: order of equal scores: id descending, as given, id ascending",
+                        {"trec_eval", "input", "id"}));
+    v.field("candidates", candidates,
+            choice_info("ranking: rank the whole corpus, or the judged documents of each query",
+                        {"corpus", "judged"}));
+    v.field("depth", depth, {"ranking: documents kept per query; 0 keeps all", "documents", 0});
+  }
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  // Scores the model. With a path, also writes the predictions: `left right gold score` as .tsv for
+  // pairs of texts, a TREC run for rankings. Errors: a score that is not finite is
+  // ErrorKind::kFailed.
+  virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const = 0;
+
+  // What reading the data met that a user should know (broken bytes, unknown ids), one sentence
+  // each.
+  virtual std::vector<std::string> warnings() const = 0;
+};
+
+// Reads the data. Errors: ErrorKind::kRecipe for options that are missing or do not go together;
+// ErrorKind::kInput for data that cannot be read or does not fit the task.
+std::unique_ptr<Task> load_task(const EvaluationOptions& options);
+
+// load_task() and evaluate() in one.
+Report evaluate(const EvaluationOptions& options, Scorer& scorer,
+                const std::string& predictions_path = "");
+
+}  // namespace simile

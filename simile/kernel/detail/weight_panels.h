@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of an encoder's matrices in the order in which the matrix product reads them.
+#pragma once
+
+#include <vector>
+
+#include "simile/kernel/detail/float_buffer.h"
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+
+struct LayerPanels {
+  const float* qkv;
+  const float* attention;
+  const float* up;
+  const float* down;
+};
+
+enum class PanelUse {
+  kForward,   // y = x W^T
+  kBackward,  // dx = dy W
+};
+
+class WeightPanels {
+ public:
+  // Copies all matrices (in parallel), into memory that is reused from call to call.
+  void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use);
+  const LayerPanels& layer(int64_t i) const { return layers_[static_cast<size_t>(i)]; }
+
+ private:
+  FloatBuffer memory_;
+  std::vector<LayerPanels> layers_;
+};
+
+}  // namespace simile

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/encoder_forward.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "simile/core/threads.h"
+#include "simile/kernel/detail/batch_plan.h"
+#include "simile/kernel/detail/embed.h"
+#include "simile/kernel/detail/float_buffer.h"
+#include "simile/kernel/detail/weight_panels.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kLargestChunk = 128, kSmallestChunk = 64;  // tokens
+
+// One chunk's way through the layers; all its numbers stay in the second-level cache.
+class ChunkForward {
+ public:
+  static int64_t work_floats(const EncoderShape& s, const BatchPlan& plan) {
+    return plan.largest_chunk * (2 * s.hidden + std::max(4 * s.hidden, s.intermediate)) +
+           attention_scratch_floats(plan.longest, s.head_size());
+  }
+
+  ChunkForward(const EncoderShape& shape, const EncoderWeights& weights, const WeightPanels& panels,
+               const BatchPlan& plan, const PlannedChunk& chunk, float* work)
+      : shape_(shape), weights_(weights), panels_(panels), plan_(plan), chunk_(chunk) {
+    const int64_t H = shape.hidden, rows = chunk.rows;
+    x_ = work;
+    sum_ = x_ + rows * H;
+    wide_ = sum_ + rows * H;
+    context_ = wide_ + 3 * rows * H;
+    scratch_ = wide_ + rows * std::max(4 * H, shape.intermediate);
+  }
+
+  void run(const PackedBatch& batch, float* hidden) {
+    embed_chunk(shape_, weights_, batch, plan_, chunk_, x_);
+    norm(x_, nullptr, weights_.norm_weight, weights_.norm_bias);
+    for (int64_t i = 0; i < shape_.layers; ++i) layer(weights_.layers[i], panels_.layer(i));
+    const int64_t H = shape_.hidden;
+    for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
+      const PlannedSequence& s = plan_.sequences[i];
+      std::memcpy(hidden + s.token * H, x_ + (s.row - chunk_.row) * H,
+                  static_cast<size_t>(s.length * H) * sizeof(float));
+    }
+  }
+
+ private:
+  void layer(const LayerPointers<const float>& w, const LayerPanels& panels) {
+    const int64_t H = shape_.hidden, I = shape_.intermediate;
+    multiply(x_, H, panels.qkv, w.qkv_bias, wide_, 3 * H, false);
+    attend();
+    multiply(context_, H, panels.attention, w.attention_bias, sum_, H, false);
+    norm(sum_, x_, w.attention_norm_weight, w.attention_norm_bias);
+    multiply(x_, H, panels.up, w.up_bias, wide_, I, true);
+    multiply(wide_, I, panels.down, w.down_bias, sum_, H, false);
+    norm(sum_, x_, w.output_norm_weight, w.output_norm_bias);
+  }
+
+  void multiply(const float* a, int64_t k, const float* panels, const float* bias, float* c, int64_t n,
+                bool gelu) {
+    kernels_.matmul({chunk_.rows, n, k, a, k, panels, c, n, bias, false, gelu});
+  }
+
+  // x_ = norm(x + residual)
+  void norm(const float* x, const float* residual, const float* weight, const float* bias) {
+    kernels_.norm({chunk_.rows, shape_.hidden, x, residual, nullptr, 1.0f, weight, bias,
+                   shape_.layer_norm_eps, x_, nullptr, nullptr});
+  }
+
+  void attend() {
+    const int64_t H = shape_.hidden;
+    for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
+      const PlannedSequence& s = plan_.sequences[i];
+      const int64_t row = s.row - chunk_.row;
+      kernels_.attention({s.length, shape_.heads, shape_.head_size(), wide_ + row * 3 * H, 3 * H,
+                          context_ + row * H, H, nullptr, 1.0f, nullptr, nullptr, scratch_});
+    }
+  }
+
+  const VectorKernels& kernels_ = vector_kernels();
+  const EncoderShape& shape_;
+  const EncoderWeights& weights_;
+  const WeightPanels& panels_;
+  const BatchPlan& plan_;
+  const PlannedChunk& chunk_;
+  float* x_;        // [rows, H], hidden states
+  float* sum_;      // [rows, H], before the residual
+  float* wide_;     // [rows, 3H] query, key, value; or [rows, I]
+  float* context_;  // [rows, H], behind them
+  float* scratch_;
+};
+
+void forward(const EncoderShape& shape, const EncoderWeights& weights, const WeightPanels& panels,
+             const PackedBatch& batch, float* hidden) {
+  if (batch.tokens() == 0) return;
+  // Rows do not depend on their chunk, so here its size may follow the number of threads.
+  const int64_t threads = omp_in_parallel() ? 1 : thread_count();
+  const int64_t chunk_tokens =
+      std::clamp((batch.tokens() + threads - 1) / threads, kSmallestChunk, kLargestChunk);
+  const BatchPlan plan = plan_batch(shape, batch, chunk_tokens, 1);
+  const int64_t used = std::min<int64_t>(threads, static_cast<int64_t>(plan.chunks.size()));
+  const int64_t floats = (ChunkForward::work_floats(shape, plan) + 15) / 16 * 16;
+  static thread_local FloatBuffer memory;
+  float* const work = memory.reserve(floats * used);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(used) if (used > 1)
+  for (size_t i = 0; i < plan.chunks.size(); ++i) {
+    ChunkForward(shape, weights, panels, plan, plan.chunks[i], work + omp_get_thread_num() * floats)
+        .run(batch, hidden);
+  }
+}
+
+}  // namespace
+
+EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights)
+    : shape_(shape), weights_(weights), panels_(std::make_unique<WeightPanels>()) {
+  panels_->pack(shape_, weights_, PanelUse::kForward);
+}
+EncoderForward::EncoderForward(EncoderForward&&) noexcept = default;
+EncoderForward& EncoderForward::operator=(EncoderForward&&) noexcept = default;
+EncoderForward::~EncoderForward() = default;
+
+void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
+  check_batch(shape_, batch);
+  forward(shape_, weights_, *panels_, batch, hidden);
+}
+
+void encoder_forward(const EncoderShape& shape, const EncoderWeights& weights,
+                     const PackedBatch& batch, float* hidden) {
+  EncoderForward(shape, weights)(batch, hidden);
+}
+
+}  // namespace simile

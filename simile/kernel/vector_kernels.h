@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops of the encoder, compiled once per instruction set and chosen when the program runs.
+//
+// vector_kernels() is a table of plain functions: single-threaded, without allocation, on raw floats
+// that need no alignment. Every output number is a sum in an order fixed by the data alone, so a row's
+// result does not depend on the rows beside it. All matrices are row-major; "ld" is the distance
+// between rows in floats.
+//
+// The environment variable SIMILE_ISA=baseline|avx2|avx512 overrides the choice (for tests); a level
+// this processor or build does not have is ErrorKind::kUsage.
+#pragma once
+
+#include <cstdint>
+
+namespace simile {
+
+enum class Isa { kBaseline, kAvx2, kAvx512 };
+
+// C [m, n] = A [m, k] * B [k, n] (+ bias, or + C), B given as panels made by pack_rows/pack_columns.
+struct MatmulCall {
+  int64_t m, n, k;
+  const float* a;  // [m, k]
+  int64_t lda;
+  const float* panels;
+  float* c;  // [m, n]
+  int64_t ldc;
+  const float* bias;  // [n] or null
+  bool accumulate;    // add to what C holds (then no bias)
+  bool gelu;          // C = gelu(A B + bias)
+};
+
+// Softmax attention of one sequence, all heads. Rows of qkv are tokens: H floats of query, H of key,
+// H of value; head h owns floats h * head_size .. of each.
+struct AttentionCall {
+  int64_t length, heads, head_size;
+  const float* qkv;  // [length, 3H]
+  int64_t ld_qkv;
+  float* context;  // [length, H]; backward: as forward left it
+  int64_t ld_context;
+  const uint8_t* keep;      // dropout bits [heads, length, attention_mask_bytes(length)] or null
+  float keep_scale;         // 1 / (1 - p) of that dropout
+  const float* head_scale;  // [heads] factor on each head's context, or null
+  float* statistics;        // [heads, length, 2]: row maximum, 1 / row sum; null: not kept
+  float* scratch;           // attention_scratch_floats(length, head_size) floats
+};
+
+// Gradients for AttentionCall.
+struct AttentionGradients {
+  const float* context;  // [length, H], gradient of the context
+  int64_t ld_context;
+  float* qkv;  // [length, 3H], written
+  int64_t ld_qkv;
+};
+
+// y = norm(dropout(x) + residual), with what backward needs.
+struct NormCall {
+  int64_t rows, width;
+  const float* x;         // [rows, width]
+  const float* residual;  // [rows, width] or null
+  const uint8_t* keep;    // dropout bits on x [rows, mask_bytes(width)] or null
+  float keep_scale;
+  const float* weight;  // [width]
+  const float* bias;    // [width]
+  float eps;
+  float* y;           // [rows, width]; may be x or residual
+  float* normalized;  // [rows, width] (z - mean) * inverse deviation, or null
+  float* inverse_deviation;  // [rows] or null
+};
+
+struct NormGradients {
+  int64_t rows, width;
+  const float* y;  // [rows, width] gradient of y
+  const float* normalized;
+  const float* inverse_deviation;
+  const float* weight;
+  const uint8_t* keep;
+  float keep_scale;
+  float* residual;  // [rows, width] gradient of the residual, written; may be y
+  float* x;         // [rows, width] gradient of x (through dropout), written; null when keep is null and
+                    // x's gradient is the residual's
+  float* weight_sum;  // [width], added to
+  float* bias_sum;    // [width], added to
+  float* x_sum;       // [width] column sums of x's gradient, added to; or null
+};
+
+// One step of AdamW on n numbers (see adam_update.h).
+struct AdamCall {
+  int64_t n;
+  float* weight;
+  float* first;
+  float* second;
+  const float* gradient;
+  float learning_rate, beta1, beta2, eps, decay;
+  float first_correction, second_correction;
+  float gradient_scale;
+};
+
+struct VectorKernels {
+  Isa isa;
+  const char* name;     // "avx2"
+  int64_t panel_width;  // columns of a panel of B
+
+  // B [k, n] of a matrix product as panels [ceil(n / panel_width), k, panel_width], zero-padded:
+  // from w [n, k] (B = w transposed), or from b [k, n].
+  void (*pack_rows)(const float* w, int64_t n, int64_t k, int64_t ldw, float* panels);
+  void (*pack_columns)(const float* b, int64_t n, int64_t k, int64_t ldb, float* panels);
+  void (*matmul)(const MatmulCall& call);
+  // The same with A given transposed: call.a is [k, m] with rows lda apart. No bias, no gelu.
+  void (*matmul_transposed)(const MatmulCall& call);
+
+  void (*attention)(const AttentionCall& call);
+  void (*attention_backward)(const AttentionCall& call, const AttentionGradients& gradients);
+
+  void (*norm)(const NormCall& call);
+  void (*norm_backward)(const NormGradients& call);
+
+  // y = x * Phi(x), Phi the normal distribution function; absolute error below 4e-7 * max(1, |x|).
+  void (*gelu)(int64_t n, const float* x, float* y);
+  // From x [rows, width] and the gradient g of y: y = gelu(x), g = g * gelu'(x), and column sums of
+  // the new g added to sums [width].
+  void (*gelu_backward)(int64_t rows, int64_t width, const float* x, float* y, float* g, float* sums);
+
+  void (*add_rows)(int64_t n, const float* a, const float* b, const float* c, float* y);  // c or null
+  void (*add_to)(int64_t n, const float* x, float* y);                                    // y += x
+  void (*column_sums)(int64_t rows, int64_t width, const float* x, int64_t ldx, float* sums);  // +=
+  // y = x * keep * scale over rows of bits as in NormCall.
+  void (*apply_mask)(int64_t rows, int64_t width, const float* x, const uint8_t* keep, float scale,
+                     float* y);
+  // Byte i of the mask is made of Philox block (first + i, site): see dropout.h.
+  void (*fill_mask)(uint64_t key, uint32_t site, uint32_t threshold, uint64_t first, int64_t bytes,
+                    uint8_t* mask);
+
+  void (*exponential)(int64_t n, const float* x, float* y);  // x <= 0; relative error below 3e-7
+  void (*adam)(const AdamCall& call);
+  double (*sum_of_squares)(const float* x, int64_t n);
+};
+
+// The table for this processor.
+const VectorKernels& vector_kernels();
+
+// The table of one level, or null when this processor or build does not have it.
+const VectorKernels* vector_kernels_for(Isa isa);
+
+// Bytes of dropout bits for a row of `width` decisions: one bit each, rows padded to 16.
+constexpr int64_t mask_bytes(int64_t width) { return (width + 15) / 16 * 2; }
+
+// Floats that panels of B [k, n] take.
+inline int64_t panel_floats(const VectorKernels& kernels, int64_t n, int64_t k) {
+  return (n + kernels.panel_width - 1) / kernels.panel_width * kernels.panel_width * k;
+}
+
+// Floats of scratch an AttentionCall needs (the same for every instruction set).
+constexpr int64_t attention_scratch_floats(int64_t length, int64_t head_size) {
+  const int64_t padded_length = (length + 15) / 16 * 16, padded_size = (head_size + 15) / 16 * 16;
+  return 12 * padded_length * padded_size + 3 * 32 * padded_length + 64 * padded_size + 256;
+}
+
+}  // namespace simile

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/loss/bsc.h"
+
+#include <limits>
+
+#include "simile/core/error.h"
+#include "simile/loss/normalize.h"
+
+namespace simile {
+namespace {
+
+using torch::Tensor;
+
+OptionInfo choice(const char* help, std::vector<std::string> choices) {
+  OptionInfo info{help};
+  info.choices = std::move(choices);
+  return info;
+}
+
+// Known positives among the cells (left i, right j), [m, m]; not defined for the plain loss.
+Tensor known_positives(const LossInput& input, const std::string& duplicates,
+                       const Tensor& is_positive) {
+  if (duplicates == "negatives") return {};
+  SIMILE_CHECK(input.left_group.defined() && input.right_group.defined(), ErrorKind::kInput,
+               "loss: duplicates: " + duplicates +
+                   " needs the ids of equal texts of both sides, and the batch has none; give them or "
+                   "choose duplicates: negatives");
+  const auto same = [](const Tensor& group) { return group.unsqueeze(1) == group.unsqueeze(0); };
+  return (same(input.left_group) & is_positive.unsqueeze(0)) |
+         (same(input.right_group) & is_positive.unsqueeze(1));
+}
+
+// Per row of `scores` [m, columns >= m]: log-softmax of its positive cells, [m].
+Tensor row_terms(const Tensor& scores, const Tensor& positives, const std::string& duplicates) {
+  const int64_t m = scores.size(0);
+  if (!positives.defined()) return scores.log_softmax(1).diagonal();
+  if (duplicates == "positives") {
+    const Tensor cells = scores.log_softmax(1).narrow(1, 0, m);
+    const Tensor sums = torch::where(positives, cells, torch::zeros_like(cells)).sum(1);
+    return sums / positives.sum(1).clamp_min(1);
+  }
+  Tensor left_out = positives & ~torch::eye(m, positives.options());
+  if (scores.size(1) > m) {
+    left_out = torch::cat({left_out, left_out.new_zeros({m, scores.size(1) - m})}, 1);
+  }
+  constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+  return scores.masked_fill(left_out, kMinusInfinity).log_softmax(1).diagonal();
+}
+
+}  // namespace
+
+void BscOptions::visit(OptionVisitor& v) {
+  v.group("temperature", temperature, "temperature of the softmax");
+  v.field("normalize", normalize,
+          choice("what is done to the embeddings of each side before scores are computed",
+                 normalization_names()));
+  v.field("directions", directions,
+          choice("softmax over the right texts of a left one (left), the reverse (right), or the mean "
+                 "of the two",
+                 {"both", "left", "right"}));
+  v.field("divisor", divisor,
+          choice("the sum is divided by the size of the batch or by its number of positive pairs",
+                 {"batch", "positives"}));
+  v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
+  v.field("duplicates", duplicates,
+          choice("texts that occur several times in a batch: positives of each other, left out of the "
+                 "denominator, or negatives like any other",
+                 {"positives", "mask", "negatives"}));
+}
+
+Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
+  check_loss_input(input);
+  const int64_t m = input.left.size(0);
+  const Tensor is_positive = target_or_ones(input) > options.threshold;
+  const Tensor positives = known_positives(input, options.duplicates, is_positive);
+
+  std::vector<Tensor> right_texts = {input.right};
+  right_texts.insert(right_texts.end(), input.negatives.begin(), input.negatives.end());
+  const Tensor right = right_texts.size() == 1 ? input.right : torch::cat(right_texts, 0);
+  Tensor scores = normalize_embeddings(input.left, options.normalize)
+                      .matmul(normalize_embeddings(right, options.normalize).t());
+  scores = scale.defined() ? scores * scale : scores * (1.0 / options.temperature.value);
+
+  Tensor terms;
+  if (options.directions != "right") terms = row_terms(scores, positives, options.duplicates);
+  if (options.directions != "left") {
+    const Tensor columns = row_terms(scores.narrow(1, 0, m).t(),
+                                     positives.defined() ? positives.t() : positives,
+                                     options.duplicates);
+    terms = terms.defined() ? (terms + columns) / 2 : columns;
+  }
+  const Tensor sum = -torch::where(is_positive, terms, torch::zeros_like(terms)).sum();
+  if (options.divisor == "batch") return sum / m;
+  return sum / is_positive.sum().clamp_min(1);
+}
+
+}  // namespace simile

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch-softmax contrastive loss ("Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring
+// Tasks", 2021, eq. 1-5).
+//
+// U, V: left and right embeddings, normalised apart; explicit negatives are further right texts,
+// stacked under the right side before it is normalised. Scores S = U Vᵀ / τ, [m, m + n·m].
+//
+//   L0 = -(1/m) Σ_i 1[y_i > t] · log softmax_row(S)_ii        over all columns
+//   L1 = -(1/m) Σ_i 1[y_i > t] · log softmax_column(S)_ii     over the m x m part
+//   directions: left is L0, right is L1, both is (L0 + L1) / 2
+//
+// Pairs with y_i <= t are labelled negatives: no numerator, but a row and a column for the others.
+// `divisor: positives` divides by their number (at least 1) instead of m.
+//
+// Duplicates (eq. 3, 4). Cell (i, j) holds the texts left i and right j. It is a known positive when
+// left i and left j are the same text and y_j > t, or right i and right j are and y_i > t.
+//   positives  the numerator of i is the mean of the log-softmax over all known positives of its row
+//              (column), outside the logarithm
+//   mask       known positives other than (i, i) are left out of the denominator
+//   negatives  the plain loss: duplicates count as negatives
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+
+#include "simile/loss/loss_input.h"
+#include "simile/loss/temperature.h"
+
+namespace simile {
+
+struct BscOptions {
+  TemperatureOptions temperature;
+  std::string normalize = "l2";
+  std::string directions = "both";
+  std::string divisor = "batch";
+  double threshold = 0.5;
+  std::string duplicates = "negatives";
+
+  void visit(OptionVisitor& v);
+};
+
+// One number. `scale` is 1/τ as a tensor of one number; not defined, it is 1/options.temperature.value.
+// Without a positive pair the loss is 0 with zero gradients.
+// Errors: as check_loss_input(); kInput when duplicates are to be treated and no groups are given.
+torch::Tensor bsc_loss(const LossInput& input, const BscOptions& options,
+                       const torch::Tensor& scale = {});
+
+}  // namespace simile

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multiple negatives ranking loss (Henderson et al., "Efficient Natural Language Response Suggestion
+// for Smart Reply", 2017, section 4.4): bsc in the left direction alone, with scores s·cos(u_i, v_j)
+// or s·u_i·v_j; explicit negatives of every row are further columns for all rows.
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+
+#include "simile/core/options.h"
+#include "simile/loss/bsc.h"
+#include "simile/loss/loss_input.h"
+
+namespace simile {
+
+struct MnrlOptions {
+  std::string similarity = "cosine";
+  double scale = 0.0;
+  double threshold = 0.5;
+  std::string duplicates = "negatives";
+
+  void visit(OptionVisitor& v);
+};
+
+// The bsc options that compute the same numbers.
+BscOptions bsc_options(const MnrlOptions& options);
+
+// One number. Rows with y_i <= threshold give no numerator. Errors: as bsc_loss().
+torch::Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options);
+
+}  // namespace simile

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/metric/ranking.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "simile/core/error.h"
+#include "simile/metric/check.h"
+
+namespace simile {
+namespace {
+
+using Kind = RankingMetric::Kind;
+
+struct MetricName {
+  const char* name;
+  Kind kind;
+  bool needs_cut;
+};
+const MetricName kMetricNames[] = {
+    {"map", Kind::kMap, false},    {"mrr", Kind::kMrr, false},
+    {"p", Kind::kPrecision, true}, {"recall", Kind::kRecall, true},
+    {"ndcg", Kind::kNdcg, false},  {"has_positive", Kind::kHasPositive, true},
+};
+
+[[noreturn]] void fail_unknown(const std::string& name) {
+  std::vector<std::string> known;
+  for (const MetricName& metric : kMetricNames) {
+    known.push_back(std::string(metric.name) + (metric.needs_cut ? "@k" : ""));
+  }
+  const std::string nearest = nearest_name(name, known);
+  throw Error(
+      ErrorKind::kRecipe,
+      fmt::format("unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
+                  "mrr and ndcg may have one too)",
+                  name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                  fmt::join(known, ", ")));
+}
+
+RankingMetric parse_metric(const std::string& name) {
+  const size_t at = name.find('@');
+  const std::string head = name.substr(0, at);
+  for (const MetricName& known : kMetricNames) {
+    if (head != known.name) continue;
+    RankingMetric metric{known.kind, 0};
+    if (at == std::string::npos) {
+      if (known.needs_cut) fail_unknown(name);
+      return metric;
+    }
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + at + 1, end, metric.cut);
+    if (parsed.ec != std::errc() || parsed.ptr != end || metric.cut < 1) fail_unknown(name);
+    return metric;
+  }
+  fail_unknown(name);
+}
+
+double gain_of(int64_t relevance, Gain gain) {
+  const double g = static_cast<double>(std::max<int64_t>(relevance, 0));
+  return gain == Gain::kLinear ? g : std::exp2(g) - 1;
+}
+
+double discounted_gain(const std::vector<int64_t>& relevances, size_t cut, Gain gain) {
+  double sum = 0;
+  for (size_t i = 0; i < std::min(cut, relevances.size()); ++i) {
+    sum += gain_of(relevances[i], gain) / std::log2(static_cast<double>(i) + 2);
+  }
+  return sum;
+}
+
+double normalised_gain(const JudgedRanking& ranking, size_t cut, Gain gain) {
+  std::vector<int64_t> ideal = ranking.judged;
+  std::sort(ideal.begin(), ideal.end(), std::greater<int64_t>());
+  const double best = discounted_gain(ideal, cut, gain);
+  return best > 0 ? discounted_gain(ranking.retrieved, cut, gain) / best : 0;
+}
+
+int64_t count_relevant(const std::vector<int64_t>& relevances) {
+  return std::count_if(relevances.begin(), relevances.end(), [](int64_t r) { return r >= 1; });
+}
+
+}  // namespace
+
+TieBreak parse_tie_break(const std::string& name) {
+  if (name == "trec_eval") return TieBreak::kTrecEval;
+  if (name == "input") return TieBreak::kInput;
+  if (name == "id") return TieBreak::kId;
+  throw Error(ErrorKind::kRecipe,
+              fmt::format("ties: expected trec_eval, input or id, found '{}'", name));
+}
+
+std::string RankingMetric::name() const {
+  for (const MetricName& known : kMetricNames) {
+    if (known.kind == kind) return cut > 0 ? fmt::format("{}@{}", known.name, cut) : known.name;
+  }
+  return "";
+}
+
+std::vector<RankingMetric> parse_ranking_metrics(const std::vector<std::string>& names) {
+  std::vector<RankingMetric> metrics;
+  for (const std::string& part : names) {
+    size_t begin = 0;
+    while ((begin = part.find_first_not_of(" ,\t\n", begin)) != std::string::npos) {
+      const size_t end = std::min(part.find_first_of(" ,\t\n", begin), part.size());
+      metrics.push_back(parse_metric(part.substr(begin, end - begin)));
+      begin = end;
+    }
+  }
+  SIMILE_CHECK(!metrics.empty(), ErrorKind::kRecipe,
+               "expected at least one ranking metric such as map or ndcg@10, found none");
+  return metrics;
+}
+
+std::vector<RankingMetric> parse_ranking_metrics(const std::string& names) {
+  return parse_ranking_metrics(std::vector<std::string>{names});
+}
+
+double compute_ranking_metric(const RankingMetric& metric, const JudgedRanking& ranking,
+                              Gain gain) {
+  const int64_t relevant = count_relevant(ranking.judged);
+  if (relevant == 0) return 0;
+  const size_t cut = metric.cut > 0 ? static_cast<size_t>(metric.cut)
+                                    : std::max(ranking.retrieved.size(), ranking.judged.size());
+  if (metric.kind == Kind::kNdcg) return normalised_gain(ranking, cut, gain);
+  double hits = 0, precision_sum = 0;
+  size_t first = 0;
+  for (size_t i = 0; i < std::min(cut, ranking.retrieved.size()); ++i) {
+    if (ranking.retrieved[i] < 1) continue;
+    hits += 1;
+    precision_sum += hits / static_cast<double>(i + 1);
+    if (first == 0) first = i + 1;
+  }
+  switch (metric.kind) {
+    case Kind::kMap:
+      return precision_sum / static_cast<double>(relevant);
+    case Kind::kMrr:
+      return first > 0 ? 1.0 / static_cast<double>(first) : 0;
+    case Kind::kPrecision:
+      return hits / static_cast<double>(cut);
+    case Kind::kRecall:
+      return hits / static_cast<double>(relevant);
+    case Kind::kHasPositive:
+      return hits > 0 ? 1 : 0;
+    case Kind::kNdcg:
+      break;
+  }
+  return 0;
+}
+
+RankingScores score_rankings(const std::vector<JudgedRanking>& rankings,
+                             const std::vector<RankingMetric>& metrics, Gain gain) {
+  RankingScores scores;
+  scores.metrics = metrics;
+  scores.means.assign(metrics.size(), 0);
+  for (const JudgedRanking& ranking : rankings) {
+    if (count_relevant(ranking.judged) == 0) {
+      ++scores.queries_without_relevant;
+      continue;
+    }
+    if (ranking.retrieved.empty()) ++scores.queries_without_results;
+    std::vector<double> values;
+    for (const RankingMetric& metric : metrics) {
+      values.push_back(compute_ranking_metric(metric, ranking, gain));
+      scores.means[values.size() - 1] += values.back();
+    }
+    scores.queries.push_back(ranking.query);
+    scores.per_query.push_back(std::move(values));
+  }
+  for (double& mean : scores.means) {
+    if (!scores.queries.empty()) mean /= static_cast<double>(scores.queries.size());
+  }
+  return scores;
+}
+
+std::vector<int64_t> rank_by_score(const std::vector<double>& scores,
+                                   const std::vector<std::string>& ids, TieBreak ties) {
+  check_same_length("ranking", scores.size(), ids.size());
+  for (size_t i = 0; i < scores.size(); ++i) {
+    SIMILE_CHECK(!std::isnan(scores[i]), ErrorKind::kInput,
+                 fmt::format("the score of document '{}' is not a number", ids[i]));
+  }
+  std::vector<int64_t> order(scores.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t left, int64_t right) {
+    const size_t a = static_cast<size_t>(left), b = static_cast<size_t>(right);
+    if (scores[a] != scores[b]) return scores[a] > scores[b];
+    if (ties == TieBreak::kInput) return false;
+    return ties == TieBreak::kId ? ids[a] < ids[b] : ids[b] < ids[a];
+  });
+  return order;
+}
+
+}  // namespace simile

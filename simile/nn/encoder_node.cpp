@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/nn/encoder_node.h"
+
+#include <torch/torch.h>
+
+namespace simile {
+namespace {
+
+using TapePool = std::vector<std::unique_ptr<EncoderTape>>;
+
+// What one forward call keeps for its backward call.
+struct EncoderCall {
+  EncoderShape shape;
+  PackedBatch batch;
+  EncoderDropout dropout;
+  torch::Tensor weights, gradients;
+  std::unique_ptr<EncoderTape> tape;
+  std::shared_ptr<TapePool> pool;
+
+  ~EncoderCall() { pool->push_back(std::move(tape)); }
+};
+
+class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext* context,
+                               const torch::Tensor& weights, const torch::Tensor& perturbation,
+                               const std::shared_ptr<EncoderCall>& call) {
+    context->saved_data["call"] = torch::IValue::make_capsule(
+        c10::intrusive_ptr<torch::CustomClassHolder>(c10::make_intrusive<Holder>(call)));
+    const torch::Tensor hidden = torch::empty({call->batch.tokens(), call->shape.hidden});
+    const torch::Tensor shift = perturbation.defined() ? perturbation.contiguous() : perturbation;
+    encoder_forward_training(call->shape,
+                             encoder_weights(call->shape, weights.data_ptr<float>()), call->batch,
+                             call->dropout, shift.defined() ? shift.data_ptr<float>() : nullptr,
+                             *call->tape, hidden.data_ptr<float>());
+    return hidden;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& outputs) {
+    const auto holder = context->saved_data["call"].toCapsule();
+    EncoderCall& call = *static_cast<Holder*>(holder.get())->call;
+    const torch::Tensor grad = outputs[0].contiguous();
+    const bool wants_perturbation = context->needs_input_grad(1);
+    const torch::Tensor shift = wants_perturbation ? torch::empty_like(grad) : torch::Tensor();
+    encoder_backward(call.shape, encoder_weights(call.shape, call.weights.data_ptr<float>()),
+                     call.batch, call.dropout, *call.tape, grad.data_ptr<float>(),
+                     encoder_gradients(call.shape, call.gradients.data_ptr<float>()),
+                     wants_perturbation ? shift.data_ptr<float>() : nullptr);
+    return {torch::Tensor(), shift, torch::Tensor()};
+  }
+
+ private:
+  struct Holder : torch::CustomClassHolder {
+    explicit Holder(std::shared_ptr<EncoderCall> kept) : call(std::move(kept)) {}
+    std::shared_ptr<EncoderCall> call;
+  };
+};
+
+}  // namespace
+
+EncoderNode::EncoderNode(const EncoderShape& shape)
+    : shape_(shape),
+      weights_(torch::zeros({encoder_parameter_count(shape)}).set_requires_grad(true)),
+      gradients_(torch::zeros({encoder_parameter_count(shape)})),
+      free_tapes_(std::make_shared<TapePool>()) {}
+
+EncoderNode::~EncoderNode() = default;
+
+EncoderWeights EncoderNode::weight_pointers() const {
+  return encoder_weights(shape_, weights_.data_ptr<float>());
+}
+
+torch::Tensor EncoderNode::forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                                   const torch::Tensor& perturbation) {
+  auto call = std::make_shared<EncoderCall>();
+  call->shape = shape_;
+  call->batch = batch;
+  call->dropout = dropout;
+  call->weights = weights_.detach();
+  call->gradients = gradients_;
+  call->pool = free_tapes_;
+  if (free_tapes_->empty()) free_tapes_->push_back(std::make_unique<EncoderTape>());
+  call->tape = std::move(free_tapes_->back());
+  free_tapes_->pop_back();
+  return EncoderFunction::apply(weights_, perturbation, call);
+}
+
+}  // namespace simile

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/added_tokens.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simile/text/unicode.h"
+
+namespace simile {
+namespace {
+
+// The character that ends right before `end`; bytes that are not UTF-8 count as U+FFFD.
+DecodedCharacter character_before(std::string_view text, size_t end) {
+  for (size_t size = 1; size <= 4 && size <= end; ++size) {
+    const DecodedCharacter character = decode_character(text, end - size);
+    if (character.valid && character.size == size) return character;
+  }
+  return {kReplacementCharacter, 1, false};
+}
+
+bool touches_word(std::string_view text, size_t begin, size_t end) {
+  const auto is_word = [](const DecodedCharacter& character) {
+    return (character_properties(character.code_point) & kWordCharacter) != 0;
+  };
+  return (begin > 0 && is_word(character_before(text, begin))) ||
+         (end < text.size() && is_word(decode_character(text, end)));
+}
+
+bool is_white_space(const DecodedCharacter& character) {
+  return (character_properties(character.code_point) & kWhiteSpace) != 0;
+}
+
+size_t skip_space_left(std::string_view text, size_t begin, size_t limit) {
+  while (begin > limit) {
+    const DecodedCharacter character = character_before(text, begin);
+    if (!is_white_space(character)) break;
+    begin -= character.size;
+  }
+  return std::max(begin, limit);
+}
+
+size_t skip_space_right(std::string_view text, size_t end) {
+  while (end < text.size()) {
+    const DecodedCharacter character = decode_character(text, end);
+    if (!is_white_space(character)) break;
+    end += character.size;
+  }
+  return end;
+}
+
+Span make_span(size_t begin, size_t end) {
+  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+}
+
+}  // namespace
+
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens,
+                                   const std::vector<std::string>& patterns)
+    : tokens_(std::move(tokens)) {
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (patterns[i].empty()) continue;
+    if (nodes_.empty()) nodes_.emplace_back();
+    int32_t node = 0;
+    for (const char c : patterns[i]) {
+      const auto byte = static_cast<uint8_t>(c);
+      auto& children = nodes_[node].children;
+      const auto place = std::find_if(children.begin(), children.end(),
+                                      [&](const auto& child) { return child.first == byte; });
+      if (place != children.end()) {
+        node = place->second;
+        continue;
+      }
+      children.emplace_back(byte, static_cast<int32_t>(nodes_.size()));
+      node = static_cast<int32_t>(nodes_.size());
+      nodes_.emplace_back();
+    }
+    if (nodes_[node].token < 0) nodes_[node].token = static_cast<int32_t>(i);
+    starts_[static_cast<uint8_t>(patterns[i][0])] = true;
+  }
+  if (std::count(starts_.begin(), starts_.end(), true) == 1) {
+    only_start_ =
+        static_cast<int>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
+  }
+}
+
+size_t AddedTokenFinder::find_start(std::string_view text, size_t begin) const {
+  if (only_start_ >= 0) {
+    const void* found = begin < text.size()
+                            ? std::memchr(text.data() + begin, only_start_, text.size() - begin)
+                            : nullptr;
+    return found ? static_cast<size_t>(static_cast<const char*>(found) - text.data()) : text.size();
+  }
+  while (begin < text.size() && !starts_[static_cast<uint8_t>(text[begin])]) ++begin;
+  return begin;
+}
+
+std::pair<int32_t, size_t> AddedTokenFinder::match(std::string_view text, size_t begin) const {
+  std::pair<int32_t, size_t> best{-1, 0};
+  int32_t node = 0;
+  for (size_t i = begin; i < text.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    const auto& children = nodes_[node].children;
+    const auto place = std::find_if(children.begin(), children.end(),
+                                    [&](const auto& child) { return child.first == byte; });
+    if (place == children.end()) break;
+    node = place->second;
+    if (nodes_[node].token >= 0) best = {nodes_[node].token, i + 1 - begin};
+  }
+  return best;
+}
+
+void AddedTokenFinder::split(std::string_view text, std::vector<TextPart>& parts) const {
+  parts.clear();
+  size_t done = 0;
+  for (size_t i = empty() ? text.size() : find_start(text, 0); i < text.size();
+       i = find_start(text, i)) {
+    const auto [number, size] = match(text, i);
+    if (number < 0) {
+      ++i;
+      continue;
+    }
+    const AddedToken& token = tokens_[number];
+    size_t begin = i;
+    size_t end = i + size;
+    i = end;
+    if (token.single_word && touches_word(text, begin, end)) continue;
+    if (token.lstrip) begin = skip_space_left(text, begin, done);
+    if (token.rstrip) i = end = skip_space_right(text, end);
+    if (done < begin) parts.push_back({make_span(done, begin), -1});
+    parts.push_back({make_span(begin, end), token.id});
+    done = end;
+  }
+  if (done < text.size()) parts.push_back({make_span(done, text.size()), -1});
+}
+
+}  // namespace simile

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text in, token ids out: the whole of a Hugging Face tokenizer.json (or of a BERT vocab.txt).
+//
+//   Tokenizer tokenizer = Tokenizer::load("models/all-MiniLM-L6-v2");
+//   tokenizer.set_max_length(256);
+//   Encoding encoding = tokenizer.encode("Hello, World!");
+//   // ids {101, 7592, 1010, 2088, 999, 102}, tokens "[CLS]" "hello" "," "world" "!" "[SEP]"
+//
+// Steps: added tokens are found; the text between them is normalised (normalizer.h), cut into words
+// (pre_tokenizer.h) and looked up (token_model.h); special tokens are put around
+// (post_processor.h). Ids, token types and offsets are those of the `tokenizers` library.
+// Truncation and padding that a tokenizer.json asks for are ignored: set_max_length() alone
+// decides.
+//
+// A Tokenizer is a cheap copy of a shared, immutable core; const methods may run in any number of
+// threads at once. Bytes that are not UTF-8 are read as U+FFFD and counted, never refused.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace simile {
+
+struct TokenizerCore;
+
+// One text or pair as tokens; all vectors have the same length.
+struct Encoding {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> type_ids;  // token types: 0, or 1 for the second text of a pair
+  // Bytes [begin, end) of the token's own original text; (0, 0) for special tokens put around.
+  std::vector<std::pair<uint32_t, uint32_t>> offsets;
+  std::vector<uint8_t> special;      // 1 for special tokens put around
+  std::vector<uint8_t> from_second;  // 1 for tokens of the second text of a pair, else 0
+  int64_t replaced = 0;              // broken UTF-8 sequences that were read as U+FFFD
+  int64_t dropped = 0;               // tokens that truncation left out
+};
+
+// Ids of the special tokens; -1 where the tokeniser has none.
+struct SpecialTokens {
+  int32_t pad = -1;
+  int32_t unk = -1;
+  int32_t cls = -1;
+  int32_t sep = -1;
+  int32_t mask = -1;
+};
+
+// What a BERT tokeniser is made from beside its vocabulary.
+struct BertTokenizerSettings {
+  bool lowercase = true;
+  bool handle_chinese_chars = true;
+  int strip_accents = -1;  // 0 no, 1 yes, -1 as lowercase
+  std::string pad_token = "[PAD]";
+  std::string unk_token = "[UNK]";
+  std::string cls_token = "[CLS]";
+  std::string sep_token = "[SEP]";
+  std::string mask_token = "[MASK]";
+  std::vector<std::string> more_special_tokens = {};
+};
+
+class Tokenizer {
+ public:
+  // `path`: a model folder (tokenizer.json, else vocab.txt with the settings of
+  // tokenizer_config.json), a tokenizer.json, or a vocab.txt.
+  // Errors (kInput, naming file and key): a file that is missing, not JSON or not as expected; a
+  // component of unknown type; ids with gaps or given twice; a special token that does not exist.
+  static Tokenizer load(const std::string& path);
+  // The content of a tokenizer.json; `source` is the name used in messages.
+  static Tokenizer parse(std::string_view json, const std::string& source);
+  // A BERT tokeniser whose token i is tokens[i]. The unk, cls and sep tokens must be among them.
+  static Tokenizer from_vocabulary(const std::vector<std::string>& tokens,
+                                   const BertTokenizerSettings& settings,
+                                   const std::string& source);
+
+  // With special_tokens false, nothing is put around the text; "[MASK]" inside it is still a token.
+  // Errors (kInput): a text of 4 GiB or more; (kRecipe) a max_length that the special tokens fill.
+  Encoding encode(std::string_view text, bool special_tokens = true) const;
+  Encoding encode_pair(std::string_view first, std::string_view second,
+                       bool special_tokens = true) const;
+
+  // Appends the ids of encode(text), faster because offsets are not kept and because it stops at
+  // the maximum length. Returns `replaced` as far as the text was read.
+  int64_t encode_ids(std::string_view text, std::vector<int32_t>& ids) const;
+
+  // The same for many texts in parallel; results do not depend on the number of threads.
+  // encode_ids_batch adds up `replaced` when given.
+  std::vector<Encoding> encode_batch(const std::vector<std::string>& texts) const;
+  std::vector<Encoding> encode_pair_batch(const std::vector<std::string>& first,
+                                          const std::vector<std::string>& second) const;
+  std::vector<std::vector<int32_t>> encode_ids_batch(const std::vector<std::string>& texts,
+                                                     int64_t* replaced = nullptr) const;
+
+  // Most tokens of an encoding, special ones included; 0 for no limit. One text is cut at its end,
+  // of a pair the longer text first. Errors (kRecipe): no room for a token of text.
+  void set_max_length(int64_t tokens);
+  int64_t max_length() const { return max_length_; }
+
+  int64_t vocabulary_size() const;             // largest id + 1, added tokens included
+  std::string_view token(int32_t id) const;    // Errors (kInput): not an id of this tokeniser
+  int32_t find(std::string_view token) const;  // its id; -1 when there is none
+  const SpecialTokens& special_tokens() const;
+  bool is_special(int32_t id) const;  // one of the special added tokens
+
+  // A tokenizer.json that load() and Hugging Face read: what was loaded, with truncation and
+  // padding null, or else a BERT tokeniser written out.
+  std::string to_json() const;
+  // All tokens, one a line, in the order of their ids: vocab.txt.
+  std::string vocabulary_text() const;
+
+ private:
+  explicit Tokenizer(std::shared_ptr<const TokenizerCore> core) : core_(std::move(core)) {}
+
+  std::shared_ptr<const TokenizerCore> core_;
+  int64_t max_length_ = 0;
+};
+
+}  // namespace simile

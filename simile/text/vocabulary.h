@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens numbered from 0, found by text or by number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace simile {
+
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  // Each token with its id. Ids may leave gaps, which are empty tokens that find() does not know.
+  // Errors (kInput, naming `source`): a negative id, one beyond `id_bound`, an id or a token that
+  // occurs twice.
+  Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int64_t id_bound,
+             const std::string& source);
+  Vocabulary(const Vocabulary&) = delete;
+  Vocabulary& operator=(const Vocabulary&) = delete;
+  Vocabulary(Vocabulary&&) = default;
+  Vocabulary& operator=(Vocabulary&&) = default;
+
+  int64_t size() const { return static_cast<int64_t>(begins_.size()) - 1; }  // largest id + 1
+  int32_t find(std::string_view token) const;                                // -1 when unknown
+  // The token numbered `id`, which must be in [0, size()).
+  std::string_view token(int32_t id) const {
+    return std::string_view(arena_).substr(begins_[id], begins_[id + 1] - begins_[id]);
+  }
+
+ private:
+  std::string arena_;                   // all tokens, one after the other
+  std::vector<uint32_t> begins_ = {0};  // [size + 1]
+  std::vector<int32_t> slots_;          // open addressing, a power of two; -1 is free
+};
+
+}  // namespace simile

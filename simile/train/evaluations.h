@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The evaluations of a run: data read once, scored as often as asked.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simile/checkpoint/model_settings.h"
+#include "simile/core/event.h"
+#include "simile/eval/task.h"
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/text/tokenizer.h"
+
+namespace simile {
+
+class Evaluations {
+ public:
+  // Reads the data; what should be known about it goes to `events` as warnings.
+  Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
+
+  // One report per evaluation, in order, of an encoder's weights as they are.
+  std::vector<Report> evaluate(const std::string& model_name, const EncoderWeights& weights,
+                               const Tokenizer& tokenizer, const ModelSettings& settings,
+                               EventSink& events) const;
+
+  // The same of a lexical baseline, "bm25" or "tfidf".
+  std::vector<Report> evaluate_baseline(const std::string& name) const;
+
+ private:
+  std::vector<Report> run(Scorer& scorer) const;
+
+  std::vector<std::unique_ptr<Task>> tasks_;
+};
+
+}  // namespace simile

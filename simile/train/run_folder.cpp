@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/threads.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kVersion = SIMILE_VERSION;
+
+}  // namespace
+
+RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : path_(path) {
+  make_folders(path_);
+  const std::string lock_path = join_path(path_, "lock");
+  lock_ = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  SIMILE_CHECK(lock_ >= 0, ErrorKind::kIo,
+               fmt::format("cannot write '{}': {}", lock_path, std::strerror(errno)));
+  const bool locked = flock(lock_, LOCK_EX | LOCK_NB) == 0;
+  const bool holds_run = file_exists(join_path(path_, "run.json"));
+  if (!locked || (holds_run && !resume && !overwrite)) {
+    close(lock_);
+    throw Error(ErrorKind::kUsage,
+                locked ? fmt::format("'{}' already holds a run; add --resume to go on with it, "
+                                     "--overwrite to replace it, or choose another --output",
+                                     path_)
+                       : fmt::format("another process is training in '{}'; wait for it or choose "
+                                     "another --output",
+                                     path_));
+  }
+  if (resume) return;
+  std::error_code ignored;
+  for (const char* old : {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model"}) {
+    std::filesystem::remove_all(join_path(path_, old), ignored);
+  }
+}
+
+RunFolder::~RunFolder() {
+  if (metrics_ != nullptr) std::fclose(metrics_);
+  close(lock_);
+}
+
+std::string RunFolder::state_path() const { return join_path(path_, "state.safetensors"); }
+std::string RunFolder::model_path() const { return join_path(path_, "model"); }
+bool RunFolder::has_state() const { return file_exists(state_path()); }
+
+void RunFolder::write_run(const std::string& recipe) const {
+  Json run = Json::parse(recipe);
+  utsname machine{};
+  uname(&machine);
+  run["environment"] = {{"simile", kVersion},
+                        {"compiler", __VERSION__},
+                        {"torch", SIMILE_TORCH_VERSION},
+                        {"threads", thread_count()},
+                        {"machine", fmt::format("{} {}", machine.sysname, machine.machine)}};
+  write_file_atomic(join_path(path_, "run.json"), run.dump(2) + "\n");
+}
+
+void RunFolder::write_results(const std::vector<Report>& reports, double seconds) const {
+  Json results = {{"seconds", seconds}, {"reports", Json::array()}};
+  for (const Report& report : reports) results["reports"].push_back(Json::parse(report.to_json()));
+  write_file_atomic(join_path(path_, "results.json"), results.dump(2) + "\n");
+}
+
+void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,
+                         const StepResult& result) {
+  Json line = {{"stage", stage},
+               {"step", step},
+               {"epoch", epoch},
+               {"loss", result.loss},
+               {"gradient_norm", result.gradient_norm},
+               {"learning_rate", result.learning_rate}};
+  for (const auto& [name, value] : result.values) line[name] = value;
+  write_line(line.dump());
+}
+
+void RunFolder::log_evaluation(const std::string& stage, int64_t step, double epoch,
+                               const Report& report) {
+  Json line = {{"stage", stage}, {"step", step}, {"epoch", epoch}, {"evaluation", report.name}};
+  for (const auto& [name, value] : report.metrics) line["metrics"][name] = value;
+  write_line(line.dump());
+}
+
+void RunFolder::write_line(const std::string& line) {
+  open_metrics();
+  if (std::fputs((line + "\n").c_str(), metrics_) == EOF) {
+    throw Error(ErrorKind::kIo, fmt::format("cannot write '{}/metrics.jsonl': {}", path_,
+                                            std::strerror(errno)));
+  }
+}
+
+void RunFolder::open_metrics() {
+  if (metrics_ != nullptr) return;
+  const std::string file = join_path(path_, "metrics.jsonl");
+  metrics_ = std::fopen(file.c_str(), "ab");
+  SIMILE_CHECK(metrics_ != nullptr, ErrorKind::kIo,
+               fmt::format("cannot write '{}': {}", file, std::strerror(errno)));
+}
+
+int64_t RunFolder::flush_metrics() {
+  open_metrics();
+  SIMILE_CHECK(std::fflush(metrics_) == 0 && fsync(fileno(metrics_)) == 0, ErrorKind::kIo,
+               fmt::format("cannot write '{}/metrics.jsonl': {}", path_, std::strerror(errno)));
+  return std::ftell(metrics_);
+}
+
+void RunFolder::cut_metrics(int64_t bytes) {
+  open_metrics();
+  SIMILE_CHECK(ftruncate(fileno(metrics_), bytes) == 0, ErrorKind::kIo,
+               fmt::format("cannot cut '{}/metrics.jsonl': {}", path_, std::strerror(errno)));
+}
+
+}  // namespace simile

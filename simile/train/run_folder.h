@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of one run: run.json, metrics.jsonl, state.safetensors, results.json and model/.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simile/eval/report.h"
+#include "simile/train/stage.h"
+
+namespace simile {
+
+class RunFolder {
+ public:
+  // Makes the folder and locks it until destroyed. Errors: ErrorKind::kUsage when another process
+  // trains in it, or when it holds a run and neither `resume` nor `overwrite` is given;
+  // ErrorKind::kIo when it cannot be written.
+  RunFolder(const std::string& path, bool resume, bool overwrite);
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder();
+
+  std::string state_path() const;
+  std::string model_path() const;
+  bool has_state() const;
+
+  // `recipe` is the resolved recipe as JSON; library versions, threads and machine go beside it.
+  void write_run(const std::string& recipe) const;
+  void write_results(const std::vector<Report>& reports, double seconds) const;
+
+  // metrics.jsonl: one line a step and one an evaluation, without times, so that a resumed run ends
+  // with the same bytes. Lines reach the disk with flush_metrics(), which returns the file's length.
+  void log_step(const std::string& stage, int64_t step, double epoch, const StepResult& result);
+  void log_evaluation(const std::string& stage, int64_t step, double epoch, const Report& report);
+  int64_t flush_metrics();
+  void cut_metrics(int64_t bytes);  // drops what was logged after the state was saved
+
+ private:
+  void open_metrics();
+  void write_line(const std::string& line);
+
+  std::string path_;
+  int lock_ = -1;
+  std::FILE* metrics_ = nullptr;
+};
+
+}  // namespace simile

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/stage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/index/neighbours.h"
+#include "simile/nn/pooling.h"
+#include "simile/train/embed.h"
+
+namespace simile {
+namespace {
+
+LossData describe_data(const PairDataset& pairs, const PairDataOptions& options) {
+  LossData data;
+  data.negatives = static_cast<int64_t>(pairs.negatives.size());
+  data.has_target = !options.score.empty();
+  const auto [low, high] = std::minmax_element(pairs.score.begin(), pairs.score.end());
+  data.target_minimum = *low;
+  data.target_maximum = *high;
+  return data;
+}
+
+TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer& tokenizer,
+                              EventSink& events) {
+  const PairDataset pairs = read_pairs(objective.data);
+  for (const std::string& warning : loss_option_warnings(objective.loss)) events.warning(warning);
+  for (const std::string& warning :
+       check_loss_data(objective.loss, describe_data(pairs, objective.data))) {
+    events.warning(warning);
+  }
+  if (pairs.report.replaced_bytes > 0) {
+    events.warning(fmt::format("{}: {} bytes that are not UTF-8 were read as U+FFFD",
+                               objective.data.path, pairs.report.replaced_bytes));
+  }
+  return make_training_set(pairs, tokenizer, events);
+}
+
+std::vector<ExtraParameter> extra_parameters(const std::vector<LossParameter>& parameters,
+                                             double learning_rate) {
+  std::vector<ExtraParameter> extras;
+  for (const LossParameter& parameter : parameters) {
+    extras.push_back({parameter.name, parameter.tensor.data_ptr<float>(), parameter.tensor.numel(),
+                      parameter.learning_rate / learning_rate, false});
+  }
+  return extras;
+}
+
+std::vector<int32_t> pick(const std::vector<int32_t>& texts, const std::vector<int32_t>& batch) {
+  std::vector<int32_t> picked;
+  for (const int32_t i : batch) picked.push_back(texts[static_cast<size_t>(i)]);
+  return picked;
+}
+
+torch::Tensor to_tensor(const std::vector<int32_t>& values) {
+  return torch::tensor(values, torch::kInt32).to(torch::kInt64);
+}
+
+}  // namespace
+
+Stage::Stage(const StageOptions& options, const TrainedModel& model, const std::string& name,
+             EventSink& events)
+    : options_(options),
+      model_(model),
+      events_(events),
+      set_(read_training_set(options.objective, model.tokenizer, events)),
+      loss_(options.objective.loss),
+      loss_parameters_(loss_.parameters()),
+      optimizer_(options.optimizer, encoder_layout(model.encoder.shape()), model.encoder.weights(),
+                 deferred_table(encoder_layout(model.encoder.shape()).front()),
+                 extra_parameters(loss_parameters_, options.learning_rate)),
+      dropout_key_(stream_key(model.seed, "dropout/" + name)) {}
+
+int64_t Stage::batches_per_epoch() const {
+  const int64_t size = options_.objective.batch_size;
+  return (set_.size() + size - 1) / size;
+}
+
+int64_t Stage::total_steps() const {
+  if (options_.steps > 0) return options_.steps;
+  return std::llround(options_.epochs * static_cast<double>(batches_per_epoch()));
+}
+
+ExampleOrder Stage::order_epoch(int64_t epoch) {
+  const OrderOptions& order = options_.objective.order;
+  if (order.name == "sequential") return order_sequential(set_.size());
+  const auto number = static_cast<uint64_t>(epoch);
+  if (order.name == "random") return order_random(set_.size(), model_.seed, number);
+  optimizer_.flush_rows();
+  const std::vector<int32_t>& side = order.side == "left" ? set_.left : set_.right;
+  const Matrix<float> embeddings = embed_tokenized(model_.encoder, set_.texts, side,
+                                                   model_.settings.pooling, events_);
+  const int64_t count = std::min(order.neighbours, set_.size() - 1);
+  return order_neighbours(nearest_neighbours(embeddings, count), {set_.left, set_.right}, order,
+                          model_.seed, number);
+}
+
+StepResult Stage::step(int64_t step, const std::vector<int32_t>& batch) {
+  PackedBatch packed;
+  pack_texts(set_.texts, pick(set_.left, batch), packed);
+  pack_texts(set_.texts, pick(set_.right, batch), packed);
+  for (const auto& column : set_.negatives) pack_texts(set_.texts, pick(column, batch), packed);
+  optimizer_.prepare_rows(packed.ids);
+
+  const torch::Tensor loss = loss_(loss_input(embed_batch(packed, step), batch));
+  StepResult result;
+  result.loss = loss.item<double>();
+  if (!std::isfinite(result.loss)) fail_step(step, batch, "loss", result.loss);
+  loss.backward();
+
+  result.learning_rate =
+      options_.learning_rate * schedule_factor(options_.schedule, step, total_steps());
+  std::vector<float*> extra_gradients;
+  for (const LossParameter& parameter : loss_parameters_) {
+    const torch::Tensor& gradient = parameter.tensor.grad();
+    extra_gradients.push_back(gradient.defined() ? gradient.data_ptr<float>() : nullptr);
+  }
+  result.gradient_norm =
+      optimizer_.step(result.learning_rate, model_.encoder.gradients(), extra_gradients);
+  if (!std::isfinite(result.gradient_norm)) {
+    fail_step(step, batch, "gradient norm", result.gradient_norm);
+  }
+  loss_.clamp_parameters();
+  result.values = loss_.values();
+  return result;
+}
+
+torch::Tensor Stage::embed_batch(const PackedBatch& packed, int64_t step) {
+  const EncoderConfig& config = model_.settings.encoder;
+  EncoderDropout dropout;
+  dropout.hidden = static_cast<float>(config.hidden_dropout);
+  dropout.attention = static_cast<float>(config.attention_dropout);
+  dropout.key = dropout_key_;
+  dropout.step = static_cast<uint64_t>(step);
+  return pool_tokens(model_.encoder.forward(packed, dropout), packed.offsets,
+                     model_.settings.pooling);
+}
+
+LossInput Stage::loss_input(const torch::Tensor& embeddings,
+                            const std::vector<int32_t>& batch) const {
+  const auto size = static_cast<int64_t>(batch.size());
+  LossInput input;
+  input.left = embeddings.narrow(0, 0, size);
+  input.right = embeddings.narrow(0, size, size);
+  for (size_t i = 0; i < set_.negatives.size(); ++i) {
+    input.negatives.push_back(embeddings.narrow(0, static_cast<int64_t>(2 + i) * size, size));
+  }
+  std::vector<float> target;
+  for (const int32_t i : batch) target.push_back(set_.target[static_cast<size_t>(i)]);
+  input.target = torch::tensor(target);
+  input.left_group = to_tensor(pick(set_.left, batch));
+  input.right_group = to_tensor(pick(set_.right, batch));
+  return input;
+}
+
+void Stage::fail_step(int64_t step, const std::vector<int32_t>& batch, const char* what,
+                      double value) const {
+  throw Error(ErrorKind::kFailed,
+              fmt::format("{} of step {} is {} (pairs {} of {}, numbered from 0); likely causes: a "
+                          "learning rate too high ({}), a temperature too low, or a model whose "
+                          "weights are damaged; the last checkpoint is kept",
+                          what, step, value, fmt::join(batch, ", "),
+                          options_.objective.data.path, options_.learning_rate));
+}
+
+}  // namespace simile

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/start_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simile/checkpoint/encoder_checkpoint.h"
+#include "simile/checkpoint/initialise.h"
+#include "simile/checkpoint/model_folder.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/encode/sentence_encoder.h"
+
+namespace simile {
+namespace {
+
+StartModel load_model(const TrainOptions& options, EventSink& events) {
+  const ModelFolder folder = open_model_folder(options.model, events);
+  const std::string tokenizer =
+      options.tokenizer.empty() ? folder.tokenizer_path : options.tokenizer;
+  StartModel start{Tokenizer::load(tokenizer), read_tokenizer_files(options.model), folder.settings, {}};
+  start.weights.resize(static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
+  read_encoder_weights(folder.weights_path, folder.settings.encoder, start.weights.data(), events);
+  return start;
+}
+
+StartModel make_model(const TrainOptions& options) {
+  const ArchitectureOptions& sizes = options.architecture;
+  StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}};
+  EncoderConfig& config = start.settings.encoder;
+  config.layers = sizes.layers;
+  config.hidden = sizes.hidden;
+  config.heads = sizes.heads;
+  config.intermediate = sizes.intermediate;
+  config.positions = sizes.positions;
+  config.vocabulary = start.tokenizer.vocabulary_size();
+  config.pad_token_id = std::max(start.tokenizer.special_tokens().pad, 0);
+  check_encoder_config(config, "the recipe's `architecture`");
+  start.settings.pooling = parse_pooling_mode(sizes.pooling);
+  start.weights.resize(static_cast<size_t>(encoder_parameter_count(config.shape())));
+  initialise_encoder_weights(config, static_cast<uint64_t>(options.seed), start.weights.data());
+  return start;
+}
+
+std::string make_card(const TrainOptions& options, const std::vector<Report>& reports) {
+  TrainOptions copy = options;
+  std::string card = fmt::format(
+      "---\ntags: [sentence-similarity, feature-extraction, simile]\n---\n# {}\n\nA sentence encoder "
+      "trained with Simile.\n\n## Training data\n\n",
+      options.name);
+  for (const StageOptions& stage : options.stages) {
+    card += fmt::format("- {}: {} with the loss `{}`\n", stage.name,
+                        stage.objective.data.path, stage.objective.loss.name);
+  }
+  card += "\n## Results\n\n| set | metric | value |\n| --- | --- | --- |\n";
+  for (const Report& report : reports) {
+    for (const auto& [name, value] : report.metrics) {
+      card += fmt::format("| {} | {} | {:.4f} |\n", report.name, name, value);
+    }
+  }
+  return card + fmt::format("\n## Recipe\n\n```json\n{}\n```\n", options_to_json(copy));
+}
+
+}  // namespace
+
+StartModel load_start_model(const TrainOptions& options, EventSink& events) {
+  StartModel start = options.model.empty() ? make_model(options) : load_model(options, events);
+  EncoderConfig& config = start.settings.encoder;
+  SIMILE_CHECK(start.tokenizer.vocabulary_size() <= config.vocabulary, ErrorKind::kRecipe,
+               fmt::format("the tokenizer has {} tokens, the model's word embedding only {} rows; use "
+                           "the tokenizer the model was trained with",
+                           start.tokenizer.vocabulary_size(), config.vocabulary));
+  SIMILE_CHECK(options.max_length <= config.positions, ErrorKind::kRecipe,
+               fmt::format("max_length is {}, but the model has positions for {} tokens only",
+                           options.max_length, config.positions));
+  start.settings.max_length = options.max_length;
+  start.settings.normalize = options.normalize;
+  start.tokenizer.set_max_length(options.max_length);
+  start.tokenizer_files["tokenizer.json"] = start.tokenizer.to_json();
+  if (options.hidden_dropout >= 0) config.hidden_dropout = options.hidden_dropout;
+  if (options.attention_dropout >= 0) config.attention_dropout = options.attention_dropout;
+  return start;
+}
+
+void save_trained_model(const std::string& path, const TrainOptions& options,
+                        const StartModel& start, const EncoderWeights& weights, const float* flat,
+                        const std::vector<Report>& reports) {
+  ModelToSave model;
+  model.settings = start.settings;
+  model.weights = flat;
+  model.tokenizer = start.tokenizer_files;
+  model.model_card = make_card(options, reports);
+  model.self_test.texts = self_test_sentences();
+  const SentenceEncoder encoder(start.settings, weights, start.tokenizer);
+  model.self_test.vectors = encoder.encode(model.self_test.texts);
+  save_model_folder(path, model);
+}
+
+}  // namespace simile

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/train_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+void ArchitectureOptions::visit(OptionVisitor& v) {
+  v.field("layers", layers, {"transformer layers; 0 when `model` is given", "", 0, 100});
+  v.field("hidden", hidden, {"size of the hidden states and of the embedding", "", 1, 8192});
+  v.field("heads", heads, {"attention heads; divides hidden", "", 1, 256});
+  v.field("intermediate", intermediate, {"size of the feed-forward layer", "", 1, 65536});
+  v.field("positions", positions, {"longest sequence the model can hold", "tokens", 2, 8192});
+  v.field("pooling", pooling, choice_info("tokens to embedding", {"mean", "cls", "max"}));
+}
+
+void ObjectiveOptions::visit(OptionVisitor& v) {
+  v.group("data", data, "training pairs");
+  v.group("loss", loss, "loss and its options (see `simile docs losses`)");
+  v.group("order", order, "batch order");
+  v.field("batch_size", batch_size, {"pairs in a batch", "pairs", 1, 1e6});
+}
+
+void SelectionOptions::visit(OptionVisitor& v) {
+  v.field("metric", metric,
+          {"evaluation and metric by which the best weights are kept, such as dev.spearman; empty "
+           "keeps the last"});
+  v.field("every_steps", every_steps, {"evaluate after this many steps; 0: see every_epochs", "steps", 0});
+  v.field("every_epochs", every_epochs, {"evaluate after this part of an epoch", "epochs", 1e-4});
+  v.group("early_stop", early_stop, "when to stop before the last step");
+}
+
+void StageOptions::visit(OptionVisitor& v) {
+  v.field("name", name, {"name of the stage in logs"});
+  v.group("objective", objective, "what is trained");
+  v.field("epochs", epochs, {"passes over the data", "epochs", 0, 1e6});
+  v.field("steps", steps, {"steps instead of epochs; 0: epochs count", "steps", 0});
+  v.field("learning_rate", learning_rate, {"peak learning rate", "", 0, 10});
+  v.group("optimizer", optimizer, "AdamW");
+  v.group("schedule", schedule, "learning rate over the steps");
+  v.group("selection", selection, "when to evaluate and which weights to keep");
+}
+
+void TrainOptions::visit(OptionVisitor& v) {
+  v.field("name", name, {"name of the run and of the model"});
+  v.field("seed", seed, {"seed of every random stream", "", 0});
+  v.field("model", model, path_info("model folder to start from; empty starts from random weights"));
+  v.group("architecture", architecture, "encoder that starts from random weights");
+  v.field("tokenizer", tokenizer,
+          path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
+  v.field("max_length", max_length, {"longest text, special tokens included", "tokens", 2, 8192});
+  v.field("normalize", normalize, {"the model divides its vectors by their L2 norm"});
+  v.field("hidden_dropout", hidden_dropout,
+          {"dropout of hidden states; negative: the model's own", "", -1, 0.9});
+  v.field("attention_dropout", attention_dropout,
+          {"dropout of attention weights; negative: the model's own", "", -1, 0.9});
+  v.list("stages", stages, "training stages in order, each from the weights the one before kept");
+  v.list("evaluations", evaluations, "evaluated during training; the best weights are chosen on one");
+  v.list("tests", tests, "evaluated once, at the end");
+  v.field("baselines", baselines,
+          choice_info("evaluated beside the model", {"bm25", "tfidf", "untrained"}));
+}
+
+void check_train_options(const TrainOptions& options) {
+  const auto fail = [](const std::string& message) { throw Error(ErrorKind::kRecipe, message); };
+  if (options.model.empty() && options.architecture.layers == 0) {
+    fail("the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` and "
+         "`tokenizer:` to start from random weights");
+  }
+  if (!options.model.empty() && options.architecture.layers > 0) {
+    fail("the recipe gives both `model` and `architecture.layers`; a model brings its own architecture");
+  }
+  if (options.model.empty() && options.tokenizer.empty()) {
+    fail("`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
+         "(`simile train-tokenizer` makes one)");
+  }
+  if (options.stages.empty()) fail("the recipe has no `stages`: nothing would be trained");
+  std::set<std::string> names;
+  for (const auto* list : {&options.evaluations, &options.tests}) {
+    for (const EvaluationOptions& evaluation : *list) {
+      if (evaluation.name.empty()) fail("every evaluation needs a `name`, such as dev");
+      if (!names.insert(evaluation.name).second) {
+        fail(fmt::format("two evaluations are called '{}'; give each its own name", evaluation.name));
+      }
+    }
+  }
+  std::vector<std::string> during;
+  for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
+  for (const StageOptions& stage : options.stages) {
+    const std::string& metric = stage.selection.metric;
+    const std::string evaluation = metric.substr(0, metric.find('.'));
+    if (metric.empty() || std::find(during.begin(), during.end(), evaluation) != during.end()) continue;
+    fail(fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of the "
+                     "evaluations [{}]",
+                     stage.name, metric, fmt::join(during, ", ")));
+  }
+}
+
+}  // namespace simile

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/train_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "simile/checkpoint/safetensors.h"
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+using detail::Json;
+
+constexpr const char* kFormat = "simile training state 1";
+
+template <typename T>
+TensorType type_of();
+template <>
+TensorType type_of<float>() { return TensorType::kF32; }
+template <>
+TensorType type_of<double>() { return TensorType::kF64; }
+template <>
+TensorType type_of<int32_t>() { return TensorType::kI32; }
+template <>
+TensorType type_of<int64_t>() { return TensorType::kI64; }
+
+// Calls visit(name, vector) for every array of the state.
+template <typename State, typename Visit>
+void visit_arrays(State& state, Visit visit) {
+  visit("weights", state.weights);
+  visit("best", state.best);
+  visit("first_moment", state.optimizer.first_moment);
+  visit("second_moment", state.optimizer.second_moment);
+  visit("learning_rates", state.optimizer.learning_rates);
+  visit("row_steps", state.optimizer.row_steps);
+  visit("order", state.order);
+}
+
+// Calls visit(name, number) for every number of the state.
+template <typename State, typename Visit>
+void visit_numbers(State& state, Visit visit) {
+  visit("stage", state.stage);
+  visit("step", state.step);
+  visit("epoch", state.epoch);
+  visit("next_batch", state.next_batch);
+  visit("evaluated_step", state.evaluated_step);
+  visit("metrics_bytes", state.metrics_bytes);
+  visit("optimizer_step", state.optimizer.step);
+  visit("evaluations", state.selection.evaluations);
+  visit("best_evaluation", state.selection.best_evaluation);
+  visit("best_value", state.selection.best_value);
+  visit("reference_value", state.selection.reference_value);
+  visit("without_improvement", state.selection.without_improvement);
+}
+
+}  // namespace
+
+void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe) {
+  std::vector<TensorView> tensors;
+  visit_arrays(state, [&](const char* name, const auto& values) {
+    using Value = typename std::decay_t<decltype(values)>::value_type;
+    tensors.push_back({name, {static_cast<int64_t>(values.size())}, values.data(), type_of<Value>()});
+  });
+  // Arrays of wide numbers first keeps every tensor aligned to its own width.
+  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorView& a, const TensorView& b) {
+    return tensor_type_width(a.type) > tensor_type_width(b.type);
+  });
+  Json numbers = Json::object();
+  visit_numbers(state, [&](const char* name, const auto& value) { numbers[name] = value; });
+  Json loss = Json::object();
+  for (const auto& [name, value] : state.loss) loss[name] = value;
+  write_safetensors(path, tensors,
+                    {{"format", kFormat},
+                     {"recipe", recipe},
+                     {"numbers", numbers.dump()},
+                     {"loss", loss.dump()}});
+}
+
+TrainState load_train_state(const std::string& path, const std::string& recipe) {
+  const SafetensorsFile file(path);
+  const auto text = [&](const char* name) {
+    const auto found = file.metadata().find(name);
+    SIMILE_CHECK(found != file.metadata().end(), ErrorKind::kInput,
+                 fmt::format("'{}' is not a training state: it has no '{}'", path, name));
+    return found->second;
+  };
+  SIMILE_CHECK(text("format") == kFormat, ErrorKind::kInput,
+               fmt::format("'{}' is not a training state: its format is '{}', expected '{}'", path,
+                           text("format"), kFormat));
+  SIMILE_CHECK(text("recipe") == recipe, ErrorKind::kInput,
+               fmt::format("'{}' was written by another recipe; resume with the recipe and the "
+                           "overrides that the run was started with, or choose another --output",
+                           path));
+  TrainState state;
+  visit_arrays(state, [&](const char* name, auto& values) {
+    using Value = typename std::decay_t<decltype(values)>::value_type;
+    const TensorInfo* tensor = file.find(name);
+    SIMILE_CHECK(tensor != nullptr && tensor->type == type_of<Value>(), ErrorKind::kInput,
+                 fmt::format("'{}': array '{}' is missing or of another type", path, name));
+    values.resize(static_cast<size_t>(tensor->size));
+    if (tensor->bytes > 0) std::memcpy(values.data(), file.bytes(*tensor).data(), tensor->bytes);
+  });
+  const Json numbers = detail::parse_json(text("numbers"), path);
+  visit_numbers(state, [&](const char* name, auto& value) {
+    SIMILE_CHECK(numbers.contains(name) && numbers[name].is_number(), ErrorKind::kInput,
+                 fmt::format("'{}': number '{}' is missing", path, name));
+    value = numbers[name];
+  });
+  for (const auto& [name, value] : detail::parse_json(text("loss"), path).items()) {
+    state.loss.emplace_back(name, value.get<double>());
+  }
+  return state;
+}
+
+}  // namespace simile

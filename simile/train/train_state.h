@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a run needs to go on from where it stopped with the same bits, in one file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simile/batch/plan.h"
+#include "simile/train/adamw.h"
+#include "simile/train/early_stop.h"
+
+namespace simile {
+
+struct TrainState {
+  int64_t stage = 0;
+  int64_t step = 0;             // steps done in this stage
+  int64_t epoch = 0;            // epochs begun in this stage
+  int64_t next_batch = 0;       // batches of the current epoch's order already done
+  int64_t evaluated_step = -1;  // step of this stage's last evaluation; -1: none yet
+  int64_t metrics_bytes = 0;    // length of metrics.jsonl
+  ExampleOrder order;           // of the current epoch
+  EarlyStopState selection;
+  std::vector<std::pair<std::string, double>> loss;  // trained numbers of the loss
+
+  std::vector<float> weights;   // [parameters]
+  std::vector<float> best;      // [parameters], or empty while nothing was kept in this stage
+  AdamWState optimizer;
+};
+
+// Written under a temporary name and renamed. `recipe` is kept with it. Errors: ErrorKind::kIo.
+void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe);
+
+// Errors: ErrorKind::kInput for a file that is not such a state, or that belongs to another recipe.
+TrainState load_train_state(const std::string& path, const std::string& recipe);
+
+}  // namespace simile

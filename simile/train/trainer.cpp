@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/trainer.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "simile/core/error.h"
+#include "simile/train/evaluations.h"
+#include "simile/train/run_folder.h"
+#include "simile/train/stage.h"
+#include "simile/train/start_model.h"
+#include "simile/train/train_state.h"
+
+namespace simile {
+namespace {
+
+class TrainingRun {
+ public:
+  TrainingRun(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
+              EventSink& events)
+      : options_(options),
+        events_(events),
+        folder_(folder, resume, overwrite),
+        recipe_(options_to_json(options_)),
+        start_(load_start_model(options, events)),
+        encoder_(start_.settings.encoder.shape()),
+        evaluations_(options.evaluations, events),
+        tests_(options.tests, events) {
+    std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
+    if (resume && folder_.has_state()) restore();
+    folder_.write_run(recipe_);
+  }
+
+  TrainResult run() {
+    const auto begin = std::chrono::steady_clock::now();
+    while (state_.stage < static_cast<int64_t>(options_.stages.size())) {
+      try {
+        run_stage();
+      } catch (const Error& error) {
+        if (error.kind() == ErrorKind::kInterrupted) stop(error);
+        throw;
+      }
+    }
+    save();
+    return finish(begin);
+  }
+
+ private:
+  // The training loop. state_ always tells exactly what was done, so that an interruption between
+  // any two lines can be saved and resumed.
+  void run_stage() {
+    const StageOptions& options = options_.stages[static_cast<size_t>(state_.stage)];
+    Stage stage(options, {encoder_, start_.tokenizer, start_.settings, seed()}, stage_name(), events_);
+    EarlyStop selection(options.selection.early_stop);
+    current_ = &stage;
+    resume_stage(stage, selection);
+    auto batches = cut_batches(state_.order, options.objective.batch_size);
+    for (;;) {
+      if (is_evaluation_due(stage, options.selection)) evaluate(stage, options.selection, selection);
+      if (state_.step == stage.total_steps() || selection.should_stop()) break;
+      if (state_.next_batch == static_cast<int64_t>(batches.size())) {
+        state_.order = stage.order_epoch(state_.epoch);
+        batches = cut_batches(state_.order, options.objective.batch_size);
+        state_.next_batch = 0;
+        ++state_.epoch;
+      }
+      const auto& batch = batches[static_cast<size_t>(state_.next_batch)];
+      const StepResult result = stage.step(state_.step, batch);
+      ++state_.step;
+      ++state_.next_batch;
+      folder_.log_step(stage_name(), state_.step, epochs_done(stage), result);
+      show_progress(stage, options, result);
+    }
+    end_stage(stage);
+  }
+
+  void resume_stage(Stage& stage, EarlyStop& selection) {
+    if (state_.step == 0 && state_.evaluated_step < 0) return;
+    selection.load_state(state_.selection);
+    if (!state_.optimizer.first_moment.empty()) stage.optimizer().load_state(state_.optimizer);
+    stage.loss().load_state(state_.loss);
+  }
+
+  bool is_evaluation_due(const Stage& stage, const SelectionOptions& options) const {
+    if (options_.evaluations.empty() || state_.evaluated_step == state_.step) return false;
+    const double per_epoch = static_cast<double>(stage.batches_per_epoch());
+    const int64_t interval = options.every_steps > 0
+                                 ? options.every_steps
+                                 : std::max<int64_t>(1, std::llround(options.every_epochs * per_epoch));
+    return state_.step % interval == 0 || state_.step == stage.total_steps();
+  }
+
+  // Evaluates, keeps the weights if they are the best so far, and saves the state.
+  void evaluate(Stage& stage, const SelectionOptions& options, EarlyStop& selection) {
+    stage.optimizer().flush_rows();
+    for (const Report& report : evaluate_weights(evaluations_, options_.name)) {
+      folder_.log_evaluation(stage_name(), state_.step, epochs_done(stage), report);
+      const std::string prefix = report.name + ".";
+      if (options.metric.rfind(prefix, 0) != 0) continue;
+      const double value = report.metric(options.metric.substr(prefix.size()));
+      const bool is_best = selection.update(value);
+      if (is_best) state_.best.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
+      events_.info(fmt::format("{} step {}: {} {:.2f}{}", stage_name(), state_.step, options.metric,
+                               100 * value, is_best ? " (best so far)" : ""));
+    }
+    state_.selection = selection.state();
+    state_.evaluated_step = state_.step;
+    save();
+  }
+
+  // The next stage starts from the weights this one kept.
+  void end_stage(Stage& stage) {
+    stage.optimizer().flush_rows();
+    current_ = nullptr;
+    if (!state_.best.empty()) std::copy(state_.best.begin(), state_.best.end(), encoder_.weights());
+    TrainState next;
+    next.stage = state_.stage + 1;
+    state_ = std::move(next);
+  }
+
+  TrainResult finish(std::chrono::steady_clock::time_point begin) {
+    TrainResult result;
+    result.model_path = folder_.model_path();
+    const auto add = [&](const std::vector<Report>& reports) {
+      result.reports.insert(result.reports.end(), reports.begin(), reports.end());
+    };
+    const std::vector<const Evaluations*> sets = {&evaluations_, &tests_};
+    for (const Evaluations* set : sets) add(evaluate_weights(*set, options_.name));
+    save_trained_model(result.model_path, options_, start_, encoder_.weight_pointers(),
+                       encoder_.weights(), result.reports);
+    for (const std::string& baseline : options_.baselines) {
+      if (baseline == "untrained") {
+        std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
+      }
+      for (const Evaluations* set : sets) {
+        add(baseline == "untrained" ? evaluate_weights(*set, baseline)
+                                    : set->evaluate_baseline(baseline));
+      }
+    }
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    folder_.write_results(result.reports, elapsed.count());
+    return result;
+  }
+
+  std::vector<Report> evaluate_weights(const Evaluations& set, const std::string& name) {
+    return set.evaluate(name, encoder_.weight_pointers(), start_.tokenizer, start_.settings, events_);
+  }
+
+  void save() {
+    state_.weights.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
+    if (current_ != nullptr) {
+      state_.optimizer = current_->optimizer().state();
+      state_.loss = current_->loss().state();
+    }
+    state_.metrics_bytes = folder_.flush_metrics();
+    save_train_state(folder_.state_path(), state_, recipe_);
+  }
+
+  void restore() {
+    state_ = load_train_state(folder_.state_path(), recipe_);
+    SIMILE_CHECK(static_cast<int64_t>(state_.weights.size()) == encoder_.parameter_count(),
+                 ErrorKind::kInput,
+                 fmt::format("'{}' holds {} weights, the model has {}", folder_.state_path(),
+                             state_.weights.size(), encoder_.parameter_count()));
+    std::copy(state_.weights.begin(), state_.weights.end(), encoder_.weights());
+    folder_.cut_metrics(state_.metrics_bytes);
+    events_.info(fmt::format("resuming at stage {} step {}", state_.stage + 1, state_.step));
+  }
+
+  [[noreturn]] void stop(const Error& error) {
+    save();
+    throw Error(ErrorKind::kInterrupted,
+                fmt::format("{}; saved at stage {} step {}: add --resume to go on", error.what(),
+                            state_.stage + 1, state_.step));
+  }
+
+  void show_progress(const Stage& stage, const StageOptions& options, const StepResult& result) {
+    const int64_t batch = options.objective.batch_size;
+    Progress progress{stage_name(), state_.step * batch, stage.total_steps() * batch, "pairs",
+                      {{"epoch", epochs_done(stage)}, {"loss", result.loss}}};
+    progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
+    events_.progress(progress);
+  }
+
+  double epochs_done(const Stage& stage) const {
+    return static_cast<double>(state_.step) / static_cast<double>(stage.batches_per_epoch());
+  }
+  std::string stage_name() const { return options_.stages[static_cast<size_t>(state_.stage)].name; }
+  uint64_t seed() const { return static_cast<uint64_t>(options_.seed); }
+
+  TrainOptions options_;
+  EventSink& events_;
+  RunFolder folder_;
+  std::string recipe_;
+  StartModel start_;
+  EncoderNode encoder_;
+  Evaluations evaluations_, tests_;
+  TrainState state_;
+  Stage* current_ = nullptr;  // while a stage runs
+};
+
+}  // namespace
+
+TrainResult train(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
+                  EventSink& events) {
+  check_train_options(options);
+  try {
+    return TrainingRun(options, folder, resume, overwrite, events).run();
+  } catch (const c10::Error& error) {
+    throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
+  }
+}
+
+}  // namespace simile

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training: a recipe in, a model folder out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/eval/report.h"
+#include "simile/train/train_options.h"
+
+namespace simile {
+
+struct TrainResult {
+  std::string model_path;
+  std::vector<Report> reports;  // evaluations and tests: of the model, then of each baseline
+};
+
+// Trains by the recipe in `folder`, which then holds run.json, metrics.jsonl, results.json, model/
+// and state.safetensors.
+//
+// On the CPU the same recipe and seed give the same bits on any number of threads. When `events`
+// throws ErrorKind::kInterrupted from progress(), the state is saved and the error passed on;
+// `resume` then continues as if nothing had happened.
+// Errors: ErrorKind::kRecipe and kInput before the first step, kFailed when loss or gradient is not
+// finite, kIo, and kUsage for a folder that holds another run. The last saved state stays.
+TrainResult train(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
+                  EventSink& events);
+
+}  // namespace simile
