@@ -2,8 +2,7 @@
 #include "cli/command.h"
 #include "simile/eval/task.h"
 #ifdef SIMILE_WITH_TRAINING
-#include "simile/loss/loss_table.h"
-#include "simile/train/train_options.h"
+#include "simile/train/trainer.h"
 #endif
 
 namespace simile::cli {
@@ -12,8 +11,7 @@ namespace {
 std::string options_page() {
   std::string page = "# Options\n\nPrinted by `simile docs options`.\n\n";
 #ifdef SIMILE_WITH_TRAINING
-  TrainOptions recipe;
-  page += options_to_markdown(recipe, "Recipe of `simile train`") + "\n";
+  page += recipe_reference() + "\n";
 #endif
   EvaluationOptions evaluation;
   return page + options_to_markdown(evaluation, "Evaluation (`simile evaluate`, task files, recipes)");
@@ -22,7 +20,7 @@ std::string options_page() {
 void run(const std::string& topic) {
   Output output("-");
 #ifdef SIMILE_WITH_TRAINING
-  output.write(topic == "losses" ? losses_to_markdown() : options_page());
+  output.write(topic == "losses" ? loss_reference() : options_page());
 #else
   (void)topic;
   output.write(options_page());

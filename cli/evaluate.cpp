@@ -19,7 +19,7 @@ struct Arguments {
   std::string task;
   EvaluationOptions options;
   std::string output, predictions;
-  ModelOptions model_options;
+  EncodeOptions model_options;
 };
 
 // A task file: a list of evaluations under `tasks`.

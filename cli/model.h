@@ -13,17 +13,13 @@
 namespace simile::cli {
 
 // Options of the commands that embed texts.
-struct ModelOptions {
-  EncodeOptions encode;
-  std::string precision = "fp32";
-};
-void add_model_options(CLI::App& command, ModelOptions& options);
+void add_model_options(CLI::App& command, EncodeOptions& options);
 
 // A model folder. Errors: ErrorKind::kInput, with what a model folder must hold.
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal);
 
 // A model folder, or a lexical baseline (bm25, tfidf).
-std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
+std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
                                     Terminal& terminal);
 
 }  // namespace simile::cli

@@ -7,7 +7,6 @@
 
 #include "cli/command.h"
 #include "simile/core/config.h"
-#include "simile/core/error.h"
 
 namespace simile::cli {
 namespace {
@@ -20,23 +19,11 @@ struct Arguments {
   bool overwrite = false;
 };
 
-// run.json is a recipe with notes about the machine beside it.
-ConfigNode load_recipe(const std::string& path) {
-  ConfigNode node = load_config(path);
-  auto& members = node.members;
-  members.erase(std::remove_if(members.begin(), members.end(),
-                               [](const auto& member) { return member.first == "environment"; }),
-                members.end());
-  return node;
-}
-
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  ConfigNode node = load_recipe(arguments.recipe);
-  for (const std::string& assignment : arguments.overrides) apply_override(node, assignment);
-  TrainOptions options;
-  read_options(node, options);
-  const std::string folder = arguments.output.empty() ? "runs/" + options.name : arguments.output;
-  const TrainResult result = train(options, folder, arguments.resume, arguments.overwrite, terminal);
+  ConfigNode recipe = load_config(arguments.recipe);
+  for (const std::string& assignment : arguments.overrides) apply_override(recipe, assignment);
+  const TrainResult result =
+      train(recipe, arguments.output, arguments.resume, arguments.overwrite, terminal);
   Output output("-");
   if (json) {
     nlohmann::ordered_json document = {{"model", result.model_path}};

@@ -30,6 +30,12 @@ function(simile_use_torch target)
     target_link_libraries(simile_torch_pch PRIVATE simile_torch simile_settings OpenMP::OpenMP_CXX)
     target_precompile_headers(simile_torch_pch PRIVATE <torch/torch.h>)
   endif()
+  # The header was compiled with -fPIC, as libraries are; programs would use -fPIE, which does not fit.
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
   target_precompile_headers(${target} REUSE_FROM simile_torch_pch)
 endfunction()
 

@@ -10,12 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(PackTexts, LaysTheChosenTextsOneAfterTheOther) {
-  TokenizedTexts texts;
-  texts.add({1, 2});
-  texts.add({});
-  texts.add({3, 4, 5});
-  EXPECT_EQ(texts.size(), 3);
-  EXPECT_EQ(texts.length(2), 3);
+  const std::vector<std::vector<int32_t>> texts = {{1, 2}, {}, {3, 4, 5}};
   PackedBatch batch;
   pack_texts(texts, {2, 0}, batch);
   pack_texts(texts, {1, 2}, batch);

@@ -2,6 +2,8 @@
 #include "simile/checkpoint/encoder_checkpoint.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -148,6 +150,22 @@ LoadedEncoder::LoadedEncoder(const std::string& path, const EncoderConfig& confi
   if (word != nullptr) rest.vocabulary = 0;
   weights_ = encoder_weights(rest, values_.data());
   if (word != nullptr) weights_.word = word;
+}
+
+void LoadedEncoder::drop_matrices() {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const int64_t H = shape_.hidden, I = shape_.intermediate;
+  const auto drop = [page](const float* begin, int64_t count) {
+    const uintptr_t from = (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page;
+    const uintptr_t to = reinterpret_cast<uintptr_t>(begin + count) / page * page;
+    if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  };
+  for (const LayerPointers<const float>& layer : weights_.layers) {
+    drop(layer.qkv_weight, 3 * H * H);
+    drop(layer.attention_weight, H * H);
+    drop(layer.up_weight, I * H);
+    drop(layer.down_weight, H * I);
+  }
 }
 
 void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,

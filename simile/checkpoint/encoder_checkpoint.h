@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An encoder's weights from and to a safetensors file, in the flat order of encoder_layout().
 //
-// Reading copies in parallel and lets go of the file's pages as it goes, so that at no time more than
-// the weights and a few megabytes are resident.
+// Reading copies in parallel and lets go of the file's pages as it goes, so that at no time more
+// than the weights and a few megabytes are resident.
 #pragma once
 
 #include <cstdint>
@@ -35,19 +35,24 @@ class AlignedFloats {
   int64_t size_ = 0;
 };
 
-// Fills flat[encoder_parameter_count(config.shape())]. Tensors that are neither expected nor known to
-// be harmless are told to `events` as a warning. Errors: see weight_reader.h; a weight that is not
-// finite is an error too.
+// Fills flat[encoder_parameter_count(config.shape())]. Tensors that are neither expected nor known
+// to be harmless are told to `events` as a warning. Errors: see weight_reader.h; a weight that is
+// not finite is an error too.
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events);
 
 // Weights for inference. An F32 word embedding stays in the memory map (pages are shared between
-// processes and read on first use); everything else is copied.
+// processes and read on first use, so it is not checked for finite numbers); everything else is
+// copied. The file must not be changed in place meanwhile: replace it by renaming.
 class LoadedEncoder {
  public:
   LoadedEncoder(const std::string& path, const EncoderConfig& config, EventSink& events);
   const EncoderShape& shape() const { return shape_; }
   const EncoderWeights& weights() const { return weights_; }  // valid while this object lives
+
+  // Gives the layers' matrices back to the system once somebody has a copy of them in another order
+  // (EncoderForward). From then on they must not be read; embeddings, biases and norms stay.
+  void drop_matrices();
 
  private:
   EncoderShape shape_;

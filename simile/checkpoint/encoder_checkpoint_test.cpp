@@ -88,7 +88,8 @@ TEST(EncoderCheckpoint, LoadedEncoderPointsAtTheSameNumbers) {
     const EncoderWeights& found = encoder.weights();
     const float tolerance = type == TensorType::kF32 ? 0.0f : 1e-3f;
     const auto expect_near = [&](const float* a, const float* b, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) ASSERT_NEAR(a[i], b[i], tolerance * std::abs(a[i]) + 1e-7);
+      for (int64_t i = 0; i < count; ++i)
+        ASSERT_NEAR(a[i], b[i], tolerance * std::abs(a[i]) + 1e-7);
     };
     expect_near(expected.word, found.word, 50 * 32);
     expect_near(expected.position, found.position, 16 * 32);

@@ -13,10 +13,20 @@ using testing::HasSubstr;
 
 // A good config with one member replaced or added.
 std::string config_with(const std::string& key, const std::string& value) {
-  std::string members[] = {"model_type",          "\"bert\"", "hidden_size",         "32",
-                           "num_hidden_layers",   "2",        "num_attention_heads", "4",
-                           "intermediate_size",   "64",       "vocab_size",          "100",
-                           "max_position_embeddings", "16"};
+  std::string members[] = {"model_type",
+                           "\"bert\"",
+                           "hidden_size",
+                           "32",
+                           "num_hidden_layers",
+                           "2",
+                           "num_attention_heads",
+                           "4",
+                           "intermediate_size",
+                           "64",
+                           "vocab_size",
+                           "100",
+                           "max_position_embeddings",
+                           "16"};
   std::string text;
   bool replaced = false;
   for (size_t i = 0; i < std::size(members); i += 2) {

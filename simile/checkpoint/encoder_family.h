@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What differs between families of encoders, as data: one row per `model_type`.
 //
-// The kernel's parameter names (encoder_layout()) are BERT's. A row says how the family's checkpoints
-// call the same tensors and which tensors of theirs play no part in embeddings.
+// The kernel's parameter names (encoder_layout()) are BERT's. A row says how the family's
+// checkpoints call the same tensors and which tensors of theirs play no part in embeddings.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "simile/core/file.h"
@@ -22,7 +23,8 @@ struct Hash128 {
   uint64_t a, b;
 };
 
-// Both halves of the 128-bit product, folded; the factors stay in, so that a factor of 0 loses nothing.
+// Both halves of the 128-bit product, folded; the factors stay in, so that a factor of 0 loses
+// nothing.
 uint64_t fold(uint64_t x, uint64_t y) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(x) * y;
@@ -57,27 +59,37 @@ std::string describe_settings(const ModelSettings& s) {
   return text;
 }
 
-}  // namespace
-
-std::string hash_bytes(std::string_view bytes) {
+// `finished` is called with the place and size of each block that was read, from several threads.
+std::string hash_blocks(std::string_view bytes,
+                        const std::function<void(size_t, size_t)>& finished) {
   const size_t blocks = (bytes.size() + kBlock - 1) / kBlock;
   std::vector<Hash128> hashes(blocks);
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) if (blocks > 1)
   for (size_t i = 0; i < blocks; ++i) {
     const std::string_view block = bytes.substr(i * kBlock, kBlock);
     hashes[i] = hash_block(block.data(), block.size(), i);
+    finished(i * kBlock, block.size());
   }
   const Hash128 whole = hash_block(reinterpret_cast<const char*>(hashes.data()),
                                    hashes.size() * sizeof(Hash128), bytes.size());
   return fmt::format("{:016x}{:016x}", whole.a, whole.b);
 }
 
+std::string hash_file(const std::string& path) {
+  const MappedFile file(path);
+  return hash_blocks(file.bytes(),
+                     [&file](size_t offset, size_t size) { file.release(offset, size); });
+}
+
+}  // namespace
+
+std::string hash_bytes(std::string_view bytes) {
+  return hash_blocks(bytes, [](size_t, size_t) {});
+}
+
 std::string model_fingerprint(const ModelFolder& model) {
-  const MappedFile weights(model.weights_path);
-  const MappedFile tokenizer(model.tokenizer_path);
-  const std::string parts = hash_bytes(describe_settings(model.settings)) +
-                            hash_bytes(weights.bytes()) + hash_bytes(tokenizer.bytes());
-  return hash_bytes(parts);
+  return hash_bytes(hash_bytes(describe_settings(model.settings)) + hash_file(model.weights_path) +
+                    hash_file(model.tokenizer_path));
 }
 
 }  // namespace simile

@@ -35,7 +35,8 @@ uint16_t float_to_half(float value) {
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds beyond 65504
+  if (magnitude >= 0x477ff000u)
+    return static_cast<uint16_t>(sign | 0x7c00u);  // rounds beyond 65504
   if (magnitude < 0x38800000u) {  // below 2^-14: a multiple of 2^-24, rounded by nearbyint
     const float steps = std::nearbyint(std::ldexp(float_of(magnitude), 24));
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(steps));

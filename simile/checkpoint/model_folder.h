@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model on disk: the folder layout of sentence-transformers, or a plain Hugging Face encoder.
 //
-// Read: modules.json with types of the old schema (sentence_transformers.models.Pooling) and the new
-// (...sentence_transformer.modules.pooling.Pooling), told apart by their last part; 1_Pooling with the
-// six booleans or pooling_mode; the length limit from sentence_bert_config.json (max_seq_length) or
-// tokenizer_config.json (model_max_length), never more than the position table holds; prompts from
-// config_sentence_transformers.json. Without modules.json, vectors are the mean of the tokens, not
-// normalised, and a warning says so. Modules other than Transformer, Pooling (cls, mean, max) and
-// Normalize are an error, never skipped.
-// Written: the old schema, which old and new sentence-transformers load.
+// Read: modules.json with types of the old schema (sentence_transformers.models.Pooling) and the
+// new
+// (...sentence_transformer.modules.pooling.Pooling), told apart by their last part; 1_Pooling with
+// the six booleans or pooling_mode; the length limit from sentence_bert_config.json
+// (max_seq_length) or tokenizer_config.json (model_max_length), never more than the position table
+// holds; prompts from config_sentence_transformers.json. Without modules.json, vectors are the mean
+// of the tokens, not normalised, and a warning says so. Modules other than Transformer, Pooling
+// (cls, mean, max) and Normalize are an error, never skipped. Written: the old schema, which old
+// and new sentence-transformers load.
 //
-// Errors: ErrorKind::kInput for what cannot be read or used, ErrorKind::kIo for what cannot be written.
+// Errors: ErrorKind::kInput for what cannot be read or used, ErrorKind::kIo for what cannot be
+// written.
 #pragma once
 
 #include <string>
@@ -37,9 +39,9 @@ struct ModelToSave {
   ModelSettings settings;
   const float* weights = nullptr;  // flat, in the order of encoder_layout()
   TensorType weight_type = TensorType::kF32;
-  TokenizerFiles tokenizer;        // completed by complete_tokenizer_files() when saved
-  std::string model_card;          // README.md
-  SelfTest self_test;              // written when it has texts
+  TokenizerFiles tokenizer;  // completed by complete_tokenizer_files() when saved
+  std::string model_card;    // README.md
+  SelfTest self_test;        // written when it has texts
 };
 
 // Writes the folder under a temporary name and moves it to `path`, replacing a folder there.

@@ -23,9 +23,9 @@ struct ModuleEntry {
 // A path inside the model folder, never one that leads out of it.
 void check_inside(const std::string& path, const std::string& source) {
   const bool leaves = (!path.empty() && path[0] == '/') || path.find("..") != std::string::npos;
-  SIMILE_CHECK(!leaves, ErrorKind::kInput,
-               fmt::format("{}: \"path\" is \"{}\", which leads out of the model folder", source,
-                           path));
+  SIMILE_CHECK(
+      !leaves, ErrorKind::kInput,
+      fmt::format("{}: \"path\" is \"{}\", which leads out of the model folder", source, path));
 }
 
 std::vector<ModuleEntry> read_modules(const std::string& path) {
@@ -37,8 +37,8 @@ std::vector<ModuleEntry> read_modules(const std::string& path) {
     const JsonObject json(item, path);
     const std::string type = json.text("type");
     const size_t dot = type.rfind('.');
-    modules.push_back({dot == std::string::npos ? type : type.substr(dot + 1),
-                       json.text_or("path", "")});
+    modules.push_back(
+        {dot == std::string::npos ? type : type.substr(dot + 1), json.text_or("path", "")});
     check_inside(modules.back().folder, path);
   }
   return modules;
@@ -96,11 +96,11 @@ bool read_pooling(const std::string& path, ModelSettings& settings) {
   const Json parsed = detail::read_json(path);
   const JsonObject json(parsed, path);
   const std::vector<std::string> names = read_pooling_names(json);
-  const bool known = names.size() == 1 &&
-                     (names[0] == "cls" || names[0] == "mean" || names[0] == "max");
+  const bool known =
+      names.size() == 1 && (names[0] == "cls" || names[0] == "mean" || names[0] == "max");
   SIMILE_CHECK(known, ErrorKind::kInput,
-               fmt::format("{}: pooling \"{}\" is not supported; known: one of cls, mean, max", path,
-                           fmt::join(names, "+")));
+               fmt::format("{}: pooling \"{}\" is not supported; known: one of cls, mean, max",
+                           path, fmt::join(names, "+")));
   settings.pooling = parse_pooling_mode(names[0]);
   for (const char* key : {"word_embedding_dimension", "embedding_dimension"}) {
     const int64_t hidden = settings.encoder.hidden;
@@ -139,11 +139,10 @@ void check_lower_case(const JsonObject& json, const std::string& folder) {
 int64_t read_max_length(const std::string& folder, const EncoderConfig& config) {
   const EncoderFamily* family = find_encoder_family(config.model_type);
   const int64_t most = config.positions - family->position_offset;
-  for (const char* name :
-       {"sentence_bert_config.json", "sentence_roberta_config.json",
-        "sentence_distilbert_config.json", "sentence_camembert_config.json",
-        "sentence_albert_config.json", "sentence_xlm-roberta_config.json",
-        "sentence_xlnet_config.json"}) {
+  for (const char* name : {"sentence_bert_config.json", "sentence_roberta_config.json",
+                           "sentence_distilbert_config.json", "sentence_camembert_config.json",
+                           "sentence_albert_config.json", "sentence_xlm-roberta_config.json",
+                           "sentence_xlnet_config.json"}) {
     const std::string path = join_path(folder, name);
     if (!file_exists(path)) continue;
     const Json parsed = detail::read_json(path);
@@ -223,9 +222,10 @@ ModelFolder open_model_folder(const std::string& path, EventSink& events) {
   settings.max_length = read_max_length(encoder, settings.encoder);
   read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
   if (modules.empty()) {
-    events.warning(fmt::format("'{}' has no modules.json: using the mean of all tokens, not "
-                               "normalised",
-                               path));
+    events.warning(
+        fmt::format("'{}' has no modules.json: using the mean of all tokens, not "
+                    "normalised",
+                    path));
   } else {
     const std::string pooling_path = join_path(join_path(path, modules[1].folder), "config.json");
     const bool include_prompt = read_pooling(pooling_path, settings);

@@ -117,6 +117,21 @@ TEST_F(ModelFolderTest, TheTokenizersCompanionFilesAreMade) {
   EXPECT_THAT(read_file(join_path(folder_, "special_tokens_map.json")), HasSubstr("\"[CLS]\""));
 }
 
+TEST_F(ModelFolderTest, OddTokenizerFilesAreKeptOrRefusedButNeverTrusted) {
+  for (const char* json : {"{}", R"({"model":5})", R"({"model":{"type":5}})",
+                           R"({"model":{"type":"BPE","vocab":{}}})"}) {
+    TokenizerFiles files = {{"tokenizer.json", json}};
+    EXPECT_NO_THROW(complete_tokenizer_files(files, 10)) << json;
+    EXPECT_EQ(files.count("vocab.txt"), 0u);
+  }
+  for (const char* json : {"[", R"({"model":{"type":"WordPiece","vocab":{"a":0,"b":0}}})",
+                           R"({"model":{"type":"WordPiece","vocab":{"a":0,"b":7}}})",
+                           R"({"model":{"type":"WordPiece","vocab":{"a":"x"}}})"}) {
+    TokenizerFiles files = {{"tokenizer.json", json}};
+    EXPECT_THROW(complete_tokenizer_files(files, 10), Error) << json;
+  }
+}
+
 TEST_F(ModelFolderTest, WithoutNormalizeThereAreTwoModules) {
   ModelSettings s = settings();
   s.normalize = false;
@@ -183,16 +198,21 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
     const char* message;
   };
   const Case cases[] = {
-      {"modules.json", R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.Dense","path":"2_Dense"}])", "\"Dense\" is not supported"},
+      {"modules.json",
+       R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.Dense","path":"2_Dense"}])",
+       "\"Dense\" is not supported"},
       {"modules.json", R"([{"type":"a.Transformer"}])", "in this order"},
       {"modules.json", R"([{"type":"a.Pooling"},{"type":"a.Transformer"}])", "in this order"},
-      {"modules.json", R"([{"type":"a.Transformer","path":"../x"},{"type":"a.Pooling"}])", "leads out"},
+      {"modules.json", R"([{"type":"a.Transformer","path":"../x"},{"type":"a.Pooling"}])",
+       "leads out"},
       {"modules.json", "{}", "list of modules"},
       {"modules.json", "[1]", "JSON object"},
       {"config_sentence_transformers.json", R"({"prompts":{"q":1}})", "\"prompts\" must be"},
       {"config_sentence_transformers.json", R"({"prompts":"q"})", "\"prompts\" must be"},
-      {"config_sentence_transformers.json", R"({"prompts":{},"default_prompt_name":"q"})", "\"default_prompt_name\""},
-      {"config_sentence_transformers.json", R"({"similarity_fn_name":"hamming"})", "\"similarity_fn_name\""},
+      {"config_sentence_transformers.json", R"({"prompts":{},"default_prompt_name":"q"})",
+       "\"default_prompt_name\""},
+      {"config_sentence_transformers.json", R"({"similarity_fn_name":"hamming"})",
+       "\"similarity_fn_name\""},
       {"config_sentence_transformers.json", R"({"truncate_dim":9})", "\"truncate_dim\""},
       {"sentence_bert_config.json", R"({"max_seq_length":0})", "\"max_seq_length\""},
       {"config.json", "not json", "not valid JSON"},
@@ -259,8 +279,7 @@ TEST(Fingerprint, EveryBitAndTheLengthMatter) {
 }
 
 TEST(ModelFolderSlow, RealFoldersOfSentenceTransformersAreUnderstood) {
-  const std::string folder =
-      SIMILE_SOURCE_DIR "/../shared/tokenizers/bert-base-uncased-MiniLM-L6";
+  const std::string folder = SIMILE_SOURCE_DIR "/../shared/tokenizers/bert-base-uncased-MiniLM-L6";
   if (!folder_exists(folder)) GTEST_SKIP() << "skipped: no ../shared";
   try {
     open_model_folder(folder, silent_events());

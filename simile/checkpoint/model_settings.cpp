@@ -9,9 +9,12 @@ namespace simile {
 
 std::string pooling_mode_name(PoolingMode mode) {
   switch (mode) {
-    case PoolingMode::kCls: return "cls";
-    case PoolingMode::kMean: return "mean";
-    case PoolingMode::kMax: return "max";
+    case PoolingMode::kCls:
+      return "cls";
+    case PoolingMode::kMean:
+      return "mean";
+    case PoolingMode::kMax:
+      return "max";
   }
   return "";
 }

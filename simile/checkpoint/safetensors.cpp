@@ -44,14 +44,16 @@ uint64_t read_length(std::string_view bytes) {
 // The header's JSON, after the checks that make it safe to parse.
 std::string_view find_header(const std::string& path, std::string_view bytes) {
   if (bytes.size() < 8) {
-    fail(path, fmt::format("not a safetensors file: {} bytes, fewer than the 8 of the header length",
-                           bytes.size()));
+    fail(path,
+         fmt::format("not a safetensors file: {} bytes, fewer than the 8 of the header length",
+                     bytes.size()));
   }
   const uint64_t length = read_length(bytes);
   if (length > kLongestHeader) {
-    fail(path, fmt::format("not a safetensors file: its first 8 bytes promise a header of {} bytes, "
-                           "at most {} are accepted",
-                           length, kLongestHeader));
+    fail(path,
+         fmt::format("not a safetensors file: its first 8 bytes promise a header of {} bytes, "
+                     "at most {} are accepted",
+                     length, kLongestHeader));
   }
   if (length > bytes.size() - 8) {
     fail(path, fmt::format("truncated: the header alone needs {} bytes, the file has {}; copy or "
@@ -210,7 +212,8 @@ std::string_view SafetensorsFile::bytes(const TensorInfo& tensor) const {
 const float* SafetensorsFile::floats_in_place(const TensorInfo& tensor) const {
   const char* data = file_.bytes().data() + tensor.offset;
   const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;
-  return tensor.type == TensorType::kF32 && aligned ? reinterpret_cast<const float*>(data) : nullptr;
+  return tensor.type == TensorType::kF32 && aligned ? reinterpret_cast<const float*>(data)
+                                                    : nullptr;
 }
 
 void SafetensorsFile::read_floats(const TensorInfo& tensor, int64_t begin, int64_t count,

@@ -4,8 +4,8 @@
 //
 // Reading trusts nothing: the header's length (at most 4 MiB), every type, shape and offset are
 // checked before any tensor is touched, so a file that opens can be read to its end. As the format
-// demands, tensors neither overlap nor leave gaps. Errors: ErrorKind::kInput naming file and tensor; a
-// truncated file tells how many bytes its header promises and how many there are.
+// demands, tensors neither overlap nor leave gaps. Errors: ErrorKind::kInput naming file and
+// tensor; a truncated file tells how many bytes its header promises and how many there are.
 #pragma once
 
 #include <cstddef>
@@ -69,8 +69,8 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// One tensor to be written. kF16 and kBf16 are made from floats (rounded to nearest even); every other
-// type is stored as `values` holds it.
+// One tensor to be written. kF16 and kBf16 are made from floats (rounded to nearest even); every
+// other type is stored as `values` holds it.
 struct TensorView {
   std::string name;
   std::vector<int64_t> shape;

@@ -14,9 +14,14 @@ namespace {
 
 using detail::Json;
 
-const char* const kNames[] = {
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-    "vocab.txt",      "vocab.json",            "merges.txt",              "sentencepiece.bpe.model"};
+const char* const kNames[] = {"tokenizer.json",
+                              "tokenizer_config.json",
+                              "special_tokens_map.json",
+                              "added_tokens.json",
+                              "vocab.txt",
+                              "vocab.json",
+                              "merges.txt",
+                              "sentencepiece.bpe.model"};
 
 struct SpecialToken {
   const char* role;
@@ -32,7 +37,7 @@ constexpr SpecialToken kBertTokens[] = {{"unk_token", "[UNK]"},
 const Json* find_vocabulary(const Json& tokenizer) {
   if (!tokenizer.is_object() || !tokenizer.contains("model")) return nullptr;
   const Json& model = tokenizer["model"];
-  if (!model.is_object() || model.value("type", "") != "WordPiece") return nullptr;
+  if (!model.is_object() || !model.contains("type") || model["type"] != "WordPiece") return nullptr;
   if (!model.contains("vocab") || !model["vocab"].is_object()) return nullptr;
   return &model["vocab"];
 }

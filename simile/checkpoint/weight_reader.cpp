@@ -61,18 +61,17 @@ const TensorInfo& WeightReader::find(const std::string& name,
       if (candidate.empty()) continue;
       const TensorInfo* tensor = file_.find(prefix + candidate);
       if (tensor == nullptr) continue;
-      SIMILE_CHECK(matches(shape, tensor->shape), ErrorKind::kInput,
-                   fmt::format("{}: tensor '{}' must have shape {}, but it has {}; config.json and "
-                               "weights belong to different models",
-                               file_.path(), tensor->name, sizes_text(shape),
-                               shape_text(tensor->shape)));
+      SIMILE_CHECK(
+          matches(shape, tensor->shape), ErrorKind::kInput,
+          fmt::format("{}: tensor '{}' must have shape {}, but it has {}; config.json and "
+                      "weights belong to different models",
+                      file_.path(), tensor->name, sizes_text(shape), shape_text(tensor->shape)));
       used_->insert(tensor->name);
       return *tensor;
     }
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: tensor '{}' of shape {} is missing", file_.path(), full,
-                          sizes_text(shape)));
+  throw Error(ErrorKind::kInput, fmt::format("{}: tensor '{}' of shape {} is missing", file_.path(),
+                                             full, sizes_text(shape)));
 }
 
 std::vector<std::string> WeightReader::leftovers() const {

@@ -2,8 +2,8 @@
 // Finds weights in a checkpoint by scope, name and expected shape.
 //
 // Names are looked up with and without the family's prefix ("bert.") and, for LayerNorm, under the
-// legacy names gamma and beta. Errors (ErrorKind::kInput) name the tensor, the shape expected and the
-// config keys it follows from, and the shape found.
+// legacy names gamma and beta. Errors (ErrorKind::kInput) name the tensor, the shape expected and
+// the config keys it follows from, and the shape found.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,8 @@ class WeightReader {
   const TensorInfo& find(const std::string& name, const std::vector<ExpectedSize>& shape) const;
   const SafetensorsFile& file() const { return file_; }
 
-  // Tensors that nobody asked for and that are not known to be harmless (heads, pooler, position_ids).
+  // Tensors that nobody asked for and that are not known to be harmless (heads, pooler,
+  // position_ids).
   std::vector<std::string> leftovers() const;
 
  private:

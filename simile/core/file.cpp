@@ -124,6 +124,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view bytes) {
+  if (bytes.empty()) return;  // fwrite must not see a null pointer
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_write(path_, errno);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/core/detail/json.h"
+
 #include <fmt/format.h>
 
 #include <set>
 
-#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 
@@ -72,8 +73,7 @@ const Json& JsonObject::at(const char* key) const {
 
 int64_t JsonObject::integer(const char* key, int64_t minimum, int64_t maximum) const {
   const Json& value = at(key);
-  const std::string expected =
-      fmt::format("a whole number between {} and {}", minimum, maximum);
+  const std::string expected = fmt::format("a whole number between {} and {}", minimum, maximum);
   if (!value.is_number_integer()) fail(source_, key, expected, value);
   if (value.is_number_unsigned() &&
       value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {

@@ -2,9 +2,8 @@
 // Tables read by column name. The format follows the file name, with or without .gz:
 //
 //   .tsv    a header line, tab separated, no quoting: a quote is a letter like any other
-//   .csv    a header line, comma separated, quoted as RFC 4180 has it; a field may span lines,
-//   which
-//           are then joined by LF
+//   .csv    a header line, comma separated, quoted as RFC 4180 has it; a field may span
+//           lines, which are then joined by LF
 //   .jsonl  one JSON object a line; texts, numbers and true/false are fields, null is no field
 //
 // Blank lines are skipped and counted. Errors are ErrorKind::kInput and name file and line: a

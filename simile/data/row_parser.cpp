@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/data/row_parser.h"
+#include "simile/data/detail/row_parser.h"
 
 #include <fmt/format.h>
 

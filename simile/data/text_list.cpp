@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "simile/core/error.h"
+#include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/row_parser.h"
 
 namespace simile {
 namespace {

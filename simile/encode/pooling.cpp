@@ -7,6 +7,8 @@
 namespace simile {
 namespace {
 
+constexpr int64_t kWorthThreads = int64_t{1} << 18;  // numbers to read: about 50 microseconds
+
 void pool_sequence(PoolingMode mode, const float* hidden, int64_t tokens, int64_t H, float* out) {
   if (tokens == 0) {
     std::fill(out, out + H, 0.0f);
@@ -33,9 +35,10 @@ void pool_sequence(PoolingMode mode, const float* hidden, int64_t tokens, int64_
 void pool(PoolingMode mode, const float* hidden, const std::vector<int32_t>& offsets, int64_t H,
           float* pooled) {
   const auto B = static_cast<int64_t>(offsets.size()) - 1;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (offsets.back() * H > kWorthThreads)
   for (int64_t i = 0; i < B; ++i) {
-    const int64_t begin = offsets[static_cast<size_t>(i)], end = offsets[static_cast<size_t>(i) + 1];
+    const int64_t begin = offsets[static_cast<size_t>(i)],
+                  end = offsets[static_cast<size_t>(i) + 1];
     pool_sequence(mode, hidden + begin * H, end - begin, H, pooled + i * H);
   }
 }

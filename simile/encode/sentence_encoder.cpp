@@ -10,7 +10,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/pooling.h"
-#include "simile/kernel/encoder_forward.h"
 
 namespace simile {
 namespace {
@@ -21,9 +20,8 @@ constexpr size_t kTextsPerBlock = 16384;
 std::vector<size_t> order_by_length(const std::vector<std::vector<int32_t>>& sequences) {
   std::vector<size_t> order(sequences.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return sequences[a].size() > sequences[b].size();
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sequences[a].size() > sequences[b].size(); });
   return order;
 }
 
@@ -38,6 +36,7 @@ int64_t count_dimensions(const EncodeOptions& options, const ModelSettings& sett
 }  // namespace
 
 struct SentenceEncoder::Output {
+  std::shared_ptr<const EncoderForward> forward;
   Matrix<float>& vectors;
   int64_t first_row;  // of sequence 0
   bool normalize;
@@ -48,8 +47,10 @@ SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& even
   const ModelFolder model = open_model_folder(folder, events);
   const Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
   const auto owned =
-      std::make_shared<const LoadedEncoder>(model.weights_path, model.settings.encoder, events);
+      std::make_shared<LoadedEncoder>(model.weights_path, model.settings.encoder, events);
   SentenceEncoder encoder(owned->weights(), model.settings, tokenizer);
+  encoder.forward_ = encoder.current_forward();
+  owned->drop_matrices();  // the forward pass has its own copy
   encoder.owned_ = owned;
   return encoder;
 }
@@ -69,6 +70,10 @@ SentenceEncoder::SentenceEncoder(const EncoderWeights& weights, const ModelSetti
                fmt::format("the length limit is {}; the encoder has {} positions",
                            settings.max_length, shape_.positions));
   tokenizer_.set_max_length(settings.max_length);
+}
+
+std::shared_ptr<const EncoderForward> SentenceEncoder::current_forward() const {
+  return forward_ != nullptr ? forward_ : std::make_shared<const EncoderForward>(shape_, weights_);
 }
 
 int64_t SentenceEncoder::dimension(const EncodeOptions& options) const {
@@ -100,10 +105,11 @@ Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
     done += more;
     events.progress({"embed", done, total, "texts", {}});
   };
+  Output output{current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize),
+                finished};
   for (size_t begin = 0; begin < texts.size(); begin += kTextsPerBlock) {
     const size_t end = std::min(begin + kTextsPerBlock, texts.size());
-    const Output output{vectors, static_cast<int64_t>(begin),
-                        options.normalize.value_or(settings_.normalize), finished};
+    output.first_row = static_cast<int64_t>(begin);
     encode_sequences(tokenise(texts, begin, end, prompt, counted), options.batch_tokens, output);
   }
   counted.texts = total;
@@ -124,9 +130,9 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
                  fmt::format("a sequence has {} tokens; expected 1 to {}", ids.size(),
                              settings_.max_length));
     for (const int32_t id : ids) {
-      SIMILE_CHECK(id >= 0 && id < shape_.vocabulary, ErrorKind::kInput,
-                   fmt::format("token id {} is outside the vocabulary of {}", id,
-                               shape_.vocabulary));
+      SIMILE_CHECK(
+          id >= 0 && id < shape_.vocabulary, ErrorKind::kInput,
+          fmt::format("token id {} is outside the vocabulary of {}", id, shape_.vocabulary));
     }
   }
   const auto total = static_cast<int64_t>(sequences.size());
@@ -136,14 +142,15 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
     done += more;
     events.progress({"embed", done, total, "texts", {}});
   };
-  encode_sequences(sequences, options.batch_tokens,
-                   {vectors, 0, options.normalize.value_or(settings_.normalize), finished});
+  encode_sequences(
+      sequences, options.batch_tokens,
+      {current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize), finished});
   return vectors;
 }
 
 std::vector<float> SentenceEncoder::hidden_states(const PackedBatch& batch) const {
   std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape_.hidden));
-  encoder_forward(shape_, weights_, batch, hidden.data());
+  (*current_forward())(batch, hidden.data());
   return hidden;
 }
 
@@ -159,8 +166,7 @@ std::vector<std::vector<int32_t>> SentenceEncoder::tokenise(const std::vector<st
   // One token more than allowed shows which texts are too long; those few are tokenised again.
   Tokenizer longer = tokenizer_;
   longer.set_max_length(settings_.max_length + 1);
-  std::vector<std::vector<int32_t>> sequences =
-      longer.encode_ids_batch(prompted, &counts.replaced);
+  std::vector<std::vector<int32_t>> sequences = longer.encode_ids_batch(prompted, &counts.replaced);
   for (size_t i = 0; i < sequences.size(); ++i) {
     if (static_cast<int64_t>(sequences[i].size()) > settings_.max_length) {
       sequences[i].clear();
@@ -195,13 +201,14 @@ void SentenceEncoder::encode_sequences(const std::vector<std::vector<int32_t>>& 
 
 void SentenceEncoder::encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
                                    const Output& output) const {
-  const std::vector<float> hidden = hidden_states(batch);
+  std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape_.hidden));
+  (*output.forward)(batch, hidden.data());
   Matrix<float> pooled(batch.size(), shape_.hidden);
   pool(settings_.pooling, hidden.data(), batch.offsets, shape_.hidden, pooled.values.data());
   const int64_t D = output.vectors.cols;
   for (int64_t i = 0; i < pooled.rows; ++i) {
-    float* vector = output.vectors.row(output.first_row +
-                                       static_cast<int64_t>(rows[static_cast<size_t>(i)]));
+    float* vector =
+        output.vectors.row(output.first_row + static_cast<int64_t>(rows[static_cast<size_t>(i)]));
     std::copy(pooled.row(i), pooled.row(i) + D, vector);
     if (output.normalize) normalise_rows(vector, 1, D);
   }

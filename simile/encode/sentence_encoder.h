@@ -17,6 +17,7 @@
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/packed.h"
 #include "simile/text/tokenizer.h"
 
@@ -24,7 +25,7 @@ namespace simile {
 
 struct EncodeOptions {
   int64_t batch_tokens = 16384;  // tokens encoded at a time; a longer text makes its own batch
-  std::string prompt_name;       // of the model's prompts; empty: the model's default prompt, if any
+  std::string prompt_name;  // of the model's prompts; empty: the model's default prompt, if any
   std::optional<std::string> prompt;  // the prompt itself, before any name
   int64_t dimensions = 0;             // leading dimensions kept; 0: as the model says
   std::optional<bool> normalize;      // empty: as the model says
@@ -43,14 +44,15 @@ class SentenceEncoder {
   // From a model folder. Errors: see model_folder.h and tokenizer.h.
   static SentenceEncoder load(const std::string& folder, EventSink& events);
 
-  // A view of weights that somebody else owns and may change between calls (training's evaluation).
-  // settings.encoder must describe `weights`. Errors (kInput): a tokenizer with more tokens than the
-  // encoder has embeddings, a length limit above its positions.
+  // A view of weights that somebody else owns and may change between calls (training's evaluation);
+  // each call puts them in order anew, which takes as long as a few hundred tokens.
+  // settings.encoder must describe `weights`. Errors (kInput): a tokenizer with more tokens than
+  // the encoder has embeddings, a length limit above its positions.
   SentenceEncoder(const EncoderWeights& weights, const ModelSettings& settings,
                   const Tokenizer& tokenizer);
 
-  // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 16,384 texts and
-  // the activations of one batch; give files of any size in pieces. Progress: task "embed".
+  // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 16,384 texts
+  // and the activations of one batch; give files of any size in pieces. Progress: task "embed".
   // Errors (kRecipe): a prompt name the model does not have, dimensions beyond the hidden size.
   Matrix<float> encode(const std::vector<std::string>& texts, const EncodeOptions& options,
                        EventSink& events, EncodeCounts* counts = nullptr) const;
@@ -65,11 +67,11 @@ class SentenceEncoder {
 
   int64_t dimension(const EncodeOptions& options = {}) const;  // D
   const ModelSettings& settings() const { return settings_; }
-  const EncoderWeights& weights() const { return weights_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }  // with the model's length limit
 
  private:
-  struct Output;  // where pooled vectors go and how they are finished
+  struct Output;  // what computes, where pooled vectors go and how they are finished
+  std::shared_ptr<const EncoderForward> current_forward() const;
   std::string find_prompt(const EncodeOptions& options) const;
   std::vector<std::vector<int32_t>> tokenise(const std::vector<std::string>& texts, size_t begin,
                                              size_t end, const std::string& prompt,
@@ -79,7 +81,8 @@ class SentenceEncoder {
   void encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
                     const Output& output) const;
 
-  std::shared_ptr<const LoadedEncoder> owned_;  // null for a view
+  std::shared_ptr<const LoadedEncoder> owned_;     // null for a view
+  std::shared_ptr<const EncoderForward> forward_;  // null for a view, whose weights may change
   EncoderWeights weights_;
   ModelSettings settings_;
   EncoderShape shape_;

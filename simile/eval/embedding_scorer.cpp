@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/eval/parallel_blocks.h"
+#include "simile/eval/detail/parallel_blocks.h"
 
 namespace simile {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/eval/inverted_index.h"
+#include "simile/eval/detail/inverted_index.h"
 
 #include <algorithm>
 #include <numeric>
 
+#include "simile/eval/detail/parallel_blocks.h"
 #include "simile/eval/lexical_baseline.h"
-#include "simile/eval/parallel_blocks.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <unordered_set>
 
-#include "simile/eval/inverted_index.h"
+#include "simile/eval/detail/inverted_index.h"
 
 namespace simile {
 namespace {

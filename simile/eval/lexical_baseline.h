@@ -3,18 +3,17 @@
 // texts of the collection, df the number of those with the word, tf its count in a text.
 //
 //   bm25    score(q, d) = sum over the words of q, with repetition, of
-//             idf * tf / (tf + k1 (1 - b + b |d| / mean |d|)),  idf = ln(1 + (N - df + 0.5) / (df +
-//             0.5))
-//           with k1 = 1.2, b = 0.75 (Robertson & Zaragoza 2009; as Lucene, whose idf is never
-//           negative)
-//   tfidf   cosine of vectors of tf * idf, idf = ln((1 + N) / (1 + df)) + 1 (as scikit-learn's
-//   default)
+//             idf * tf / (tf + k1 (1 - b + b |d| / mean |d|))
+//           with idf = ln(1 + (N - df + 0.5) / (df + 0.5)), k1 = 1.2, b = 0.75 (Robertson &
+//           Zaragoza 2009; as Lucene, whose idf is never negative)
+//   tfidf   cosine of vectors of tf * idf with idf = ln((1 + N) / (1 + df)) + 1 (as scikit-learn's
+//           default)
 //
 // For a ranking the collection is the corpus; query words that are not in it are ignored. For pairs
 // it is all distinct texts of the left and right sides; bm25 is then the mean of both directions,
-// as pairs have no query side. Texts without words score 0, and a
-// search of the corpus finds only documents that share a word with the query. Exact, threads over
-// queries, same scores for any number of threads.
+// as pairs have no query side. Texts without words score 0, and a search of the corpus finds only
+// documents that share a word with the query. Exact, threads over queries, same scores for any
+// number of threads.
 #pragma once
 
 #include <memory>

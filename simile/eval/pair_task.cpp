@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
-#include "simile/eval/scored_pairs.h"
+#include "simile/eval/detail/scored_pairs.h"
 #include "simile/metric/threshold.h"
 
 namespace simile {

@@ -149,7 +149,7 @@ Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path
   if (!predictions_path.empty()) {
     write_run(predictions_path, make_run(data_, queries_, rankings), make_tag(scorer.name()));
   }
-  RankingScores scores = score_rankings(judged, options_.metrics);
+  RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
   for (size_t q = 0; q < data_.judged.size(); ++q) {
     if (!data_.judged[q].empty() && !has_relevant(data_.judged[q])) {
       ++scores.queries_without_relevant;
@@ -182,7 +182,7 @@ std::vector<std::string> RankingTask::warnings() const {
 }
 
 Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
-                    const std::vector<RankingMetric>& metrics, TieBreak ties) {
+                    const std::vector<RankingMetric>& metrics, TieBreak ties, Gain gain) {
   std::unordered_map<std::string, RunQuery> run;
   for (RunQuery& query : read_run(run_path)) run.emplace(query.query, std::move(query));
 
@@ -210,7 +210,7 @@ Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
   Report report;
   report.task = "ranking";
   report.model = run_path;
-  add_metrics(score_rankings(rankings, metrics), report);
+  add_metrics(score_rankings(rankings, metrics, gain), report);
   SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
                qrels_path + ": no query has a relevant document (relevance of at least 1)");
   return report;

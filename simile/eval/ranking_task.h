@@ -19,6 +19,7 @@ namespace simile {
 
 struct RankingTaskOptions {
   std::vector<RankingMetric> metrics;
+  Gain gain = Gain::kLinear;
   TieBreak ties = TieBreak::kTrecEval;
   bool judged_candidates = false;  // rank the judged documents of a query instead of the corpus
   int64_t depth = 1000;            // 0 keeps all
@@ -42,9 +43,9 @@ class RankingTask : public Task {
 };
 
 // Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks
-// counts with zeros (and is noted), a query without judgements is ignored. The run's rank column is
-// ignored.
+// counts with zeros (and is noted), a query without judgements and the rank column are ignored.
 Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
-                    const std::vector<RankingMetric>& metrics, TieBreak ties);
+                    const std::vector<RankingMetric>& metrics, TieBreak ties,
+                    Gain gain = Gain::kLinear);
 
 }  // namespace simile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/eval/scored_pairs.h"
+#include "simile/eval/detail/scored_pairs.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,7 @@
 // Semantic textual similarity: correlation of scores with graded gold scores. Metrics `spearman`
 // and `pearson` (simile/metric/correlation.h).
 //
-// Data that does not fit (ErrorKind::kInput): fewer than two pairs, or gold scores that are all
-// equal.
+// Data that does not fit (ErrorKind::kInput): fewer than two pairs, or equal gold scores only.
 #pragma once
 
 #include <string>

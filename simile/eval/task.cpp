@@ -38,6 +38,7 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
   check_empty("ranking", "dev", options.dev, "queries, corpus and qrels");
   RankingTaskOptions task;
   task.metrics = parse_ranking_metrics(options.metrics);
+  task.gain = parse_gain(options.gain);
   task.ties = parse_tie_break(options.ties);
   SIMILE_CHECK(
       options.candidates == "corpus" || options.candidates == "judged", ErrorKind::kRecipe,

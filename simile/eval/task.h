@@ -29,6 +29,7 @@ struct EvaluationOptions {
   RankingDataOptions ranking;
   std::vector<std::string> metrics = {"map",     "mrr",        "p@1",
                                       "ndcg@10", "recall@100", "has_positive@1"};
+  std::string gain = "linear";
   std::string ties = "trec_eval";
   std::string candidates = "corpus";
   int64_t depth = 1000;
@@ -45,6 +46,9 @@ struct EvaluationOptions {
     ranking.visit(v);
     v.field("metrics", metrics,
             {"ranking: map mrr p@k ndcg@k recall@k has_positive@k, in the order to report"});
+    v.field("gain", gain,
+            choice_info("ranking: gain of a relevance r in ndcg: r, or 2^r - 1",
+                        {"linear", "exponential"}));
     v.field("ties", ties,
             choice_info("ranking: order of equal scores: id descending, as given, id ascending",
                         {"trec_eval", "input", "id"}));
@@ -60,11 +64,11 @@ class Task {
   virtual ~Task() = default;
 
   // Scores the model. With a path, also writes the predictions: `left right gold score` as .tsv for
-  // pairs of texts, a TREC run for rankings. Errors: a score that is not finite is
-  // ErrorKind::kFailed.
+  // pairs of texts, a TREC run for rankings. May be called again and again, as after every epoch of
+  // training. Errors: ErrorKind::kFailed for a score that is not finite.
   virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const = 0;
 
-  // What reading the data met that a user should know (broken bytes, unknown ids), one sentence
+  // What reading the data met that a user should know: broken bytes, unknown ids. One sentence
   // each.
   virtual std::vector<std::string> warnings() const = 0;
 };

@@ -17,12 +17,13 @@ namespace {
 std::string text(int64_t number) { return std::to_string(number); }
 
 void check_shape(const EncoderShape& s) {
-  SIMILE_CHECK(s.layers >= 0 && s.hidden > 0 && s.heads > 0 && s.intermediate > 0 &&
-                   s.hidden % s.heads == 0,
-               ErrorKind::kInput,
-               "encoder shape: expected positive sizes and heads that divide the hidden size, found "
-               "hidden " + text(s.hidden) + ", heads " + text(s.heads) + ", intermediate " +
-                   text(s.intermediate) + ", layers " + text(s.layers));
+  SIMILE_CHECK(
+      s.layers >= 0 && s.hidden > 0 && s.heads > 0 && s.intermediate > 0 && s.hidden % s.heads == 0,
+      ErrorKind::kInput,
+      "encoder shape: expected positive sizes and heads that divide the hidden size, found "
+      "hidden " +
+          text(s.hidden) + ", heads " + text(s.heads) + ", intermediate " + text(s.intermediate) +
+          ", layers " + text(s.layers));
 }
 
 void check_ids(const std::vector<int32_t>& ids, int64_t limit, const char* what) {
@@ -61,6 +62,17 @@ std::vector<std::vector<int64_t>> share_out(const EncoderShape& shape, const Pac
   return members;
 }
 
+// Where each sequence's attention dropout bits begin, and their sum: a function of the batch's
+// order alone, so that the bits do not depend on the plan.
+std::vector<int64_t> mask_offsets(const EncoderShape& shape, const PackedBatch& batch) {
+  std::vector<int64_t> offsets = {0};
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const int64_t length = batch.offsets[i + 1] - batch.offsets[i];
+    offsets.push_back(offsets.back() + shape.heads * length * mask_bytes(length));
+  }
+  return offsets;
+}
+
 }  // namespace
 
 void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
@@ -89,16 +101,18 @@ void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
 BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_t chunk_tokens,
                      int64_t multiple) {
   const int64_t wanted = (batch.tokens() + chunk_tokens - 1) / chunk_tokens;
-  const int64_t rounded = (wanted + multiple - 1) / multiple * multiple;
+  const int64_t rounded =
+      wanted < multiple ? wanted : (wanted + multiple - 1) / multiple * multiple;
+  const std::vector<int64_t> masks = mask_offsets(shape, batch);
   BatchPlan plan;
+  plan.mask_bytes = masks.back();
   for (const auto& members :
        share_out(shape, batch, std::max<int64_t>(1, std::min(rounded, batch.size())))) {
     PlannedChunk chunk{static_cast<int64_t>(plan.sequences.size()), 0, plan.rows, 0};
     for (const int64_t i : members) {
       const int64_t length = batch.offsets[i + 1] - batch.offsets[i];
-      plan.sequences.push_back({length, batch.offsets[i], plan.rows, plan.mask_bytes});
+      plan.sequences.push_back({i, length, batch.offsets[i], plan.rows, masks[i]});
       plan.rows += length;
-      plan.mask_bytes += shape.heads * length * mask_bytes(length);
       plan.longest = std::max(plan.longest, length);
     }
     chunk.end_sequence = static_cast<int64_t>(plan.sequences.size());

@@ -60,8 +60,8 @@ class ChunkForward {
     norm(sum_, x_, w.output_norm_weight, w.output_norm_bias);
   }
 
-  void multiply(const float* a, int64_t k, const float* panels, const float* bias, float* c, int64_t n,
-                bool gelu) {
+  void multiply(const float* a, int64_t k, const float* panels, const float* bias, float* c,
+                int64_t n, bool gelu) {
     kernels_.matmul({chunk_.rows, n, k, a, k, panels, c, n, bias, false, gelu});
   }
 
@@ -101,7 +101,7 @@ void forward(const EncoderShape& shape, const EncoderWeights& weights, const Wei
   const int64_t threads = omp_in_parallel() ? 1 : thread_count();
   const int64_t chunk_tokens =
       std::clamp((batch.tokens() + threads - 1) / threads, kSmallestChunk, kLargestChunk);
-  const BatchPlan plan = plan_batch(shape, batch, chunk_tokens, 1);
+  const BatchPlan plan = plan_batch(shape, batch, chunk_tokens, threads);
   const int64_t used = std::min<int64_t>(threads, static_cast<int64_t>(plan.chunks.size()));
   const int64_t floats = (ChunkForward::work_floats(shape, plan) + 15) / 16 * 16;
   static thread_local FloatBuffer memory;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transformer encoder for inference, on the CPU.
 //
-// BERT's post-LayerNorm encoder (Devlin et al. 2019; Vaswani et al. 2017), without dropout, on packed
-// tokens. Per token x = norm(word[id] + position[place in its sequence] + type[type id]); each layer
-//   a = norm(x + W_o context + b_o),  context = softmax(q k^T / sqrt(head size)) v per head and sequence
-//   x = norm(a + W_down gelu(W_up a + b_up) + b_down),  gelu(z) = z Phi(z) (by erf, not tanh).
+// BERT's post-LayerNorm encoder (Devlin et al. 2019; Vaswani et al. 2017), without dropout, on
+// packed tokens. Per token x = norm(word[id] + position[place in its sequence] + type[type id]);
+// each layer
+//   a = norm(x + W_o context + b_o),  context = softmax(q k^T / sqrt(head size)) v per head and
+//   sequence x = norm(a + W_down gelu(W_up a + b_up) + b_down),  gelu(z) = z Phi(z) (by erf, not
+//   tanh).
 //
-// Results: a token's hidden state depends on its sequence only. It has the same bits alone, in any batch,
-// and for any number of threads. Threads: as many as simile::thread_count() when the batch is large
-// enough (about 64 tokens each).
-// Errors: kInput for a batch that does not fit the shape: ids or type ids outside their tables,
-// sequences longer than the position embedding, offsets that do not rise from 0 to the tokens.
+// Results: a token's hidden state depends on its sequence only. It has the same bits alone, in any
+// batch, and for any number of threads. Threads: as many as simile::thread_count() when the batch
+// is large enough (about 64 tokens each). Errors: kInput for a batch that does not fit the shape:
+// ids or type ids outside their tables, sequences longer than the position embedding, offsets that
+// do not rise from 0 to the tokens.
 #pragma once
 
 #include <memory>
@@ -23,9 +25,9 @@ namespace simile {
 class WeightPanels;
 
 // Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
-// layers' matrices); embeddings, biases and norms are read from `weights`, which must stay in place.
-// forward() may be called from several threads at once; each calling thread keeps its own work space of
-// about 130 * (5H + I) floats per thread it uses.
+// layers' matrices); embeddings, biases and norms are read from `weights`, which must stay in
+// place. forward() may be called from several threads at once; each calling thread keeps its own
+// work space of about 130 * (5H + I) floats per thread it uses.
 class EncoderForward {
  public:
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights);
@@ -44,8 +46,8 @@ class EncoderForward {
   std::unique_ptr<WeightPanels> panels_;
 };
 
-// The same for one batch; orders the matrices anew on each call, which takes as long as a few hundred
-// tokens.
+// The same for one batch; orders the matrices anew on each call, which takes as long as a few
+// hundred tokens.
 void encoder_forward(const EncoderShape& shape, const EncoderWeights& weights,
                      const PackedBatch& batch, float* hidden);
 

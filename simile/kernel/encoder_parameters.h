@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sizes of a transformer encoder and where each of its weights lies.
 //
-// All weights of an encoder form one flat array of floats in the order of encoder_layout(): the word
-// embedding first, then the rest. The same layout serves inference, training, gradients and the
-// optimiser's moments, so that each of those is one array. Query, key and value of a layer are one
-// matrix of shape [3 * hidden, hidden] (rows: query, key, value), which is three adjacent tensors in
-// a checkpoint.
+// All weights of an encoder form one flat array of floats in the order of encoder_layout(): the
+// word embedding first, then the rest. The same layout serves inference, training, gradients and
+// the optimiser's moments, so that each of those is one array. Query, key and value of a layer are
+// one matrix of shape [3 * hidden, hidden] (rows: query, key, value), which is three adjacent
+// tensors in a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -30,25 +30,25 @@ struct EncoderShape {
 // Pointers to one layer's weights; T is `const float` or `float`.
 template <typename T>
 struct LayerPointers {
-  T* qkv_weight;        // [3H, H]
-  T* qkv_bias;          // [3H]
-  T* attention_weight;  // [H, H], the attention's output projection
-  T* attention_bias;    // [H]
+  T* qkv_weight;             // [3H, H]
+  T* qkv_bias;               // [3H]
+  T* attention_weight;       // [H, H], the attention's output projection
+  T* attention_bias;         // [H]
   T* attention_norm_weight;  // [H]
   T* attention_norm_bias;    // [H]
-  T* up_weight;         // [I, H]
-  T* up_bias;           // [I]
-  T* down_weight;       // [H, I]
-  T* down_bias;         // [H]
+  T* up_weight;              // [I, H]
+  T* up_bias;                // [I]
+  T* down_weight;            // [H, I]
+  T* down_bias;              // [H]
   T* output_norm_weight;     // [H]
   T* output_norm_bias;       // [H]
 };
 
 template <typename T>
 struct EncoderPointers {
-  T* word;       // [V, H]
-  T* position;   // [positions, H]
-  T* type;       // [types, H]
+  T* word;         // [V, H]
+  T* position;     // [positions, H]
+  T* type;         // [types, H]
   T* norm_weight;  // [H]
   T* norm_bias;    // [H]
   std::vector<LayerPointers<T>> layers;

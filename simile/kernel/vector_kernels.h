@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of the encoder, compiled once per instruction set and chosen when the program runs.
+// The inner loops of the encoder, compiled once per instruction set and chosen when the program
+// runs.
 //
-// vector_kernels() is a table of plain functions: single-threaded, without allocation, on raw floats
-// that need no alignment. Every output number is a sum in an order fixed by the data alone, so a row's
-// result does not depend on the rows beside it. All matrices are row-major; "ld" is the distance
-// between rows in floats.
+// vector_kernels() is a table of plain functions: single-threaded, without allocation, on raw
+// floats that need no alignment. Every output number is a sum in an order fixed by the data alone,
+// so a row's result does not depend on the rows beside it. All matrices are row-major; "ld" is the
+// distance between rows in floats.
 //
-// The environment variable SIMILE_ISA=baseline|avx2|avx512 overrides the choice (for tests); a level
-// this processor or build does not have is ErrorKind::kUsage.
+// The environment variable SIMILE_ISA=baseline|avx2|avx512 overrides the choice (for tests); a
+// level this processor or build does not have is ErrorKind::kUsage.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace simile {
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
-// C [m, n] = A [m, k] * B [k, n] (+ bias, or + C), B given as panels made by pack_rows/pack_columns.
+// C [m, n] = A [m, k] * B [k, n] (+ bias, or + C), B given as panels made by
+// pack_rows/pack_columns.
 struct MatmulCall {
   int64_t m, n, k;
   const float* a;  // [m, k]
@@ -29,8 +31,8 @@ struct MatmulCall {
   bool gelu;          // C = gelu(A B + bias)
 };
 
-// Softmax attention of one sequence, all heads. Rows of qkv are tokens: H floats of query, H of key,
-// H of value; head h owns floats h * head_size .. of each.
+// Softmax attention of one sequence, all heads. Rows of qkv are tokens: H floats of query, H of
+// key, H of value; head h owns floats h * head_size .. of each.
 struct AttentionCall {
   int64_t length, heads, head_size;
   const float* qkv;  // [length, 3H]
@@ -62,8 +64,8 @@ struct NormCall {
   const float* weight;  // [width]
   const float* bias;    // [width]
   float eps;
-  float* y;           // [rows, width]; may be x or residual
-  float* normalized;  // [rows, width] (z - mean) * inverse deviation, or null
+  float* y;                  // [rows, width]; may be x or residual
+  float* normalized;         // [rows, width] (z - mean) * inverse deviation, or null
   float* inverse_deviation;  // [rows] or null
 };
 
@@ -76,8 +78,8 @@ struct NormGradients {
   const uint8_t* keep;
   float keep_scale;
   float* residual;  // [rows, width] gradient of the residual, written; may be y
-  float* x;         // [rows, width] gradient of x (through dropout), written; null when keep is null and
-                    // x's gradient is the residual's
+  float* x;  // [rows, width] gradient of x (through dropout), written; null when keep is null and
+             // x's gradient is the residual's
   float* weight_sum;  // [width], added to
   float* bias_sum;    // [width], added to
   float* x_sum;       // [width] column sums of x's gradient, added to; or null
@@ -118,10 +120,12 @@ struct VectorKernels {
   void (*gelu)(int64_t n, const float* x, float* y);
   // From x [rows, width] and the gradient g of y: y = gelu(x), g = g * gelu'(x), and column sums of
   // the new g added to sums [width].
-  void (*gelu_backward)(int64_t rows, int64_t width, const float* x, float* y, float* g, float* sums);
+  void (*gelu_backward)(int64_t rows, int64_t width, const float* x, float* y, float* g,
+                        float* sums);
 
-  void (*add_rows)(int64_t n, const float* a, const float* b, const float* c, float* y);  // c or null
-  void (*add_to)(int64_t n, const float* x, float* y);                                    // y += x
+  void (*add_rows)(int64_t n, const float* a, const float* b, const float* c,
+                   float* y);                           // c or null
+  void (*add_to)(int64_t n, const float* x, float* y);  // y += x
   void (*column_sums)(int64_t rows, int64_t width, const float* x, int64_t ldx, float* sums);  // +=
   // y = x * keep * scale over rows of bits as in NormCall.
   void (*apply_mask)(int64_t rows, int64_t width, const float* x, const uint8_t* keep, float scale,

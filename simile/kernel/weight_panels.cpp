@@ -6,6 +6,8 @@
 namespace simile {
 namespace {
 
+constexpr int64_t kParallelFloats = 1 << 18;  // below it, threads cost more than they save
+
 struct Piece {  // one panel of one matrix
   const float* from;
   int64_t width, k, ld;
@@ -49,9 +51,10 @@ void WeightPanels::pack(const EncoderShape& shape, const EncoderWeights& weights
     panels.down = add(layer.down_weight, H, I);
     layers_.push_back(panels);
   }
-  const auto pack = use == PanelUse::kForward ? vector_kernels().pack_rows
-                                              : vector_kernels().pack_columns;
-#pragma omp parallel for schedule(dynamic, 4)
+  const auto pack =
+      use == PanelUse::kForward ? vector_kernels().pack_rows : vector_kernels().pack_columns;
+  const bool large = size * shape.layers > kParallelFloats;
+#pragma omp parallel for schedule(dynamic, 4) if (large)
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Piece& p = pieces[i];
     pack(p.from, p.width, p.k, p.ld, p.to);

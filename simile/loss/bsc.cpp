@@ -21,10 +21,11 @@ OptionInfo choice(const char* help, std::vector<std::string> choices) {
 Tensor known_positives(const LossInput& input, const std::string& duplicates,
                        const Tensor& is_positive) {
   if (duplicates == "negatives") return {};
-  SIMILE_CHECK(input.left_group.defined() && input.right_group.defined(), ErrorKind::kInput,
-               "loss: duplicates: " + duplicates +
-                   " needs the ids of equal texts of both sides, and the batch has none; give them or "
-                   "choose duplicates: negatives");
+  SIMILE_CHECK(
+      input.left_group.defined() && input.right_group.defined(), ErrorKind::kInput,
+      "loss: duplicates: " + duplicates +
+          " needs the ids of equal texts of both sides, and the batch has none; give them or "
+          "choose duplicates: negatives");
   const auto same = [](const Tensor& group) { return group.unsqueeze(1) == group.unsqueeze(0); };
   return (same(input.left_group) & is_positive.unsqueeze(0)) |
          (same(input.right_group) & is_positive.unsqueeze(1));
@@ -54,18 +55,20 @@ void BscOptions::visit(OptionVisitor& v) {
   v.field("normalize", normalize,
           choice("what is done to the embeddings of each side before scores are computed",
                  normalization_names()));
-  v.field("directions", directions,
-          choice("softmax over the right texts of a left one (left), the reverse (right), or the mean "
-                 "of the two",
-                 {"both", "left", "right"}));
+  v.field(
+      "directions", directions,
+      choice("softmax over the right texts of a left one (left), the reverse (right), or the mean "
+             "of the two",
+             {"both", "left", "right"}));
   v.field("divisor", divisor,
           choice("the sum is divided by the size of the batch or by its number of positive pairs",
                  {"batch", "positives"}));
   v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
-  v.field("duplicates", duplicates,
-          choice("texts that occur several times in a batch: positives of each other, left out of the "
-                 "denominator, or negatives like any other",
-                 {"positives", "mask", "negatives"}));
+  v.field(
+      "duplicates", duplicates,
+      choice("texts that occur several times in a batch: positives of each other, left out of the "
+             "denominator, or negatives like any other",
+             {"positives", "mask", "negatives"}));
 }
 
 Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
@@ -84,9 +87,9 @@ Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor&
   Tensor terms;
   if (options.directions != "right") terms = row_terms(scores, positives, options.duplicates);
   if (options.directions != "left") {
-    const Tensor columns = row_terms(scores.narrow(1, 0, m).t(),
-                                     positives.defined() ? positives.t() : positives,
-                                     options.duplicates);
+    const Tensor columns =
+        row_terms(scores.narrow(1, 0, m).t(), positives.defined() ? positives.t() : positives,
+                  options.duplicates);
     terms = terms.defined() ? (terms + columns) / 2 : columns;
   }
   const Tensor sum = -torch::where(is_positive, terms, torch::zeros_like(terms)).sum();

@@ -12,9 +12,10 @@
 // Pairs with y_i <= t are labelled negatives: no numerator, but a row and a column for the others.
 // `divisor: positives` divides by their number (at least 1) instead of m.
 //
-// Duplicates (eq. 3, 4). Cell (i, j) holds the texts left i and right j. It is a known positive when
-// left i and left j are the same text and y_j > t, or right i and right j are and y_i > t.
-//   positives  the numerator of i is the mean of the log-softmax over all known positives of its row
+// Duplicates (eq. 3, 4). Cell (i, j) holds the texts left i and right j. It is a known positive
+// when left i and left j are the same text and y_j > t, or right i and right j are and y_i > t.
+//   positives  the numerator of i is the mean of the log-softmax over all known positives of its
+//   row
 //              (column), outside the logarithm
 //   mask       known positives other than (i, i) are left out of the denominator
 //   negatives  the plain loss: duplicates count as negatives
@@ -40,9 +41,9 @@ struct BscOptions {
   void visit(OptionVisitor& v);
 };
 
-// One number. `scale` is 1/τ as a tensor of one number; not defined, it is 1/options.temperature.value.
-// Without a positive pair the loss is 0 with zero gradients.
-// Errors: as check_loss_input(); kInput when duplicates are to be treated and no groups are given.
+// One number. `scale` is 1/τ as a tensor of one number; not defined, it is
+// 1/options.temperature.value. Without a positive pair the loss is 0 with zero gradients. Errors:
+// as check_loss_input(); kInput when duplicates are to be treated and no groups are given.
 torch::Tensor bsc_loss(const LossInput& input, const BscOptions& options,
                        const torch::Tensor& scale = {});
 

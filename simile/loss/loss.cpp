@@ -18,7 +18,8 @@ constexpr double kHighForL2 = 1.0;
 std::string data_text(const LossData& data) {
   std::string text = data.negatives > 0 ? "triples (left, right, negative)" : "pairs (left, right)";
   if (data.has_target) {
-    text += fmt::format(" with targets from {:g} to {:g}", data.target_minimum, data.target_maximum);
+    text +=
+        fmt::format(" with targets from {:g} to {:g}", data.target_minimum, data.target_maximum);
   }
   return text;
 }
@@ -85,11 +86,12 @@ std::vector<std::pair<std::string, double>> Loss::state() const {
 
 void Loss::load_state(const std::vector<std::pair<std::string, double>>& state) {
   const size_t expected = parameters().size();
-  SIMILE_CHECK(state.size() == expected && (expected == 0 || state[0].first == kTemperature),
-               ErrorKind::kInput,
-               fmt::format("checkpoint: loss '{}' has {} trained parameters, the checkpoint {}; was "
-                           "it written by another recipe?",
-                           row_->name, expected, state.size()));
+  SIMILE_CHECK(
+      state.size() == expected && (expected == 0 || state[0].first == kTemperature),
+      ErrorKind::kInput,
+      fmt::format("checkpoint: loss '{}' has {} trained parameters, the checkpoint {}; was "
+                  "it written by another recipe?",
+                  row_->name, expected, state.size()));
   if (expected > 0) temperature_[0].load_state(state[0].second);
 }
 
@@ -101,16 +103,18 @@ bool Loss::needs_groups() const {
 std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data) {
   const LossRow& row = find_loss(options.name);
   const std::string lack = lack_text(row, data);
-  SIMILE_CHECK(lack.empty(), ErrorKind::kRecipe,
-               fmt::format("loss '{}' needs {}; the data has {}; map what is missing or choose a loss "
-                           "that fits: {}",
-                           row.name, lack, data_text(data), fitting_losses(data)));
+  SIMILE_CHECK(
+      lack.empty(), ErrorKind::kRecipe,
+      fmt::format("loss '{}' needs {}; the data has {}; map what is missing or choose a loss "
+                  "that fits: {}",
+                  row.name, lack, data_text(data), fitting_losses(data)));
   const double* threshold = row.parts(options).threshold;
-  SIMILE_CHECK(threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
-               ErrorKind::kRecipe,
-               fmt::format("loss '{}' needs pairs with a target above its threshold {:g}; the data has "
-                           "{}; lower the threshold or rescale the targets",
-                           row.name, threshold != nullptr ? *threshold : 0.0, data_text(data)));
+  SIMILE_CHECK(
+      threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
+      ErrorKind::kRecipe,
+      fmt::format("loss '{}' needs pairs with a target above its threshold {:g}; the data has "
+                  "{}; lower the threshold or rescale the targets",
+                  row.name, threshold != nullptr ? *threshold : 0.0, data_text(data)));
   std::vector<std::string> warnings;
   if (row.negatives == Requirement::kIgnored && data.negatives > 0) {
     warnings.push_back(fmt::format("loss '{}' does not use the negative columns", row.name));
@@ -126,14 +130,16 @@ std::vector<std::string> loss_option_warnings(const LossOptions& options) {
   if (parts.temperature == nullptr || parts.normalize == nullptr) return {};
   const double tau = parts.temperature->value;
   if (is_coordinate_normalization(*parts.normalize) && tau < kLowForCoordinates) {
-    return {fmt::format("loss '{}': temperature {:g} is low for normalize: {}, which usually goes with "
-                        "1 to 3; values near 0.1 go with l2",
-                        options.name, tau, *parts.normalize)};
+    return {
+        fmt::format("loss '{}': temperature {:g} is low for normalize: {}, which usually goes with "
+                    "1 to 3; values near 0.1 go with l2",
+                    options.name, tau, *parts.normalize)};
   }
   if (*parts.normalize == "l2" && tau >= kHighForL2) {
-    return {fmt::format("loss '{}': temperature {:g} is high for normalize: l2, which usually goes "
-                        "with values near 0.1; 1 to 3 go with the coordinate normalisations",
-                        options.name, tau)};
+    return {
+        fmt::format("loss '{}': temperature {:g} is high for normalize: l2, which usually goes "
+                    "with values near 0.1; 1 to 3 go with the coordinate normalisations",
+                    options.name, tau)};
   }
   return {};
 }

@@ -26,6 +26,8 @@ class Loss {
  public:
   // Errors (kRecipe): an unknown name.
   explicit Loss(const LossOptions& options);
+  Loss(const Loss&) = delete;  // a copy would share the trained parameter
+  Loss(Loss&&) = default;
 
   // The loss of one batch: one number, with gradients to the embeddings and to parameters().
   // Errors: as the chosen loss's function.
@@ -51,13 +53,14 @@ class Loss {
   std::vector<Temperature> temperature_;  // none or one
 };
 
-// Compares a loss with the data before training. Errors (kRecipe): the loss lacks something (targets,
-// negatives, targets in [0, 1], a target above its threshold); the message says what the loss needs,
-// what the data has, and which losses would fit. Returns warnings: data the loss does not look at.
+// Compares a loss with the data before training. Errors (kRecipe): the loss lacks something
+// (targets, negatives, targets in [0, 1], a target above its threshold); the message says what the
+// loss needs, what the data has, and which losses would fit. Returns warnings: data the loss does
+// not look at.
 std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data);
 
-// Warnings about options that rarely belong together: a temperature near 0.1 with a normalisation by
-// coordinate, or of 1 and more with l2.
+// Warnings about options that rarely belong together: a temperature near 0.1 with a normalisation
+// by coordinate, or of 1 and more with l2.
 std::vector<std::string> loss_option_warnings(const LossOptions& options);
 
 }  // namespace simile

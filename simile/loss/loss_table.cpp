@@ -30,8 +30,7 @@ std::vector<LossRow> make_table() {
   const auto required = Requirement::kRequired;
   return {
       {"bsc", optional, optional, false,
-       "-(1/m) Σ_i 1[y_i > t] log softmax(U Vᵀ / τ)_ii, mean over rows and columns",
-       kBscPaper,
+       "-(1/m) Σ_i 1[y_i > t] log softmax(U Vᵀ / τ)_ii, mean over rows and columns", kBscPaper,
        "positive pairs, with or without labelled negatives, when every other text of the batch can "
        "serve as a negative; gains most from batches of similar texts (order: neighbours)",
        visit_member<&LossOptions::bsc>,
@@ -66,7 +65,8 @@ std::vector<LossRow> make_table() {
        [](const LossOptions&) { return LossParts{}; }},
       {"triplet", ignored, required, false, "mean of relu(d(u_i, v_i) - d(u_i, n_i) + margin)",
        "Schroff et al., FaceNet, 2015; Reimers and Gurevych, Sentence-BERT, 2019",
-       "triples of text, positive and negative, when other texts of the batch are no safe negatives",
+       "triples of text, positive and negative, when other texts of the batch are no safe "
+       "negatives",
        visit_member<&LossOptions::triplet>,
        [](const LossOptions& o, const LossInput& in, const Tensor&) {
          return triplet_loss(in, o.triplet);
@@ -77,9 +77,12 @@ std::vector<LossRow> make_table() {
 
 std::string need_text(Requirement requirement) {
   switch (requirement) {
-    case Requirement::kIgnored: return "not used";
-    case Requirement::kOptional: return "optional";
-    case Requirement::kRequired: return "required";
+    case Requirement::kIgnored:
+      return "not used";
+    case Requirement::kOptional:
+      return "optional";
+    case Requirement::kRequired:
+      return "required";
   }
   return "";
 }

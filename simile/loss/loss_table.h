@@ -36,10 +36,10 @@ struct LossRow {
   const char* name;
   Requirement target;
   Requirement negatives;
-  bool unit_target;     // targets must lie in [0, 1]
+  bool unit_target;  // targets must lie in [0, 1]
   const char* formula;
   const char* paper;
-  const char* advice;   // when to use it
+  const char* advice;  // when to use it
   void (*visit)(LossOptions& options, OptionVisitor& v);
   // `scale` is 1/τ for losses with a temperature, not defined for the others.
   torch::Tensor (*compute)(const LossOptions& options, const LossInput& input,

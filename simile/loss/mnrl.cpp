@@ -14,8 +14,8 @@ void MnrlOptions::visit(OptionVisitor& v) {
   similarity_info.choices = {"cosine", "dot"};
   v.field("similarity", similarity, similarity_info);
   v.field("scale", scale,
-          {"what scores are multiplied by (1 / temperature); 0 takes 20 for cosine and 1 for dot", "",
-           0.0});
+          {"what scores are multiplied by (1 / temperature); 0 takes 20 for cosine and 1 for dot",
+           "", 0.0});
   v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
   OptionInfo duplicates_info{
       "texts that occur several times in a batch: positives of each other, left out of the "

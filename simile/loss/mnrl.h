@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiple negatives ranking loss (Henderson et al., "Efficient Natural Language Response Suggestion
-// for Smart Reply", 2017, section 4.4): bsc in the left direction alone, with scores s·cos(u_i, v_j)
-// or s·u_i·v_j; explicit negatives of every row are further columns for all rows.
+// Multiple negatives ranking loss (Henderson et al., "Efficient Natural Language Response
+// Suggestion for Smart Reply", 2017, section 4.4): bsc in the left direction alone, with scores
+// s·cos(u_i, v_j) or s·u_i·v_j; explicit negatives of every row are further columns for all rows.
 #pragma once
 
 #include <torch/types.h>

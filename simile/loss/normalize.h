@@ -7,8 +7,8 @@
 //   coordinate_range  each column divided by (maximum - minimum) over the batch
 //   coordinate_minmax (x - minimum) / (maximum - minimum) per column
 //
-// Gradients flow through norms, minima and maxima (ties share them evenly). A divisor not above 1e-12
-// (a zero row, a constant column) gives zeros with zero gradient, never inf or NaN.
+// Gradients flow through norms, minima and maxima (ties share them evenly). A divisor not above
+// 1e-12 (a zero row, a constant column) gives zeros with zero gradient, never inf or NaN.
 #pragma once
 
 #include <torch/types.h>

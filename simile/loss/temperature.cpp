@@ -43,10 +43,11 @@ void Temperature::clamp() {
 double Temperature::state() const { return trainable() ? parameter_.item<float>() : 0.0; }
 
 void Temperature::load_state(double state) {
-  SIMILE_CHECK(std::isfinite(state), ErrorKind::kInput,
-               fmt::format("checkpoint: the temperature's parameter should be finite, found {}; the "
-                           "checkpoint is damaged: resume from an earlier one",
-                           state));
+  SIMILE_CHECK(
+      std::isfinite(state), ErrorKind::kInput,
+      fmt::format("checkpoint: the temperature's parameter should be finite, found {}; the "
+                  "checkpoint is damaged: resume from an earlier one",
+                  state));
   if (!trainable()) return;
   torch::NoGradGuard guard;
   parameter_.fill_(state);

@@ -30,7 +30,8 @@ struct TemperatureOptions {
     v.field("trainable", trainable, {"train the temperature with the model"});
     v.field("learning_rate", learning_rate,
             {"peak learning rate of a trained temperature; follows the model's schedule", "", 0.0});
-    OptionInfo parametrization_info{"what is trained: the logarithm of 1/temperature or 1/temperature"};
+    OptionInfo parametrization_info{
+        "what is trained: the logarithm of 1/temperature or 1/temperature"};
     parametrization_info.choices = {"log", "scale"};
     v.field("parametrization", parametrization, parametrization_info);
   }
@@ -43,9 +44,9 @@ class Temperature {
   // s = 1/τ, one number of the type and on the device of `like`; part of the graph when trainable.
   torch::Tensor scale(const torch::Tensor& like) const;
 
-  double value() const;                                    // τ now
+  double value() const;  // τ now
   bool trainable() const { return parameter_.defined(); }
-  torch::Tensor parameter() const { return parameter_; }   // one float, requires gradient
+  torch::Tensor parameter() const { return parameter_; }  // one float, requires gradient
   double learning_rate() const { return options_.learning_rate; }
 
   // Moves the parameter back so that τ is in [0.001, 100]; to be called after each optimiser step.

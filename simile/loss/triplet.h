@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triplet loss: mean over rows and negatives of relu(d(u_i, v_i) - d(u_i, n_i) + margin), with d the
-// Euclidean distance of raw embeddings or 1 - cosine (Schroff et al., "FaceNet", 2015, eq. 3 without
-// squares; Reimers and Gurevych, "Sentence-BERT", 2019, section 3).
+// Triplet loss: mean over rows and negatives of relu(d(u_i, v_i) - d(u_i, n_i) + margin), with d
+// the Euclidean distance of raw embeddings or 1 - cosine (Schroff et al., "FaceNet", 2015, eq. 3
+// without squares; Reimers and Gurevych, "Sentence-BERT", 2019, section 3).
 #pragma once
 
 #include <torch/types.h>

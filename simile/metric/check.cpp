@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/metric/check.h"
+#include "simile/metric/detail/check.h"
 
 #include <fmt/format.h>
 

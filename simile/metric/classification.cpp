@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "simile/core/error.h"
-#include "simile/metric/check.h"
+#include "simile/metric/detail/check.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "simile/metric/check.h"
+#include "simile/metric/detail/check.h"
 
 namespace simile {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Correlation of two lists of numbers, as semantic textual similarity is scored.
 //
-//   pearson(x, y)  = sum (x_i - mean x)(y_i - mean y) / sqrt(sum (x_i - mean x)^2 sum (y_i - mean
-//   y)^2) spearman(x, y) = pearson(average_ranks(x), average_ranks(y))
+//   pearson(x, y)  = sum_i u_i v_i / sqrt(sum_i u_i^2 sum_i v_i^2),
+//                    u_i = x_i - mean x, v_i = y_i - mean y
+//   spearman(x, y) = pearson(average_ranks(x), average_ranks(y))
 //
 // The answer is a finite number in [-1, 1], never NaN: it is 0 when a side is constant or there are
-// fewer than two values, where correlation is not defined. Computed in double, summed in input
-// order.
+// fewer than two values, where correlation is not defined. Computed in double, in input order.
 //
 // Errors: lists of different length, or a value that is not finite (with its position), are
 // ErrorKind::kInput.

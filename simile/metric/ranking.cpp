@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "simile/core/error.h"
-#include "simile/metric/check.h"
+#include "simile/metric/detail/check.h"
 
 namespace simile {
 namespace {
@@ -93,6 +93,13 @@ TieBreak parse_tie_break(const std::string& name) {
   if (name == "id") return TieBreak::kId;
   throw Error(ErrorKind::kRecipe,
               fmt::format("ties: expected trec_eval, input or id, found '{}'", name));
+}
+
+Gain parse_gain(const std::string& name) {
+  if (name == "linear") return Gain::kLinear;
+  if (name == "exponential") return Gain::kExponential;
+  throw Error(ErrorKind::kRecipe,
+              fmt::format("gain: expected linear or exponential, found '{}'", name));
 }
 
 std::string RankingMetric::name() const {

@@ -8,9 +8,9 @@
 //   p@k             (r_1 + .. + r_k) / k, divided by k also when fewer are retrieved
 //   recall@k        (r_1 + .. + r_k) / R
 //   has_positive@k  1 when r_1 + .. + r_k > 0: the accuracy at top k
-//   ndcg@k          DCG / IDCG with DCG = sum_{i<=k} g_i / log2(i + 1), linear gain g = relevance,
-//   and
-//                   IDCG that of all judged documents in the best order; `ndcg` has no cut
+//   ndcg@k          DCG / IDCG with DCG = sum_{i<=k} g_i / log2(i + 1), linear gain g =
+//                   relevance, and IDCG that of all judged documents in the best order; `ndcg` has
+//                   no cut
 //
 // map@k and mrr@k look at the first k ranks only (map@k still divides by R). Each measure is
 // averaged over the queries that have a relevant document; the others are left out and counted.
@@ -34,6 +34,9 @@ enum class Gain {
   kLinear,       // g = relevance
   kExponential,  // g = 2^relevance - 1 (Burges et al. 2005)
 };
+
+// From "linear" or "exponential"; another name is ErrorKind::kRecipe.
+Gain parse_gain(const std::string& name);
 
 struct RankingMetric {
   enum class Kind { kMap, kMrr, kPrecision, kRecall, kHasPositive, kNdcg };

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "simile/core/error.h"
-#include "simile/metric/check.h"
+#include "simile/metric/detail/check.h"
 
 namespace simile {
 namespace {

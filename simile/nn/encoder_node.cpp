@@ -13,6 +13,7 @@ struct EncoderCall {
   EncoderShape shape;
   PackedBatch batch;
   EncoderDropout dropout;
+  bool has_perturbation = false;
   torch::Tensor weights, gradients;
   std::unique_ptr<EncoderTape> tape;
   std::shared_ptr<TapePool> pool;
@@ -23,12 +24,13 @@ struct EncoderCall {
 class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* context,
-                               const torch::Tensor& weights, const torch::Tensor& perturbation,
+                               const torch::Tensor& weights,
+                               const c10::optional<torch::Tensor>& perturbation,
                                const std::shared_ptr<EncoderCall>& call) {
     context->saved_data["call"] = torch::IValue::make_capsule(
         c10::intrusive_ptr<torch::CustomClassHolder>(c10::make_intrusive<Holder>(call)));
     const torch::Tensor hidden = torch::empty({call->batch.tokens(), call->shape.hidden});
-    const torch::Tensor shift = perturbation.defined() ? perturbation.contiguous() : perturbation;
+    const torch::Tensor shift = perturbation ? perturbation->contiguous() : torch::Tensor();
     encoder_forward_training(call->shape,
                              encoder_weights(call->shape, weights.data_ptr<float>()), call->batch,
                              call->dropout, shift.defined() ? shift.data_ptr<float>() : nullptr,
@@ -41,7 +43,7 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
     const auto holder = context->saved_data["call"].toCapsule();
     EncoderCall& call = *static_cast<Holder*>(holder.get())->call;
     const torch::Tensor grad = outputs[0].contiguous();
-    const bool wants_perturbation = context->needs_input_grad(1);
+    const bool wants_perturbation = call.has_perturbation && context->needs_input_grad(1);
     const torch::Tensor shift = wants_perturbation ? torch::empty_like(grad) : torch::Tensor();
     encoder_backward(call.shape, encoder_weights(call.shape, call.weights.data_ptr<float>()),
                      call.batch, call.dropout, *call.tape, grad.data_ptr<float>(),
@@ -83,7 +85,11 @@ torch::Tensor EncoderNode::forward(const PackedBatch& batch, const EncoderDropou
   if (free_tapes_->empty()) free_tapes_->push_back(std::make_unique<EncoderTape>());
   call->tape = std::move(free_tapes_->back());
   free_tapes_->pop_back();
-  return EncoderFunction::apply(weights_, perturbation, call);
+  call->has_perturbation = perturbation.defined();
+  // Autograd does not take undefined tensors as inputs.
+  c10::optional<torch::Tensor> shift;
+  if (perturbation.defined()) shift = perturbation;
+  return EncoderFunction::apply(weights_, shift, call);
 }
 
 }  // namespace simile

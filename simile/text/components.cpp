@@ -51,7 +51,7 @@ std::unique_ptr<const TokenModel> read_word_piece(const Json& json, int64_t adde
   settings.unknown_token = object.text("unk_token");
   settings.continuing_prefix = object.text_or("continuing_subword_prefix", "##");
   if (object.has("max_input_chars_per_word")) {
-    settings.max_characters_per_word = object.integer("max_input_chars_per_word", 0, 1 << 20);
+    settings.max_characters_per_word = object.integer("max_input_chars_per_word", 0, 1 << 14);
   }
   const Json& vocabulary = object.at("vocab");
   const std::string vocabulary_where = where + ": vocab";

@@ -9,8 +9,8 @@
 namespace simile {
 namespace {
 
-// The marks since the last starter that survive the stripping of accents, in canonical order. Only
-// spacing marks with a combining class do, which is rare.
+// A mark since the last starter that survives the stripping of accents. Only spacing marks with a
+// combining class do, which is rare; they are put in canonical order.
 struct PendingMark {
   char32_t code_point;
   uint8_t combining_class;
@@ -37,6 +37,11 @@ class BertWriter {
   bool has_pending() const { return !pending_.empty(); }
 
   void flush() {
+    if (pending_.empty()) return;
+    std::stable_sort(pending_.begin(), pending_.end(),
+                     [](const PendingMark& a, const PendingMark& b) {
+                       return a.combining_class < b.combining_class;
+                     });
     for (const PendingMark& mark : pending_) write_lower(mark.code_point, mark.origin);
     pending_.clear();
   }
@@ -54,10 +59,7 @@ class BertWriter {
     if (order == 0) flush();
     if (character_properties(c) & kNonspacingMark) return;
     if (order == 0) return write_lower(c, origin);
-    const auto place = std::upper_bound(
-        pending_.begin(), pending_.end(), order,
-        [](uint8_t value, const PendingMark& mark) { return value < mark.combining_class; });
-    pending_.insert(place, {c, order, origin});
+    pending_.push_back({c, order, origin});
   }
 
   void write_lower(char32_t c, Span origin) {

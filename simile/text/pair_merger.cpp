@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "simile/text/detail/pair_merger.h"
+
+#include <algorithm>
 
 namespace simile::detail {
 
@@ -17,7 +17,6 @@ void PairMerger::count_pairs() {
       gain(ids_[word.begin + i - 1], ids_[word.begin + i], word.count, number);
     }
   }
-  gained_.clear();
   std::vector<Candidate> candidates;
   candidates.reserve(pairs_.size());
   for (const auto& [key, entry] : pairs_) candidates.push_back({entry.count, key});
@@ -44,12 +43,12 @@ void PairMerger::lose(int32_t left, int32_t right, int64_t count) {
   pairs_[key_of(left, right)].count -= count;
 }
 
-void PairMerger::gain(int32_t left, int32_t right, int64_t count, uint32_t word) {
+uint64_t PairMerger::gain(int32_t left, int32_t right, int64_t count, uint32_t word) {
   const uint64_t key = key_of(left, right);
   PairEntry& entry = pairs_[key];
   entry.count += count;
   if (entry.words.empty() || entry.words.back() != word) entry.words.push_back(word);
-  if (gained_.empty() || gained_.back() != key) gained_.push_back(key);
+  return key;
 }
 
 void PairMerger::merge_in_word(uint32_t number, TokenPair pair, int32_t id) {
@@ -59,14 +58,14 @@ void PairMerger::merge_in_word(uint32_t number, TokenPair pair, int32_t id) {
     if (ids[i] != pair.left || ids[i + 1] != pair.right) continue;
     if (i > 0) {
       lose(ids[i - 1], pair.left, word.count);
-      gain(ids[i - 1], id, word.count, number);
+      gained_.push_back(gain(ids[i - 1], id, word.count, number));
     }
     ids[i] = id;
     std::copy(ids + i + 2, ids + word.size, ids + i + 1);
     --word.size;
     if (i + 1 < word.size) {
       lose(pair.right, ids[i + 1], word.count);
-      gain(id, ids[i + 1], word.count, number);
+      gained_.push_back(gain(id, ids[i + 1], word.count, number));
     }
   }
 }

@@ -14,6 +14,8 @@ namespace simile {
 namespace {
 
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+// A single huge text should not keep its memory for ever.
+constexpr size_t kKeptTokens = size_t{1} << 20;
 
 const std::vector<TemplatePiece>& bare_template(bool pair) {
   static const PostProcessor bare;
@@ -105,7 +107,9 @@ int64_t Tokenizer::encode_ids(std::string_view text, std::vector<int32_t>& ids) 
                  tokens.ids.begin() + static_cast<std::ptrdiff_t>(kept));
     }
   }
-  return tokens.replaced;
+  const int64_t replaced = tokens.replaced;
+  if (tokens.ids.capacity() > kKeptTokens) tokens = TextTokens();
+  return replaced;
 }
 
 std::vector<Encoding> Tokenizer::encode_batch(const std::vector<std::string>& texts) const {
@@ -120,7 +124,8 @@ std::vector<Encoding> Tokenizer::encode_pair_batch(const std::vector<std::string
                fmt::format("pairs need as many first texts ({}) as second ones ({})", first.size(),
                            second.size()));
   std::vector<Encoding> encodings(first.size());
-  detail::run_parallel(first.size(), [&](size_t i) { encodings[i] = encode_pair(first[i], second[i]); });
+  detail::run_parallel(first.size(),
+                       [&](size_t i) { encodings[i] = encode_pair(first[i], second[i]); });
   return encodings;
 }
 
@@ -128,7 +133,8 @@ std::vector<std::vector<int32_t>> Tokenizer::encode_ids_batch(const std::vector<
                                                               int64_t* replaced) const {
   std::vector<std::vector<int32_t>> ids(texts.size());
   std::vector<int64_t> replacements(texts.size());
-  detail::run_parallel(texts.size(), [&](size_t i) { replacements[i] = encode_ids(texts[i], ids[i]); });
+  detail::run_parallel(texts.size(),
+                       [&](size_t i) { replacements[i] = encode_ids(texts[i], ids[i]); });
   if (replaced != nullptr) {
     for (const int64_t count : replacements) *replaced += count;
   }

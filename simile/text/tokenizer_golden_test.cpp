@@ -64,6 +64,20 @@ TEST(TokenizerSlow, VocabularyFileAloneGivesTheSameIds) {
   expect_golden(Tokenizer::load(kShared + name + "/vocab.txt"), read_golden(name));
 }
 
+TEST(TokenizerSlow, VocabularyAloneIsEnoughForCasedModels) {
+  if (!folder_exists(kShared)) GTEST_SKIP() << "skipped: no ../shared";
+  BertTokenizerSettings settings;
+  settings.lowercase = false;
+  for (const char* name : {"bert-base-cased", "bert-base-multilingual-cased"}) {
+    const Tokenizer tokenizer = Tokenizer::load(kShared + std::string(name));
+    std::vector<std::string> tokens;
+    for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+      tokens.emplace_back(tokenizer.token(id));
+    }
+    expect_golden(Tokenizer::from_vocabulary(tokens, settings, name), read_golden(name));
+  }
+}
+
 TEST(TokenizerSlow, WrittenTokenizerGivesTheSameIds) {
   if (!folder_exists(kShared)) GTEST_SKIP() << "skipped: no ../shared";
   for (const char* name : {"bert-base-uncased-MiniLM-L6", "mpnet-base"}) {

@@ -28,21 +28,22 @@ size_t skip_string(std::string_view text, size_t begin) {
   return i + 1;
 }
 
-// The end of the value that starts at `begin`: of its object, list, string or word.
+// The end of the value that starts at `begin`.
 size_t skip_value(std::string_view text, size_t begin) {
+  if (text[begin] == '"') return skip_string(text, begin);
+  if (text[begin] != '{' && text[begin] != '[') {
+    return std::min(text.find_first_of(",} \t\r\n", begin), text.size());
+  }
   int64_t depth = 0;
   for (size_t i = begin; i < text.size();) {
     const char c = text[i];
     if (c == '"') {
       i = skip_string(text, i);
-    } else {
-      if (c == '{' || c == '[') ++depth;
-      if (depth == 0 && (c == ',' || c == '}')) return i;
-      if (c == '}' || c == ']') --depth;
-      ++i;
-      if (depth > 0 || (c != '}' && c != ']')) continue;
+      continue;
     }
-    if (depth == 0) return i;
+    ++i;
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) return i;
   }
   return text.size();
 }

@@ -106,9 +106,10 @@ std::string bert_added_tokens(const BertTokenizerSettings& settings, const Vocab
   }
   std::string text;
   for (const auto& [id, name] : tokens) {
-    text += fmt::format(
-        R"({}{{"id":{},"content":{},"single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true}})",
-        text.empty() ? "" : ",", id, quote(name));
+    text +=
+        fmt::format(R"({}{{"id":{},"content":{},"single_word":false,"lstrip":false,"rstrip":false,)"
+                    R"("normalized":false,"special":true}})",
+                    text.empty() ? "" : ",", id, quote(name));
   }
   return "[" + text + "]";
 }
@@ -120,7 +121,12 @@ std::string bert_document(const std::vector<std::string>& tokens,
   const char* strip_accents =
       settings.strip_accents < 0 ? "null" : flag_text(settings.strip_accents != 0);
   std::string text = fmt::format(
-      R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},"normalizer":{{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":{},"strip_accents":{},"lowercase":{}}},"pre_tokenizer":{{"type":"BertPreTokenizer"}},"post_processor":{},"decoder":{{"type":"WordPiece","prefix":"##","cleanup":true}},"model":{{"type":"WordPiece","unk_token":{},"continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":{{)",
+      R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},)"
+      R"("normalizer":{{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":{},)"
+      R"("strip_accents":{},"lowercase":{}}},"pre_tokenizer":{{"type":"BertPreTokenizer"}},)"
+      R"("post_processor":{},"decoder":{{"type":"WordPiece","prefix":"##","cleanup":true}},)"
+      R"("model":{{"type":"WordPiece","unk_token":{},"continuing_subword_prefix":"##",)"
+      R"("max_input_chars_per_word":100,"vocab":{{)",
       bert_added_tokens(settings, vocabulary), flag_text(settings.handle_chinese_chars),
       strip_accents, flag_text(settings.lowercase), bert_post_processor(settings, vocabulary),
       quote(settings.unk_token));

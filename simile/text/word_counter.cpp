@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/text/detail/word_counter.h"
+
 #include <algorithm>
 #include <functional>
-
-#include "simile/text/detail/word_counter.h"
 
 namespace simile::detail {
 namespace {

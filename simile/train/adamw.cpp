@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "simile/core/error.h"
+#include "simile/kernel/vector_kernels.h"
 
 namespace simile {
 namespace {
@@ -33,39 +34,37 @@ class FlushDenormals {
 };
 
 // One step on `size` numbers.
-void update(const AdamConstants& c, int64_t size, const float* gradient, float* weight, float* first,
-            float* second) {
+void update(const AdamWOptions& options, const AdamConstants& c, int64_t size,
+            const float* gradient, float* weight, float* first, float* second) {
+  AdamCall call;
+  call.n = size;
+  call.weight = weight;
+  call.first = first;
+  call.second = second;
+  call.gradient = gradient;
+  call.learning_rate = c.learning_rate;
+  call.beta1 = static_cast<float>(options.beta1);
+  call.beta2 = static_cast<float>(options.beta2);
+  call.eps = static_cast<float>(options.epsilon);
+  call.decay = c.decay;
+  call.first_correction = c.first_correction;
+  call.second_correction = c.second_correction;
+  call.gradient_scale = c.gradient_scale;
+  vector_kernels().adam(call);
+}
+
+// The same for gradients and first moments of zero, where only this is left of it.
+void update_still(float beta2, float shrink, int64_t size, float* weight, float* second) {
   for (int64_t i = 0; i < size; ++i) {
-    const float g = gradient[i] * c.gradient_scale;
-    first[i] = c.beta1 * first[i] + c.one_minus_beta1 * g;
-    second[i] = c.beta2 * second[i] + c.one_minus_beta2 * (g * g);
-    const float root = std::sqrt(second[i]) * c.inverse_root_c2 + c.epsilon;
-    weight[i] = c.decay * weight[i] - c.step_size * (first[i] / root);
+    second[i] = beta2 * second[i];
+    weight[i] = shrink * weight[i];
   }
 }
 
-// The same for gradients and first moments of zero.
-void update_still(const AdamConstants& c, int64_t size, float* weight, float* second) {
-  for (int64_t i = 0; i < size; ++i) {
-    second[i] = c.beta2 * second[i];
-    weight[i] = c.decay * weight[i];
-  }
-}
-
-// In lanes, so that the order of the sum is fixed and a compiler may use vectors.
-double sum_of_squares(const float* values, int64_t size) {
-  constexpr int64_t kLanes = 8;
-  double lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) {
-      lanes[k] += static_cast<double>(values[i + k]) * values[i + k];
-    }
-  }
-  double sum = 0.0;
-  for (; i < size; ++i) sum += static_cast<double>(values[i]) * values[i];
-  for (const double lane : lanes) sum += lane;
-  return sum;
+// 1 - β^t for the β that the kernel computes with.
+float correction(double beta, int64_t step) {
+  const double rounded = static_cast<float>(beta);
+  return static_cast<float>(1.0 - std::pow(rounded, static_cast<double>(step)));
 }
 
 bool all_zero(const float* values, int64_t size) {
@@ -82,7 +81,8 @@ void AdamWOptions::visit(OptionVisitor& v) {
   v.field("epsilon", epsilon, {"added to the root of the second moment", "", 1e-30, 1.0});
   v.field("weight_decay", weight_decay,
           {"decoupled decay, times the learning rate; not of biases and LayerNorm", "", 0.0, 1.0});
-  v.field("clip_norm", clip_norm, {"largest norm of all gradients together; 0 for no limit", "", 0.0});
+  v.field("clip_norm", clip_norm,
+          {"largest norm of all gradients together; 0 for no limit", "", 0.0});
 }
 
 DeferredTable deferred_table(const ParameterSlot& slot) {
@@ -147,21 +147,18 @@ void AdamW::cut_pieces() {
   }
 }
 
-AdamConstants AdamW::make_constants(int64_t step, double learning_rate, const Section& section) const {
-  const double t = static_cast<double>(step);
-  const double c1 = options_.bias_correction ? 1.0 - std::pow(options_.beta1, t) : 1.0;
-  const double c2 = options_.bias_correction ? 1.0 - std::pow(options_.beta2, t) : 1.0;
-  const double rate = learning_rate * section.learning_rate_factor;
+AdamConstants AdamW::make_constants(int64_t step, double learning_rate,
+                                    const Section& section) const {
   AdamConstants c;
+  c.learning_rate = static_cast<float>(learning_rate * section.learning_rate_factor);
+  c.decay = section.decays ? static_cast<float>(options_.weight_decay) : 0.0f;
+  c.first_correction = options_.bias_correction ? correction(options_.beta1, step) : 1.0f;
+  c.second_correction = options_.bias_correction ? correction(options_.beta2, step) : 1.0f;
   c.gradient_scale = 1.0f;
-  c.beta1 = static_cast<float>(options_.beta1);
-  c.one_minus_beta1 = static_cast<float>(1.0 - options_.beta1);
-  c.beta2 = static_cast<float>(options_.beta2);
-  c.one_minus_beta2 = static_cast<float>(1.0 - options_.beta2);
-  c.decay = static_cast<float>(1.0 - (section.decays ? rate * options_.weight_decay : 0.0));
-  c.step_size = static_cast<float>(rate / c1);
-  c.inverse_root_c2 = static_cast<float>(1.0 / std::sqrt(c2));
-  c.epsilon = static_cast<float>(options_.epsilon);
+  c.shrink = 1.0f;  // becomes what one step makes of a weight of 1 with nothing else to move it
+  float first = 0.0f, second = 0.0f;
+  const float gradient = 0.0f;
+  update(options_, c, 1, &gradient, &c.shrink, &first, &second);
   return c;
 }
 
@@ -203,13 +200,14 @@ void AdamW::replay_row(int64_t row) {
   float* first = state_.first_moment.data() + offset;
   float* second = state_.second_moment.data() + offset;
   const AdamConstants* c = history_.data() + history_.size() - missed;
+  const float beta2 = static_cast<float>(options_.beta2);
   bool still = false;
   for (int64_t k = 0; k < missed; ++k) {
     if (!still && k % kStepsPerCheck == 0) still = all_zero(first, columns);
     if (still) {
-      update_still(c[k], columns, weight, second);
+      update_still(beta2, c[k].shrink, columns, weight, second);
     } else {
-      update(c[k], columns, zeros_.data(), weight, first, second);
+      update(options_, c[k], columns, zeros_.data(), weight, first, second);
     }
   }
   state_.row_steps[row] = state_.step;
@@ -220,7 +218,7 @@ double AdamW::gradient_norm(const std::vector<float*>& gradients) {
     const float* gradient = gradients[section.extra + 1];
     if (gradient == nullptr) return;
     for (int64_t i = row; i < row + rows; ++i) {
-      row_sums_[section.first_sum + i] = sum_of_squares(
+      row_sums_[section.first_sum + i] = vector_kernels().sum_of_squares(
           gradient + section.gradient_offset + i * section.columns, section.columns);
     }
   };
@@ -244,16 +242,17 @@ void AdamW::update_rows(const Section& section, int64_t row, int64_t rows, float
   const int64_t begin = row * section.columns, size = rows * section.columns;
   const int64_t moments = section.moment_offset + begin;
   float* values = gradient == nullptr ? nullptr : gradient + section.gradient_offset + begin;
-  update(constants, size, values == nullptr ? zeros_.data() : values, section.values + begin,
-         state_.first_moment.data() + moments, state_.second_moment.data() + moments);
+  update(options_, constants, size, values == nullptr ? zeros_.data() : values,
+         section.values + begin, state_.first_moment.data() + moments,
+         state_.second_moment.data() + moments);
   if (values != nullptr) std::fill(values, values + size, 0.0f);
 }
 
 double AdamW::step(double learning_rate, float* gradient,
                    const std::vector<float*>& extra_gradients) {
   SIMILE_CHECK(extra_gradients.size() == extra_count_ || extra_gradients.empty(), ErrorKind::kInput,
-               fmt::format("optimiser: {} gradients for {} extra parameters", extra_gradients.size(),
-                           extra_count_));
+               fmt::format("optimiser: {} gradients for {} extra parameters",
+                           extra_gradients.size(), extra_count_));
   std::vector<float*> gradients(1 + extra_count_, nullptr);
   gradients[0] = gradient;
   std::copy(extra_gradients.begin(), extra_gradients.end(), gradients.begin() + 1);
@@ -325,10 +324,11 @@ void AdamW::forget_touched() {
 
 void AdamW::load_state(AdamWState state) {
   const auto check = [](bool holds, const char* what, size_t expected, size_t found) {
-    SIMILE_CHECK(holds, ErrorKind::kInput,
-                 fmt::format("checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
-                             "written by another recipe?",
-                             what, expected, found));
+    SIMILE_CHECK(
+        holds, ErrorKind::kInput,
+        fmt::format("checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
+                    "written by another recipe?",
+                    what, expected, found));
   };
   const size_t moments = state_.first_moment.size(), rows = state_.row_steps.size();
   check(state.first_moment.size() == moments, "first moment", moments, state.first_moment.size());
@@ -340,10 +340,11 @@ void AdamW::load_state(AdamWState state) {
                fmt::format("checkpoint: {} learning rates after {} optimiser steps; it is damaged",
                            remembered, state.step));
   for (const int64_t row_step : state.row_steps) {
-    SIMILE_CHECK(row_step >= state.step - remembered && row_step <= state.step, ErrorKind::kInput,
-                 fmt::format("checkpoint: an embedding row stands at step {} of {}, with {} learning "
-                             "rates kept; it is damaged",
-                             row_step, state.step, remembered));
+    SIMILE_CHECK(
+        row_step >= state.step - remembered && row_step <= state.step, ErrorKind::kInput,
+        fmt::format("checkpoint: an embedding row stands at step {} of {}, with {} learning "
+                    "rates kept; it is damaged",
+                    row_step, state.step, remembered));
   }
   state_ = std::move(state);
   history_.clear();

@@ -2,15 +2,17 @@
 // AdamW over one flat array of weights (Loshchilov and Hutter, "Decoupled Weight Decay
 // Regularization", 2019, algorithm 2), with a deferred update of embedding rows.
 //
-// Step t with learning rate η, gradient g (after clipping), decay λ (0 for slots that do not decay):
+// Step t with learning rate η, gradient g (after clipping), decay λ (0 for slots that do not
+// decay):
 //   m = β1 m + (1-β1) g        v = β2 v + (1-β2) g²
 //   w = (1 - η λ) w - η/c1 · m / (sqrt(v)/sqrt(c2) + ε)
 // with c1 = 1-β1^t, c2 = 1-β2^t, or both 1 without bias correction. All in float.
 //
-// Rows of the deferred table that no text of the step used have gradient zero, but their moments and
-// decay still move them. They are left alone, and the missed steps are replayed one by one, in the
-// same arithmetic, when the row is next used or all are asked for: the bits are those of the dense
-// update. Both flush numbers below the smallest normal float to zero where the processor can (x86).
+// Rows of the deferred table that no text of the step used have gradient zero, but their moments
+// and decay still move them. They are left alone, and the missed steps are replayed one by one, in
+// the same arithmetic, when the row is next used or all are asked for: the bits are those of the
+// dense update. Both flush numbers below the smallest normal float to zero where the processor can
+// (x86).
 //
 // Work is shared among OpenMP threads; the bits do not depend on how many.
 #pragma once
@@ -56,21 +58,20 @@ struct ExtraParameter {
 
 // Everything a checkpoint must hold to continue with the same bits (beside the weights).
 struct AdamWState {
-  int64_t step = 0;                   // steps done
-  std::vector<float> first_moment;    // m: the flat array, then the extras in order
-  std::vector<float> second_moment;   // v
-  std::vector<int64_t> row_steps;     // [rows] step each row of the table stands at
-  std::vector<double> learning_rates; // of the last steps, up to and with `step`: those rows may lack
+  int64_t step = 0;                    // steps done
+  std::vector<float> first_moment;     // m: the flat array, then the extras in order
+  std::vector<float> second_moment;    // v
+  std::vector<int64_t> row_steps;      // [rows] step each row of the table stands at
+  std::vector<double> learning_rates;  // of the last steps up to `step`: all that a row may lack
 };
 
 // The numbers of one step's update formula, as floats.
 struct AdamConstants {
-  float gradient_scale;  // of clipping
-  float beta1, one_minus_beta1, beta2, one_minus_beta2;
-  float decay;           // 1 - η λ
-  float step_size;       // η / c1
-  float inverse_root_c2; // 1 / sqrt(c2)
-  float epsilon;
+  float learning_rate;                        // η
+  float decay;                                // λ
+  float first_correction, second_correction;  // c1, c2
+  float gradient_scale;                       // of clipping
+  float shrink;                               // 1 - η λ, as the kernel rounds it
 };
 
 class AdamW {
@@ -80,23 +81,24 @@ class AdamW {
   AdamW(const AdamWOptions& options, const std::vector<ParameterSlot>& slots, float* weights,
         const DeferredTable& table = {}, const std::vector<ExtraParameter>& extras = {});
 
-  // To be called before each forward pass with the rows it reads (token ids, in any order and number):
-  // brings them up to date, and tells step() which rows may have a gradient. Several calls before a
-  // step add up (gradient accumulation). Errors (kInput): an id outside the table.
+  // To be called before each forward pass with the rows it reads (token ids, in any order and
+  // number): brings them up to date, and tells step() which rows may have a gradient. Several calls
+  // before a step add up (gradient accumulation). Errors (kInput): an id outside the table.
   void prepare_rows(const std::vector<int32_t>& ids);
 
   // One update. `gradient` lies as the weights do and is zero in rows not prepared;
-  // `extra_gradients[i]` belongs to extra i (null: zero). Returns the norm of all gradients together
-  // before clipping. All gradients are set to zero on return (rows not prepared are not written).
-  // If the norm is not finite, nothing but the gradients is changed.
-  double step(double learning_rate, float* gradient, const std::vector<float*>& extra_gradients = {});
+  // `extra_gradients[i]` belongs to extra i (null: zero). Returns the norm of all gradients
+  // together before clipping. All gradients are set to zero on return (rows not prepared are not
+  // written). If the norm is not finite, nothing but the gradients is changed.
+  double step(double learning_rate, float* gradient,
+              const std::vector<float*>& extra_gradients = {});
 
   // Brings every row up to date: before the weights are evaluated or saved.
   void flush_rows();
 
-  // The state as it stands (rows may lag behind; flush_rows() first to save up-to-date weights:
-  // saving does not otherwise need it). load_state() continues bit for bit together with the weights
-  // of the same moment. Errors (kInput): sizes that do not match this optimiser.
+  // The state as it stands; rows of the table may lag behind, it and the weights alike. With the
+  // weights of the same moment, load_state() continues bit for bit. Errors (kInput): sizes that do
+  // not match this optimiser, steps that cannot be.
   const AdamWState& state() const { return state_; }
   void load_state(AdamWState state);
 
@@ -106,10 +108,10 @@ class AdamW {
     int64_t moment_offset;    // into the moments
     int64_t gradient_offset;  // into the flat gradient, or into that of the extra
     int64_t rows, columns;
-    int64_t first_sum;        // of row 0 in row_sums_
+    int64_t first_sum;  // of row 0 in row_sums_
     double learning_rate_factor;
     bool decays;
-    int extra;                // -1: part of the flat array
+    int extra;  // -1: part of the flat array
   };
   struct Piece {  // rows of one section that one thread updates
     size_t section;
@@ -135,13 +137,13 @@ class AdamW {
   size_t table_section_ = 0;
   size_t extra_count_ = 0;
   std::vector<Section> sections_;
-  std::vector<Piece> pieces_;        // all but the deferred table
-  std::vector<double> row_sums_;     // squares of the gradient per row, rows of all sections in order
+  std::vector<Piece> pieces_;     // all but the deferred table
+  std::vector<double> row_sums_;  // squares of the gradient per row, rows of all sections in order
   AdamWState state_;
   std::vector<AdamConstants> history_;  // of the table, one per entry of state_.learning_rates
   std::vector<int64_t> touched_;        // rows prepared since the last step
   std::vector<char> is_touched_;        // [rows]
-  std::vector<float> zeros_;            // a gradient that is not there: a row not used, an extra without one
+  std::vector<float> zeros_;  // a gradient that is not there: a row not used, an extra without one
 };
 
 }  // namespace simile

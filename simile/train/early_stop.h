@@ -19,11 +19,11 @@ struct EarlyStopOptions {
 
 // Everything a checkpoint must hold.
 struct EarlyStopState {
-  int64_t evaluations = 0;         // values seen
-  int64_t best_evaluation = -1;    // number from 0 of the best; -1: none yet
+  int64_t evaluations = 0;       // values seen
+  int64_t best_evaluation = -1;  // number from 0 of the best; -1: none yet
   double best_value = 0.0;
-  double reference_value = 0.0;    // what the next value must exceed to restart the patience
-  int64_t without_improvement = 0; // evaluations since
+  double reference_value = 0.0;     // what the next value must exceed to restart the patience
+  int64_t without_improvement = 0;  // evaluations since
 };
 
 class EarlyStop {
@@ -35,7 +35,8 @@ class EarlyStop {
   // minimum_improvement than the value at which it last did.
   bool update(double value);
 
-  // True after `patience` evaluations in a row without such an improvement; never when patience is 0.
+  // True after `patience` evaluations in a row without such an improvement; never when patience is
+  // 0.
   bool should_stop() const {
     return options_.patience > 0 && state_.without_improvement >= options_.patience;
   }

@@ -25,7 +25,7 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name,
                                           const EncoderWeights& weights,
                                           const Tokenizer& tokenizer, const ModelSettings& settings,
                                           EventSink& events) const {
-  const SentenceEncoder encoder(settings, weights, tokenizer);
+  const SentenceEncoder encoder(weights, settings, tokenizer);
   EmbeddingScorer scorer(model_name, [&](const std::vector<std::string>& texts) {
     return encoder.encode(texts, {}, events);
   });
@@ -33,7 +33,7 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name,
 }
 
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {
-  return run(*make_lexical_baseline(name));
+  return run(*make_lexical_scorer(name));
 }
 
 }  // namespace simile

@@ -41,9 +41,9 @@ double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t tot
   const double done = static_cast<double>(step - warmup) / rest;
   if (options.name == "linear") return static_cast<double>(total_steps - step) / rest;
   if (options.name == "cosine") return 0.5 * (1.0 + std::cos(kPi * done));
-  throw Error(ErrorKind::kRecipe,
-              fmt::format("'{}' is no schedule; choose one of linear, cosine, constant",
-                          options.name));
+  throw Error(
+      ErrorKind::kRecipe,
+      fmt::format("'{}' is no schedule; choose one of linear, cosine, constant", options.name));
 }
 
 }  // namespace simile

@@ -24,8 +24,8 @@ struct ScheduleOptions {
   void visit(OptionVisitor& v);
 };
 
-// Steps of warm-up out of `total_steps`: warmup_steps when it is given, else the fraction rounded up;
-// never more than total_steps.
+// Steps of warm-up out of `total_steps`: warmup_steps when it is given, else the fraction rounded
+// up; never more than total_steps.
 int64_t warmup_step_count(const ScheduleOptions& options, int64_t total_steps);
 
 // Factor in [0, 1] of the peak learning rate at `step` (from 0); 0 from total_steps on, except for

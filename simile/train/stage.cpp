@@ -9,10 +9,11 @@
 #include <cmath>
 
 #include "simile/core/error.h"
+#include "simile/batch/pack.h"
 #include "simile/core/random.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/index/neighbours.h"
 #include "simile/nn/pooling.h"
-#include "simile/train/embed.h"
 
 namespace simile {
 namespace {
@@ -92,13 +93,34 @@ ExampleOrder Stage::order_epoch(int64_t epoch) {
   if (order.name == "sequential") return order_sequential(set_.size());
   const auto number = static_cast<uint64_t>(epoch);
   if (order.name == "random") return order_random(set_.size(), model_.seed, number);
-  optimizer_.flush_rows();
-  const std::vector<int32_t>& side = order.side == "left" ? set_.left : set_.right;
-  const Matrix<float> embeddings = embed_tokenized(model_.encoder, set_.texts, side,
-                                                   model_.settings.pooling, events_);
+  const Matrix<float> embeddings = embed_side(order.side == "left" ? set_.left : set_.right);
   const int64_t count = std::min(order.neighbours, set_.size() - 1);
   return order_neighbours(nearest_neighbours(embeddings, count), {set_.left, set_.right}, order,
                           model_.seed, number);
+}
+
+// Embeddings [pairs, D] of one side, not normalised, with the weights as they are.
+Matrix<float> Stage::embed_side(const std::vector<int32_t>& side) {
+  optimizer_.flush_rows();
+  std::vector<int32_t> distinct = side;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<std::vector<int32_t>> sequences;
+  std::vector<int64_t> row_of_text(set_.texts.size());
+  for (const int32_t text : distinct) {
+    row_of_text[static_cast<size_t>(text)] = static_cast<int64_t>(sequences.size());
+    sequences.push_back(set_.texts[static_cast<size_t>(text)]);
+  }
+  EncodeOptions options;
+  options.normalize = false;
+  const SentenceEncoder encoder(model_.encoder.weight_pointers(), model_.settings, model_.tokenizer);
+  const Matrix<float> rows = encoder.encode_ids(sequences, options, events_);
+  Matrix<float> embeddings(set_.size(), rows.cols);
+  for (int64_t i = 0; i < set_.size(); ++i) {
+    std::copy_n(rows.row(row_of_text[static_cast<size_t>(side[static_cast<size_t>(i)])]), rows.cols,
+                embeddings.row(i));
+  }
+  return embeddings;
 }
 
 StepResult Stage::step(int64_t step, const std::vector<int32_t>& batch) {

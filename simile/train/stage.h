@@ -55,6 +55,7 @@ class Stage {
   Loss& loss() { return loss_; }
 
  private:
+  Matrix<float> embed_side(const std::vector<int32_t>& side);
   torch::Tensor embed_batch(const PackedBatch& packed, int64_t step);
   LossInput loss_input(const torch::Tensor& embeddings, const std::vector<int32_t>& batch) const;
   [[noreturn]] void fail_step(int64_t step, const std::vector<int32_t>& batch, const char* what,

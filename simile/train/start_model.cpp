@@ -91,9 +91,7 @@ void save_trained_model(const std::string& path, const TrainOptions& options,
   model.weights = flat;
   model.tokenizer = start.tokenizer_files;
   model.model_card = make_card(options, reports);
-  model.self_test.texts = self_test_sentences();
-  const SentenceEncoder encoder(start.settings, weights, start.tokenizer);
-  model.self_test.vectors = encoder.encode(model.self_test.texts);
+  model.self_test = make_self_test(SentenceEncoder(weights, start.settings, start.tokenizer));
   save_model_folder(path, model);
 }
 

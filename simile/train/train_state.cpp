@@ -110,8 +110,9 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                  fmt::format("'{}': number '{}' is missing", path, name));
     value = numbers[name];
   });
-  for (const auto& [name, value] : detail::parse_json(text("loss"), path).items()) {
-    state.loss.emplace_back(name, value.get<double>());
+  const Json loss = detail::parse_json(text("loss"), path);
+  for (auto item = loss.begin(); item != loss.end(); ++item) {
+    state.loss.emplace_back(item.key(), item.value().get<double>());
   }
   return state;
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "simile/core/error.h"
+#include "simile/loss/loss_table.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/run_folder.h"
 #include "simile/train/stage.h"
@@ -204,14 +205,30 @@ class TrainingRun {
 
 }  // namespace
 
-TrainResult train(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
+TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
                   EventSink& events) {
+  ConfigNode node = recipe;
+  auto& members = node.members;  // run.json is a recipe with notes about the machine beside it
+  members.erase(std::remove_if(members.begin(), members.end(),
+                               [](const auto& member) { return member.first == "environment"; }),
+                members.end());
+  TrainOptions options;
+  read_options(node, options);
   check_train_options(options);
   try {
-    return TrainingRun(options, folder, resume, overwrite, events).run();
+    return TrainingRun(options, folder.empty() ? "runs/" + options.name : folder, resume, overwrite,
+                       events)
+        .run();
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
   }
 }
+
+std::string recipe_reference() {
+  TrainOptions recipe;
+  return options_to_markdown(recipe, "Recipe of `simile train`");
+}
+
+std::string loss_reference() { return losses_to_markdown(); }
 
 }  // namespace simile

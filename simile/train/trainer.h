@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/config.h"
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
-#include "simile/train/train_options.h"
 
 namespace simile {
 
@@ -16,15 +16,20 @@ struct TrainResult {
   std::vector<Report> reports;  // evaluations and tests: of the model, then of each baseline
 };
 
-// Trains by the recipe in `folder`, which then holds run.json, metrics.jsonl, results.json, model/
-// and state.safetensors.
+// Trains by the recipe (its options: train_options.h) in `folder`, runs/NAME when that is empty. The
+// folder then holds run.json, metrics.jsonl, results.json, model/ and state.safetensors; run.json is a
+// recipe that repeats the run.
 //
 // On the CPU the same recipe and seed give the same bits on any number of threads. When `events`
 // throws ErrorKind::kInterrupted from progress(), the state is saved and the error passed on;
 // `resume` then continues as if nothing had happened.
 // Errors: ErrorKind::kRecipe and kInput before the first step, kFailed when loss or gradient is not
 // finite, kIo, and kUsage for a folder that holds another run. The last saved state stays.
-TrainResult train(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
+TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
                   EventSink& events);
+
+// Every option of a recipe, and every loss, as Markdown.
+std::string recipe_reference();
+std::string loss_reference();
 
 }  // namespace simile

@@ -43,15 +43,15 @@ TrainingSet make_training_set(const PairDataset& pairs, const Tokenizer& tokeniz
   for (const auto& column : pairs.negatives) set.negatives.push_back(numbers.number(column));
   set.target.assign(pairs.score.begin(), pairs.score.end());
 
-  int64_t at_limit = 0;
-  for (const auto& ids : tokenizer.encode_ids_batch(numbers.texts())) {
+  set.texts = tokenizer.encode_ids_batch(numbers.texts());
+  size_t tokens = 0, at_limit = 0;
+  for (const auto& ids : set.texts) {
+    tokens += ids.size();
     at_limit += static_cast<int64_t>(ids.size()) == tokenizer.max_length() ? 1 : 0;
-    set.texts.add(ids);
   }
-  events.info(fmt::format("{} pairs, {} distinct texts, {:.1f} tokens each, {} of {} tokens or more",
+  events.info(fmt::format("{} pairs, {} distinct texts of {:.1f} tokens, {} of them at the limit of {}",
                           set.size(), set.texts.size(),
-                          static_cast<double>(set.texts.ids.size()) /
-                              static_cast<double>(set.texts.size()),
+                          static_cast<double>(tokens) / static_cast<double>(set.texts.size()),
                           at_limit, tokenizer.max_length()));
   return set;
 }

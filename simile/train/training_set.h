@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/batch/pack.h"
 #include "simile/core/event.h"
 #include "simile/data/pair_data.h"
 #include "simile/text/tokenizer.h"
@@ -13,7 +12,7 @@
 namespace simile {
 
 struct TrainingSet {
-  TokenizedTexts texts;                         // each distinct text once
+  std::vector<std::vector<int32_t>> texts;      // token ids, each distinct text once
   std::vector<int32_t> left, right;             // [pairs] number of the text in `texts`
   std::vector<std::vector<int32_t>> negatives;  // [columns][pairs]
   std::vector<float> target;                    // [pairs]

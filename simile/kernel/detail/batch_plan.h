@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a batch is cut for work in parallel: chunks of whole sequences whose cost is as even as it gets.
-// Inside the encoder tokens stand in the order of the plan (chunk by chunk); `token` leads back.
+// How a batch is cut for work in parallel: chunks of whole sequences whose cost is as even as it
+// gets. Inside the encoder tokens stand in the order of the plan (chunk by chunk); `token` leads
+// back.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,11 @@
 namespace simile {
 
 struct PlannedSequence {
-  int64_t length;
-  int64_t token;    // first token in the batch
-  int64_t row;      // first row in the order of the plan
-  int64_t mask;     // first byte of its attention dropout bits
+  int64_t index;   // in the batch
+  int64_t length;  // tokens
+  int64_t token;   // first token in the batch
+  int64_t row;     // first row in the order of the plan
+  int64_t mask;    // first byte of its attention dropout bits
 };
 
 struct PlannedChunk {
@@ -27,17 +29,18 @@ struct BatchPlan {
   std::vector<PlannedSequence> sequences;
   std::vector<PlannedChunk> chunks;  // the most expensive first
   int64_t rows = 0;
-  int64_t longest = 0;          // tokens of the longest sequence
-  int64_t largest_chunk = 0;    // rows
-  int64_t mask_bytes = 0;       // attention dropout bits of one layer
+  int64_t longest = 0;        // tokens of the longest sequence
+  int64_t largest_chunk = 0;  // rows
+  int64_t mask_bytes = 0;     // attention dropout bits of one layer
 };
 
-// Errors: kInput for offsets that do not rise from 0 to the number of tokens, sequences longer than the
-// position embedding, ids or type ids outside their tables, heads that do not divide the hidden size.
+// Errors: kInput for offsets that do not rise from 0 to the number of tokens, sequences longer than
+// the position embedding, ids or type ids outside their tables, heads that do not divide the hidden
+// size.
 void check_batch(const EncoderShape& shape, const PackedBatch& batch);
 
-// About `chunk_tokens` tokens a chunk, their number a multiple of `multiple` when there are sequences
-// enough. A function of its arguments alone.
+// About `chunk_tokens` tokens a chunk; from `multiple` chunks on, their number is a multiple of it.
+// A function of its arguments alone.
 BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_t chunk_tokens,
                      int64_t multiple);
 

@@ -26,6 +26,7 @@ class WeightPanels {
  public:
   // Copies all matrices (in parallel), into memory that is reused from call to call.
   void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use);
+  int64_t size() const { return memory_.size(); }  // floats
   const LayerPanels& layer(int64_t i) const { return layers_[static_cast<size_t>(i)]; }
 
  private:

@@ -49,7 +49,7 @@ class PairMerger {
   }
   void merge_in_word(uint32_t number, TokenPair pair, int32_t id);
   void lose(int32_t left, int32_t right, int64_t count);
-  void gain(int32_t left, int32_t right, int64_t count, uint32_t word);
+  uint64_t gain(int32_t left, int32_t right, int64_t count, uint32_t word);  // returns the key
 
   std::vector<int32_t> ids_;
   std::vector<Word> words_;

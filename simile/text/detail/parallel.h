@@ -7,8 +7,8 @@
 
 namespace simile::detail {
 
-// Runs work(i) for each i below `count` on all threads. Errors do not leave the parallel region: that
-// of the smallest i is thrown afterwards.
+// Runs work(i) for each i below `count` on all threads. Errors do not leave the parallel region:
+// that of the smallest i is thrown afterwards.
 template <typename Work>
 void run_parallel(size_t count, const Work& work) {
   const auto size = static_cast<int64_t>(count);

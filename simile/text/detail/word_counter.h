@@ -15,7 +15,8 @@ class WordCounter {
   void add(std::string_view word, int64_t count);
   void add_all(const WordCounter& other);
   int64_t size() const { return static_cast<int64_t>(words_.size()); }
-  // All words in the order of their bytes, with their counts. Valid while the counter lives unchanged.
+  // All words in the order of their bytes, with their counts. Valid while the counter lives
+  // unchanged.
   std::vector<std::pair<std::string_view, int64_t>> sorted() const;
 
  private:
@@ -33,7 +34,8 @@ class WordCounter {
 
   std::string arena_;
   std::vector<Word> words_;
-  std::vector<uint32_t> slots_;  // open addressing, a power of two; number of the word + 1, 0 is free
+  std::vector<uint32_t>
+      slots_;  // open addressing, a power of two; number of the word + 1, 0 is free
 };
 
 }  // namespace simile::detail

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/checkpoint/self_test.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "simile/checkpoint/self_test.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 
@@ -28,10 +27,10 @@ double row_difference(const float* expected, const float* actual, int64_t size) 
 
 // The row that differs most and by how much.
 std::pair<int64_t, double> find_worst(const SelfTest& test, const Matrix<float>& actual) {
-  SIMILE_CHECK(actual.rows == test.vectors.rows && actual.cols == test.vectors.cols,
-               ErrorKind::kFailed,
-               fmt::format("self-test: expected {} vectors of size {}, the model gave {} of size {}",
-                           test.vectors.rows, test.vectors.cols, actual.rows, actual.cols));
+  SIMILE_CHECK(
+      actual.rows == test.vectors.rows && actual.cols == test.vectors.cols, ErrorKind::kFailed,
+      fmt::format("self-test: expected {} vectors of size {}, the model gave {} of size {}",
+                  test.vectors.rows, test.vectors.cols, actual.rows, actual.cols));
   std::pair<int64_t, double> worst{0, 0.0};
   for (int64_t i = 0; i < actual.rows; ++i) {
     const double one = row_difference(test.vectors.row(i), actual.row(i), actual.cols);
@@ -90,8 +89,8 @@ SelfTest read_self_test(const std::string& path) {
     SIMILE_CHECK(row.is_array() && row.size() == vectors[0].size(), ErrorKind::kInput,
                  fmt::format("{}: \"vectors\" must be lists of the same length", path));
   }
-  test.vectors = Matrix<float>(static_cast<int64_t>(vectors.size()),
-                               static_cast<int64_t>(vectors[0].size()));
+  test.vectors =
+      Matrix<float>(static_cast<int64_t>(vectors.size()), static_cast<int64_t>(vectors[0].size()));
   for (int64_t i = 0; i < test.vectors.rows; ++i) {
     read_vector(vectors[static_cast<size_t>(i)], path, i, test.vectors);
   }
@@ -104,10 +103,11 @@ double self_test_difference(const SelfTest& test, const Matrix<float>& actual) {
 
 void verify_self_test(const SelfTest& test, const Matrix<float>& actual) {
   const auto [row, difference] = find_worst(test, actual);
-  SIMILE_CHECK(difference <= test.tolerance, ErrorKind::kFailed,
-               fmt::format("self-test: the vector of \"{}\" differs by {:.3g} from the one saved with "
-                           "the model, more than the tolerance {:.3g}",
-                           test.texts[static_cast<size_t>(row)], difference, test.tolerance));
+  SIMILE_CHECK(
+      difference <= test.tolerance, ErrorKind::kFailed,
+      fmt::format("self-test: the vector of \"{}\" differs by {:.3g} from the one saved with "
+                  "the model, more than the tolerance {:.3g}",
+                  test.texts[static_cast<size_t>(row)], difference, test.tolerance));
 }
 
 std::vector<std::string> self_test_sentences() {

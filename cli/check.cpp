@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/model.h"
+#include "simile/checkpoint/fingerprint.h"
+
+namespace simile::cli {
+namespace {
+
+void run(const std::string& model, bool json, Terminal& terminal) {
+  const SentenceEncoder encoder = load_encoder(model, terminal);
+  const ModelSettings& settings = encoder.settings();
+  const std::optional<double> difference = check_self_test(model, encoder);
+  const std::string fingerprint = model_fingerprint(open_model_folder(model, silent_events()));
+  nlohmann::ordered_json document = {
+      {"model", model},
+      {"family", settings.encoder.model_type},
+      {"layers", settings.encoder.layers},
+      {"hidden", settings.encoder.hidden},
+      {"vocabulary", settings.encoder.vocabulary},
+      {"parameters", encoder_parameter_count(settings.encoder.shape())},
+      {"pooling", pooling_mode_name(settings.pooling)},
+      {"normalize", settings.normalize},
+      {"max_length", settings.max_length},
+      {"dimension", encoder.dimension()},
+      {"fingerprint", fingerprint}};
+  document["self_test_difference"] = difference ? nlohmann::ordered_json(*difference) : nullptr;
+  Output output("-");
+  if (json) {
+    output.write(document.dump() + "\n");
+  } else {
+    for (const auto& [name, value] : document.items()) {
+      if (name == "self_test_difference") continue;
+      output.write(fmt::format("{:12} {}\n", name,
+                               value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+    output.write(difference ? fmt::format("self test    passed, largest difference {:.1e}\n", *difference)
+                            : "self test    none: the folder has no self_test.json\n");
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_check(const Commands& commands) {
+  auto model = std::make_shared<std::string>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add("check", "Load a model folder and verify its self test",
+                                   [model, &common](Terminal& terminal) {
+                                     run(*model, common.json, terminal);
+                                   });
+  command->add_option("--model", *model, "Model folder")->required();
+}
+
+}  // namespace simile::cli

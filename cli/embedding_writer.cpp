@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/embedding_writer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+
+namespace simile::cli {
+namespace {
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() &&
+         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+std::string quote(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+EmbeddingFormat embedding_format(const std::string& path) {
+  if (path.empty() || path == "-" || ends_with(path, ".jsonl")) return EmbeddingFormat::kJsonl;
+  if (ends_with(path, ".npy")) return EmbeddingFormat::kNpy;
+  if (ends_with(path, ".tsv")) return EmbeddingFormat::kTsv;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--output '{}': expected a name ending in .npy, .jsonl or .tsv", path));
+}
+
+std::string embedding_header(EmbeddingFormat format, int64_t texts, int64_t dimension) {
+  if (format != EmbeddingFormat::kNpy) return "";
+  std::string dictionary = fmt::format(
+      "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", texts, dimension);
+  constexpr size_t kPrefix = 10;  // magic, version, header length
+  dictionary.append(63 - (kPrefix + dictionary.size()) % 64, ' ');
+  dictionary += '\n';
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(dictionary.size() % 256);
+  header += static_cast<char>(dictionary.size() / 256);
+  return header + dictionary;
+}
+
+std::string embedding_rows(EmbeddingFormat format, const std::vector<std::string>& texts,
+                           const Matrix<float>& embeddings) {
+  if (format == EmbeddingFormat::kNpy) {
+    return std::string(reinterpret_cast<const char*>(embeddings.values.data()),
+                       embeddings.values.size() * sizeof(float));
+  }
+  const bool json = format == EmbeddingFormat::kJsonl;
+  std::string out;
+  for (int64_t i = 0; i < embeddings.rows; ++i) {
+    if (json) out += "{\"text\":" + quote(texts[static_cast<size_t>(i)]) + ",\"embedding\":[";
+    for (int64_t j = 0; j < embeddings.cols; ++j) {
+      if (j > 0) out += json ? ',' : '\t';
+      fmt::format_to(std::back_inserter(out), "{}", embeddings.at(i, j));
+    }
+    out += json ? "]}\n" : "\n";
+  }
+  return out;
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/command.h"
+#include "cli/embedding_writer.h"
+#include "cli/input.h"
+#include "cli/model.h"
+#include "simile/core/error.h"
+
+namespace simile::cli {
+namespace {
+
+constexpr size_t kBlock = 4096;  // texts encoded and written at a time
+
+struct Arguments {
+  std::string model, input = "-", output;
+  std::string precision = "fp32";
+  bool no_normalize = false;
+  EncodeOptions encode;
+};
+
+void tell_counts(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal) {
+  if (counts.truncated > 0) {
+    terminal.warning(fmt::format("{} of {} texts were cut at the model's limit of {} tokens",
+                                 counts.truncated, counts.texts, encoder.settings().max_length));
+  }
+}
+
+void run(Arguments arguments, Terminal& terminal) {
+  const EmbeddingFormat format = embedding_format(arguments.output);
+  if (arguments.no_normalize) arguments.encode.normalize = false;
+  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  TextListReader reader = open_texts(arguments.input);
+  std::vector<std::string> texts;
+  TextItem item;
+  while (reader.next(item)) texts.push_back(std::move(item.text));
+  warn_about(reader.report(), terminal);
+
+  Output output(arguments.output);
+  output.write(embedding_header(format, static_cast<int64_t>(texts.size()),
+                                encoder.dimension(arguments.encode)));
+  EncodeCounts counts;
+  for (size_t begin = 0; begin < texts.size(); begin += kBlock) {
+    const size_t end = std::min(texts.size(), begin + kBlock);
+    const std::vector<std::string> block(texts.begin() + static_cast<int64_t>(begin),
+                                         texts.begin() + static_cast<int64_t>(end));
+    output.write(embedding_rows(
+        format, block, encoder.encode(block, arguments.encode, silent_events(), &counts)));
+    terminal.progress({"encode", static_cast<int64_t>(end), static_cast<int64_t>(texts.size()),
+                       "texts", {}});
+  }
+  output.finish();
+  tell_counts(counts, encoder, terminal);
+}
+
+}  // namespace
+
+void add_encode(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = commands.add("encode", "Texts to embeddings",
+                                   [arguments](Terminal& terminal) { run(*arguments, terminal); });
+  command->add_option("--model", arguments->model, "Model folder")->required();
+  command->add_option("--input", arguments->input, "Texts, one a line, or .jsonl; - is stdin")
+      ->capture_default_str();
+  command->add_option("--output", arguments->output,
+                      "File ending in .npy, .jsonl or .tsv; JSON lines on stdout by default");
+  command->add_option("--precision", arguments->precision, "Precision of the computation")
+      ->check(CLI::IsMember({"fp32"}))
+      ->capture_default_str();
+  command->add_flag("--no-normalize", arguments->no_normalize, "Do not divide vectors by their norm");
+  add_model_options(*command, arguments->encode);
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/index_model.h"
+#include "simile/core/error.h"
+#include "simile/data/reader.h"
+
+namespace simile::cli {
+namespace {
+
+constexpr size_t kBlock = 4096;  // documents embedded and stored at a time
+
+struct Arguments {
+  std::string model, index, corpus;
+  std::vector<std::string> ids;
+  EncodeOptions encode;
+};
+
+// Calls take(documents, vectors) for the corpus in blocks. Returns the number of documents.
+template <typename Take>
+int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder, Terminal& terminal,
+                     Take take) {
+  TableReader reader(arguments.corpus, {{"id", {"id", "_id"}}, {"text", {"text"}}});
+  std::vector<Document> block;
+  int64_t count = 0;
+  const auto flush = [&] {
+    if (block.empty()) return;
+    std::vector<std::string> texts;
+    for (const Document& document : block) texts.push_back(document.text);
+    take(block, encoder.encode(texts, arguments.encode, silent_events()));
+    count += static_cast<int64_t>(block.size());
+    terminal.progress({"index", count, 0, "documents", {}});
+    block.clear();
+  };
+  Row row;
+  while (reader.next(row)) {
+    block.push_back({row.fields[0], row.fields[1]});
+    if (block.size() == kBlock) flush();
+  }
+  flush();
+  const std::string warning = reader.report().warning();
+  if (!warning.empty()) terminal.warning(warning);
+  return count;
+}
+
+void build(const Arguments& arguments, Terminal& terminal) {
+  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  IndexBuilder builder(arguments.index, indexed_model(arguments.model, encoder, arguments.encode));
+  const int64_t count = embed_corpus(
+      arguments, encoder, terminal,
+      [&](const auto& documents, const auto& vectors) { builder.add(documents, vectors); });
+  builder.commit();
+  terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
+}
+
+void add(const Arguments& arguments, Terminal& terminal) {
+  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  SearchIndex index = open_index(arguments.index, arguments.model, SearchIndex::Access::kWrite);
+  int64_t replaced = 0;
+  const int64_t count =
+      embed_corpus(arguments, encoder, terminal, [&](const auto& documents, const auto& vectors) {
+        replaced += index.add(documents, vectors);
+      });
+  terminal.info(fmt::format("{} documents added to {}, {} of them replaced older ones", count,
+                            arguments.index, replaced));
+}
+
+void remove(const Arguments& arguments, Terminal& terminal) {
+  const std::string model =
+      arguments.model.empty() ? read_index_info(arguments.index).model.name : arguments.model;
+  SearchIndex index = open_index(arguments.index, model, SearchIndex::Access::kWrite);
+  const int64_t removed = index.remove(arguments.ids);
+  terminal.info(fmt::format("{} of {} documents removed from {}", removed, arguments.ids.size(),
+                            arguments.index));
+}
+
+void show_info(const std::string& path, bool json) {
+  const IndexInfo info = read_index_info(path);
+  nlohmann::ordered_json document = {{"documents", info.count},
+                                     {"dimension", info.model.dimension},
+                                     {"model", info.model.name},
+                                     {"fingerprint", info.model.fingerprint},
+                                     {"generation", info.generation}};
+  Output output("-");
+  if (json) {
+    output.write(document.dump() + "\n");
+  } else {
+    for (const auto& [name, value] : document.items()) {
+      output.write(fmt::format("{:12} {}\n", name,
+                               value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_index(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* parent = commands.app.add_subcommand("index", "Build, change or inspect a search index");
+  parent->require_subcommand(1);
+  const Commands inner{*parent, commands.common, commands.run};
+  const CommonOptions& common = commands.common;
+
+  const auto add_folder = [&](CLI::App* command) {
+    command->add_option("--index", arguments->index, "Index folder")->required();
+  };
+  const auto add_corpus = [&](CLI::App* command) {
+    add_folder(command);
+    command->add_option("--model", arguments->model, "Model folder")->required();
+    command
+        ->add_option("--corpus", arguments->corpus, "Documents: .tsv, .csv or .jsonl with id and text")
+        ->required();
+    add_model_options(*command, arguments->encode);
+  };
+  add_corpus(inner.add("build", "Embed a corpus into a new index",
+                       [arguments](Terminal& terminal) { build(*arguments, terminal); }));
+  add_corpus(inner.add("add", "Add documents, replacing those with the same id",
+                       [arguments](Terminal& terminal) { add(*arguments, terminal); }));
+  CLI::App* removal = inner.add("delete", "Remove documents by id",
+                                [arguments](Terminal& terminal) { remove(*arguments, terminal); });
+  add_folder(removal);
+  removal->add_option("--model", arguments->model, "Model folder; the one the index names by default");
+  removal->add_option("ids", arguments->ids, "Ids of the documents")->required();
+  add_folder(inner.add("info", "Show what an index holds", [arguments, &common](Terminal&) {
+    show_info(arguments->index, common.json);
+  }));
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// An index and the model its vectors came from.
+#pragma once
+
+#include <string>
+
+#include "cli/model.h"
+#include "simile/index/search_index.h"
+
+namespace simile::cli {
+
+// What an index remembers of the model in folder `model`.
+IndexedModel indexed_model(const std::string& model, const SentenceEncoder& encoder,
+                           const EncodeOptions& options);
+
+// Errors: ErrorKind::kInput when the index holds vectors of another model.
+SearchIndex open_index(const std::string& index, const std::string& model,
+                       SearchIndex::Access access = SearchIndex::Access::kRead);
+
+}  // namespace simile::cli

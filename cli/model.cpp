@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/model.h"
+
+#include <fmt/format.h>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/eval/embedding_scorer.h"
+#include "simile/eval/lexical_baseline.h"
+
+namespace simile::cli {
+
+void add_model_options(CLI::App& command, EncodeOptions& options) {
+  command.add_option("--batch-tokens", options.batch_tokens, "Tokens encoded at a time")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->capture_default_str();
+  command.add_option("--dimensions", options.dimensions,
+                     "Leading dimensions to keep; 0 keeps what the model says")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 20))
+      ->capture_default_str();
+  command.add_option("--prompt", options.prompt_name, "Name of the model's prompt to put before texts");
+}
+
+SentenceEncoder load_encoder(const std::string& model, Terminal& terminal) {
+  SIMILE_CHECK(folder_exists(model), ErrorKind::kInput,
+               fmt::format("model '{}' is not a folder; expected a model folder with config.json, "
+                           "model.safetensors and tokenizer.json",
+                           model));
+  return SentenceEncoder::load(model, terminal);
+}
+
+std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
+                                    Terminal& terminal) {
+  if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;
+  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(model, terminal));
+  return std::make_unique<EmbeddingScorer>(
+      model,
+      [encoder, options, &terminal](const std::vector<std::string>& texts) {
+        return encoder->encode(texts, options, terminal);
+      },
+      parse_similarity(encoder->settings().similarity));
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/index_model.h"
+#include "simile/core/error.h"
+#include "simile/data/reader.h"
+#include "simile/data/trec.h"
+
+namespace simile::cli {
+namespace {
+
+constexpr size_t kShownCharacters = 100;  // of a document's text in a table
+
+struct Arguments {
+  std::string index, model, query, queries, output;
+  int64_t top_k = 10;
+  EncodeOptions encode;
+};
+
+struct Query {
+  std::string id, text;
+};
+
+std::vector<Query> read_queries(const Arguments& arguments) {
+  SIMILE_CHECK(arguments.query.empty() != arguments.queries.empty(), ErrorKind::kUsage,
+               "give either --query TEXT or --queries FILE");
+  if (!arguments.query.empty()) return {{"query", arguments.query}};
+  std::vector<Query> queries;
+  TableReader reader(arguments.queries, {{"id", {"id", "_id"}}, {"text", {"text"}}});
+  Row row;
+  while (reader.next(row)) queries.push_back({row.fields[0], row.fields[1]});
+  return queries;
+}
+
+std::string to_jsonl(const Query& query, const std::vector<SearchHit>& hits) {
+  nlohmann::ordered_json line = {{"query_id", query.id}, {"query", query.text}};
+  line["hits"] = nlohmann::ordered_json::array();
+  for (const SearchHit& hit : hits) {
+    line["hits"].push_back({{"id", hit.id}, {"score", hit.score}, {"text", hit.text}});
+  }
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+// The beginning of a text, cut at a character.
+std::string shorten(const std::string& text) {
+  if (text.size() <= kShownCharacters) return text;
+  size_t end = kShownCharacters;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+std::string to_table(const Query& query, const std::vector<SearchHit>& hits, bool with_query) {
+  std::string out = with_query ? fmt::format("? {}\n", query.text) : "";
+  int rank = 0;
+  for (const SearchHit& hit : hits) {
+    out += fmt::format("{:3}  {:.4f}  {}  {}\n", ++rank, hit.score, hit.id, shorten(hit.text));
+  }
+  return out;
+}
+
+bool is_trec(const std::string& path) {
+  return path.size() > 5 && path.compare(path.size() - 5, 5, ".trec") == 0;
+}
+
+void write_trec(const std::string& path, const std::vector<Query>& queries,
+                const std::vector<std::vector<SearchHit>>& results) {
+  std::vector<RunQuery> runs;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    RunQuery run;
+    run.query = queries[i].id;
+    for (const SearchHit& hit : results[i]) {
+      run.documents.push_back(hit.id);
+      run.scores.push_back(static_cast<double>(hit.score));
+    }
+    runs.push_back(std::move(run));
+  }
+  write_run(path, runs, "simile");
+}
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  const std::vector<Query> queries = read_queries(arguments);
+  const std::string model =
+      arguments.model.empty() ? read_index_info(arguments.index).model.name : arguments.model;
+  const SentenceEncoder encoder = load_encoder(model, terminal);
+  const SearchIndex index = open_index(arguments.index, model);
+  std::vector<std::string> texts;
+  for (const Query& query : queries) texts.push_back(query.text);
+  const auto results = index.search(encoder.encode(texts, arguments.encode, terminal), arguments.top_k);
+  if (is_trec(arguments.output)) return write_trec(arguments.output, queries, results);
+  const bool as_json = json || !arguments.output.empty();
+  Output output(arguments.output);
+  for (size_t i = 0; i < queries.size(); ++i) {
+    output.write(as_json ? to_jsonl(queries[i], results[i])
+                         : to_table(queries[i], results[i], queries.size() > 1));
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_search(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command =
+      commands.add("search", "Find the documents nearest to a query",
+                   [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  command->add_option("--index", arguments->index, "Index folder")->required();
+  command->add_option("--model", arguments->model, "Model folder; the one the index names by default");
+  command->add_option("--query", arguments->query, "Text to search for");
+  command->add_option("--queries", arguments->queries, "Table of queries with id and text");
+  command->add_option("--top-k", arguments->top_k, "Documents per query")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->capture_default_str();
+  command->add_option("--output", arguments->output,
+                      "File ending in .trec (a TREC run) or .jsonl; a table on stdout by default");
+  add_model_options(*command, arguments->encode);
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/model.h"
+#include "simile/core/error.h"
+#include "simile/eval/embedding_scorer.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::vector<std::string> texts;
+  EncodeOptions encode;
+};
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  const std::unique_ptr<Scorer> scorer = make_scorer(arguments.model, arguments.encode, terminal);
+  std::vector<std::string> left, right;
+  for (size_t i = 0; i < arguments.texts.size(); ++i) {
+    for (size_t j = i + 1; j < arguments.texts.size(); ++j) {
+      left.push_back(arguments.texts[i]);
+      right.push_back(arguments.texts[j]);
+    }
+  }
+  const std::vector<double> scores = scorer->score_pairs(left, right);
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  Output output("-");
+  for (size_t i = 0; i < scores.size(); ++i) {
+    document.push_back({{"left", left[i]}, {"right", right[i]}, {"score", scores[i]}});
+    if (!json) output.write(fmt::format("{:.4f}\t{}\t{}\n", scores[i], left[i], right[i]));
+  }
+  if (json) {
+    output.write(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_similarity(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add("similarity", "Score every pair of the texts given",
+                                   [arguments, &common](Terminal& terminal) {
+                                     run(*arguments, common.json, terminal);
+                                   });
+  command->add_option("--model", arguments->model, "Model folder, bm25 or tfidf")->required();
+  command->add_option("texts", arguments->texts, "Two texts or more")->required()->expected(2, 1000);
+  add_model_options(*command, arguments->encode);
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/option_flags.h"
+#include "simile/checkpoint/tokenizer_files.h"
+#include "simile/core/file.h"
+#include "simile/text/vocabulary_trainer.h"
+
+namespace simile::cli {
+namespace {
+
+constexpr int64_t kModelMaxLength = 512;
+constexpr int64_t kReportEvery = 10000;  // texts between two reports of progress
+
+struct Arguments {
+  std::vector<std::string> inputs;
+  std::string output;
+  VocabularyTrainerOptions options;
+};
+
+// The texts of several files, one after the other.
+class TextFiles {
+ public:
+  TextFiles(std::vector<std::string> paths, Terminal& terminal)
+      : paths_(std::move(paths)), terminal_(terminal) {}
+
+  bool next(std::string& text) {
+    while (true) {
+      if (reader_ && reader_->next(item_)) {
+        text = std::move(item_.text);
+        if (++count_ % kReportEvery == 0) terminal_.progress({"read", count_, 0, "texts", {}});
+        return true;
+      }
+      if (reader_) warn_about(reader_->report(), terminal_);
+      if (next_path_ == paths_.size()) return false;
+      reader_ = std::make_unique<TextListReader>(open_texts(paths_[next_path_++]));
+    }
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  Terminal& terminal_;
+  std::unique_ptr<TextListReader> reader_;
+  TextItem item_;
+  size_t next_path_ = 0;
+  int64_t count_ = 0;
+};
+
+void run(const Arguments& arguments, Terminal& terminal) {
+  TextFiles files(arguments.inputs, terminal);
+  const Tokenizer tokenizer = train_vocabulary([&](std::string& text) { return files.next(text); },
+                                               arguments.options, terminal);
+  TokenizerFiles written = {{"tokenizer.json", tokenizer.to_json()},
+                            {"vocab.txt", tokenizer.vocabulary_text()}};
+  complete_tokenizer_files(written, kModelMaxLength);
+  AtomicFolder folder(arguments.output);
+  for (const auto& [name, bytes] : written) write_file_atomic(join_path(folder.path(), name), bytes);
+  folder.commit();
+  terminal.info(fmt::format("{} tokens written to {}", tokenizer.vocabulary_size(), arguments.output));
+}
+
+}  // namespace
+
+void add_train_tokenizer(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = commands.add("train-tokenizer", "Learn a WordPiece vocabulary from text",
+                                   [arguments](Terminal& terminal) { run(*arguments, terminal); });
+  command
+      ->add_option("--input", arguments->inputs,
+                   "Texts, one a line, or .jsonl, also with .gz; - is stdin; several may be given")
+      ->required();
+  command->add_option("--output", arguments->output, "Folder to write tokenizer.json and vocab.txt to")
+      ->required();
+  command
+      ->add_option("--vocab-size", arguments->options.vocabulary_size,
+                   "Tokens to learn, special ones included")
+      ->check(CLI::Range(int64_t{10}, int64_t{10000000}))
+      ->capture_default_str();
+  OptionFlags flags(*command, {"vocabulary_size", "lowercase"});
+  arguments->options.visit(flags);
+  command->add_flag("--lowercase,!--cased", arguments->options.lowercase,
+                    "Lower-case the text and strip its accents (default), or keep it");
+}
+
+}  // namespace simile::cli

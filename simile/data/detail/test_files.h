@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: files that live as long as the test.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+class TestFiles {
+ public:
+  TestFiles() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "simile_test_XXXXXX").string();
+    folder_ = mkdtemp(&pattern[0]);
+  }
+  TestFiles(const TestFiles&) = delete;
+  TestFiles& operator=(const TestFiles&) = delete;
+  ~TestFiles() { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+
+  std::string write_gzip(const std::string& name, const std::string& bytes) const {
+    gzFile file = gzopen(path(name).c_str(), "wb");
+    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+    gzclose(file);
+    return path(name);
+  }
+
+ private:
+  std::string folder_;
+};
+
+// The message of the simile::Error that `body` throws, or an empty text.
+template <typename Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace simile

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/data/line_reader.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "simile/core/file.h"
+#include "simile/data/detail/test_files.h"
+
+namespace simile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Lines = std::vector<std::string>;
+
+Lines read_all(LineReader& reader) {
+  Lines lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+Lines lines_of(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  LineReader reader(stream, "stdin");
+  return read_all(reader);
+}
+
+TEST(LineReader, LineEndsAndByteOrderMarkAreTakenOff) {
+  EXPECT_TRUE(lines_of("").empty());
+  EXPECT_THAT(lines_of("a"), ElementsAre("a"));
+  EXPECT_THAT(lines_of("a\n"), ElementsAre("a"));
+  EXPECT_THAT(lines_of("a\r\nb\n\nc"), ElementsAre("a", "b", "", "c"));
+  EXPECT_THAT(lines_of("\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n"),
+              ElementsAre("one", "\xEF\xBB\xBFtwo"));
+  EXPECT_THAT(lines_of("a\rb\n"), ElementsAre("a\rb"));
+}
+
+TEST(LineReader, LongLinesCrossTheBufferUnharmed) {
+  std::string bytes;
+  for (int i = 0; i < 50; ++i) bytes += std::string(static_cast<size_t>(i) * 7919, 'x') + "\n";
+  const Lines lines = lines_of(bytes);
+  ASSERT_EQ(lines.size(), 50);
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i].size(), i * 7919);
+}
+
+TEST(LineReader, GzipAndPlainFilesReadAlike) {
+  const TestFiles files;
+  LineReader plain(files.write("a.txt", "one\ntwo\n"));
+  LineReader packed(files.write_gzip("a.txt.gz", "one\ntwo\n"));
+  EXPECT_EQ(read_all(plain), read_all(packed));
+  EXPECT_EQ(plain.line_number(), 2);
+}
+
+TEST(LineReader, ACutGzipFileIsAnError) {
+  const TestFiles files;
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += std::to_string(i * i) + "\n";
+  const std::string bytes = read_file(files.write_gzip("a.gz", text));
+  for (const size_t size : {bytes.size() / 2, bytes.size() - 3}) {
+    LineReader cut(files.write("cut.gz", bytes.substr(0, size)));
+    EXPECT_THAT(error_of([&] { read_all(cut); }), HasSubstr("cut.gz"));
+  }
+  std::string damaged = bytes;
+  damaged[bytes.size() / 2] = static_cast<char>(~damaged[bytes.size() / 2]);
+  LineReader reader(files.write("damaged.gz", damaged));
+  EXPECT_THAT(error_of([&] { read_all(reader); }), HasSubstr("damaged.gz"));
+}
+
+TEST(LineReader, AFileThatIsNotThereOrAFolderIsAnError) {
+  const TestFiles files;
+  EXPECT_THAT(error_of([&] { LineReader reader(files.path("none.txt")); }),
+              HasSubstr("No such file"));
+  EXPECT_THAT(error_of([&] { LineReader reader(files.path("")); }), HasSubstr("folder"));
+}
+
+TEST(LineReader, ALineWithoutEndIsAnErrorAndNotAllOfMemory) {
+  const TestFiles files;
+  const std::string path = files.write_gzip(
+      "long.gz", std::string(static_cast<size_t>(kMaximumLineBytes) + 200000, 'x'));
+  LineReader reader(path);
+  EXPECT_THAT(error_of([&] { read_all(reader); }), HasSubstr("long.gz:1: the line is longer"));
+}
+
+TEST(Utf8Repair, LiteralCases) {
+  const std::string bad = "\xEF\xBF\xBD";
+  const struct {
+    std::string text, repaired;
+    int64_t replaced;
+  } cases[] = {
+      {"plain", "plain", 0},
+      {"caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", 0},
+      {"caf\xE9!", "caf" + bad + "!", 1},              // Latin-1
+      {"\xC0\xAF", bad + bad, 2},                      // overlong
+      {"\xE0\x80\x80", bad + bad + bad, 3},            // overlong
+      {"\xED\xA0\x80", bad + bad + bad, 3},            // surrogate
+      {"\xF4\x90\x80\x80", bad + bad + bad + bad, 4},  // above U+10FFFF
+      {"\xE2\x82", bad, 2},                            // cut at the end: one maximal part
+      {"\xF0\x9F\x98z", bad + "z", 3},
+      {"\xFF\xFE", bad + bad, 2},
+      {"\x80", bad, 1},
+      {std::string("a\0b", 3), std::string("a\0b", 3), 0},
+  };
+  for (const auto& c : cases) {
+    std::string text = c.text;
+    EXPECT_EQ(repair_utf8(text), c.replaced);
+    EXPECT_EQ(text, c.repaired);
+    EXPECT_EQ(repair_utf8(text), 0) << "repaired text is sound";
+  }
+}
+
+TEST(LineReader, CountsBytesThatAreNotUtf8) {
+  std::istringstream stream("caf\xE9\nna\xEFve\n");
+  LineReader reader(stream, "stdin");
+  EXPECT_THAT(read_all(reader), ElementsAre("caf\xEF\xBF\xBD", "na\xEF\xBF\xBDve"));
+  EXPECT_EQ(reader.replaced_bytes(), 2);
+}
+
+}  // namespace
+}  // namespace simile

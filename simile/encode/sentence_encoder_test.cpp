@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/sentence_encoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "simile/checkpoint/initialise.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/threads.h"
+
+namespace simile {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+const std::string kGolden = SIMILE_SOURCE_DIR "/tests/golden/tiny-bert";
+
+SentenceEncoder golden_encoder() { return SentenceEncoder::load(kGolden, silent_events()); }
+
+json expected_rows() { return json::parse(read_file(kGolden + "/expected.json")); }
+
+double largest_difference(const std::vector<float>& actual, const json& expected) {
+  double difference = 0;
+  size_t i = 0;
+  const auto compare = [&](double value) {
+    if (i >= actual.size()) difference = 1e9;
+    difference = std::max(difference, std::abs(value - actual[i++]));
+  };
+  for (const json& item : expected) {
+    if (item.is_array()) {
+      for (const json& value : item) compare(value.get<double>());
+    } else {
+      compare(item.get<double>());
+    }
+  }
+  return i == actual.size() ? difference : 1e9;
+}
+
+PackedBatch one_sequence(const std::vector<int32_t>& ids) {
+  PackedBatch batch;
+  batch.ids = ids;
+  batch.offsets = {0, static_cast<int32_t>(ids.size())};
+  return batch;
+}
+
+// Texts of many lengths made of the tiny vocabulary's words.
+std::vector<std::string> many_texts(int count) {
+  const char* const words[] = {"the", "cat",   "dog", "sat", "ran",
+                               "on",  "under", "mat", "sun", "red"};
+  std::vector<std::string> texts;
+  for (int i = 0; i < count; ++i) {
+    std::string text;
+    for (int j = 0; j < (i * 7) % 19; ++j) text += std::string(words[(i + j * j) % 10]) + " ";
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(SentenceEncoderGolden, HiddenStatesMatchTheIndependentImplementation) {
+  const SentenceEncoder encoder = golden_encoder();
+  for (const json& row : expected_rows()) {
+    PackedBatch batch = one_sequence(row["ids"].get<std::vector<int32_t>>());
+    EXPECT_LT(largest_difference(encoder.hidden_states(batch), row["hidden"]), 1e-5) << row["text"];
+    batch.type_ids = row["types"].get<std::vector<int32_t>>();
+    EXPECT_LT(largest_difference(encoder.hidden_states(batch), row["hidden_with_types"]), 1e-5)
+        << row["text"];
+  }
+}
+
+TEST(SentenceEncoderGolden, EveryPoolingOfEveryTextMatches) {
+  const SentenceEncoder loaded = golden_encoder();
+  for (const char* mode : {"cls", "mean", "max"}) {
+    ModelSettings settings = loaded.settings();
+    settings.pooling = parse_pooling_mode(mode);
+    std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
+    read_encoder_weights(kGolden + "/model.safetensors", settings.encoder, flat.data(),
+                         silent_events());
+    const SentenceEncoder encoder(encoder_weights(settings.encoder.shape(), flat.data()), settings,
+                                  loaded.tokenizer());
+    for (const json& row : expected_rows()) {
+      const Matrix<float> vectors =
+          encoder.encode({row["text"].get<std::string>()}, {}, silent_events());
+      EXPECT_LT(largest_difference(vectors.values, row[mode]), 1e-5) << mode << row["text"];
+    }
+  }
+}
+
+TEST(SentenceEncoder, ATextInABatchEqualsTheTextAloneBitForBit) {
+  const SentenceEncoder encoder = golden_encoder();
+  const std::vector<std::string> texts = many_texts(60);
+  const Matrix<float> together = encoder.encode(texts, {}, silent_events());
+  for (int64_t i = 0; i < together.rows; ++i) {
+    const Matrix<float> alone =
+        encoder.encode({texts[static_cast<size_t>(i)]}, {}, silent_events());
+    EXPECT_THAT(alone.values,
+                ElementsAreArray(together.row(i), static_cast<size_t>(together.cols)));
+  }
+}
+
+TEST(SentenceEncoder, BatchSizeOrderAndThreadsChangeNoBit) {
+  const SentenceEncoder encoder = golden_encoder();
+  std::vector<std::string> texts = many_texts(300);
+  const Matrix<float> expected = encoder.encode(texts, {}, silent_events());
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    for (const int64_t tokens : {1, 50, 100000}) {
+      EncodeOptions options;
+      options.batch_tokens = tokens;
+      EXPECT_EQ(encoder.encode(texts, options, silent_events()).values, expected.values);
+    }
+  }
+  set_thread_count(2);
+  std::reverse(texts.begin(), texts.end());
+  const Matrix<float> reversed = encoder.encode(texts, {}, silent_events());
+  for (int64_t i = 0; i < expected.rows; ++i) {
+    EXPECT_THAT(std::vector<float>(reversed.row(i), reversed.row(i) + 32),
+                ElementsAreArray(expected.row(expected.rows - 1 - i), 32));
+  }
+}
+
+TEST(SentenceEncoder, IdsGiveTheVectorsOfTheirTexts) {
+  const SentenceEncoder encoder = golden_encoder();
+  const std::vector<std::string> texts = many_texts(10);
+  EXPECT_EQ(
+      encoder.encode_ids(encoder.tokenizer().encode_ids_batch(texts), {}, silent_events()).values,
+      encoder.encode(texts, {}, silent_events()).values);
+  for (const std::vector<int32_t>& bad :
+       {std::vector<int32_t>{}, {-1}, {1000}, std::vector<int32_t>(25, 2)}) {
+    EXPECT_THROW(encoder.encode_ids({bad}, {}, silent_events()), Error);
+  }
+}
+
+TEST(SentenceEncoder, NormalisedVectorsHaveLengthOneAlsoWhenCutShort) {
+  const SentenceEncoder encoder = golden_encoder();
+  EncodeOptions options;
+  options.normalize = true;
+  for (const int64_t dimensions : {0, 8, 32}) {
+    options.dimensions = dimensions;
+    const Matrix<float> vectors = encoder.encode(many_texts(5), options, silent_events());
+    EXPECT_EQ(vectors.cols, dimensions == 0 ? 32 : dimensions);
+    for (int64_t i = 0; i < vectors.rows; ++i) {
+      double squares = 0;
+      for (int64_t j = 0; j < vectors.cols; ++j) squares += vectors.at(i, j) * vectors.at(i, j);
+      EXPECT_NEAR(squares, 1.0, 1e-5);
+    }
+  }
+  options.dimensions = 33;
+  EXPECT_THROW(encoder.encode({"a"}, options, silent_events()), Error);
+}
+
+class Recorder : public EventSink {
+ public:
+  void progress(const Progress& progress) override { last = progress; }
+  Progress last;
+};
+
+TEST(SentenceEncoder, CountsTruncatedTextsAndBrokenBytes) {
+  const SentenceEncoder encoder = golden_encoder();
+  std::string long_text, full_text;
+  for (int i = 0; i < 23; ++i) long_text += "cat ";
+  for (int i = 0; i < 22; ++i) full_text += "cat ";  // 24 tokens: exactly the limit
+  EncodeCounts counts;
+  Recorder recorder;
+  const Matrix<float> vectors =
+      encoder.encode({long_text, full_text, "the \xff dog", ""}, {}, recorder, &counts);
+  EXPECT_EQ(counts.texts, 4);
+  EXPECT_EQ(counts.truncated, 1);
+  EXPECT_EQ(counts.replaced, 1);
+  EXPECT_EQ(recorder.last.done, 4);
+  EXPECT_EQ(recorder.last.total, 4);
+  EXPECT_THAT(std::vector<float>(vectors.row(0), vectors.row(0) + 32),
+              ElementsAreArray(vectors.row(1), 32));
+}
+
+TEST(SentenceEncoder, PromptsArePutBeforeTheText) {
+  const SentenceEncoder loaded = golden_encoder();
+  ModelSettings settings = loaded.settings();
+  settings.prompts = {{"query", "the red "}, {"document", ""}};
+  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
+  initialise_encoder_weights(settings.encoder, 5, flat.data());
+  const EncoderWeights weights = encoder_weights(settings.encoder.shape(), flat.data());
+  const SentenceEncoder encoder(weights, settings, loaded.tokenizer());
+  EncodeOptions query, direct;
+  query.prompt_name = "query";
+  direct.prompt = "the red ";
+  const auto encode = [&](const SentenceEncoder& e, const std::string& text,
+                          const EncodeOptions& o) {
+    return e.encode({text}, o, silent_events()).values;
+  };
+  const std::vector<float> expected = encode(encoder, "the red cat", {});
+  EXPECT_EQ(encode(encoder, "cat", query), expected);
+  EXPECT_EQ(encode(encoder, "cat", direct), expected);
+  settings.default_prompt = "query";
+  EXPECT_EQ(encode(SentenceEncoder(weights, settings, loaded.tokenizer()), "cat", {}), expected);
+  query.prompt_name = "qury";
+  try {
+    encode(encoder, "cat", query);
+    FAIL() << "unknown prompt";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("document, query"));
+  }
+}
+
+TEST(SentenceEncoder, AViewFollowsChangesOfItsWeights) {
+  const SentenceEncoder loaded = golden_encoder();
+  const ModelSettings settings = loaded.settings();
+  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
+  initialise_encoder_weights(settings.encoder, 1, flat.data());
+  const SentenceEncoder view(encoder_weights(settings.encoder.shape(), flat.data()), settings,
+                             loaded.tokenizer());
+  const Matrix<float> before = view.encode({"the cat"}, {}, silent_events());
+  initialise_encoder_weights(settings.encoder, 2, flat.data());
+  EXPECT_NE(view.encode({"the cat"}, {}, silent_events()).values, before.values);
+}
+
+TEST(SentenceEncoder, ASavedModelPassesItsSelfTestAndAnotherDoesNot) {
+  const SentenceEncoder loaded = golden_encoder();
+  const std::string folder = testing::TempDir() + "simile_encode_saved";
+  ModelToSave model;
+  model.settings = loaded.settings();
+  std::vector<float> flat(
+      static_cast<size_t>(encoder_parameter_count(model.settings.encoder.shape())));
+  initialise_encoder_weights(model.settings.encoder, 9, flat.data());
+  model.weights = flat.data();
+  model.tokenizer = read_tokenizer_files(kGolden);
+  const EncoderWeights weights = encoder_weights(model.settings.encoder.shape(), flat.data());
+  model.self_test = make_self_test(SentenceEncoder(weights, model.settings, loaded.tokenizer()));
+  save_model_folder(folder, model);
+  const SentenceEncoder saved = SentenceEncoder::load(folder, silent_events());
+  EXPECT_EQ(check_self_test(folder, saved), 0.0);
+  EXPECT_EQ(check_self_test(kGolden, loaded), std::nullopt);
+  EXPECT_THROW(check_self_test(folder, loaded), Error);
+}
+
+TEST(SentenceEncoder, ATokenizerOfAnotherModelIsRefused) {
+  const SentenceEncoder loaded = golden_encoder();
+  ModelSettings settings = loaded.settings();
+  settings.encoder.vocabulary = 20;
+  const EncoderWeights nothing{};
+  EXPECT_THROW(SentenceEncoder(nothing, settings, loaded.tokenizer()), Error);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Report, JsonHoldsFractionsInOrder) {
+  Report report;
+  report.task = "sts";
+  report.model = "m\"x";
+  report.examples = 1379;
+  report.metrics = {{"spearman", 0.7312}, {"pearson", 0.5}};
+  EXPECT_EQ(report.to_json(),
+            "{\"task\":\"sts\",\"model\":\"m\\\"x\",\"examples\":1379,"
+            "\"metrics\":{\"spearman\":0.7312,\"pearson\":0.5}}");
+  report.name = "stsb";
+  report.notes = {"a note"};
+  EXPECT_THAT(report.to_json(), HasSubstr("{\"task\":\"sts\",\"name\":\"stsb\",\"model\""));
+  EXPECT_THAT(report.to_json(), HasSubstr(",\"notes\":[\"a note\"]}"));
+  report.model = "\xFF";
+  EXPECT_THAT(report.to_json(), HasSubstr("\xEF\xBF\xBD"));
+}
+
+TEST(Report, TableSetsModelsSideBySideTimesHundred) {
+  const Report mini{"pairs", "mrpc", "mini", 10, {{"f1", 0.81234}, {"threshold", 0.654321}}, {}};
+  const Report bm25{"pairs", "mrpc", "bm25", 10, {{"f1", 1}, {"ap", 0.5}}, {"threshold: oracle"}};
+  const Report other{"sts", "", "mini", 3, {{"spearman", -0.1}}, {}};
+  EXPECT_EQ(to_table({mini, bm25, other}),
+            "mrpc (pairs, 10 examples)\n"
+            "                mini     bm25\n"
+            "  f1           81.23   100.00\n"
+            "  threshold   0.6543        -\n"
+            "  ap               -    50.00\n"
+            "  bm25: threshold: oracle\n"
+            "\n"
+            "sts (3 examples)\n"
+            "               mini\n"
+            "  spearman   -10.00\n");
+  EXPECT_EQ(to_table({}), "");
+}
+
+TEST(Report, AMetricIsFoundByNameOrAnErrorNamesThoseThereAre) {
+  const Report report{"sts", "", "m", 3, {{"spearman", 0.25}}, {}};
+  EXPECT_EQ(report.metric("spearman"), 0.25);
+  try {
+    report.metric("spearmann");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'spearman'?"));
+  }
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/scorer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/core/threads.h"
+#include "simile/eval/embedding_scorer.h"
+
+namespace simile {
+namespace {
+
+using ::testing::ElementsAre;
+using Texts = std::vector<std::string>;
+
+std::vector<int64_t> documents_of(const Ranking& ranking) {
+  std::vector<int64_t> documents;
+  for (const RankedDocument& document : ranking) documents.push_back(document.document);
+  return documents;
+}
+
+TEST(BestDocuments, KeepsTheBestAndTiesByPosition) {
+  for (const int64_t depth : {0, 1, 3, 5, 9}) {
+    BestDocuments best(depth);
+    const double scores[] = {1, 5, 5, -2, 5};
+    for (const int64_t d : {4, 2, 0, 3, 1}) best.add(d, scores[d]);
+    std::vector<int64_t> expected = {1, 2, 4, 0, 3};
+    if (depth > 0) expected.resize(static_cast<size_t>(std::min<int64_t>(depth, 5)));
+    EXPECT_EQ(documents_of(best.take()), expected) << depth;
+  }
+}
+
+// A text "x y" is its own embedding {x, y}.
+Matrix<float> read_numbers(const Texts& texts) {
+  Matrix<float> embeddings(static_cast<int64_t>(texts.size()), 2);
+  for (int64_t i = 0; i < embeddings.rows; ++i) {
+    std::sscanf(texts[static_cast<size_t>(i)].c_str(), "%f %f", embeddings.row(i),
+                embeddings.row(i) + 1);
+  }
+  return embeddings;
+}
+
+TEST(EmbeddingScorer, LiteralCasesOfEverySimilarity) {
+  const struct {
+    Similarity similarity;
+    double score;
+  } cases[] = {{Similarity::kCosine, 0.6},
+               {Similarity::kDot, 6},
+               {Similarity::kEuclidean, -std::sqrt(17.0)},
+               {Similarity::kManhattan, -5}};
+  for (const auto& c : cases) {
+    EmbeddingScorer scorer("m", read_numbers, c.similarity);
+    const auto scores = scorer.score_pairs({"2 0", "0 0"}, {"3 4", "0 0"});
+    EXPECT_NEAR(scores[0], c.score, 1e-12);
+    EXPECT_EQ(scores[1], 0);
+    const auto rankings = scorer.rank({"2 0"}, {"0 0", "3 4"}, {{1}}, 0);
+    EXPECT_NEAR(rankings[0][0].score, c.score, 1e-6);
+  }
+}
+
+TEST(EmbeddingScorer, EncodesEachDistinctTextOnce) {
+  std::vector<Texts> calls;
+  EmbeddingScorer scorer("m", [&](const Texts& texts) {
+    calls.push_back(texts);
+    return read_numbers(texts);
+  });
+  scorer.score_pairs({"1 0", "1 0", "0 1"}, {"0 1", "1 1", "0 1"});
+  scorer.rank({"1 0"}, {"1 0", "0 1", "0 1"}, {}, 2);
+  EXPECT_THAT(calls, ElementsAre(ElementsAre("1 0", "0 1", "1 1"), ElementsAre("1 0", "0 1")));
+}
+
+TEST(EmbeddingScorer, QueriesMayBeEmbeddedInTheirOwnWay) {
+  const auto swap = [](const Texts& texts) {
+    Matrix<float> embeddings = read_numbers(texts);
+    for (int64_t i = 0; i < embeddings.rows; ++i) {
+      std::swap(embeddings.at(i, 0), embeddings.at(i, 1));
+    }
+    return embeddings;
+  };
+  EmbeddingScorer scorer("m", read_numbers, Similarity::kDot, swap);
+  EXPECT_THAT(scorer.score_pairs({"1 0"}, {"1 0"}), ElementsAre(0));
+  EXPECT_THAT(documents_of(scorer.rank({"1 0"}, {"1 0", "0 1"}, {}, 0)[0]), ElementsAre(1, 0));
+}
+
+TEST(EmbeddingScorer, BrokenEmbeddingsAreErrors) {
+  EmbeddingScorer infinite("m", [](const Texts& texts) {
+    return Matrix<float>(static_cast<int64_t>(texts.size()), 2, INFINITY);
+  });
+  EXPECT_THROW(infinite.score_pairs({"a"}, {"b"}), Error);
+  EXPECT_THROW(infinite.rank({"a"}, {"b"}, {}, 0), Error);
+  EmbeddingScorer short_of_rows("m", [](const Texts&) { return Matrix<float>(1, 2); });
+  EXPECT_THROW(short_of_rows.score_pairs({"a"}, {"b"}), Error);
+}
+
+Matrix<float> random_embeddings(const Texts& texts) {
+  Matrix<float> embeddings(static_cast<int64_t>(texts.size()), 37);
+  for (int64_t i = 0; i < embeddings.rows; ++i) {
+    RandomStream stream(7, texts[static_cast<size_t>(i)]);
+    for (int64_t d = 0; d < embeddings.cols; ++d) {
+      embeddings.at(i, d) = static_cast<float>(stream.normal());
+    }
+  }
+  return embeddings;
+}
+
+TEST(EmbeddingScorer, TheScanFindsWhatAFullSortFindsForAnyNumberOfThreads) {
+  Texts queries, corpus;
+  for (int i = 0; i < 40; ++i) queries.push_back("q" + std::to_string(i));
+  for (int i = 0; i < 500; ++i) corpus.push_back("d" + std::to_string(i % 450));  // some twice
+  const int threads = thread_count();
+  for (const Similarity similarity :
+       {Similarity::kCosine, Similarity::kDot, Similarity::kEuclidean, Similarity::kManhattan}) {
+    EmbeddingScorer scorer("m", random_embeddings, similarity);
+    set_thread_count(1);
+    const auto all = scorer.rank(queries, corpus, {}, 0);
+    const auto one = scorer.rank(queries, corpus, {}, 10);
+    set_thread_count(2);
+    const auto two = scorer.rank(queries, corpus, {}, 10);
+    for (size_t q = 0; q < queries.size(); ++q) {
+      ASSERT_EQ(all[q].size(), corpus.size());
+      for (size_t i = 0; i < 10; ++i) {
+        EXPECT_EQ(one[q][i].document, all[q][i].document);
+        EXPECT_EQ(one[q][i].score, all[q][i].score);
+        EXPECT_EQ(two[q][i].document, one[q][i].document);
+        EXPECT_EQ(two[q][i].score, one[q][i].score);
+      }
+      const Texts ten(10, queries[q]);
+      Texts found;
+      for (size_t i = 0; i < 10; ++i) {
+        found.push_back(corpus[static_cast<size_t>(one[q][i].document)]);
+      }
+      const auto exact = scorer.score_pairs(ten, found);
+      for (size_t i = 0; i < 10; ++i) EXPECT_NEAR(one[q][i].score, exact[i], 1e-4);
+    }
+  }
+  set_thread_count(threads);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loop of exact search: all scores of some queries against some rows, on one thread.
+#pragma once
+
+#include <cstdint>
+
+namespace simile::detail {
+
+struct ScanCall {
+  const float* queries;  // [query_count, D]
+  int64_t query_count;
+  const float* rows;  // [row_count, D]
+  int64_t row_count;
+  int64_t D;
+  bool squared_distance;  // score = -|q - x|^2, else q . x
+  float* scores;          // [query_count, stride]
+  int64_t stride;         // row_count rounded up to a multiple of 4, or more
+};
+
+// A score's bits depend on its query and row alone (and on the processor's instruction set, which
+// is found out when the program runs).
+void scan_scores(const ScanCall& call);
+
+}  // namespace simile::detail

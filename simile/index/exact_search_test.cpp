@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/index/exact_search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "simile/core/matrix.h"
+#include "simile/core/random.h"
+#include "simile/core/threads.h"
+#include "simile/index/neighbours.h"
+
+namespace simile {
+namespace {
+
+using testing::ElementsAre;
+
+Matrix<float> random_matrix(int64_t rows, int64_t cols, const char* name) {
+  Matrix<float> matrix(rows, cols);
+  RandomStream stream(1, name);
+  for (float& value : matrix.values) value = static_cast<float>(stream.normal());
+  return matrix;
+}
+
+std::vector<std::vector<Hit>> search(const Matrix<float>& rows, const Matrix<float>& queries,
+                                     int64_t k, VectorMetric metric) {
+  return exact_search(rows.values.data(), rows.rows, queries.values.data(), queries.rows, rows.cols,
+                      k, metric);
+}
+
+double plain_score(const float* q, const float* x, int64_t D, VectorMetric metric) {
+  double sum = 0;
+  for (int64_t d = 0; d < D; ++d) {
+    const double difference = static_cast<double>(q[d]) - x[d];
+    sum += metric == VectorMetric::kInnerProduct ? static_cast<double>(q[d]) * x[d]
+                                                 : -difference * difference;
+  }
+  return sum;
+}
+
+std::vector<int64_t> ids(const std::vector<Hit>& hits) {
+  std::vector<int64_t> result;
+  for (const Hit& hit : hits) result.push_back(hit.id);
+  return result;
+}
+
+TEST(ExactSearch, ScoresAndOrderAreThoseOfAPlainLoop) {
+  for (const int64_t D : {1, 15, 16, 17, 48, 100}) {
+    const Matrix<float> rows = random_matrix(300, D, "rows"),
+                        queries = random_matrix(7, D, "queries");
+    for (const VectorMetric metric :
+         {VectorMetric::kInnerProduct, VectorMetric::kSquaredDistance}) {
+      const auto results = search(rows, queries, 20, metric);
+      for (int64_t i = 0; i < queries.rows; ++i) {
+        std::vector<double> scores;
+        for (int64_t j = 0; j < rows.rows; ++j) {
+          scores.push_back(plain_score(queries.row(i), rows.row(j), D, metric));
+        }
+        const std::vector<Hit>& hits = results[static_cast<size_t>(i)];
+        ASSERT_EQ(hits.size(), 20u);
+        for (const Hit& hit : hits) {
+          EXPECT_NEAR(hit.score, scores[static_cast<size_t>(hit.id)], 1e-3);
+        }
+        std::sort(scores.rbegin(), scores.rend());
+        for (size_t k = 0; k < hits.size(); ++k) EXPECT_NEAR(hits[k].score, scores[k], 1e-3);
+      }
+    }
+  }
+}
+
+TEST(ExactSearch, OneQueryOrManyOneThreadOrTwoGiveTheSameBits) {
+  const Matrix<float> rows = random_matrix(20000, 24, "rows"),
+                      queries = random_matrix(300, 24, "q");
+  set_thread_count(1);
+  const auto expected = search(rows, queries, 5, VectorMetric::kInnerProduct);
+  set_thread_count(2);
+  const auto parallel = search(rows, queries, 5, VectorMetric::kInnerProduct);
+  for (int64_t i = 0; i < queries.rows; i += 7) {
+    const auto alone = exact_search(rows.values.data(), rows.rows, queries.row(i), 1, 24, 5,
+                                    VectorMetric::kInnerProduct);
+    for (size_t k = 0; k < 5; ++k) {
+      const Hit &a = expected[static_cast<size_t>(i)][k], &b = parallel[static_cast<size_t>(i)][k];
+      EXPECT_TRUE(a.id == b.id && a.score == b.score);
+      EXPECT_TRUE(a.id == alone[0][k].id && a.score == alone[0][k].score);
+    }
+  }
+}
+
+TEST(ExactSearch, TiesComeByLowerRow) {
+  const Matrix<float> rows(5000, 3, 1.0f), query(1, 3, 2.0f);
+  EXPECT_THAT(ids(search(rows, query, 4, VectorMetric::kInnerProduct)[0]), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(ids(search(rows, query, 2, VectorMetric::kSquaredDistance)[0]), ElementsAre(0, 1));
+}
+
+TEST(ExactSearch, OddRequestsHaveDefinedAnswers) {
+  Matrix<float> rows(3, 2, 1.0f);
+  const Matrix<float> query(1, 2, 1.0f);
+  EXPECT_EQ(search(rows, query, 10, VectorMetric::kInnerProduct)[0].size(), 3u);
+  EXPECT_TRUE(search(rows, query, 0, VectorMetric::kInnerProduct)[0].empty());
+  EXPECT_TRUE(search(Matrix<float>(0, 2), query, 3, VectorMetric::kInnerProduct)[0].empty());
+  EXPECT_TRUE(search(rows, Matrix<float>(0, 2), 3, VectorMetric::kInnerProduct).empty());
+  rows.at(1, 0) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(ids(search(rows, query, 3, VectorMetric::kInnerProduct)[0]), ElementsAre(0, 2));
+}
+
+TEST(Neighbours, AreTheNearestOtherRows) {
+  Matrix<float> points(5, 1);
+  points.values = {0.0f, 10.0f, 1.0f, 11.5f, -2.0f};
+  const Matrix<int32_t> neighbours = nearest_neighbours(points, 2);
+  EXPECT_THAT(neighbours.values, ElementsAre(2, 4, 3, 2, 0, 4, 1, 2, 0, 2));
+}
+
+TEST(Neighbours, EqualRowsComeByNumberAndNeverIncludeTheRowItself) {
+  const Matrix<int32_t> neighbours = nearest_neighbours(Matrix<float>(4, 3, 0.5f), 10);
+  EXPECT_EQ(neighbours.cols, 3);
+  EXPECT_THAT(neighbours.values, ElementsAre(1, 2, 3, 0, 2, 3, 0, 1, 3, 0, 1, 2));
+  EXPECT_EQ(nearest_neighbours(Matrix<float>(1, 3), 10).cols, 0);
+  EXPECT_EQ(nearest_neighbours(Matrix<float>(0, 3), 10).rows, 0);
+}
+
+TEST(Neighbours, ThreadsChangeNothing) {
+  const Matrix<float> points = random_matrix(700, 20, "points");
+  set_thread_count(1);
+  const Matrix<int32_t> one = nearest_neighbours(points, 50);
+  set_thread_count(2);
+  EXPECT_EQ(nearest_neighbours(points, 50).values, one.values);
+  for (int64_t i = 0; i < 700; i += 97) {
+    double last = 0;
+    for (int64_t k = 0; k < 50; ++k) {
+      const double distance =
+          -plain_score(points.row(i), points.row(one.at(i, k)), 20, VectorMetric::kSquaredDistance);
+      EXPECT_GE(distance, last - 1e-4);
+      last = distance;
+    }
+  }
+}
+
+TEST(Neighbours, VectorsThatAreNotFiniteAreAnError) {
+  Matrix<float> points(3, 2, 1.0f);
+  points.at(2, 1) = std::numeric_limits<float>::infinity();
+  EXPECT_ANY_THROW(nearest_neighbours(points, 1));
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/index/search_index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class SearchIndexTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "simile_index/" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    make_folders(testing::TempDir() + "simile_index");
+  }
+
+  // One document per id, its vector (x, y).
+  void build() {
+    IndexBuilder builder(folder_, {"abc", "models/mini", 2, VectorMetric::kInnerProduct});
+    Matrix<float> vectors(2, 2);
+    vectors.values = {1, 0, 0, 1};
+    builder.add({{"east", "Text of east"}, {"north", "Text of north"}}, vectors);
+    vectors.values = {-1, 0, 0.6f, 0.8f};
+    builder.add({{"west", "Text of west"}, {"north-east", "é\n\"'"}}, vectors);
+    builder.commit();
+  }
+
+  SearchIndex open(SearchIndex::Access access = SearchIndex::Access::kRead) {
+    return SearchIndex::open(folder_, "abc", "models/mini", access);
+  }
+
+  static std::vector<std::string> found(const SearchIndex& index, float x, float y, int64_t k) {
+    Matrix<float> query(1, 2);
+    query.values = {x, y};
+    std::vector<std::string> ids;
+    const auto results = index.search(query, k);
+    for (const SearchHit& hit : results[0]) ids.push_back(hit.id);
+    return ids;
+  }
+
+  void expect_error(ErrorKind kind, const std::string& message) {
+    try {
+      open();
+      ADD_FAILURE() << "opened; expected: " << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+
+  static void write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  std::string file(const std::string& name) const { return join_path(folder_, name); }
+
+  std::string folder_;
+};
+
+TEST_F(SearchIndexTest, FindsTheBestDocumentsWithTheirTexts) {
+  build();
+  const SearchIndex index = open();
+  Matrix<float> queries(2, 2);
+  queries.values = {1, 0.1f, 0, 2};
+  const auto results = index.search(queries, 2);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0][0].id, "east");
+  EXPECT_EQ(results[0][0].text, "Text of east");
+  EXPECT_FLOAT_EQ(results[0][0].score, 1.0f);
+  EXPECT_EQ(results[0][1].text, "é\n\"'");
+  EXPECT_EQ(results[1][0].id, "north");
+  const IndexInfo info = read_index_info(folder_);
+  EXPECT_EQ(info.count, 4);
+  EXPECT_EQ(info.model.name, "models/mini");
+  EXPECT_EQ(info.model.dimension, 2);
+}
+
+TEST_F(SearchIndexTest, AnotherModelIsRefusedNamingBoth) {
+  build();
+  try {
+    SearchIndex::open(folder_, "def", "models/other");
+    FAIL() << "opened with another model";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("models/mini"), HasSubstr("models/other"),
+                                             HasSubstr("abc"), HasSubstr("def")));
+  }
+}
+
+TEST_F(SearchIndexTest, AddedReplacedAndRemovedDocumentsLast) {
+  build();
+  {
+    SearchIndex index = open(SearchIndex::Access::kWrite);
+    Matrix<float> vectors(2, 2);
+    vectors.values = {0, -1, 5, 0};
+    EXPECT_EQ(index.add({{"south", "new"}, {"east", "moved"}}, vectors), 1);
+    EXPECT_EQ(index.remove({"west", "nowhere"}), 1);
+    EXPECT_THAT(found(index, 1, 0, 2), ElementsAre("east", "north-east"));
+  }
+  const SearchIndex index = open();
+  EXPECT_EQ(index.info().count, 4);
+  EXPECT_THAT(found(index, 0, -1, 1), ElementsAre("south"));
+  Matrix<float> query(1, 2);
+  query.values = {1, 0};
+  EXPECT_EQ(index.search(query, 1)[0][0].text, "moved");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 3);  // no files left over
+}
+
+TEST_F(SearchIndexTest, EqualScoresComeInTheOrderOfAdding) {
+  IndexBuilder builder(folder_, {"abc", "m", 2, VectorMetric::kSquaredDistance});
+  builder.add({{"b", ""}, {"a", ""}, {"c", ""}}, Matrix<float>(3, 2, 0.5f));
+  builder.commit();
+  EXPECT_THAT(found(open(), 1, 1, 3), ElementsAre("b", "a", "c"));
+}
+
+TEST_F(SearchIndexTest, AnEmptyIndexIsAnIndex) {
+  IndexBuilder(folder_, {"abc", "m", 2, VectorMetric::kInnerProduct}).commit();
+  EXPECT_TRUE(found(open(), 1, 1, 3).empty());
+  SearchIndex index = open(SearchIndex::Access::kWrite);
+  index.add({{"a", "x"}}, Matrix<float>(1, 2, 1.0f));
+  EXPECT_THAT(found(index, 1, 1, 3), ElementsAre("a"));
+  index.remove({"a"});
+  EXPECT_TRUE(found(open(), 1, 1, 3).empty());
+}
+
+TEST_F(SearchIndexTest, WithoutCommitNothingIsThere) {
+  {
+    IndexBuilder builder(folder_, {"abc", "m", 2, VectorMetric::kInnerProduct});
+    builder.add({{"a", "x"}}, Matrix<float>(1, 2, 1.0f));
+  }
+  EXPECT_FALSE(folder_exists(folder_));
+}
+
+TEST_F(SearchIndexTest, BadDocumentsChangeNothing) {
+  build();
+  SearchIndex index = open(SearchIndex::Access::kWrite);
+  EXPECT_THROW(index.add({{"a", ""}, {"a", ""}}, Matrix<float>(2, 2)), Error);
+  EXPECT_THROW(index.add({{"a", ""}}, Matrix<float>(1, 3)), Error);
+  EXPECT_THROW(index.add({{"a", ""}}, Matrix<float>(2, 2)), Error);
+  Matrix<float> broken(1, 2);
+  broken.at(0, 0) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(index.add({{"a", ""}}, broken), Error);
+  EXPECT_THROW(index.search(Matrix<float>(1, 3), 1), Error);
+  EXPECT_EQ(open().info().count, 4);
+  EXPECT_THAT(found(index, 1, 0, 1), ElementsAre("east"));
+}
+
+TEST_F(SearchIndexTest, AFailedWriteLeavesTheOldIndex) {
+  build();
+  SearchIndex index = open(SearchIndex::Access::kWrite);
+  make_folders(file("vectors-3.faiss") + "/in-the-way");  // a folder cannot be replaced by a file
+  EXPECT_THROW(index.add({{"a", ""}}, Matrix<float>(1, 2, 9.0f)), Error);
+  fs::remove_all(file("vectors-3.faiss"));
+  EXPECT_THAT(found(index, 1, 1, 1), ElementsAre("north-east"));
+  EXPECT_THAT(found(open(), 1, 1, 1), ElementsAre("north-east"));
+  index.add({{"a", ""}}, Matrix<float>(1, 2, 9.0f));
+  EXPECT_THAT(found(open(), 1, 1, 1), ElementsAre("a"));
+}
+
+TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
+  expect_error(ErrorKind::kInput, "not an index folder");
+  build();
+  const std::string manifest = read_file(file("manifest.json"));
+  for (const char* bad : {"", "[]", "{}", R"({"format":2})"}) {
+    write(file("manifest.json"), bad);
+    expect_error(ErrorKind::kInput, "manifest.json");
+  }
+  write(file("manifest.json"), manifest);
+  write(file("documents.sqlite"), std::string(4096, 'x'));
+  expect_error(ErrorKind::kInput, "documents.sqlite");
+  write(file("documents.sqlite"), "");
+  expect_error(ErrorKind::kInput, "not a document store");
+  fs::remove(file("documents.sqlite"));
+  expect_error(ErrorKind::kInput, "documents.sqlite");
+}
+
+TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedHeaderByteOfTheVectorsIsRefused) {
+  build();
+  const std::string path = file("vectors-2.faiss");
+  const std::string whole = read_file(path);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    write(path, whole.substr(0, size));
+    expect_error(ErrorKind::kInput, "vectors-2.faiss");
+  }
+  for (size_t i = 0; i < 82; ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
+    write(path, damaged);
+    const bool unused = (i >= 16 && i < 32) || (i >= 53 && i < 69);
+    if (!unused) expect_error(ErrorKind::kInput, "vectors-2.faiss");
+  }
+  fs::remove(path);
+  expect_error(ErrorKind::kInput, "vectors-2.faiss");
+}
+
+TEST_F(SearchIndexTest, VectorsAndDocumentsMustAgree) {
+  build();
+  fs::copy_file(file("vectors-2.faiss"), file("keep"));
+  open(SearchIndex::Access::kWrite).remove({"west"});
+  fs::rename(file("keep"), file("vectors-3.faiss"));
+  expect_error(ErrorKind::kInput, "4 vectors but 3 documents");
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/dropout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+namespace {
+
+float probability(const EncoderDropout& dropout, DropoutPlace place) {
+  if (place == DropoutPlace::kAttention) return dropout.attention;
+  return place == DropoutPlace::kHead ? dropout.head : dropout.hidden;
+}
+
+// One key per step, by the generator itself.
+uint64_t step_key(uint64_t key, uint64_t step) {
+  const std::array<uint32_t, 4> block =
+      philox({static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32), 0, 1},
+             {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
+  return static_cast<uint64_t>(block[1]) << 32 | block[0];
+}
+
+}  // namespace
+
+DropoutMask::DropoutMask(const EncoderDropout& dropout, DropoutPlace place, int64_t layer)
+    : key_(step_key(dropout.key, dropout.step)),
+      site_(static_cast<uint32_t>(place) << 24 | static_cast<uint32_t>(layer)) {
+  const float p = probability(dropout, place);
+  SIMILE_CHECK(p >= 0 && p < 1, ErrorKind::kRecipe,
+               "dropout probability " + std::to_string(p) + ": expected at least 0 and below 1");
+  threshold_ = std::min<uint32_t>(65535, static_cast<uint32_t>(std::lround(p * 65536.0)));
+  scale_ = static_cast<float>(65536.0 / (65536.0 - threshold_));
+}
+
+void DropoutMask::fill(int64_t first, int64_t bytes, uint8_t* mask) const {
+  vector_kernels().fill_mask(key_, site_, threshold_, static_cast<uint64_t>(first), bytes, mask);
+}
+
+void DropoutMask::fill_heads(int64_t index, int64_t heads, float* factors) const {
+  bool any = false;
+  for (int64_t h = 0; h < heads; ++h) {
+    uint8_t byte = 0;
+    fill(index * heads + h, 1, &byte);
+    factors[h] = (byte & 1) != 0 ? scale_ : 0.0f;
+    any = any || (byte & 1) != 0;
+  }
+  if (any || heads == 0) return;
+  const std::array<uint32_t, 4> block =
+      philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), site_, 1},
+             {static_cast<uint32_t>(key_), static_cast<uint32_t>(key_ >> 32)});
+  factors[block[0] % static_cast<uint64_t>(heads)] = scale_;
+}
+
+}  // namespace simile

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dropout masks that are a pure function of (key, step, site, place): the same on every machine,
+// for any number of threads and any way the work is cut.
+//
+// A decision takes 16 random bits: it keeps when they are at least round(p * 65536). What is kept
+// is multiplied by 1 / (1 - p'), p' being the exact probability round(p * 65536) / 65536. Byte b of
+// a site's mask holds 8 decisions, from Philox4x32-10 block (b, site) (Salmon et al. 2011) under a
+// key made of key and step: bit 2w of the byte from the low, bit 2w + 1 from the high half of word
+// w.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace simile {
+
+struct EncoderDropout {
+  float hidden = 0;     // on embeddings, attention outputs and feed-forward outputs
+  float attention = 0;  // on attention probabilities
+  float head = 0;     // DropHead (Zhou et al. 2020): a head of a layer is zero for a whole sequence
+  uint64_t key = 0;   // of the random stream, stream_key(seed, name)
+  uint64_t step = 0;  // other masks each step
+};
+
+// Where in the encoder a mask applies. Layers count from 0.
+enum class DropoutPlace : uint32_t { kEmbedding, kAttentionOutput, kOutput, kAttention, kHead };
+
+class DropoutMask {
+ public:
+  // Errors: kRecipe for a probability outside [0, 1).
+  DropoutMask(const EncoderDropout& dropout, DropoutPlace place, int64_t layer);
+
+  bool active() const { return threshold_ > 0; }
+  float scale() const { return scale_; }  // of what is kept
+
+  // Bytes first .. first + bytes of the mask. Hidden masks have mask_bytes(H) bytes a token, tokens
+  // in the order of the batch; attention masks, sequence by sequence, mask_bytes(length) bytes for
+  // each head and query token.
+  void fill(int64_t first, int64_t bytes, uint8_t* mask) const;
+
+  // kHead: the factors on the heads of sequence `index` of the batch, 0 or scale(); at least one
+  // head survives. factors [heads].
+  void fill_heads(int64_t index, int64_t heads, float* factors) const;
+
+ private:
+  uint64_t key_;
+  uint32_t site_;
+  uint32_t threshold_;
+  float scale_;
+};
+
+}  // namespace simile

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transformer encoder for training, on the CPU: forward with dropout, and its gradient.
+//
+// The function is that of encoder_forward.h with dropout on the embedding, on attention
+// probabilities and on the output of attention and feed-forward (Devlin et al. 2019), masks as in
+// dropout.h. An optional perturbation [tokens, H] is added to the embedding after its LayerNorm and
+// before dropout (SIAR, adversarial training). Without dropout the hidden states have the bits of
+// encoder_forward.
+//
+// Results do not depend on the number of threads: every sum over tokens has an order given by the
+// batch. Threads: simile::thread_count(). Not to be called inside a parallel region for speed.
+// Errors: kInput as encoder_forward; kRecipe for a dropout probability outside [0, 1).
+#pragma once
+
+#include <memory>
+
+#include "simile/kernel/dropout.h"
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/packed.h"
+
+namespace simile {
+
+struct TapeContents;
+
+// What backward needs of one forward pass. Its memory is reused by the next pass and grows to the
+// largest batch seen: about 4 bytes * tokens * layers * (8H + I) for activations, the layers'
+// matrices once, and for backward 4 bytes * tokens * 2 * (9H + 2I).
+class EncoderTape {
+ public:
+  EncoderTape();
+  EncoderTape(EncoderTape&&) noexcept;
+  EncoderTape& operator=(EncoderTape&&) noexcept;
+  ~EncoderTape();
+
+  TapeContents& contents() { return *contents_; }
+  int64_t bytes() const;  // held now
+
+ private:
+  std::unique_ptr<TapeContents> contents_;
+};
+
+// hidden [tokens, H], in the order of the batch's tokens; perturbation is null or [tokens, H].
+void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& weights,
+                              const PackedBatch& batch, const EncoderDropout& dropout,
+                              const float* perturbation, EncoderTape& tape, float* hidden);
+
+// Adds the gradients of sum(grad_hidden * hidden) to `gradients`, where hidden came of the last
+// forward pass on this tape with the same shape, weights, batch and dropout. Of the word embedding
+// only the rows of ids in the batch are touched. grad_perturbation is null or [tokens, H] and is
+// overwritten; it is the gradient of the perturbation, or of the normalised embedding when there
+// was none. May be called again on the same tape. Errors: kFailed when the tape holds another
+// batch.
+void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
+                      const PackedBatch& batch, const EncoderDropout& dropout, EncoderTape& tape,
+                      const float* grad_hidden, const EncoderGradients& gradients,
+                      float* grad_perturbation);
+
+}  // namespace simile

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/encoder_training.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/core/threads.h"
+#include "simile/kernel/detail/encoder_fixture.h"
+#include "simile/kernel/detail/reference_encoder.h"
+#include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+namespace {
+
+using reference::Numbers;
+
+struct Step {
+  std::vector<float> hidden, gradients, grad_perturbation;
+};
+
+// One forward and backward pass; the loss is the sum of hidden * coefficients.
+Step train_step(const EncoderShape& shape, const std::vector<float>& flat, const PackedBatch& batch,
+                const EncoderDropout& dropout, const std::vector<float>& perturbation,
+                const std::vector<float>& coefficients, EncoderTape& tape) {
+  Step step;
+  step.hidden.resize(static_cast<size_t>(batch.tokens() * shape.hidden));
+  step.grad_perturbation.resize(step.hidden.size());
+  step.gradients.assign(flat.size(), 0.0f);
+  const EncoderWeights weights = encoder_weights(shape, flat.data());
+  encoder_forward_training(shape, weights, batch, dropout,
+                           perturbation.empty() ? nullptr : perturbation.data(), tape,
+                           step.hidden.data());
+  encoder_backward(shape, weights, batch, dropout, tape, coefficients.data(),
+                   encoder_gradients(shape, step.gradients.data()), step.grad_perturbation.data());
+  return step;
+}
+
+Step train_step(const EncoderShape& shape, const std::vector<float>& flat, const PackedBatch& batch,
+                const EncoderDropout& dropout, const std::vector<float>& coefficients) {
+  EncoderTape tape;
+  return train_step(shape, flat, batch, dropout, {}, coefficients, tape);
+}
+
+std::vector<float> normals(size_t count, double deviation, const char* name) {
+  RandomStream stream(7, name);
+  std::vector<float> values(count);
+  for (float& v : values) v = static_cast<float>(deviation * stream.normal());
+  return values;
+}
+
+// The masks of the encoder as the reference wants them.
+reference::Masks masks_of(const EncoderShape& shape, const PackedBatch& batch,
+                          const EncoderDropout& dropout) {
+  reference::Masks masks;
+  masks.hidden = [=](int64_t site, int64_t token, int64_t column) {
+    const DropoutPlace place = site == 0       ? DropoutPlace::kEmbedding
+                               : site % 2 == 1 ? DropoutPlace::kAttentionOutput
+                                               : DropoutPlace::kOutput;
+    const DropoutMask mask(dropout, place, site == 0 ? 0 : (site - 1) / 2);
+    uint8_t byte;
+    mask.fill(token * mask_bytes(shape.hidden) + column / 8, 1, &byte);
+    return byte >> column % 8 & 1 ? 65536.0 / (65536.0 - std::lround(dropout.hidden * 65536)) : 0.0;
+  };
+  masks.attention = [=](int64_t layer, int64_t head, int64_t token, int64_t key) {
+    int64_t first = 0, n = 0;
+    for (; batch.offsets[n + 1] <= token; ++n) {
+      const int64_t length = batch.offsets[n + 1] - batch.offsets[n];
+      first += shape.heads * length * mask_bytes(length);
+    }
+    const int64_t length = batch.offsets[n + 1] - batch.offsets[n];
+    first += (head * length + token - batch.offsets[n]) * mask_bytes(length) + key / 8;
+    uint8_t byte;
+    DropoutMask(dropout, DropoutPlace::kAttention, layer).fill(first, 1, &byte);
+    return byte >> key % 8 & 1 ? 65536.0 / (65536.0 - std::lround(dropout.attention * 65536)) : 0.0;
+  };
+  masks.head = [=](int64_t layer, int64_t sequence, int64_t head) {
+    if (dropout.head == 0) return 1.0;
+    std::vector<float> factors(static_cast<size_t>(shape.heads));
+    DropoutMask(dropout, DropoutPlace::kHead, layer)
+        .fill_heads(sequence, shape.heads, factors.data());
+    return static_cast<double>(factors[head]);
+  };
+  return masks;
+}
+
+// A few positions in every tensor, for the embeddings in rows that the batch uses.
+std::vector<int64_t> positions_to_check(const EncoderShape& shape, const PackedBatch& batch) {
+  std::vector<int64_t> positions;
+  RandomStream stream(3, "positions");
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    for (int i = 0; i < 4; ++i) {
+      int64_t at = static_cast<int64_t>(stream.below(slot.size));
+      const int64_t column = at % shape.hidden;
+      if (slot.name.find("word") != std::string::npos) {
+        at = batch.ids[stream.below(batch.ids.size())] * shape.hidden + column;
+      } else if (slot.name.find("position") != std::string::npos) {
+        at = i * shape.hidden + column;
+      }
+      positions.push_back(slot.offset + at);
+    }
+  }
+  return positions;
+}
+
+struct Case {
+  const char* what;
+  EncoderShape shape;
+  std::vector<int32_t> lengths;
+  EncoderDropout dropout;
+};
+
+std::vector<Case> cases() {
+  EncoderDropout some, all;
+  some.hidden = 0.1f;
+  some.attention = 0.2f;
+  some.key = 12345;
+  some.step = 3;
+  all = some;
+  all.head = 0.4f;
+  return {{"plain", small_shape(2, 32, 2, 48), {3, 1, 9, 18}, {}},
+          {"dropout", small_shape(2, 32, 2, 48), {3, 1, 9, 18}, some},
+          {"odd sizes", small_shape(1, 30, 3, 35), {5, 17, 2}, some},
+          {"dropped heads", small_shape(2, 24, 4, 20), {5, 7, 2}, all},
+          {"long", small_shape(1, 32, 1, 32), {60}, some}};
+}
+
+TEST(EncoderTraining, HiddenStatesAndGradientsAgreeWithTheNaiveEncoder) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.what);
+    const PackedBatch batch = random_batch(c.shape, c.lengths);
+    const std::vector<float> flat = random_parameters(c.shape, 0.2);
+    const size_t size = static_cast<size_t>(batch.tokens() * c.shape.hidden);
+    const std::vector<float> perturbation = normals(size, 0.1, "perturbation");
+    const std::vector<float> coefficients = normals(size, 1.0, "coefficients");
+    EncoderTape tape;
+    const Step step = train_step(c.shape, flat, batch, c.dropout, perturbation, coefficients, tape);
+
+    const reference::Masks masks = masks_of(c.shape, batch, c.dropout);
+    Numbers wide(flat.begin(), flat.end()), shift(perturbation.begin(), perturbation.end());
+    const auto loss = [&] {
+      const Numbers hidden = reference::encode(c.shape, reference::pointers(c.shape, wide.data()),
+                                               batch, masks, shift);
+      double sum = 0;
+      for (size_t i = 0; i < size; ++i) sum += hidden[i] * coefficients[i];
+      return sum;
+    };
+    const Numbers expected =
+        reference::encode(c.shape, reference::pointers(c.shape, wide.data()), batch, masks, shift);
+    for (size_t i = 0; i < size; ++i) ASSERT_NEAR(step.hidden[i], expected[i], 1e-5);
+
+    const auto slope = [&](double& at) {
+      const double original = at, h = 1e-5;
+      at = original + h;
+      const double up = loss();
+      at = original - h;
+      const double down = loss();
+      at = original;
+      return (up - down) / (2 * h);
+    };
+    for (const int64_t i : positions_to_check(c.shape, batch)) {
+      const double found = step.gradients[i];
+      ASSERT_NEAR(found, slope(wide[i]), 2e-5 * (1 + std::abs(found))) << "parameter " << i;
+    }
+    for (size_t i = 0; i < size; i += size / 7) {
+      const double found = step.grad_perturbation[i];
+      ASSERT_NEAR(found, slope(shift[i]), 2e-5 * (1 + std::abs(found))) << "perturbation " << i;
+    }
+  }
+}
+
+TEST(EncoderTraining, WithoutDropoutHiddenStatesHaveTheBitsOfInference) {
+  const EncoderShape shape = small_shape(2, 64, 2, 96);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  const PackedBatch batch = random_batch(shape, {30, 3, 70, 1, 150});
+  std::vector<float> trained(static_cast<size_t>(batch.tokens() * shape.hidden));
+  std::vector<float> inferred = trained;
+  EncoderTape tape;
+  const EncoderWeights weights = encoder_weights(shape, flat.data());
+  encoder_forward_training(shape, weights, batch, {}, nullptr, tape, trained.data());
+  encoder_forward(shape, weights, batch, inferred.data());
+  EXPECT_EQ(trained, inferred);
+}
+
+TEST(EncoderTraining, ThreadsDoNotChangeABit) {
+  const EncoderShape shape = small_shape(3, 64, 4, 96);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  std::vector<int32_t> lengths;
+  for (int32_t i = 0; i < 60; ++i) lengths.push_back(1 + i * 37 % 60);
+  const PackedBatch batch = random_batch(shape, lengths);
+  const std::vector<float> coefficients =
+      normals(static_cast<size_t>(batch.tokens() * shape.hidden), 1, "coefficients");
+  EncoderDropout dropout;
+  dropout.hidden = dropout.attention = 0.1f;
+  const int threads = thread_count();
+  set_thread_count(1);
+  const Step one = train_step(shape, flat, batch, dropout, coefficients);
+  for (const int count : {2, 3, 8}) {
+    set_thread_count(count);
+    const Step several = train_step(shape, flat, batch, dropout, coefficients);
+    EXPECT_EQ(several.hidden, one.hidden);
+    EXPECT_EQ(several.gradients, one.gradients);
+    EXPECT_EQ(several.grad_perturbation, one.grad_perturbation);
+  }
+  set_thread_count(threads);
+}
+
+TEST(EncoderTraining, ATapeCanBeUsedAgainForOtherBatches) {
+  const EncoderShape shape = small_shape(2, 32, 2, 48);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  EncoderDropout dropout;
+  dropout.hidden = dropout.attention = 0.1f;
+  EncoderTape tape;
+  for (const std::vector<int32_t>& lengths :
+       {std::vector<int32_t>{5, 90}, {3, 4}, {200, 1, 30}, {5, 90}}) {
+    const PackedBatch batch = random_batch(shape, lengths);
+    const std::vector<float> coefficients =
+        normals(static_cast<size_t>(batch.tokens() * shape.hidden), 1, "coefficients");
+    const Step again = train_step(shape, flat, batch, dropout, {}, coefficients, tape);
+    const Step fresh = train_step(shape, flat, batch, dropout, coefficients);
+    EXPECT_EQ(again.hidden, fresh.hidden);
+    EXPECT_EQ(again.gradients, fresh.gradients);
+  }
+  EXPECT_GT(tape.bytes(), 0);
+}
+
+TEST(EncoderTraining, GradientsAreAddedAndOnlyRowsOfWordsPresentAreTouched) {
+  const EncoderShape shape = small_shape(1, 32, 2, 48);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  const PackedBatch batch = random_batch(shape, {6, 9});
+  const std::vector<float> coefficients =
+      normals(static_cast<size_t>(batch.tokens() * shape.hidden), 1, "coefficients");
+  EncoderTape tape;
+  const Step step = train_step(shape, flat, batch, {}, {}, coefficients, tape);
+  std::vector<float> twice = step.gradients;
+  encoder_backward(shape, encoder_weights(shape, flat.data()), batch, {}, tape, coefficients.data(),
+                   encoder_gradients(shape, twice.data()), nullptr);
+  for (size_t i = 0; i < twice.size(); ++i) {
+    ASSERT_NEAR(twice[i], 2 * step.gradients[i], 1e-4 * (1 + std::abs(twice[i])));
+  }
+  const std::set<int32_t> present(batch.ids.begin(), batch.ids.end());
+  for (int32_t id = 0; id < shape.vocabulary; ++id) {
+    const float* row = step.gradients.data() + id * shape.hidden;
+    const bool touched = std::any_of(row, row + shape.hidden, [](float g) { return g != 0; });
+    EXPECT_EQ(touched, present.count(id) == 1) << id;
+  }
+}
+
+TEST(EncoderTraining, StepsAndKeysGiveOtherMasksAndNothingElseDoes) {
+  const EncoderShape shape = small_shape(1, 32, 2, 32);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  const PackedBatch batch = random_batch(shape, {8, 20});
+  const auto hidden = [&](uint64_t key, uint64_t step) {
+    EncoderDropout dropout;
+    dropout.hidden = 0.1f;
+    dropout.key = key;
+    dropout.step = step;
+    std::vector<float> result(static_cast<size_t>(batch.tokens() * shape.hidden));
+    EncoderTape tape;
+    encoder_forward_training(shape, encoder_weights(shape, flat.data()), batch, dropout, nullptr,
+                             tape, result.data());
+    return result;
+  };
+  EXPECT_EQ(hidden(1, 1), hidden(1, 1));
+  EXPECT_NE(hidden(1, 1), hidden(1, 2));
+  EXPECT_NE(hidden(1, 1), hidden(2, 1));
+}
+
+TEST(EncoderTraining, AnEmptyBatchGivesNothing) {
+  const EncoderShape shape = small_shape(1, 32, 2, 32);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  const Step step = train_step(shape, flat, PackedBatch{}, {}, {});
+  EXPECT_TRUE(
+      std::all_of(step.gradients.begin(), step.gradients.end(), [](float g) { return g == 0; }));
+}
+
+TEST(EncoderTraining, BadProbabilitiesAndStrangeTapesAreRefused) {
+  const EncoderShape shape = small_shape(1, 32, 2, 32);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  const PackedBatch batch = random_batch(shape, {3});
+  std::vector<float> buffer(96, 0.0f), gradients(flat.size());
+  for (const float p : {-0.1f, 1.0f, std::nanf("")}) {
+    EncoderDropout dropout;
+    dropout.attention = p;
+    EncoderTape tape;
+    try {
+      encoder_forward_training(shape, encoder_weights(shape, flat.data()), batch, dropout, nullptr,
+                               tape, buffer.data());
+      FAIL() << "accepted " << p;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
+    }
+  }
+  EncoderTape tape;
+  EXPECT_THROW(encoder_backward(shape, encoder_weights(shape, flat.data()), batch, {}, tape,
+                                buffer.data(), encoder_gradients(shape, gradients.data()), nullptr),
+               Error);
+}
+
+}  // namespace
+}  // namespace simile

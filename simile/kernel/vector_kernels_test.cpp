@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/vector_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "simile/core/random.h"
+
+namespace simile {
+namespace {
+
+// Each test runs on every instruction set that this processor has.
+class VectorKernelsTest : public testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (!vector_kernels_for(GetParam())) GTEST_SKIP() << "skipped: not on this processor";
+  }
+  const VectorKernels& kernels() const { return *vector_kernels_for(GetParam()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, VectorKernelsTest,
+                         testing::Values(Isa::kBaseline, Isa::kAvx2, Isa::kAvx512),
+                         [](const testing::TestParamInfo<Isa>& info) {
+                           return std::string(info.param == Isa::kBaseline ? "Baseline"
+                                              : info.param == Isa::kAvx2   ? "Avx2"
+                                                                           : "Avx512");
+                         });
+
+std::vector<float> normals(int64_t count, const char* name, double deviation = 1) {
+  RandomStream stream(5, name);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& v : values) v = static_cast<float>(deviation * stream.normal());
+  return values;
+}
+
+double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
+
+struct Sizes {
+  int64_t m, n, k;
+};
+const Sizes kSizes[] = {{1, 1, 1},    {3, 5, 7},     {14, 32, 64},  {15, 33, 193},
+                        {29, 64, 50}, {6, 100, 385}, {113, 48, 10}, {28, 17, 400}};
+
+TEST_P(VectorKernelsTest, MatmulAgreesWithDoublePrecision) {
+  for (const Sizes& s : kSizes) {
+    const std::vector<float> a = normals(s.m * s.k, "a"), w = normals(s.n * s.k, "w");
+    const std::vector<float> bias = normals(s.n, "bias"), old = normals(s.m * s.n, "old");
+    std::vector<float> panels(static_cast<size_t>(panel_floats(kernels(), s.n, s.k)), NAN);
+    kernels().pack_rows(w.data(), s.n, s.k, s.k, panels.data());
+    std::vector<float> plain(s.m * s.n), added = old, activated = plain;
+    kernels().matmul({s.m, s.n, s.k, a.data(), s.k, panels.data(), plain.data(), s.n, bias.data(),
+                      false, false});
+    kernels().matmul({s.m, s.n, s.k, a.data(), s.k, panels.data(), activated.data(), s.n,
+                      bias.data(), false, true});
+    kernels().matmul(
+        {s.m, s.n, s.k, a.data(), s.k, panels.data(), added.data(), s.n, nullptr, true, false});
+    for (int64_t i = 0; i < s.m; ++i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < s.k; ++k) sum += double{a[i * s.k + k]} * w[j * s.k + k];
+        const double tolerance = 2e-6 * (10 + s.k);
+        ASSERT_NEAR(plain[i * s.n + j], sum + bias[j], tolerance);
+        ASSERT_NEAR(activated[i * s.n + j], gelu(sum + bias[j]), tolerance);
+        ASSERT_NEAR(added[i * s.n + j], sum + old[i * s.n + j], tolerance);
+      }
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, MatmulTransposedAgreesWithDoublePrecision) {
+  for (const Sizes& s : kSizes) {
+    const std::vector<float> a = normals(s.k * (s.m + 3), "a"), b = normals(s.n * s.k, "b");
+    const std::vector<float> old = normals(s.m * s.n, "old");
+    std::vector<float> panels(static_cast<size_t>(panel_floats(kernels(), s.n, s.k)), NAN);
+    kernels().pack_columns(b.data(), s.n, s.k, s.n, panels.data());
+    std::vector<float> c = old;
+    kernels().matmul_transposed(
+        {s.m, s.n, s.k, a.data(), s.m + 3, panels.data(), c.data(), s.n, nullptr, true, false});
+    for (int64_t i = 0; i < s.m; ++i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        double sum = old[i * s.n + j];
+        for (int64_t k = 0; k < s.k; ++k) sum += double{a[k * (s.m + 3) + i]} * b[k * s.n + j];
+        ASSERT_NEAR(c[i * s.n + j], sum, 2e-6 * (10 + s.k));
+      }
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, RowsOfAProductDoNotDependOnTheirNumber) {
+  const int64_t n = 40, k = 500, rows = 61;
+  const std::vector<float> a = normals(rows * k, "a"), w = normals(n * k, "w");
+  std::vector<float> panels(static_cast<size_t>(panel_floats(kernels(), n, k)));
+  kernels().pack_rows(w.data(), n, k, k, panels.data());
+  const auto product = [&](int64_t first, int64_t count) {
+    std::vector<float> c(static_cast<size_t>(count * n));
+    kernels().matmul(
+        {count, n, k, a.data() + first * k, k, panels.data(), c.data(), n, nullptr, false, false});
+    return c;
+  };
+  const std::vector<float> all = product(0, rows);
+  for (int64_t count = 1; count <= rows; ++count) {
+    const int64_t first = rows - count;
+    EXPECT_EQ(product(first, count), std::vector<float>(all.begin() + first * n, all.end()));
+  }
+}
+
+TEST_P(VectorKernelsTest, ExponentialIsAccurate) {
+  std::vector<float> x, y;
+  for (double v = -87; v <= 0; v += 0.00137) x.push_back(static_cast<float>(v));
+  x.push_back(0);
+  x.push_back(-1000);
+  x.push_back(-INFINITY);
+  y.resize(x.size());
+  kernels().exponential(static_cast<int64_t>(x.size()), x.data(), y.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double expected = std::exp(std::max(-87.0, double{x[i]}));
+    ASSERT_NEAR(y[i] / expected, 1, 3e-7) << x[i];
+  }
+}
+
+TEST_P(VectorKernelsTest, GeluAndItsDerivativeAreAccurate) {
+  std::vector<float> x;
+  for (double v = -12; v <= 12; v += 0.00071) x.push_back(static_cast<float>(v));
+  const int64_t n = static_cast<int64_t>(x.size());
+  std::vector<float> y(x.size()), again(x.size()), g(x.size(), 1.0f), sums(x.size());
+  kernels().gelu(n, x.data(), y.data());
+  kernels().gelu_backward(1, n, x.data(), again.data(), g.data(), sums.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double v = x[i];
+    const double phi = 0.5 * std::erfc(-v / std::sqrt(2.0));
+    const double slope = phi + v * std::exp(-0.5 * v * v) / std::sqrt(2 * M_PI);
+    ASSERT_NEAR(y[i], v * phi, 4e-7 * std::max(1.0, std::abs(v))) << v;
+    ASSERT_NEAR(again[i], v * phi, 4e-7 * std::max(1.0, std::abs(v))) << v;
+    ASSERT_NEAR(g[i], slope, 1e-6) << v;
+    ASSERT_EQ(sums[i], g[i]);
+  }
+}
+
+TEST_P(VectorKernelsTest, GeluKeepsInfinitiesAndNotANumberVisible) {
+  const float x[] = {INFINITY, NAN, -40.0f, 40.0f};
+  float y[4];
+  kernels().gelu(4, x, y);
+  EXPECT_EQ(y[0], INFINITY);
+  EXPECT_TRUE(std::isnan(y[1]));
+  EXPECT_NEAR(y[2], 0, 1e-5);
+  EXPECT_EQ(y[3], 40.0f);
+}
+
+TEST_P(VectorKernelsTest, AttentionOfOneSequenceAgreesWithDoublePrecision) {
+  struct Case {
+    int64_t length, heads, size;
+  };
+  for (const Case& c :
+       {Case{1, 1, 4}, {5, 2, 32}, {14, 3, 8}, {33, 2, 5}, {70, 1, 64}, {29, 1, 16}}) {
+    const int64_t H = c.heads * c.size, ld = 3 * H + 2;
+    const std::vector<float> qkv = normals(c.length * ld, "qkv", 1.5);
+    std::vector<float> context(static_cast<size_t>(c.length * H), NAN);
+    std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(c.length, c.size)),
+                               NAN);
+    kernels().attention({c.length, c.heads, c.size, qkv.data(), ld, context.data(), H, nullptr,
+                         1.0f, nullptr, nullptr, scratch.data()});
+    for (int64_t h = 0; h < c.heads; ++h) {
+      for (int64_t q = 0; q < c.length; ++q) {
+        std::vector<double> p(c.length), out(c.size);
+        double sum = 0;
+        for (int64_t k = 0; k < c.length; ++k) {
+          double score = 0;
+          for (int64_t i = 0; i < c.size; ++i) {
+            score += double{qkv[q * ld + h * c.size + i]} * qkv[k * ld + H + h * c.size + i];
+          }
+          sum += p[k] = std::exp(score / std::sqrt(double(c.size)));
+        }
+        for (int64_t k = 0; k < c.length; ++k) {
+          for (int64_t i = 0; i < c.size; ++i) {
+            out[i] += p[k] / sum * qkv[k * ld + 2 * H + h * c.size + i];
+          }
+        }
+        for (int64_t i = 0; i < c.size; ++i) {
+          ASSERT_NEAR(context[q * H + h * c.size + i], out[i], 1e-5) << c.length << " tokens";
+        }
+      }
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, LargeScoresDoNotOverflow) {
+  const int64_t length = 3, size = 4;
+  std::vector<float> qkv(length * 12, 30.0f), context(length * size);
+  std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(length, size)));
+  qkv[4] = -30.0f;
+  kernels().attention({length, 1, size, qkv.data(), 12, context.data(), size, nullptr, 1.0f,
+                       nullptr, nullptr, scratch.data()});
+  for (const float v : context) EXPECT_NEAR(v, 30.0f, 1e-4);
+}
+
+TEST_P(VectorKernelsTest, NormAgreesWithDoublePrecisionAndSurvivesConstantRows) {
+  for (const int64_t width : {1, 5, 16, 33, 384}) {
+    std::vector<float> x = normals(3 * width, "x"), residual = normals(3 * width, "residual");
+    std::fill(x.begin(), x.begin() + width, 1e6f);
+    std::fill(residual.begin(), residual.begin() + width, 0.0f);
+    const std::vector<float> weight = normals(width, "weight"), bias = normals(width, "bias");
+    std::vector<float> y(3 * width), normalized(3 * width), inverse(3);
+    kernels().norm({3, width, x.data(), residual.data(), nullptr, 1.0f, weight.data(), bias.data(),
+                    1e-12f, y.data(), normalized.data(), inverse.data()});
+    for (int64_t r = 0; r < 3; ++r) {
+      double mean = 0, variance = 0;
+      const auto z = [&](int64_t i) { return double{x[r * width + i]} + residual[r * width + i]; };
+      for (int64_t i = 0; i < width; ++i) mean += z(i);
+      mean /= width;
+      for (int64_t i = 0; i < width; ++i) variance += (z(i) - mean) * (z(i) - mean) / width;
+      for (int64_t i = 0; i < width; ++i) {
+        const double expected = (z(i) - mean) / std::sqrt(variance + 1e-12);
+        ASSERT_NEAR(normalized[r * width + i], expected, 1e-5) << width;
+        ASSERT_NEAR(y[r * width + i], expected * weight[i] + bias[i], 1e-5) << width;
+      }
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, MaskBitsAreThoseOfPhilox) {
+  const uint64_t key = 0x123456789ABCDEFull, first = 0xFFFFFFF9ull;  // across 32 bits
+  const uint32_t site = 77, threshold = 20000;
+  std::vector<uint8_t> mask(37);
+  kernels().fill_mask(key, site, threshold, first, 37, mask.data());
+  for (uint64_t b = 0; b < mask.size(); ++b) {
+    const uint64_t number = first + b;
+    const auto words =
+        philox({static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32), site, 0},
+               {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
+    for (int bit = 0; bit < 8; ++bit) {
+      const uint32_t half = bit % 2 ? words[bit / 2] >> 16 : words[bit / 2] & 0xFFFF;
+      ASSERT_EQ(mask[b] >> bit & 1, half >= threshold ? 1 : 0) << b << " " << bit;
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, MasksKeepAndScaleTheRightPlaces) {
+  for (const int64_t width : {3, 16, 29}) {
+    const std::vector<float> x = normals(2 * width, "x");
+    std::vector<uint8_t> mask(2 * mask_bytes(width));
+    for (size_t i = 0; i < mask.size(); ++i) mask[i] = static_cast<uint8_t>(37 * i + 11);
+    std::vector<float> y(2 * width);
+    kernels().apply_mask(2, width, x.data(), mask.data(), 1.5f, y.data());
+    for (int64_t i = 0; i < 2 * width; ++i) {
+      const int64_t column = i % width;
+      const bool keep = mask[i / width * mask_bytes(width) + column / 8] >> column % 8 & 1;
+      ASSERT_EQ(y[i], keep ? x[i] * 1.5f : 0.0f);
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, SumsAndAdditions) {
+  const int64_t n = 35;
+  const std::vector<float> a = normals(2 * n, "a"), b = normals(n, "b"), c = normals(n, "c");
+  std::vector<float> two(n), three(n), sums = c, to = b;
+  kernels().add_rows(n, a.data(), b.data(), nullptr, two.data());
+  kernels().add_rows(n, a.data(), b.data(), c.data(), three.data());
+  kernels().column_sums(2, n, a.data(), n, sums.data());
+  kernels().add_to(n, a.data(), to.data());
+  for (int64_t i = 0; i < n; ++i) {
+    EXPECT_EQ(two[i], a[i] + b[i]);
+    EXPECT_EQ(to[i], a[i] + b[i]);
+    EXPECT_EQ(three[i], a[i] + b[i] + c[i]);
+    EXPECT_EQ(sums[i], c[i] + a[i] + a[n + i]);
+  }
+}
+
+TEST(VectorKernels, TheEnvironmentCannotAskForWhatIsNotThere) {
+  EXPECT_NE(vector_kernels_for(Isa::kBaseline), nullptr);
+  EXPECT_STREQ(vector_kernels_for(Isa::kBaseline)->name, "baseline");
+  if (!std::getenv("SIMILE_ISA")) {
+    const VectorKernels* best = vector_kernels_for(Isa::kAvx512);
+    EXPECT_EQ(&vector_kernels() == best, best != nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/loss/bsc.h"
+
+#include "simile/core/error.h"
+#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/normalize.h"
+
+namespace simile {
+namespace {
+
+using testing::expect_finite;
+using testing::expect_gradients_match;
+using testing::random_input;
+using testing::require_gradients;
+
+torch::Tensor ids(const std::vector<int64_t>& values) {
+  return torch::tensor(values, torch::kInt64);
+}
+
+// A batch with equal texts on both sides (with equal embeddings) and one labelled negative.
+LossInput repeated_input() {
+  LossInput input = random_input(5, 3, 1);
+  input.left[1] = input.left[0];
+  input.right[3] = input.right[2];
+  input.left_group = ids({0, 0, 1, 2, 3});
+  input.right_group = ids({0, 1, 2, 2, 3});
+  input.target = torch::tensor({1.0, 0.0, 1.0, 1.0, 1.0}, torch::kFloat64);
+  return input;
+}
+
+double value_of(const LossInput& input, const BscOptions& options) {
+  return bsc_loss(input, options).item<double>();
+}
+
+TEST(Bsc, TwoOrthogonalPairsHaveTheKnownValue) {
+  LossInput input;
+  input.left = torch::eye(2, torch::kFloat64) * 3.0;
+  input.right = torch::eye(2, torch::kFloat64) * 5.0;
+  BscOptions options;
+  options.temperature.value = 0.5;
+  EXPECT_NEAR(value_of(input, options), std::log(1.0 + std::exp(-2.0)), 1e-12);
+}
+
+TEST(Bsc, GradientsMatchFiniteDifferences) {
+  for (const std::string& normalize : normalization_names()) {
+    for (const std::string duplicates : {"positives", "mask", "negatives"}) {
+      for (const std::string directions : {"both", "left", "right"}) {
+        SCOPED_TRACE(normalize + " " + duplicates + " " + directions);
+        LossInput input = repeated_input();
+        const auto leaves = require_gradients(input);
+        BscOptions options;
+        options.temperature.value = 0.7;
+        options.normalize = normalize;
+        options.duplicates = duplicates;
+        options.directions = directions;
+        // Equal rows would tie at a column's maximum, where there is no derivative.
+        if (is_coordinate_normalization(normalize)) input = random_input(5, 3, 1);
+        if (is_coordinate_normalization(normalize)) {
+          const LossInput groups = repeated_input();
+          input.left_group = groups.left_group;
+          input.right_group = groups.right_group;
+        }
+        expect_gradients_match([&] { return bsc_loss(input, options); }, require_gradients(input));
+      }
+    }
+  }
+}
+
+TEST(Bsc, GradientOfTheScaleMatchesFiniteDifferences) {
+  const LossInput input = random_input(4, 3);
+  torch::Tensor scale = torch::full({1}, 3.0, torch::kFloat64);
+  scale.requires_grad_(true);
+  expect_gradients_match([&] { return bsc_loss(input, BscOptions(), scale[0]); }, {scale});
+}
+
+TEST(Bsc, OrderOfTheRowsDoesNotMatter) {
+  const LossInput input = repeated_input();
+  const torch::Tensor order = ids({3, 0, 4, 2, 1});
+  LossInput permuted;
+  permuted.left = input.left.index_select(0, order);
+  permuted.right = input.right.index_select(0, order);
+  permuted.negatives = {input.negatives[0].index_select(0, order)};
+  permuted.target = input.target.index_select(0, order);
+  permuted.left_group = input.left_group.index_select(0, order);
+  permuted.right_group = input.right_group.index_select(0, order);
+  for (const std::string duplicates : {"positives", "mask", "negatives"}) {
+    BscOptions options;
+    options.duplicates = duplicates;
+    EXPECT_NEAR(value_of(input, options), value_of(permuted, options), 1e-12) << duplicates;
+  }
+}
+
+TEST(Bsc, SwappingTheSidesSwapsTheDirections) {
+  LossInput input = repeated_input();
+  input.negatives.clear();
+  LossInput swapped = input;
+  std::swap(swapped.left, swapped.right);
+  std::swap(swapped.left_group, swapped.right_group);
+  for (const std::string duplicates : {"positives", "mask", "negatives"}) {
+    BscOptions left, right, both;
+    left.duplicates = right.duplicates = both.duplicates = duplicates;
+    left.directions = "left";
+    right.directions = "right";
+    EXPECT_NEAR(value_of(input, left), value_of(swapped, right), 1e-12) << duplicates;
+    EXPECT_NEAR(value_of(input, both), value_of(swapped, both), 1e-12) << duplicates;
+    const double mean = (value_of(input, left) + value_of(input, right)) / 2;
+    EXPECT_NEAR(value_of(input, both), mean, 1e-12) << duplicates;
+  }
+}
+
+TEST(Bsc, PositivesOutsideTheLogarithmAreTheDirectSum) {
+  LossInput input = random_input(3, 4);
+  input.left_group = ids({0, 0, 1});
+  input.right_group = ids({0, 1, 2});
+  BscOptions options;
+  options.duplicates = "positives";
+  options.directions = "left";
+  options.temperature.value = 1.0;
+  const torch::Tensor scores =
+      normalize_embeddings(input.left, "l2").matmul(normalize_embeddings(input.right, "l2").t());
+  double sum = 0.0;
+  const std::vector<std::vector<int64_t>> positives = {{0, 1}, {0, 1}, {2}};
+  for (int64_t i = 0; i < 3; ++i) {
+    double z = 0.0;
+    for (int64_t j = 0; j < 3; ++j) z += std::exp(scores[i][j].item<double>());
+    for (const int64_t p : positives[static_cast<size_t>(i)]) {
+      const double share = static_cast<double>(positives[static_cast<size_t>(i)].size());
+      sum -= (scores[i][p].item<double>() - std::log(z)) / share;
+    }
+  }
+  EXPECT_NEAR(value_of(input, options), sum / 3, 1e-12);
+}
+
+TEST(Bsc, WithoutEqualTextsTheThreeTreatmentsAgree) {
+  LossInput input = random_input(4, 3, 2);
+  input.left_group = ids({0, 1, 2, 3});
+  input.right_group = ids({0, 1, 2, 3});
+  BscOptions options;
+  const double plain = value_of(input, options);
+  for (const std::string duplicates : {"positives", "mask"}) {
+    options.duplicates = duplicates;
+    EXPECT_NEAR(value_of(input, options), plain, 1e-12) << duplicates;
+  }
+}
+
+TEST(Bsc, ALabelledNegativeOfTheSameTextStaysANegative) {
+  LossInput input = random_input(2, 3);
+  input.left[1] = input.left[0];
+  input.left_group = ids({0, 0});
+  input.right_group = ids({0, 1});
+  input.target = torch::tensor({1.0, 0.0}, torch::kFloat64);
+  BscOptions options;
+  options.directions = "left";
+  const double plain = value_of(input, options);
+  for (const std::string duplicates : {"positives", "mask"}) {
+    options.duplicates = duplicates;
+    EXPECT_NEAR(value_of(input, options), plain, 1e-12) << duplicates;
+  }
+}
+
+TEST(Bsc, MaskedDuplicatesLeaveTheDenominator) {
+  LossInput input = random_input(2, 3);
+  input.left_group = ids({0, 0});
+  input.right_group = ids({0, 1});
+  BscOptions options;
+  options.duplicates = "mask";
+  EXPECT_NEAR(value_of(input, options), 0.0, 1e-12);  // nothing is left to tell apart
+}
+
+TEST(Bsc, TheDivisorIsTheBatchOrThePositives) {
+  LossInput input = random_input(4, 3);
+  input.target = torch::tensor({1.0, 0.0, 0.0, 0.6}, torch::kFloat64);
+  BscOptions batch, positives;
+  positives.divisor = "positives";
+  EXPECT_NEAR(4 * value_of(input, batch), 2 * value_of(input, positives), 1e-12);
+  batch.threshold = positives.threshold = 0.6;  // not above it: negative
+  EXPECT_NEAR(4 * value_of(input, batch), value_of(input, positives), 1e-12);
+}
+
+TEST(Bsc, ExtremeBatchesStayFinite) {
+  struct Case {
+    const char* name;
+    std::function<void(LossInput&)> change;
+  };
+  const std::vector<Case> cases = {
+      {"as drawn", [](LossInput&) {}},
+      {"one pair",
+       [](LossInput& in) {
+         in = random_input(1, 3);
+         in.left_group = in.right_group = ids({0});
+       }},
+      {"all labels below the threshold", [](LossInput& in) { in.target = torch::zeros({5}); }},
+      {"identical embeddings",
+       [](LossInput& in) {
+         in.left = in.right = torch::ones({5, 3}, torch::kFloat64);
+       }},
+      {"zero vectors",
+       [](LossInput& in) {
+         in.left = in.right = torch::zeros({5, 3}, torch::kFloat64);
+       }},
+      {"all the same text",
+       [](LossInput& in) {
+         in.left_group = in.right_group = ids({0, 0, 0, 0, 0});
+       }},
+      {"large", [](LossInput& in) { in.left = in.left * 1e6; }},
+  };
+  for (const Case& c : cases) {
+    for (const std::string& normalize : normalization_names()) {
+      for (const std::string duplicates : {"positives", "mask", "negatives"}) {
+        for (const double tau : {kMinimumTemperature, kMaximumTemperature}) {
+          SCOPED_TRACE(std::string(c.name) + " " + normalize + " " + duplicates);
+          LossInput input = repeated_input();
+          c.change(input);
+          input.left = input.left.to(torch::kFloat32).clone();
+          input.right = input.right.to(torch::kFloat32).clone();
+          for (auto& negative : input.negatives) negative = negative.to(torch::kFloat32);
+          const auto leaves = require_gradients(input);
+          BscOptions options;
+          options.temperature.value = tau;
+          options.normalize = normalize;
+          options.duplicates = duplicates;
+          options.divisor = "positives";
+          expect_finite([&] { return bsc_loss(input, options); }, leaves);
+        }
+      }
+    }
+  }
+}
+
+TEST(Bsc, WithoutPositivesTheLossIsZeroWithZeroGradients) {
+  LossInput input = random_input(3, 2);
+  input.target = torch::zeros({3});
+  const auto leaves = require_gradients(input);
+  const torch::Tensor loss = bsc_loss(input, BscOptions());
+  EXPECT_EQ(loss.item<double>(), 0.0);
+  loss.backward();
+  for (const auto& leaf : leaves) EXPECT_EQ(leaf.grad().abs().max().item<double>(), 0.0);
+}
+
+TEST(Bsc, DuplicatesWithoutGroupsAreAnError) {
+  BscOptions options;
+  options.duplicates = "mask";
+  EXPECT_THROW(bsc_loss(random_input(3, 2), options), Error);
+}
+
+TEST(Bsc, WrongShapesAreErrors) {
+  const LossInput good = random_input(3, 2, 1);
+  std::vector<LossInput> bad(6, good);
+  bad[0].left = torch::Tensor();
+  bad[1].right = torch::zeros({2, 2}, torch::kFloat64);
+  bad[2].negatives[0] = torch::zeros({3, 3}, torch::kFloat64);
+  bad[3].target = torch::zeros({4});
+  bad[4].left_group = ids({0});
+  bad[5] = random_input(0, 2);
+  for (const LossInput& input : bad) EXPECT_THROW(bsc_loss(input, BscOptions()), Error);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused node against its oracle in plain ATen calls: values and every gradient.
+#include "simile/nn/encoder_node.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "simile/checkpoint/initialise.h"
+#include "simile/core/random.h"
+#include "simile/core/threads.h"
+#include "simile/nn/encoder_aten.h"
+#include "simile/nn/pooling.h"
+
+namespace simile {
+namespace {
+
+EncoderConfig small_config() {
+  EncoderConfig config;
+  config.layers = 2;
+  config.hidden = 32;
+  config.heads = 4;
+  config.intermediate = 64;
+  config.vocabulary = 50;
+  config.positions = 40;
+  return config;
+}
+
+PackedBatch make_batch(const std::vector<int32_t>& lengths, bool with_types) {
+  PackedBatch batch;
+  batch.offsets = {0};
+  RandomStream stream(1, "batch");
+  for (const int32_t length : lengths) {
+    for (int32_t i = 0; i < length; ++i) {
+      batch.ids.push_back(static_cast<int32_t>(stream.below(50)));
+      if (with_types) batch.type_ids.push_back(i % 2);
+    }
+    batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
+  }
+  return batch;
+}
+
+// Weights far enough from their start that every gradient matters.
+void fill(EncoderNode& node, const EncoderConfig& config) {
+  initialise_encoder_weights(config, 3, node.weights());
+  RandomStream stream(4, "noise");
+  for (int64_t i = 0; i < node.parameter_count(); ++i) {
+    node.weights()[i] += static_cast<float>(0.1 * stream.normal());
+  }
+}
+
+torch::Tensor flat(float* values, int64_t size) { return torch::from_blob(values, {size}).clone(); }
+
+double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
+  return (a.to(torch::kFloat64) - b.to(torch::kFloat64)).abs().max().item<double>();
+}
+
+TEST(EncoderNode, AgreesWithItsAtenOracleInValueAndEveryGradient) {
+  for (const bool with_types : {false, true}) {
+    const EncoderConfig config = small_config();
+    EncoderNode node(config.shape());
+    fill(node, config);
+    const PackedBatch batch = make_batch({1, 7, 40, 12, 3}, with_types);
+    torch::manual_seed(1);
+    const torch::Tensor direction = torch::randn({batch.tokens(), config.hidden});
+    const torch::Tensor shift = 0.01 * torch::randn({batch.tokens(), config.hidden});
+
+    const torch::Tensor shift_node = shift.clone().set_requires_grad(true);
+    const torch::Tensor hidden = node.forward(batch, EncoderDropout(), shift_node);
+    (hidden * direction).sum().backward();
+
+    const torch::Tensor weights =
+        flat(node.weights(), node.parameter_count()).to(torch::kFloat64).set_requires_grad(true);
+    const torch::Tensor shift_oracle = shift.to(torch::kFloat64).set_requires_grad(true);
+    const torch::Tensor expected = encode_tokens_aten(config.shape(), weights, batch, 0, 0, shift_oracle);
+    (expected * direction.to(torch::kFloat64)).sum().backward();
+
+    EXPECT_LT(largest_difference(hidden, expected), 1e-5);
+    EXPECT_LT(largest_difference(shift_node.grad(), shift_oracle.grad()), 1e-4);
+    const torch::Tensor gradient = flat(node.gradients(), node.parameter_count());
+    for (const ParameterSlot& slot : encoder_layout(config.shape())) {
+      const torch::Tensor got = gradient.narrow(0, slot.offset, slot.size);
+      const torch::Tensor want = weights.grad().narrow(0, slot.offset, slot.size);
+      EXPECT_LT(largest_difference(got, want), 2e-4 * std::max(1.0, want.abs().max().item<double>()))
+          << slot.name;
+      // A key's bias moves every score of a row alike, so its gradient is zero.
+      if (slot.name.find("key.bias") == std::string::npos) {
+        EXPECT_GT(want.abs().max().item<double>(), 0) << slot.name;
+      }
+    }
+  }
+}
+
+TEST(EncoderNode, AddsTheGradientsOfSeveralForwardCalls) {
+  const EncoderConfig config = small_config();
+  EncoderNode node(config.shape());
+  fill(node, config);
+  const PackedBatch first = make_batch({5, 9}, false), second = make_batch({11}, false);
+  const auto gradient_of = [&](const std::vector<const PackedBatch*>& batches) {
+    std::fill_n(node.gradients(), node.parameter_count(), 0.0f);
+    torch::Tensor sum = torch::zeros({});
+    for (const PackedBatch* batch : batches) sum = sum + node.forward(*batch, {}).sin().sum();
+    sum.backward();
+    return flat(node.gradients(), node.parameter_count());
+  };
+  const torch::Tensor both = gradient_of({&first, &second});
+  EXPECT_LT(largest_difference(both, gradient_of({&first}) + gradient_of({&second})), 1e-4);
+}
+
+TEST(EncoderNode, GivesTheSameBitsOnOneAndTwoThreads) {
+  const EncoderConfig config = small_config();
+  const PackedBatch batch = make_batch({30, 7, 40, 12, 3, 25, 33, 40, 18}, false);
+  EncoderDropout dropout;
+  dropout.hidden = dropout.attention = 0.1f;
+  dropout.key = 77;
+  const auto run = [&](int threads) {
+    set_thread_count(threads);
+    EncoderNode node(config.shape());
+    fill(node, config);
+    const torch::Tensor hidden = node.forward(batch, dropout);
+    pool_tokens(hidden, batch.offsets, PoolingMode::kMean).sin().sum().backward();
+    return torch::cat({hidden.detach().flatten(), flat(node.gradients(), node.parameter_count())});
+  };
+  const int before = thread_count();
+  const torch::Tensor one = run(1), two = run(2);
+  set_thread_count(before);
+  EXPECT_TRUE(torch::equal(one, two));
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/post_processor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace simile {
+namespace {
+
+TEST(PostProcessor, LongestFirstTruncationKeepsTheShorterText) {
+  const struct {
+    int64_t first, second, limit, kept_first, kept_second;
+  } cases[] = {
+      {3, 4, 7, 3, 4},   {3, 4, 100, 3, 4}, {3, 10, 8, 3, 5},  {10, 3, 8, 5, 3}, {10, 10, 8, 4, 4},
+      {10, 10, 9, 4, 5}, {11, 10, 9, 5, 4}, {10, 11, 9, 4, 5}, {0, 10, 4, 0, 4}, {10, 0, 4, 4, 0},
+      {4, 10, 8, 4, 4},  {5, 10, 8, 4, 4},  {2, 2, 1, 0, 1},
+  };
+  for (const auto& item : cases) {
+    const PairLengths kept = truncate_longest_first(item.first, item.second, item.limit);
+    EXPECT_EQ(kept.first, item.kept_first) << item.first << " " << item.second << " " << item.limit;
+    EXPECT_EQ(kept.second, item.kept_second);
+  }
+}
+
+TEST(PostProcessor, TruncationNeverGoesOverTheLimitNorWastesIt) {
+  for (int64_t first = 0; first < 20; ++first) {
+    for (int64_t second = 0; second < 20; ++second) {
+      for (int64_t limit = 0; limit < 25; ++limit) {
+        const PairLengths kept = truncate_longest_first(first, second, limit);
+        ASSERT_LE(kept.first, first);
+        ASSERT_LE(kept.second, second);
+        ASSERT_EQ(kept.first + kept.second, std::min(first + second, limit));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace simile
