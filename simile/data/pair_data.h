@@ -35,7 +35,7 @@ struct PairDataOptions {
   int64_t limit = 0;
 
   void visit(OptionVisitor& v) {
-    v.field("path", path, {"file of pairs: .tsv, .csv or .jsonl, also with .gz"});
+    v.field("path", path, path_info("file of pairs: .tsv, .csv or .jsonl, also with .gz"));
     visit_columns(v);
     v.field("limit", limit, {"pairs to read; 0 reads all", "pairs", 0});
   }

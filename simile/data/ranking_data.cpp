@@ -57,6 +57,16 @@ void check_known(bool known, bool allow_unknown, const std::string& qrels,
                   qrels, judgement.line, what, id, file));
 }
 
+// Takes the judgements from queries before the first `skip` judged ones and after the next `limit`.
+void keep_queries(RankingData& data, int64_t skip, int64_t limit) {
+  int64_t judged_queries = 0;
+  for (auto& judged : data.judged) {
+    if (judged.empty()) continue;
+    const int64_t place = judged_queries++ - skip;
+    if (place < 0 || (limit > 0 && place >= limit)) judged.clear();
+  }
+}
+
 }  // namespace
 
 RankingData read_ranking_data(const RankingDataOptions& options) {
@@ -90,6 +100,7 @@ RankingData read_ranking_data(const RankingDataOptions& options) {
     data.judged[static_cast<size_t>(query->second.row)].push_back(
         {known ? document->second.row : -1, judgement.relevance});
   }
+  keep_queries(data, options.skip_queries, options.limit_queries);
   return data;
 }
 

@@ -37,10 +37,10 @@ struct EvaluationOptions {
   void visit(OptionVisitor& v) {
     v.field("task", task, choice_info("kind of evaluation", {"sts", "pairs", "ranking"}));
     v.field("name", name, {"name of the data set in reports"});
-    v.field("data", data, {"sts, pairs: file of scored pairs"});
+    v.field("data", data, path_info("sts, pairs: file of scored pairs"));
     v.field("dev", dev,
-            {"pairs: file of pairs on which the threshold is chosen; empty chooses it on "
-             "the data itself, which the report labels as oracle"});
+            path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
+                      "data itself, which the report labels as oracle"));
     columns.visit_columns(v);
     v.field("limit", columns.limit, {"pairs to read; 0 reads all", "pairs", 0});
     ranking.visit(v);

@@ -290,6 +290,33 @@ void add_embeddings(const EncoderShape& s, const PackedBatch& batch, const Batch
   }
 }
 
+// One layer's tokens (of layer -1, the embedding), chunk by chunk, and beside them the weights of
+// the layer above, whose tokens are done.
+template <typename RunChunk>
+void run_round(const EncoderShape& shape, const BatchPlan& plan, const BackwardMemory& memory,
+               int64_t layer, const EncoderGradients& gradients, const RunChunk& run_chunk) {
+  const int64_t above = layer + 1, chunks = static_cast<int64_t>(plan.chunks.size());
+  const bool has_above = above < shape.layers;
+  std::vector<WeightTile> tiles;
+  if (has_above) tiles = layer_tiles(shape, memory.layers[above % 2], gradients.layers[above]);
+  const int64_t first_sum = chunks + static_cast<int64_t>(tiles.size());
+  const int64_t items = first_sum + (has_above ? 1 : 0);
+  const VectorKernels& kernels = vector_kernels();
+  const int threads = thread_count();
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (int64_t item = 0; item < items; ++item) {
+    if (item < chunks) {
+      run_chunk(layer, item);
+    } else if (item < first_sum) {
+      const WeightTile& t = tiles[static_cast<size_t>(item - chunks)];
+      kernels.matmul_transposed(
+          {t.rows, t.n, plan.rows, t.a, t.lda, t.panels, t.w, t.n, nullptr, true, false});
+    } else {
+      add_sums(shape, memory.sums[above], gradients.layers[above]);
+    }
+  }
+}
+
 }  // namespace
 
 void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
@@ -311,43 +338,24 @@ void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
   carve_backward(shape, plan, memory, contents.gradients.reserve(floats));
   std::memset(memory.first_sum, 0, static_cast<size_t>(memory.sums_floats) * sizeof(float));
   contents.panels.pack(shape, weights, PanelUse::kBackward);
-  const int threads = thread_count();
   const int64_t each = (ChunkBackward::work_floats(shape, plan) + 15) / 16 * 16;
-  float* const work = contents.work.reserve(each * threads);
-  const int64_t chunks = static_cast<int64_t>(plan.chunks.size());
-  const VectorKernels& kernels = vector_kernels();
-
-  // Each round: one layer's tokens, and the matrices of the layer after it, whose tokens are done.
+  float* const work = contents.work.reserve(each * thread_count());
+  const auto run_chunk = [&](int64_t layer, int64_t number) {
+    ChunkBackward chunk(shape, weights, dropout, contents, memory, number,
+                        work + omp_get_thread_num() * each);
+    if (layer == shape.layers - 1) chunk.start(grad_hidden);
+    if (layer >= 0) {
+      chunk.layer(layer);
+    } else {
+      chunk.embedding(grad_perturbation);
+    }
+  };
   for (int64_t layer = shape.layers - 1; layer >= -1; --layer) {
-    std::vector<WeightTile> tiles;
-    const bool above = layer + 1 < shape.layers;
-    if (above) {
-      tiles = layer_tiles(shape, memory.layers[(layer + 1) % 2], gradients.layers[layer + 1]);
-    }
-    const int64_t items = chunks + static_cast<int64_t>(tiles.size()) + (above ? 1 : 0);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int64_t item = 0; item < items; ++item) {
-      if (item < chunks) {
-        ChunkBackward chunk(shape, weights, dropout, contents, memory, item,
-                            work + omp_get_thread_num() * each);
-        if (!above) chunk.start(grad_hidden);
-        if (layer >= 0) {
-          chunk.layer(layer);
-        } else {
-          chunk.embedding(grad_perturbation);
-        }
-      } else if (item - chunks < static_cast<int64_t>(tiles.size())) {
-        const WeightTile& t = tiles[item - chunks];
-        kernels.matmul_transposed(
-            {t.rows, t.n, plan.rows, t.a, t.lda, t.panels, t.w, t.n, nullptr, true, false});
-      } else {
-        add_sums(shape, memory.sums[layer + 1], gradients.layers[layer + 1]);
-      }
-    }
+    run_round(shape, plan, memory, layer, gradients, run_chunk);
   }
   for (const VectorSums& sums : memory.embedding_sums) {
-    kernels.add_to(shape.hidden, sums.output_norm_weight, gradients.norm_weight);
-    kernels.add_to(shape.hidden, sums.output_norm_bias, gradients.norm_bias);
+    vector_kernels().add_to(shape.hidden, sums.output_norm_weight, gradients.norm_weight);
+    vector_kernels().add_to(shape.hidden, sums.output_norm_bias, gradients.norm_bias);
   }
   add_embeddings(shape, batch, plan, memory.hidden, gradients);
 }

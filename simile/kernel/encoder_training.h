@@ -24,7 +24,7 @@ struct TapeContents;
 
 // What backward needs of one forward pass. Its memory is reused by the next pass and grows to the
 // largest batch seen: about 4 bytes * tokens * layers * (8H + I) for activations, the layers'
-// matrices once, and for backward 4 bytes * tokens * 2 * (9H + 2I).
+// matrices once, and for backward 4 bytes * tokens * (17H + 4I).
 class EncoderTape {
  public:
   EncoderTape();

@@ -49,7 +49,7 @@ class FloatBuffer {
   static constexpr size_t kHugePage = size_t{2} << 20;  // bytes
 
   void release() {
-    ::operator delete (data_, std::align_val_t{64});
+    ::operator delete (data_, std::align_val_t{alignment_});
     data_ = nullptr;
     size_ = 0;
   }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model folders with random weights.
+#pragma once
+
+#include <string>
+
+namespace simile::bench {
+
+// Writes a model folder to `path`: `name` is minilm (6 layers, 384 wide, 12 heads, 1536
+// intermediate) or bert (12, 768, 12, 3072), each with as many embeddings as the tokenizer of
+// `tokenizer_folder` has tokens; mean pooling, normalised. Errors (kUsage): another name.
+void write_random_model(const std::string& path, const std::string& name,
+                        const std::string& tokenizer_folder);
+
+}  // namespace simile::bench

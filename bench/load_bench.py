@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wall time and peak memory of loading a model and embedding one text, from process start to exit.
+
+usage: load_bench.py MODEL_FOLDER ROUNDS NAME=SIMILE_PROGRAM [NAME=SIMILE_PROGRAM ...]
+
+Starts `simile encode` of each program in turn, ROUNDS times after one unmeasured start that brings
+program and model into the page cache. Every vector is checked first: the model's dimension, length 1,
+and the same numbers from all programs. One JSON object a line on stdout. Imports no numpy: a child's
+peak memory counts what its parent held when it was started.
+"""
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+TEXT = "The quick brown fox jumps over the lazy dog.\n"
+LARGEST_DIFFERENCE = 1e-6
+
+
+def start(program, model, text_path, output_path):
+    """Runs one `simile encode`; returns seconds, peak resident bytes and page faults to disk."""
+    command = [program, "encode", "--model", model, "--input", text_path, "--output", output_path,
+               "--quiet"]
+    begin = time.perf_counter()
+    pid = os.posix_spawn(program, command, os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    seconds = time.perf_counter() - begin
+    if os.waitstatus_to_exitcode(status) != 0:
+        sys.exit(f"load_bench.py: {' '.join(command)} failed")
+    return seconds, usage.ru_maxrss * 1024, usage.ru_majflt
+
+
+def read_vector(path):
+    with open(path, encoding="utf-8") as lines:
+        row = json.loads(lines.readline())
+    return row if isinstance(row, list) else row["embedding"]
+
+
+def check_vector(name, vector, dimension, reference):
+    length = math.sqrt(sum(x * x for x in vector))
+    if len(vector) != dimension or abs(length - 1) > 1e-4:
+        sys.exit(f"load_bench.py: {name} gave {len(vector)} numbers of length {length}, "
+                 f"expected {dimension} of length 1")
+    if max(abs(a - b) for a, b in zip(vector, reference)) > LARGEST_DIFFERENCE:
+        sys.exit(f"load_bench.py: {name} gave another vector than the first program")
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    model, rounds = sys.argv[1], int(sys.argv[2])
+    programs = dict(argument.split("=", 1) for argument in sys.argv[3:])
+    model_bytes = os.path.getsize(os.path.join(model, "model.safetensors"))
+    with open(os.path.join(model, "config.json"), encoding="utf-8") as config:
+        dimension = json.load(config)["hidden_size"]
+    measured = {name: [] for name in programs}
+    with tempfile.TemporaryDirectory() as folder:
+        text_path, output_path = os.path.join(folder, "text.txt"), os.path.join(folder, "out.jsonl")
+        with open(text_path, "w", encoding="utf-8") as text:
+            text.write(TEXT)
+        reference = None
+        for name, program in programs.items():
+            start(program, model, text_path, output_path)
+            vector = read_vector(output_path)
+            reference = reference or vector
+            check_vector(name, vector, dimension, reference)
+        for _ in range(rounds):
+            for name, program in programs.items():
+                measured[name].append(start(program, model, text_path, output_path))
+    for name, runs in measured.items():
+        peak = max(run[1] for run in runs)
+        print(json.dumps({
+            "mode": "load", "program": name, "seconds": [run[0] for run in runs],
+            "milliseconds_median": 1e3 * statistics.median(run[0] for run in runs),
+            "milliseconds_best": 1e3 * min(run[0] for run in runs), "peak_bytes": peak,
+            "model_bytes": model_bytes, "memory_ratio": peak / model_bytes,
+            "page_faults_to_disk": max(run[2] for run in runs)}))
+
+
+if __name__ == "__main__":
+    main()
