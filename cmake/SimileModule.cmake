@@ -68,7 +68,8 @@ endfunction()
 
 # Registers every gtest case with ctest. Cases whose suite name ends in Slow are labelled `slow`.
 function(simile_discover_tests target)
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "-*Slow.*" PROPERTIES LABELS unit TIMEOUT 300)
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "-*Slow.*" PROPERTIES LABELS unit TIMEOUT 300
+                       ENVIRONMENT OMP_WAIT_POLICY=passive)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "*Slow.*" TEST_LIST ${target}_slow
-                       PROPERTIES LABELS slow TIMEOUT 1200)
+                       PROPERTIES LABELS slow TIMEOUT 1200 ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()

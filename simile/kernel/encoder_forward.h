@@ -27,7 +27,8 @@ class WeightPanels;
 // Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
 // layers' matrices); embeddings, biases and norms are read from `weights`, which must stay in
 // place. forward() may be called from several threads at once; each calling thread keeps its own
-// work space of about 130 * (5H + I) floats per thread it uses.
+// work space: 4 bytes * (2H + max(4H, I)) for some 130 tokens (or the longest text) per thread it
+// uses.
 class EncoderForward {
  public:
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights);

@@ -125,25 +125,34 @@ class TrainingRun {
   TrainResult finish(std::chrono::steady_clock::time_point begin) {
     TrainResult result;
     result.model_path = folder_.model_path();
-    const auto add = [&](const std::vector<Report>& reports) {
-      result.reports.insert(result.reports.end(), reports.begin(), reports.end());
-    };
-    const std::vector<const Evaluations*> sets = {&evaluations_, &tests_};
-    for (const Evaluations* set : sets) add(evaluate_weights(*set, options_.name));
+    // One list per model; every list has the evaluations, then the tests.
+    std::vector<std::vector<Report>> by_model = {evaluate_all(options_.name)};
     save_trained_model(result.model_path, options_, start_, encoder_.weight_pointers(),
-                       encoder_.weights(), result.reports);
+                       encoder_.weights(), by_model[0]);
     for (const std::string& baseline : options_.baselines) {
       if (baseline == "untrained") {
         std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
+        by_model.push_back(evaluate_all(baseline));
+      } else {
+        by_model.push_back(join(evaluations_.evaluate_baseline(baseline),
+                                tests_.evaluate_baseline(baseline)));
       }
-      for (const Evaluations* set : sets) {
-        add(baseline == "untrained" ? evaluate_weights(*set, baseline)
-                                    : set->evaluate_baseline(baseline));
-      }
+    }
+    for (size_t i = 0; i < by_model[0].size(); ++i) {
+      for (const auto& reports : by_model) result.reports.push_back(reports[i]);
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
     folder_.write_results(result.reports, elapsed.count());
     return result;
+  }
+
+  std::vector<Report> evaluate_all(const std::string& name) {
+    return join(evaluate_weights(evaluations_, name), evaluate_weights(tests_, name));
+  }
+
+  static std::vector<Report> join(std::vector<Report> first, const std::vector<Report>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
   }
 
   std::vector<Report> evaluate_weights(const Evaluations& set, const std::string& name) {

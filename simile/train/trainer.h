@@ -13,7 +13,7 @@ namespace simile {
 
 struct TrainResult {
   std::string model_path;
-  std::vector<Report> reports;  // evaluations and tests: of the model, then of each baseline
+  std::vector<Report> reports;  // per evaluation and test: the model, then each baseline
 };
 
 // Trains by the recipe (its options: train_options.h) in `folder`, runs/NAME when that is empty. The

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/train_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+TrainState example() {
+  TrainState state;
+  state.stage = 1;
+  state.step = 7;
+  state.evaluated_step = 5;
+  state.order = {3, 1, 2};
+  state.selection.best_value = 0.1;
+  state.loss = {{"log_scale", 2.302585092994046}};
+  state.weights = {1.5f, -0.0f, 3e-42f};
+  state.optimizer.step = 7;
+  state.optimizer.first_moment = {0.25f};
+  state.optimizer.row_steps = {int64_t{1} << 40};
+  state.optimizer.learning_rates = {1e-300, 0.1};
+  return state;
+}
+
+TEST(TrainState, ComesBackBitForBit) {
+  const std::string path = ::testing::TempDir() + "simile_state.safetensors";
+  const TrainState state = example();
+  save_train_state(path, state, "recipe");
+  const TrainState back = load_train_state(path, "recipe");
+  EXPECT_EQ(back.stage, 1);
+  EXPECT_EQ(back.step, 7);
+  EXPECT_EQ(back.evaluated_step, 5);
+  EXPECT_EQ(back.order, state.order);
+  EXPECT_EQ(back.selection.best_value, 0.1);
+  EXPECT_EQ(back.loss, state.loss);
+  EXPECT_EQ(back.weights, state.weights);
+  EXPECT_TRUE(std::signbit(back.weights[1]));
+  EXPECT_TRUE(back.best.empty());
+  EXPECT_EQ(back.optimizer.row_steps, state.optimizer.row_steps);
+  EXPECT_EQ(back.optimizer.learning_rates, state.optimizer.learning_rates);
+  std::filesystem::remove(path);
+}
+
+TEST(TrainState, RefusesAnotherRecipeAndATruncatedFile) {
+  const std::string path = ::testing::TempDir() + "simile_state.safetensors";
+  save_train_state(path, example(), "recipe");
+  EXPECT_THROW(load_train_state(path, "another"), Error);
+  const std::string bytes = read_file(path);
+  for (size_t size = 0; size < bytes.size(); size += 13) {
+    write_file_atomic(path, bytes.substr(0, size));
+    EXPECT_THROW(load_train_state(path, "recipe"), Error) << size;
+  }
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace simile

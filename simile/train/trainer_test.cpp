@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs on a small made-up task: what a user may rely on of `simile train`.
+#include "simile/train/trainer.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/threads.h"
+#include "simile/encode/sentence_encoder.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Stops the run at the n-th report of a training step, as a signal would.
+class Interrupter : public EventSink {
+ public:
+  explicit Interrupter(int reports) : left_(reports) {}
+  void progress(const Progress& progress) override {
+    if (progress.unit == "pairs" && --left_ == 0) throw Error(ErrorKind::kInterrupted, "told to stop");
+  }
+
+ private:
+  int left_;
+};
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest() : folder_(::testing::TempDir() + "simile_trainer_test") {
+    std::filesystem::remove_all(folder_);
+    make_folders(folder_);
+    std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+    for (int i = 0; i < 40; ++i) vocabulary += fmt::format("w{}\n", i);
+    write("vocab.txt", vocabulary);
+    write("train.tsv", pairs(0, 60));
+    write("dev.tsv", pairs(60, 90));
+  }
+  ~TrainerTest() override { std::filesystem::remove_all(folder_); }
+
+  // Pairs whose score is the share of words they have in common.
+  static std::string pairs(int begin, int end) {
+    std::string text = "sentence1\tsentence2\tscore\n";
+    for (int i = begin; i < end; ++i) {
+      const int a = i * 7 % 40, b = i * 11 % 40, c = i * 13 % 40;
+      const bool same = i % 3 == 0;
+      text += fmt::format("w{} w{}\tw{} w{}\t{}\n", a, b, a, same ? b : c, same || b == c ? 5 : 1);
+    }
+    return text;
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    write_file_atomic(join_path(folder_, name), text);
+  }
+
+  ConfigNode recipe(const std::vector<std::string>& overrides = {}) const {
+    write("recipe.yaml", R"(
+name: small
+architecture: {layers: 2, hidden: 16, heads: 2, intermediate: 32, positions: 16}
+tokenizer: vocab.txt
+max_length: 16
+stages:
+  - name: first
+    objective:
+      data: {path: train.tsv, score_scale: 5}
+      loss: {name: combo, mu: 0.5, temperature: {value: 0.1, trainable: true}}
+      order: {name: neighbours, group_size: 4, neighbours: 20}
+      batch_size: 8
+    epochs: 2
+    learning_rate: 1e-3
+    selection: {metric: dev.spearman}
+  - name: second
+    objective: {data: {path: train.tsv, score_scale: 5}, loss: mse, batch_size: 16}
+    epochs: 2
+    learning_rate: 1e-3
+    selection: {metric: dev.spearman, every_steps: 3}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+baselines: [bm25, untrained]
+)");
+    ConfigNode node = load_config(join_path(folder_, "recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  }
+
+  std::string path(const std::string& name) const { return join_path(folder_, name); }
+  std::string bytes(const std::string& name) const { return read_file(path(name)); }
+
+  std::string error_of(const std::vector<std::string>& overrides, ErrorKind kind) const {
+    try {
+      train(recipe(overrides), path("bad"), false, true, silent_events());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      return error.what();
+    }
+    return "no error";
+  }
+
+  const std::string folder_;
+};
+
+TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
+  const TrainResult result =
+      train(recipe({"stages.0.epochs=12", "stages.1.epochs=12"}), path("run"), false, false, silent_events());
+  ASSERT_EQ(result.reports.size(), 3u);
+  EXPECT_EQ(result.reports[0].model, "small");
+  EXPECT_EQ(result.reports[1].model, "bm25");
+  EXPECT_EQ(result.reports[2].model, "untrained");
+  EXPECT_GT(result.reports[0].metric("spearman"), result.reports[2].metric("spearman"));
+  const SentenceEncoder encoder = SentenceEncoder::load(result.model_path, silent_events());
+  const auto difference = check_self_test(result.model_path, encoder);
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_EQ(*difference, 0);
+  for (const char* file : {"run/run.json", "run/results.json", "run/metrics.jsonl", "run/model/README.md"}) {
+    EXPECT_TRUE(file_exists(path(file))) << file;
+  }
+}
+
+TEST_F(TrainerTest, RunJsonRepeatsTheRunBitForBitOnAnyNumberOfThreads) {
+  const int before = thread_count();
+  set_thread_count(1);
+  train(recipe(), path("one"), false, false, silent_events());
+  set_thread_count(2);
+  train(load_config(path("one/run.json")), path("two"), false, false, silent_events());
+  set_thread_count(before);
+  EXPECT_EQ(bytes("one/model/model.safetensors"), bytes("two/model/model.safetensors"));
+  EXPECT_EQ(bytes("one/metrics.jsonl"), bytes("two/metrics.jsonl"));
+}
+
+TEST_F(TrainerTest, AnInterruptedRunResumesToTheSameBits) {
+  train(recipe(), path("whole"), false, false, silent_events());
+  for (const int stop_at : {1, 5, 8, 11, 17, 21}) {
+    Interrupter interrupter(stop_at);
+    const std::string name = fmt::format("cut{}", stop_at);
+    EXPECT_THROW(train(recipe(), path(name), false, false, interrupter), Error);
+    train(recipe(), path(name), true, false, silent_events());
+    EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes(name + "/model/model.safetensors"));
+    EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+  }
+}
+
+TEST_F(TrainerTest, ARunIsNeitherOverwrittenNorSharedUnasked) {
+  train(recipe(), path("run"), false, false, silent_events());
+  const auto again = [&](const ConfigNode& node, bool resume) {
+    try {
+      train(node, path("run"), resume, false, silent_events());
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(again(recipe(), false), AllOf(HasSubstr("already holds a run"), HasSubstr("--resume")));
+  EXPECT_THAT(again(recipe({"seed=2"}), true), HasSubstr("another recipe"));
+  EXPECT_THAT(again(recipe(), true), "no error");
+}
+
+TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
+  const ErrorKind recipe_error = ErrorKind::kRecipe, input = ErrorKind::kInput;
+  EXPECT_THAT(error_of({"stages.0.objective.los=mse"}, recipe_error),
+              AllOf(HasSubstr("'stages.0.objective.los'"), HasSubstr("did you mean 'loss'")));
+  EXPECT_THAT(error_of({"stages.0.selection.metric=test.spearman"}, recipe_error),
+              HasSubstr("selection.metric"));
+  EXPECT_THAT(error_of({"stages.0.objective.data.score=grade"}, input),
+              AllOf(HasSubstr("train.tsv"), HasSubstr("grade")));
+  EXPECT_THAT(error_of({"stages.0.objective.loss=triplet"}, recipe_error), HasSubstr("negatives"));
+  EXPECT_THAT(error_of({"max_length=99"}, recipe_error), HasSubstr("max_length"));
+  EXPECT_THAT(error_of({"architecture.heads=3"}, input), HasSubstr("heads"));
+  EXPECT_THAT(error_of({"model=nowhere", "architecture.layers=0"}, input), HasSubstr("nowhere"));
+  EXPECT_THAT(error_of({"tokenizer=nowhere"}, input), HasSubstr("nowhere"));
+  write("words.tsv", "sentence1\tsentence2\tscore\nw1\tw2\tmany\n");
+  EXPECT_THAT(error_of({"stages.0.objective.data.path=" + path("words.tsv")}, input),
+              AllOf(HasSubstr("words.tsv:2"), HasSubstr("many")));
+}
+
+TEST_F(TrainerTest, ANonFiniteLossNamesStepRowsAndCauses) {
+  EXPECT_THAT(error_of({"stages.0.learning_rate=10", "stages.0.epochs=200", "stages.0.optimizer.clip_norm=0",
+                        "stages.0.optimizer.weight_decay=1", "stages.0.schedule.name=constant"},
+                       ErrorKind::kFailed),
+              AllOf(HasSubstr("step"), HasSubstr("pairs"), HasSubstr("learning rate")));
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real program, as a user runs it: results, messages, exit codes, nothing half-written.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+class CliTest : public ::testing::Test {
+ protected:
+  CliTest()
+      : folder_(fmt::format("{}simile_cli_test_{}", ::testing::TempDir(), getpid())),
+        model_(std::string(SIMILE_SOURCE_DIR) + "/tests/golden/tiny-bert") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    write("texts.txt", "hello world\nthe quick brown fox\n");
+    write("corpus.tsv", "id\ttext\na\tthe quick brown fox\nb\thello there\nc\tworld of text\n");
+    write("pairs.tsv", "sentence1\tsentence2\tscore\nhello\thello\t5\nhello\tworld\t1\nfox\tthe fox\t4\n");
+  }
+  ~CliTest() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& bytes) const {
+    write_file_atomic(path(name), bytes);
+  }
+  std::string path(const std::string& name) const { return join_path(folder_, name); }
+
+  // Runs a shell line in the test's folder; `simile` is the program.
+  Outcome shell(const std::string& line) const {
+    const std::string script = fmt::format("cd '{}'; simile() {{ '{}' \"$@\"; }}; M='{}'; {}", folder_,
+                                           SIMILE_PROGRAM, model_, line);
+    write("script.sh", script);
+    const int status = std::system(
+        fmt::format("bash '{0}' >'{1}' 2>'{2}' </dev/null", path("script.sh"), path("out"), path("err"))
+            .c_str());
+    return {WEXITSTATUS(status), read_file(path("out")), read_file(path("err"))};
+  }
+
+  void expect_error(const std::string& line, int code, const std::string& message) const {
+    const Outcome outcome = shell(line);
+    EXPECT_EQ(outcome.code, code) << line << "\n" << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(message)) << line;
+  }
+
+  // No file under a temporary name was left behind.
+  bool is_tidy() const {
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+      if (entry.path().filename().string().find(".tmp-") != std::string::npos) return false;
+    }
+    return true;
+  }
+
+  const std::string folder_, model_;
+};
+
+TEST_F(CliTest, EncodesTextsToEveryFormat) {
+  const Outcome lines = shell("simile encode --model $M --input texts.txt");
+  EXPECT_EQ(lines.code, 0) << lines.err;
+  EXPECT_THAT(lines.out, StartsWith("{\"text\":\"hello world\",\"embedding\":["));
+  EXPECT_EQ(shell("simile encode --model $M --input texts.txt --output v.npy").code, 0);
+  const std::string npy = read_file(path("v.npy"));
+  EXPECT_THAT(npy.substr(0, 128), AllOf(StartsWith("\x93NUMPY"), HasSubstr("'shape': (2, 32)")));
+  EXPECT_EQ(npy.size(), 128u + 2 * 32 * 4);
+  EXPECT_EQ(shell("cat texts.txt | simile encode --model $M --output v.tsv --dimensions 3").code, 0);
+  const std::string tsv = read_file(path("v.tsv"));
+  EXPECT_EQ(std::count(tsv.begin(), tsv.end(), '\t'), 4);
+}
+
+TEST_F(CliTest, TokenizesAndComparesTexts) {
+  const Outcome tokens = shell("echo hello | simile tokenize --model $M");
+  EXPECT_EQ(tokens.code, 0) << tokens.err;
+  EXPECT_THAT(tokens.out, AllOf(StartsWith("{\"ids\":["), HasSubstr("[CLS]"), HasSubstr("\"offsets\"")));
+  const Outcome same = shell("simile similarity --model $M 'hello world' 'hello world' fox");
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out, StartsWith("1.0000\thello world\thello world\n"));
+}
+
+TEST_F(CliTest, EvaluatesModelsBesideBaselines) {
+  const Outcome report = shell("simile evaluate --model $M --task sts --data pairs.tsv --json");
+  EXPECT_EQ(report.code, 0) << report.err;
+  EXPECT_THAT(report.out, AllOf(HasSubstr("\"task\":\"sts\""), HasSubstr("\"examples\":3"),
+                                HasSubstr("\"spearman\":")));
+  const Outcome table = shell("simile evaluate --model $M --model bm25 --task sts --data pairs.tsv");
+  EXPECT_THAT(table.out, AllOf(HasSubstr("bm25"), HasSubstr("spearman")));
+}
+
+TEST_F(CliTest, BuildsChangesAndSearchesAnIndex) {
+  EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  const Outcome hits = shell("simile search --index ix --query 'hello there' --top-k 2 --json");
+  EXPECT_EQ(hits.code, 0) << hits.err;
+  EXPECT_THAT(hits.out, HasSubstr("\"hits\":[{\"id\":\"b\",\"score\":1.0"));
+  EXPECT_EQ(shell("simile index delete --index ix b").code, 0);
+  EXPECT_THAT(shell("simile index info --index ix").out, HasSubstr("documents    2"));
+  EXPECT_EQ(shell("simile index add --model $M --index ix --corpus corpus.tsv").code, 0);
+  EXPECT_THAT(shell("simile index info --index ix --json").out, HasSubstr("\"documents\":3"));
+  write("queries.tsv", "id\ttext\nq1\thello\nq2\tfox\n");
+  EXPECT_EQ(shell("simile search --index ix --queries queries.tsv --output r.trec").code, 0);
+  EXPECT_THAT(read_file(path("r.trec")), StartsWith("q1 Q0 "));
+}
+
+TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
+  const Outcome check = shell("simile check --model $M");
+  EXPECT_EQ(check.code, 0) << check.err;
+  EXPECT_THAT(check.out, HasSubstr("fingerprint"));
+  for (const char* command : {"", "encode", "evaluate", "similarity", "index build", "search", "tokenize",
+                              "train-tokenizer", "check", "docs"}) {
+    EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
+  }
+  EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
+}
+
+TEST_F(CliTest, BadUsageAndInputAreOneMessageAndAnExitCode) {
+  expect_error("simile", 2, "subcommand");
+  expect_error("simile encode --modell x", 2, "--model");
+  expect_error("simile encode --model $M --output v.bin --input texts.txt", 2, ".npy");
+  expect_error("simile encode --model nowhere --input texts.txt", 3, "nowhere");
+  expect_error("simile encode --model $M --input nowhere.txt", 3, "nowhere.txt");
+  expect_error("simile evaluate --model $M --task stss --data pairs.tsv", 2, "did you mean 'sts'");
+  expect_error("simile evaluate --model $M --task sts --data pairs.tsv --left text", 3, "text");
+  expect_error("simile evaluate --model $M --task sts --data empty.tsv", 3, "empty.tsv");
+  write("empty.tsv", "");
+  expect_error("simile evaluate --model $M --task sts --data empty.tsv", 3, "empty.tsv");
+  write("bad.tsv", "sentence1\tsentence2\tscore\na\tb\thigh\n");
+  expect_error("simile evaluate --model $M --task sts --data bad.tsv", 3, "bad.tsv:2");
+  expect_error("simile search --index ix --query x", 3, "ix");
+}
+
+TEST_F(CliTest, BrokenUtf8IsReplacedCountedAndSaid) {
+  write("broken.txt", "ok\nbro\xff\xfeken\n");
+  const Outcome outcome = shell("simile encode --model $M --input broken.txt");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("warning"), HasSubstr("broken.txt"), HasSubstr("UTF-8")));
+}
+
+TEST_F(CliTest, DamagedAndForeignModelsAreRefused) {
+  shell("cp -r $M model && chmod -R u+w model");
+  const std::string weights = read_file(path("model/model.safetensors"));
+  write("model/model.safetensors", weights.substr(0, weights.size() / 2));
+  expect_error("simile check --model model", 3, "model.safetensors");
+  write("model/model.safetensors", weights);
+  std::string config = read_file(path("model/config.json"));
+  const size_t at = config.find("\"intermediate_size\"");
+  ASSERT_NE(at, std::string::npos);
+  config.insert(config.find(':', at) + 2, "1");
+  write("model/config.json", config);
+  expect_error("simile check --model model", 3, "intermediate");
+}
+
+TEST_F(CliTest, AnIndexOfAnotherModelIsRefused) {
+  EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  shell("cp -r $M model && chmod -R u+w model && echo extra >> model/vocab.txt");
+  const Outcome outcome = shell("simile search --index ix --model model --query x");
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+}
+
+TEST_F(CliTest, AFullDiskLeavesNothingBehind) {
+  expect_error("simile encode --model $M --input texts.txt >/dev/full", 1, "No space left");
+  write("many.txt", [] {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += fmt::format("hello world {}\n", i);
+    return text;
+  }());
+  const std::string limited = "trap '' XFSZ; ulimit -f 16; ";
+  write("v.npy", "old");
+  expect_error(limited + "simile encode --model $M --input many.txt --output v.npy --quiet", 1, "v.npy");
+  EXPECT_EQ(read_file(path("v.npy")), "old");
+  expect_error(limited + "simile index build --model $M --index ix --corpus corpus.tsv", 1, "ix");
+  EXPECT_FALSE(folder_exists(path("ix")));
+  EXPECT_TRUE(is_tidy());
+}
+
+#ifdef SIMILE_WITH_TRAINING
+TEST_F(CliTest, ATerminatedTrainingSavesAndResumesToTheSameModel) {
+  write("recipe.yaml", R"(
+name: small
+architecture: {layers: 2, hidden: 32, heads: 2, intermediate: 64, positions: 32}
+tokenizer: TOKENIZER
+max_length: 32
+stages:
+  objective: {data: {path: pairs.tsv, score_scale: 5}, loss: mse, batch_size: 2}
+  epochs: 400
+  learning_rate: 1e-4
+  selection: {metric: dev.spearman, every_epochs: 100}
+evaluations: {name: dev, task: sts, data: pairs.tsv}
+baselines: []
+)");
+  shell("sed -i \"s#TOKENIZER#$M#\" recipe.yaml");
+  EXPECT_EQ(shell("simile train recipe.yaml --output whole").code, 0);
+  const Outcome stopped = shell(
+      "'" SIMILE_PROGRAM "' train recipe.yaml --output cut & child=$!; "
+      "while [ ! -s cut/metrics.jsonl ] && kill -0 $child; do sleep 0.01; done; "
+      "kill -TERM $child; wait $child");
+  EXPECT_EQ(stopped.code, 143) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("--resume"));
+  const Outcome resumed = shell("simile train recipe.yaml --output cut --resume --json");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  for (const char* file : {"model/model.safetensors", "metrics.jsonl"}) {
+    EXPECT_EQ(read_file(path(std::string("whole/") + file)), read_file(path(std::string("cut/") + file)));
+  }
+  expect_error("simile train recipe.yaml --output whole", 2, "--overwrite");
+  expect_error("simile train recipe.yaml stages.0.objective.los=mse --output x", 2, "did you mean 'loss'");
+}
+#endif
+
+}  // namespace
+}  // namespace simile
