@@ -48,10 +48,15 @@ nlohmann::json measure(const std::vector<std::string>& arguments) {
   options.distribution = arguments[3];
   options.batches = count_at(arguments, 4, options.batches);
   options.rounds = count_at(arguments, 5, options.rounds);
-  simile::set_thread_count(static_cast<int>(count_at(arguments, 6, simile::thread_count())));
+  const auto threads = static_cast<int>(count_at(arguments, 6, simile::thread_count()));
+  simile::set_thread_count(threads);
   if (arguments.size() > 7) options.dropout = std::atof(arguments[7].c_str());
   nlohmann::json result = arguments[0] == "infer" ? simile::bench::measure_inference(options)
                                                   : simile::bench::measure_training(options);
+  SIMILE_CHECK(simile::thread_count() == threads, ErrorKind::kFailed,
+               "the work began with " + std::to_string(threads) + " threads and ended with " +
+                   std::to_string(simile::thread_count()) +
+                   "; something (ATen's own default?) changed the number meanwhile");
   const dnnl_version_t* dnnl = dnnl_version();
   result["distribution"] = options.distribution;
   result["threads"] = simile::thread_count();

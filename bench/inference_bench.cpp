@@ -11,6 +11,7 @@
 #include "simile/batch/pack.h"
 #include "simile/checkpoint/encoder_checkpoint.h"
 #include "simile/core/error.h"
+#include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/nn/encoder_aten.h"
 #include "simile/nn/pooling.h"
@@ -34,9 +35,11 @@ double difference_from_oracle(const SentenceEncoder& encoder, const std::string&
   std::vector<int32_t> all(sequences.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
   pack_texts(sequences, all, batch);
+  const int threads = thread_count();
   const torch::NoGradGuard no_grad;
   const torch::Tensor expected = torch::nn::functional::normalize(pool_tokens(
       encode_tokens_aten(config.shape(), weights, batch), batch.offsets, PoolingMode::kMean));
+  set_thread_count(threads);  // ATen's first call sets it to its own default
   Matrix<float> found = encoder.encode_ids(sequences, {}, silent_events());
   const torch::Tensor vectors = torch::from_blob(found.values.data(), {found.rows, found.cols});
   return (vectors - expected).abs().max().item<double>();

@@ -25,13 +25,14 @@ template <typename Take>
 int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder, Terminal& terminal,
                      Take take) {
   TableReader reader(arguments.corpus, {{"id", {"id", "_id"}}, {"text", {"text"}}});
+  const EncodeOptions options = index_options(arguments.encode, encoder);
   std::vector<Document> block;
   int64_t count = 0;
   const auto flush = [&] {
     if (block.empty()) return;
     std::vector<std::string> texts;
     for (const Document& document : block) texts.push_back(document.text);
-    take(block, encoder.encode(texts, arguments.encode, silent_events()));
+    take(block, encoder.encode(texts, options, silent_events()));
     count += static_cast<int64_t>(block.size());
     terminal.progress({"index", count, 0, "documents", {}});
     block.clear();

@@ -29,6 +29,12 @@ SentenceEncoder load_encoder(const std::string& model, Terminal& terminal) {
   return SentenceEncoder::load(model, terminal);
 }
 
+EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder) {
+  EncodeOptions out = options;
+  if (encoder.settings().similarity == "cosine") out.normalize = true;
+  return out;
+}
+
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
                                     Terminal& terminal) {
   if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;

@@ -18,6 +18,10 @@ void add_model_options(CLI::App& command, EncodeOptions& options);
 // A model folder. Errors: ErrorKind::kInput, with what a model folder must hold.
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal);
 
+// The options with vectors of length 1 where the model compares them by cosine, so that the inner
+// products of an index are cosines.
+EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder);
+
 // A model folder, or a lexical baseline (bm25, tfidf).
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
                                     Terminal& terminal);

@@ -88,7 +88,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
   const SearchIndex index = open_index(arguments.index, model);
   std::vector<std::string> texts;
   for (const Query& query : queries) texts.push_back(query.text);
-  const auto results = index.search(encoder.encode(texts, arguments.encode, terminal), arguments.top_k);
+  const auto results = index.search(
+      encoder.encode(texts, index_options(arguments.encode, encoder), terminal), arguments.top_k);
   if (is_trec(arguments.output)) return write_trec(arguments.output, queries, results);
   const bool as_json = json || !arguments.output.empty();
   Output output(arguments.output);

@@ -56,6 +56,7 @@ ConfigNode* member_or_item(ConfigNode& node, const std::string& name, const std:
   for (auto& member : node.members) {
     if (member.first == name) return &member.second;
   }
+  if (name == "0" && !node.members.empty()) return &node;  // a map may stand for a list of one
   node.members.emplace_back(name, ConfigNode());
   node.members.back().second.source = "command line";
   return &node.members.back().second;

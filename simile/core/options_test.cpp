@@ -100,6 +100,12 @@ TEST(Options, OverridesReachIntoMapsAndLists) {
   EXPECT_EQ(o.loss.margin, 0.25);
   EXPECT_EQ(o.stages[0].name, "bsc");
   EXPECT_EQ(o.files.size(), 2u);
+  apply_override(node, "stages={name: mse}");
+  apply_override(node, "stages.0.name=bsc");
+  read_options(node, o);
+  ASSERT_EQ(o.stages.size(), 1u);
+  EXPECT_EQ(o.stages[0].name, "bsc");
+  apply_override(node, "stages=[{}]");
   EXPECT_THROW(apply_override(node, "stages.4.name=bsc"), Error);
   EXPECT_THROW(apply_override(node, "novalue"), Error);
 }

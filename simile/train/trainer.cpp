@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 
 #include "simile/core/error.h"
 #include "simile/loss/loss_table.h"
@@ -54,9 +55,10 @@ class TrainingRun {
   // any two lines can be saved and resumed.
   void run_stage() {
     const StageOptions& options = options_.stages[static_cast<size_t>(state_.stage)];
-    Stage stage(options, {encoder_, start_.tokenizer, start_.settings, seed()}, stage_name(), events_);
+    stage_ = std::make_unique<Stage>(
+        options, TrainedModel{encoder_, start_.tokenizer, start_.settings, seed()}, stage_name(), events_);
+    Stage& stage = *stage_;
     EarlyStop selection(options.selection.early_stop);
-    current_ = &stage;
     resume_stage(stage, selection);
     auto batches = cut_batches(state_.order, options.objective.batch_size);
     for (;;) {
@@ -115,7 +117,7 @@ class TrainingRun {
   // The next stage starts from the weights this one kept.
   void end_stage(Stage& stage) {
     stage.optimizer().flush_rows();
-    current_ = nullptr;
+    stage_.reset();
     if (!state_.best.empty()) std::copy(state_.best.begin(), state_.best.end(), encoder_.weights());
     TrainState next;
     next.stage = state_.stage + 1;
@@ -161,9 +163,9 @@ class TrainingRun {
 
   void save() {
     state_.weights.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
-    if (current_ != nullptr) {
-      state_.optimizer = current_->optimizer().state();
-      state_.loss = current_->loss().state();
+    if (stage_) {
+      state_.optimizer = stage_->optimizer().state();
+      state_.loss = stage_->loss().state();
     }
     state_.metrics_bytes = folder_.flush_metrics();
     save_train_state(folder_.state_path(), state_, recipe_);
@@ -209,7 +211,7 @@ class TrainingRun {
   EncoderNode encoder_;
   Evaluations evaluations_, tests_;
   TrainState state_;
-  Stage* current_ = nullptr;  // while a stage runs
+  std::unique_ptr<Stage> stage_;  // while it runs
 };
 
 }  // namespace

@@ -167,7 +167,7 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
               HasSubstr("selection.metric"));
   EXPECT_THAT(error_of({"stages.0.objective.data.score=grade"}, input),
               AllOf(HasSubstr("train.tsv"), HasSubstr("grade")));
-  EXPECT_THAT(error_of({"stages.0.objective.loss=triplet"}, recipe_error), HasSubstr("negatives"));
+  EXPECT_THAT(error_of({"stages.0.objective.loss=triplet"}, recipe_error), HasSubstr("needs a negative column"));
   EXPECT_THAT(error_of({"max_length=99"}, recipe_error), HasSubstr("max_length"));
   EXPECT_THAT(error_of({"architecture.heads=3"}, input), HasSubstr("heads"));
   EXPECT_THAT(error_of({"model=nowhere", "architecture.layers=0"}, input), HasSubstr("nowhere"));
