@@ -38,9 +38,7 @@ void add_search(const Commands& commands);
 void add_similarity(const Commands& commands);
 void add_tokenize(const Commands& commands);
 void add_train_tokenizer(const Commands& commands);
-#ifdef SIMILE_WITH_TRAINING
-void add_train(const Commands& commands);
-#endif
+void add_train(const Commands& commands);  // in simile-training only
 
 // Where a command's result goes: stdout, or a file that appears only when it is complete.
 class Output {

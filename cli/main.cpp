@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // simile COMMAND: the only place that parses arguments, prints and exits.
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "cli/command.h"
@@ -12,6 +15,26 @@ namespace simile::cli {
 namespace {
 
 constexpr int kUsageError = 2;
+
+#ifndef SIMILE_WITH_TRAINING
+// Commands of the program beside this one, which is linked with libtorch.
+bool needs_training(const std::string& command) { return command == "train" || command == "docs"; }
+
+// Becomes simile-training; returns when that program is not there.
+void run_training(char** argv) {
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  execv((self.parent_path() / "simile-training").c_str(), argv);
+}
+
+void add_missing_train(const Commands& commands) {
+  CLI::App* command = commands.add("train", "Train an encoder by a recipe", [](Terminal&) {
+    throw Error(ErrorKind::kUsage,
+                "this build cannot train: the program simile-training is not beside simile; build with "
+                "-DSIMILE_TRAINING=ON (needs libtorch)");
+  });
+  command->allow_extras();
+}
+#endif
 
 int report(const Error& error) {
   std::fprintf(stderr, "simile: %s\n", error.what());
@@ -30,6 +53,9 @@ int run(int argc, char** argv) {
   const Commands commands{app, common, work};
 #ifdef SIMILE_WITH_TRAINING
   add_train(commands);
+#else
+  if (argc > 1 && needs_training(argv[1])) run_training(argv);
+  add_missing_train(commands);
 #endif
   add_encode(commands);
   add_evaluate(commands);

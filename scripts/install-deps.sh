@@ -5,9 +5,8 @@ set -euo pipefail
 
 packages=(
   cmake g++ ninja-build ccache git pkg-config ca-certificates
-  libdnnl-dev libfaiss-dev libopenblas-openmp-dev libicu-dev libyaml-cpp-dev nlohmann-json3-dev
-  libcli11-dev libcpp-httplib-dev libsqlite3-dev zlib1g-dev libzstd-dev libspdlog-dev libfmt-dev
-  libonig-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libfaiss-dev libopenblas-openmp-dev libicu-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
+  libsqlite3-dev zlib1g-dev libfmt-dev libgtest-dev libgmock-dev libdnnl-dev
 )
 if [ "${1:-}" != "--serving" ]; then packages+=(libtorch-dev); fi
 
