@@ -164,6 +164,10 @@ def make_page(machine, rows, loads):
              "Written by `bench/run.sh`; [bench/README.md](../../bench/README.md) says what is "
              "measured. Simile and the peer take turns on the same sequences; medians, with half the "
              "range from smallest to largest behind ±.", ""]
+    if high > machine["processors"] + 1:
+        lines += [f"**Other work ran meanwhile (load average up to {high} on "
+                  f"{machine['processors']} processors), which slows the peer more than Simile: "
+                  "the verdicts below do not count. Measure again on a quiet machine.**", ""]
     if rows:
         lines += speed_table(rows)
     lines += phase_table(rows) + load_table(loads)

@@ -193,7 +193,7 @@ architecture: {layers: 2, hidden: 32, heads: 2, intermediate: 64, positions: 32}
 tokenizer: TOKENIZER
 max_length: 32
 stages:
-  objective: {data: {path: pairs.tsv, score_scale: 5}, loss: mse, batch_size: 2}
+  objectives: {data: {path: pairs.tsv, score_scale: 5}, loss: mse, batch_size: 2}
   epochs: 400
   learning_rate: 1e-4
   selection: {metric: dev.spearman, every_epochs: 100}
@@ -213,8 +213,13 @@ baselines: []
   for (const char* file : {"model/model.safetensors", "metrics.jsonl"}) {
     EXPECT_EQ(read_file(path(std::string("whole/") + file)), read_file(path(std::string("cut/") + file)));
   }
+  const std::string docs = std::string(SIMILE_SOURCE_DIR) + "/docs/";
+  for (const std::string topic : {"options", "losses"}) {
+    EXPECT_EQ(shell("simile docs " + topic).out, read_file(docs + topic + ".md"))
+        << "print it anew: simile docs " << topic << " > docs/" << topic << ".md";
+  }
   expect_error("simile train recipe.yaml --output whole", 2, "--overwrite");
-  expect_error("simile train recipe.yaml stages.0.objective.los=mse --output x", 2, "did you mean 'loss'");
+  expect_error("simile train recipe.yaml stages.0.objectives.0.los=mse --output x", 2, "did you mean 'loss'");
 }
 #endif
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/nn/encoder_node.h"
 
+#include <ATen/Parallel.h>
 #include <torch/torch.h>
+
+#include "simile/core/threads.h"
 
 namespace simile {
 namespace {
@@ -59,10 +62,17 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
   };
 };
 
+// ATen's first parallel work would set OpenMP's threads to a default of its own, which is 1 without
+// MKL: it is told ours before it does any.
+const EncoderShape& keep_thread_count(const EncoderShape& shape) {
+  at::set_num_threads(thread_count());
+  return shape;
+}
+
 }  // namespace
 
 EncoderNode::EncoderNode(const EncoderShape& shape)
-    : shape_(shape),
+    : shape_(keep_thread_count(shape)),
       weights_(torch::zeros({encoder_parameter_count(shape)}).set_requires_grad(true)),
       gradients_(torch::zeros({encoder_parameter_count(shape)})),
       free_tapes_(std::make_shared<TapePool>()) {}

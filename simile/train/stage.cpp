@@ -70,8 +70,8 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model, const std::
     : options_(options),
       model_(model),
       events_(events),
-      set_(read_training_set(options.objective, model.tokenizer, events)),
-      loss_(options.objective.loss),
+      set_(read_training_set(options.objective(), model.tokenizer, events)),
+      loss_(options.objective().loss),
       loss_parameters_(loss_.parameters()),
       optimizer_(options.optimizer, encoder_layout(model.encoder.shape()), model.encoder.weights(),
                  deferred_table(encoder_layout(model.encoder.shape()).front()),
@@ -79,7 +79,7 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model, const std::
       dropout_key_(stream_key(model.seed, "dropout/" + name)) {}
 
 int64_t Stage::batches_per_epoch() const {
-  const int64_t size = options_.objective.batch_size;
+  const int64_t size = options_.objective().batch_size;
   return (set_.size() + size - 1) / size;
 }
 
@@ -89,7 +89,7 @@ int64_t Stage::total_steps() const {
 }
 
 ExampleOrder Stage::order_epoch(int64_t epoch) {
-  const OrderOptions& order = options_.objective.order;
+  const OrderOptions& order = options_.objective().order;
   if (order.name == "sequential") return order_sequential(set_.size());
   const auto number = static_cast<uint64_t>(epoch);
   if (order.name == "random") return order_random(set_.size(), model_.seed, number);
@@ -188,7 +188,7 @@ void Stage::fail_step(int64_t step, const std::vector<int32_t>& batch, const cha
                           "learning rate too high ({}), a temperature too low, or a model whose "
                           "weights are damaged; the last checkpoint is kept",
                           what, step, value, fmt::join(batch, ", "),
-                          options_.objective.data.path, options_.learning_rate));
+                          options_.objective().data.path, options_.learning_rate));
 }
 
 }  // namespace simile

@@ -51,7 +51,7 @@ std::string make_card(const TrainOptions& options, const std::vector<Report>& re
       options.name);
   for (const StageOptions& stage : options.stages) {
     card += fmt::format("- {}: {} with the loss `{}`\n", stage.name,
-                        stage.objective.data.path, stage.objective.loss.name);
+                        stage.objective().data.path, stage.objective().loss.name);
   }
   card += "\n## Results\n\n| set | metric | value |\n| --- | --- | --- |\n";
   for (const Report& report : reports) {

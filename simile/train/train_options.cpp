@@ -38,7 +38,7 @@ void SelectionOptions::visit(OptionVisitor& v) {
 
 void StageOptions::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the stage in logs"});
-  v.group("objective", objective, "what is trained");
+  v.list("objectives", objectives, "what is trained; one");
   v.field("epochs", epochs, {"passes over the data", "epochs", 0, 1e6});
   v.field("steps", steps, {"steps instead of epochs; 0: epochs count", "steps", 0});
   v.field("learning_rate", learning_rate, {"peak learning rate", "", 0, 10});
@@ -93,6 +93,10 @@ void check_train_options(const TrainOptions& options) {
   std::vector<std::string> during;
   for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
   for (const StageOptions& stage : options.stages) {
+    if (stage.objectives.size() != 1) {
+      fail(fmt::format("stage '{}' has {} `objectives`, expected one: {{data: ..., loss: ...}}",
+                       stage.name, stage.objectives.size()));
+    }
     const std::string& metric = stage.selection.metric;
     const std::string evaluation = metric.substr(0, metric.find('.'));
     if (metric.empty() || std::find(during.begin(), during.end(), evaluation) != during.end()) continue;

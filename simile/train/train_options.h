@@ -51,7 +51,7 @@ struct SelectionOptions {
 
 struct StageOptions {
   std::string name = "train";
-  ObjectiveOptions objective;
+  std::vector<ObjectiveOptions> objectives;  // one
   double epochs = 5;
   int64_t steps = 0;
   double learning_rate = 2e-5;
@@ -59,6 +59,7 @@ struct StageOptions {
   ScheduleOptions schedule;
   SelectionOptions selection;
 
+  const ObjectiveOptions& objective() const { return objectives.front(); }
   void visit(OptionVisitor& v);
 };
 

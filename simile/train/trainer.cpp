@@ -60,13 +60,13 @@ class TrainingRun {
     Stage& stage = *stage_;
     EarlyStop selection(options.selection.early_stop);
     resume_stage(stage, selection);
-    auto batches = cut_batches(state_.order, options.objective.batch_size);
+    auto batches = cut_batches(state_.order, options.objective().batch_size);
     for (;;) {
       if (is_evaluation_due(stage, options.selection)) evaluate(stage, options.selection, selection);
       if (state_.step == stage.total_steps() || selection.should_stop()) break;
       if (state_.next_batch == static_cast<int64_t>(batches.size())) {
         state_.order = stage.order_epoch(state_.epoch);
-        batches = cut_batches(state_.order, options.objective.batch_size);
+        batches = cut_batches(state_.order, options.objective().batch_size);
         state_.next_batch = 0;
         ++state_.epoch;
       }
@@ -190,7 +190,7 @@ class TrainingRun {
   }
 
   void show_progress(const Stage& stage, const StageOptions& options, const StepResult& result) {
-    const int64_t batch = options.objective.batch_size;
+    const int64_t batch = options.objective().batch_size;
     Progress progress{stage_name(), state_.step * batch, stage.total_steps() * batch, "pairs",
                       {{"epoch", epochs_done(stage)}, {"loss", result.loss}}};
     progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());

@@ -67,7 +67,7 @@ tokenizer: vocab.txt
 max_length: 16
 stages:
   - name: first
-    objective:
+    objectives:
       data: {path: train.tsv, score_scale: 5}
       loss: {name: combo, mu: 0.5, temperature: {value: 0.1, trainable: true}}
       order: {name: neighbours, group_size: 4, neighbours: 20}
@@ -76,7 +76,7 @@ stages:
     learning_rate: 1e-3
     selection: {metric: dev.spearman}
   - name: second
-    objective: {data: {path: train.tsv, score_scale: 5}, loss: mse, batch_size: 16}
+    objectives: {data: {path: train.tsv, score_scale: 5}, loss: mse, batch_size: 16}
     epochs: 2
     learning_rate: 1e-3
     selection: {metric: dev.spearman, every_steps: 3}
@@ -161,19 +161,19 @@ TEST_F(TrainerTest, ARunIsNeitherOverwrittenNorSharedUnasked) {
 
 TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   const ErrorKind recipe_error = ErrorKind::kRecipe, input = ErrorKind::kInput;
-  EXPECT_THAT(error_of({"stages.0.objective.los=mse"}, recipe_error),
-              AllOf(HasSubstr("'stages.0.objective.los'"), HasSubstr("did you mean 'loss'")));
+  EXPECT_THAT(error_of({"stages.0.objectives.0.los=mse"}, recipe_error),
+              AllOf(HasSubstr("'stages.0.objectives.0.los'"), HasSubstr("did you mean 'loss'")));
   EXPECT_THAT(error_of({"stages.0.selection.metric=test.spearman"}, recipe_error),
               HasSubstr("selection.metric"));
-  EXPECT_THAT(error_of({"stages.0.objective.data.score=grade"}, input),
+  EXPECT_THAT(error_of({"stages.0.objectives.0.data.score=grade"}, input),
               AllOf(HasSubstr("train.tsv"), HasSubstr("grade")));
-  EXPECT_THAT(error_of({"stages.0.objective.loss=triplet"}, recipe_error), HasSubstr("needs a negative column"));
+  EXPECT_THAT(error_of({"stages.0.objectives.0.loss=triplet"}, recipe_error), HasSubstr("needs a negative column"));
   EXPECT_THAT(error_of({"max_length=99"}, recipe_error), HasSubstr("max_length"));
   EXPECT_THAT(error_of({"architecture.heads=3"}, input), HasSubstr("heads"));
   EXPECT_THAT(error_of({"model=nowhere", "architecture.layers=0"}, input), HasSubstr("nowhere"));
   EXPECT_THAT(error_of({"tokenizer=nowhere"}, input), HasSubstr("nowhere"));
   write("words.tsv", "sentence1\tsentence2\tscore\nw1\tw2\tmany\n");
-  EXPECT_THAT(error_of({"stages.0.objective.data.path=" + path("words.tsv")}, input),
+  EXPECT_THAT(error_of({"stages.0.objectives.0.data.path=" + path("words.tsv")}, input),
               AllOf(HasSubstr("words.tsv:2"), HasSubstr("many")));
 }
 
