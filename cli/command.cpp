@@ -19,19 +19,28 @@ volatile std::sig_atomic_t received_signal = 0;
 
 void note_signal(int number) {
   received_signal = number;
-  std::signal(number, SIG_DFL);  // a second one ends at once
+  std::signal(SIGINT, SIG_DFL);  // a second one of either kind ends at once
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 [[noreturn]] void fail_stdout() {
-  throw Error(ErrorKind::kIo, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  const int code = errno;
+  if (code == EINTR) check_signal();
+  throw Error(ErrorKind::kIo, fmt::format("cannot write to standard output: {}", std::strerror(code)));
 }
 
 }  // namespace
 
 CLI::App* Commands::add(const std::string& name, const std::string& help,
                         std::function<void(Terminal&)> work) const {
-  CLI::App* command = app.add_subcommand(name, help);
+  CLI::App* command = add_without_json(name, help, std::move(work));
   command->add_flag("--json", common.json, "Print one JSON document on stdout");
+  return command;
+}
+
+CLI::App* Commands::add_without_json(const std::string& name, const std::string& help,
+                                     std::function<void(Terminal&)> work) const {
+  CLI::App* command = app.add_subcommand(name, help);
   command->add_flag("--quiet", common.quiet, "No progress on stderr");
   command->add_option("--threads", common.threads, "Threads to compute with (0: all processors)")
       ->check(CLI::Range(0, 1024))
@@ -67,11 +76,19 @@ void Output::finish() {
 }
 
 void catch_signals() {
-  std::signal(SIGINT, note_signal);
-  std::signal(SIGTERM, note_signal);
+  struct sigaction action = {};
+  action.sa_handler = note_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = 0;  // without SA_RESTART: waiting for input ends
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error with a message
 }
 
 int signal_received() { return received_signal; }
+
+void check_signal() {
+  SIMILE_CHECK(signal_received() == 0, ErrorKind::kInterrupted, "stopped by a signal");
+}
 
 }  // namespace simile::cli

@@ -27,6 +27,9 @@ struct Commands {
   // Adds a subcommand with the common options; `work` runs after parsing when it was chosen.
   CLI::App* add(const std::string& name, const std::string& help,
                 std::function<void(Terminal&)> work) const;
+  // The same without --json: for a command whose result is files, or lines of JSON as it is.
+  CLI::App* add_without_json(const std::string& name, const std::string& help,
+                             std::function<void(Terminal&)> work) const;
 };
 
 void add_check(const Commands& commands);
@@ -54,8 +57,11 @@ class Output {
 };
 
 // Signals: after catch_signals(), SIGINT and SIGTERM are only noted; signal_received() tells the
-// number (0: none). Long work stops at its next report of progress; a second signal ends at once.
+// number (0: none). Long work stops at its next report of progress, reading from a pipe or terminal
+// stops where it waits; a second signal ends at once.
 void catch_signals();
 int signal_received();
+// Throws ErrorKind::kInterrupted when a signal was received. For loops that read input.
+void check_signal();
 
 }  // namespace simile::cli

@@ -32,7 +32,7 @@ void run(const std::string& topic) {
 
 void add_docs(const Commands& commands) {
   auto topic = std::make_shared<std::string>("options");
-  CLI::App* command = commands.add("docs", "Print the reference of options or losses as Markdown",
+  CLI::App* command = commands.add_without_json("docs", "Print the reference of options or losses as Markdown",
                                    [topic](Terminal&) { run(*topic); });
   CLI::Option* option = command->add_option("topic", *topic, "options or losses")->capture_default_str();
 #ifdef SIMILE_WITH_TRAINING

@@ -35,21 +35,23 @@ void run(Arguments arguments, Terminal& terminal) {
   TextListReader reader = open_texts(arguments.input);
   std::vector<std::string> texts;
   TextItem item;
-  while (reader.next(item)) texts.push_back(std::move(item.text));
+  while (reader.next(item)) {
+    check_signal();
+    texts.push_back(std::move(item.text));
+  }
   warn_about(reader.report(), terminal);
 
   Output output(arguments.output);
   output.write(embedding_header(format, static_cast<int64_t>(texts.size()),
                                 encoder.dimension(arguments.encode)));
   EncodeCounts counts;
+  BlockProgress progress(terminal, "encode", static_cast<int64_t>(texts.size()), "texts");
   for (size_t begin = 0; begin < texts.size(); begin += kBlock) {
     const size_t end = std::min(texts.size(), begin + kBlock);
     const std::vector<std::string> block(texts.begin() + static_cast<int64_t>(begin),
                                          texts.begin() + static_cast<int64_t>(end));
-    output.write(embedding_rows(
-        format, block, encoder.encode(block, arguments.encode, silent_events(), &counts)));
-    terminal.progress({"encode", static_cast<int64_t>(end), static_cast<int64_t>(texts.size()),
-                       "texts", {}});
+    output.write(
+        embedding_rows(format, block, encoder.encode(block, arguments.encode, progress, &counts)));
   }
   output.finish();
   tell_counts(counts, encoder, terminal);
@@ -59,7 +61,7 @@ void run(Arguments arguments, Terminal& terminal) {
 
 void add_encode(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add("encode", "Texts to embeddings",
+  CLI::App* command = commands.add_without_json("encode", "Texts to embeddings",
                                    [arguments](Terminal& terminal) { run(*arguments, terminal); });
   command->add_option("--model", arguments->model, "Model folder")->required();
   command->add_option("--input", arguments->input, "Texts, one a line, or .jsonl; - is stdin")

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/option_flags.h"
 #include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/file.h"
+#include "simile/eval/ranking_task.h"
 #include "simile/eval/task.h"
+#include "simile/metric/ranking.h"
 
 namespace simile::cli {
 namespace {
 
 struct Arguments {
   std::vector<std::string> models;
-  std::string task;
+  std::string task, run;
   EvaluationOptions options;
+  std::vector<const CLI::Option*> dataset_options;  // those of `options` but for the task
   std::string output, predictions;
   EncodeOptions model_options;
 };
@@ -28,8 +33,25 @@ struct TaskFile {
   void visit(OptionVisitor& v) { v.list("tasks", tasks, "evaluations, in the order to report"); }
 };
 
+bool is_task_file(const std::string& task) {
+  const std::string ending = std::filesystem::path(task).extension().string();
+  return ending == ".yaml" || ending == ".yml" || ending == ".json";
+}
+
+// Errors (ErrorKind::kUsage): an option about the data was given that is not in `taken`.
+void check_dataset_options(const Arguments& arguments, const std::string& source,
+                           const std::set<std::string>& taken) {
+  for (const CLI::Option* option : arguments.dataset_options) {
+    SIMILE_CHECK(option->count() == 0 || taken.count(option->get_name()) > 0, ErrorKind::kUsage,
+                 fmt::format("{} does not go together with {}", option->get_name(), source));
+  }
+}
+
 std::vector<EvaluationOptions> chosen_tasks(Arguments& arguments) {
-  if (file_exists(arguments.task)) {
+  SIMILE_CHECK(!arguments.models.empty() && !arguments.task.empty(), ErrorKind::kUsage,
+               "give --model and --task, or --run and --qrels to score a run file");
+  if (is_task_file(arguments.task)) {
+    check_dataset_options(arguments, "a task file, which names its data itself", {});
     TaskFile file;
     read_options(load_config(arguments.task), file);
     SIMILE_CHECK(!file.tasks.empty(), ErrorKind::kRecipe,
@@ -43,6 +65,47 @@ std::vector<EvaluationOptions> chosen_tasks(Arguments& arguments) {
   return {arguments.options};
 }
 
+// The unweighted mean of one model's reports of one kind of task: of each metric that all of them
+// have. Thresholds are in the unit of the scores, their mean would say nothing.
+Report mean_report(const std::vector<Report>& reports) {
+  Report mean;
+  mean.task = reports[0].task;
+  mean.name = "mean";
+  mean.model = reports[0].model;
+  for (const Report& report : reports) mean.examples += report.examples;
+  for (const auto& metric : reports[0].metrics) {
+    const std::string& name = metric.first;
+    double sum = 0;
+    bool in_all = name.find("threshold") == std::string::npos;
+    for (const Report& report : reports) {
+      const auto found = std::find_if(report.metrics.begin(), report.metrics.end(),
+                                      [&name](const auto& m) { return m.first == name; });
+      in_all = in_all && found != report.metrics.end();
+      if (in_all) sum += found->second;
+    }
+    if (in_all) mean.metrics.emplace_back(name, sum / static_cast<double>(reports.size()));
+  }
+  mean.notes.push_back(fmt::format("mean of {} sets", reports.size()));
+  return mean;
+}
+
+// by_task[i][m] is the report of model m. Returns the means of kinds of task with several sets.
+std::vector<Report> mean_reports(const std::vector<std::vector<Report>>& by_task) {
+  std::vector<Report> means;
+  std::set<std::string> seen;
+  for (const auto& first : by_task) {
+    if (!seen.insert(first[0].task).second) continue;
+    for (size_t m = 0; m < first.size(); ++m) {
+      std::vector<Report> same;
+      for (const auto& reports : by_task) {
+        if (reports[m].task == first[m].task) same.push_back(reports[m]);
+      }
+      if (same.size() > 1) means.push_back(mean_report(same));
+    }
+  }
+  return means;
+}
+
 std::string reports_to_json(const std::vector<Report>& reports) {
   if (reports.size() == 1) return reports[0].to_json() + "\n";
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -50,7 +113,7 @@ std::string reports_to_json(const std::vector<Report>& reports) {
   return all.dump() + "\n";
 }
 
-void run(Arguments& arguments, bool json, Terminal& terminal) {
+std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
   std::vector<std::unique_ptr<Task>> tasks;
   for (const EvaluationOptions& options : chosen_tasks(arguments)) {
     tasks.push_back(load_task(options));
@@ -67,6 +130,29 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   }
   std::vector<Report> reports;
   for (const auto& of_task : by_task) reports.insert(reports.end(), of_task.begin(), of_task.end());
+  const std::vector<Report> means = mean_reports(by_task);
+  reports.insert(reports.end(), means.begin(), means.end());
+  return reports;
+}
+
+Report evaluate_run_file(const Arguments& arguments) {
+  const EvaluationOptions& options = arguments.options;
+  SIMILE_CHECK(arguments.models.empty() && arguments.task.empty() && arguments.predictions.empty(),
+               ErrorKind::kUsage, "--run takes neither --model nor --task nor --predictions");
+  check_dataset_options(arguments, "--run", {"--qrels", "--metrics", "--ties", "--gain", "--name"});
+  SIMILE_CHECK(!options.ranking.qrels.empty(), ErrorKind::kUsage,
+               "--run needs --qrels, the judgements to score it by");
+  Report report = evaluate_run(arguments.run, options.ranking.qrels,
+                               parse_ranking_metrics(options.metrics), parse_tie_break(options.ties),
+                               parse_gain(options.gain));
+  report.name = options.name;
+  return report;
+}
+
+void run(Arguments& arguments, bool json, Terminal& terminal) {
+  const std::vector<Report> reports =
+      arguments.run.empty() ? evaluate_models(arguments, terminal)
+                            : std::vector<Report>{evaluate_run_file(arguments)};
   Output output("-");
   output.write(json ? reports_to_json(reports) : to_table(reports));
   output.finish();
@@ -83,17 +169,23 @@ void add_evaluate(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
   CLI::App* command =
-      commands.add("evaluate", "Score a model on a task", [arguments, &common](Terminal& terminal) {
+      commands.add("evaluate", "Score a model on a task, or a TREC run", [arguments, &common](Terminal& terminal) {
         run(*arguments, common.json, terminal);
       });
-  command
-      ->add_option("--model", arguments->models,
-                   "Model folder, or the baselines bm25 and tfidf; several stand side by side")
-      ->required();
-  command->add_option("--task", arguments->task, "sts, pairs, ranking, or a task file (YAML)")
-      ->required();
+  command->add_option("--model", arguments->models,
+                      "Model folder, or the baselines bm25 and tfidf; several stand side by side");
+  command->add_option("--task", arguments->task,
+                      "sts, pairs, ranking, or a task file ending in .yaml, .yml or .json; of several "
+                      "sets of one kind their mean is reported too");
+  command->add_option("--run", arguments->run,
+                      "TREC run to score by --qrels, in place of a model and a task");
+  const size_t options_before = command->get_options().size();
   OptionFlags flags(*command, {"task"});
   arguments->options.visit(flags);
+  for (const CLI::Option* option : command->get_options()) arguments->dataset_options.push_back(option);
+  arguments->dataset_options.erase(
+      arguments->dataset_options.begin(),
+      arguments->dataset_options.begin() + static_cast<std::ptrdiff_t>(options_before));
   command->add_option("--output", arguments->output, "Also write the report as JSON to this file");
   command->add_option("--predictions", arguments->predictions,
                       "Write what the model gave each example: .tsv, or a TREC run for rankings");

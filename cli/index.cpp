@@ -6,8 +6,9 @@
 
 #include "cli/command.h"
 #include "cli/index_model.h"
+#include "cli/input.h"
 #include "simile/core/error.h"
-#include "simile/data/reader.h"
+#include "simile/data/corpus.h"
 
 namespace simile::cli {
 namespace {
@@ -24,7 +25,8 @@ struct Arguments {
 template <typename Take>
 int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder, Terminal& terminal,
                      Take take) {
-  TableReader reader(arguments.corpus, {{"id", {"id", "_id"}}, {"text", {"text"}}});
+  CorpusReader reader(arguments.corpus, CorpusReader::Titles::kPrepend);
+  BlockProgress progress(terminal, "index", 0, "documents");
   const EncodeOptions options = index_options(arguments.encode, encoder);
   std::vector<Document> block;
   int64_t count = 0;
@@ -32,19 +34,18 @@ int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder,
     if (block.empty()) return;
     std::vector<std::string> texts;
     for (const Document& document : block) texts.push_back(document.text);
-    take(block, encoder.encode(texts, options, silent_events()));
+    take(block, encoder.encode(texts, options, progress));
     count += static_cast<int64_t>(block.size());
-    terminal.progress({"index", count, 0, "documents", {}});
     block.clear();
   };
-  Row row;
-  while (reader.next(row)) {
-    block.push_back({row.fields[0], row.fields[1]});
+  CorpusText text;
+  while (reader.next(text)) {
+    check_signal();
+    block.push_back({std::move(text.id), std::move(text.text)});
     if (block.size() == kBlock) flush();
   }
   flush();
-  const std::string warning = reader.report().warning();
-  if (!warning.empty()) terminal.warning(warning);
+  warn_about(reader.report(), terminal);
   return count;
 }
 
@@ -58,9 +59,10 @@ void build(const Arguments& arguments, Terminal& terminal) {
   terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
 }
 
-void add(const Arguments& arguments, Terminal& terminal) {
+void add(Arguments arguments, Terminal& terminal) {
   const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
   SearchIndex index = open_index(arguments.index, arguments.model, SearchIndex::Access::kWrite);
+  keep_dimension(index.info(), arguments.encode);
   int64_t replaced = 0;
   const int64_t count =
       embed_corpus(arguments, encoder, terminal, [&](const auto& documents, const auto& vectors) {
@@ -114,15 +116,15 @@ void add_index(const Commands& commands) {
     add_folder(command);
     command->add_option("--model", arguments->model, "Model folder")->required();
     command
-        ->add_option("--corpus", arguments->corpus, "Documents: .tsv, .csv or .jsonl with id and text")
+        ->add_option("--corpus", arguments->corpus, "Documents: .tsv, .csv or .jsonl with id, text and optionally title")
         ->required();
     add_model_options(*command, arguments->encode);
   };
-  add_corpus(inner.add("build", "Embed a corpus into a new index",
+  add_corpus(inner.add_without_json("build", "Embed a corpus into a new index",
                        [arguments](Terminal& terminal) { build(*arguments, terminal); }));
-  add_corpus(inner.add("add", "Add documents, replacing those with the same id",
+  add_corpus(inner.add_without_json("add", "Add documents, replacing those with the same id",
                        [arguments](Terminal& terminal) { add(*arguments, terminal); }));
-  CLI::App* removal = inner.add("delete", "Remove documents by id",
+  CLI::App* removal = inner.add_without_json("delete", "Remove documents by id",
                                 [arguments](Terminal& terminal) { remove(*arguments, terminal); });
   add_folder(removal);
   removal->add_option("--model", arguments->model, "Model folder; the one the index names by default");

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/index_model.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "simile/checkpoint/fingerprint.h"
+#include "simile/core/error.h"
 
 namespace simile::cli {
 namespace {
 
 std::string fingerprint_of(const std::string& model) {
   return model_fingerprint(open_model_folder(model, silent_events()));
+}
+
+VectorMetric metric_of(const std::string& similarity, const std::string& model) {
+  if (similarity == "euclidean") return VectorMetric::kSquaredDistance;
+  SIMILE_CHECK(similarity == "cosine" || similarity == "dot", ErrorKind::kInput,
+               fmt::format("the model '{}' compares vectors by {}; an index can hold vectors that are "
+                           "compared by cosine, dot or euclidean",
+                           model, similarity));
+  return VectorMetric::kInnerProduct;
 }
 
 }  // namespace
@@ -20,15 +32,17 @@ IndexedModel indexed_model(const std::string& model, const SentenceEncoder& enco
   indexed.fingerprint = fingerprint_of(model);
   indexed.name = std::filesystem::absolute(model).lexically_normal().string();
   indexed.dimension = encoder.dimension(options);
-  const std::string& similarity = encoder.settings().similarity;
-  indexed.metric =
-      similarity == "euclidean" ? VectorMetric::kSquaredDistance : VectorMetric::kInnerProduct;
+  indexed.metric = metric_of(encoder.settings().similarity, model);
   return indexed;
 }
 
 SearchIndex open_index(const std::string& index, const std::string& model,
                        SearchIndex::Access access) {
   return SearchIndex::open(index, fingerprint_of(model), model, access);
+}
+
+void keep_dimension(const IndexInfo& index, EncodeOptions& options) {
+  if (options.dimensions == 0) options.dimensions = index.model.dimension;
 }
 
 }  // namespace simile::cli

@@ -9,12 +9,16 @@
 
 namespace simile::cli {
 
-// What an index remembers of the model in folder `model`.
+// What an index remembers of the model in folder `model`. Errors: ErrorKind::kInput when the model
+// compares vectors in a way that an index cannot.
 IndexedModel indexed_model(const std::string& model, const SentenceEncoder& encoder,
                            const EncodeOptions& options);
 
 // Errors: ErrorKind::kInput when the index holds vectors of another model.
 SearchIndex open_index(const std::string& index, const std::string& model,
                        SearchIndex::Access access = SearchIndex::Access::kRead);
+
+// Where no number of dimensions was asked for, takes that of the index.
+void keep_dimension(const IndexInfo& index, EncodeOptions& options);
 
 }  // namespace simile::cli

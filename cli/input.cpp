@@ -1,14 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/input.h"
 
-#include <iostream>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <istream>
+#include <streambuf>
+
+#include "cli/command.h"
+#include "simile/core/error.h"
 
 namespace simile::cli {
+namespace {
+
+// stdin, where std::cin would go on waiting after a signal.
+class StandardInput : public std::streambuf {
+ protected:
+  int_type underflow() override {
+    ssize_t count = -1;
+    do {
+      check_signal();
+      count = read(STDIN_FILENO, buffer_, sizeof buffer_);
+    } while (count < 0 && errno == EINTR);
+    SIMILE_CHECK(count >= 0, ErrorKind::kInput,
+                 fmt::format("cannot read stdin: {}", std::strerror(errno)));
+    if (count == 0) return traits_type::eof();
+    setg(buffer_, buffer_, buffer_ + count);
+    return traits_type::to_int_type(buffer_[0]);
+  }
+
+ private:
+  char buffer_[1 << 16];
+};
+
+std::istream& standard_input() {
+  static StandardInput input;
+  static std::istream stream(&input);
+  stream.clear();
+  stream.exceptions(std::ios::badbit);  // lets what underflow() throws pass
+  return stream;
+}
+
+}  // namespace
 
 TextListReader open_texts(const std::string& input) {
+  check_signal();
   if (input != "-") return TextListReader(input);
-  std::ios::sync_with_stdio(false);
-  return TextListReader(std::cin, "stdin", false);
+  return TextListReader(standard_input(), "stdin", false);
 }
 
 void warn_about(const ReadReport& report, Terminal& terminal) {

@@ -9,7 +9,7 @@
 
 namespace simile::cli {
 
-// The texts of a file, or of stdin for "-".
+// The texts of a file, or of stdin for "-". A signal ends waiting for them: ErrorKind::kInterrupted.
 TextListReader open_texts(const std::string& input);
 
 // Tells what reading met that a user should know.

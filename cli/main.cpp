@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -20,8 +21,10 @@ constexpr int kUsageError = 2;
 // Commands of the program beside this one, which is linked with libtorch.
 bool needs_training(const std::string& command) { return command == "train" || command == "docs"; }
 
-// Becomes simile-training; returns when that program is not there.
+// Becomes simile-training; returns when that program is not there. Its threads, libtorch's and ours,
+// take turns: those that wait must not hold the processors.
 void run_training(char** argv) {
+  setenv("OMP_WAIT_POLICY", "passive", 0);
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   execv((self.parent_path() / "simile-training").c_str(), argv);
 }
@@ -74,9 +77,7 @@ int run(int argc, char** argv) {
   if (common.threads > 0) set_thread_count(common.threads);
   catch_signals();
   Terminal terminal(common.quiet);
-  terminal.on_progress = [] {
-    SIMILE_CHECK(signal_received() == 0, ErrorKind::kInterrupted, "stopped by a signal");
-  };
+  terminal.on_progress = check_signal;
   work(terminal);
   return signal_received() == 0 ? 0 : 128 + signal_received();
 }
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
   } catch (const simile::Error& error) {
     return simile::cli::report(error);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "simile: out of memory; try a smaller --batch-tokens or a smaller input\n");
+    std::fprintf(stderr, "simile: out of memory; try a smaller input, or smaller batches where the command lets you choose\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "simile: %s\n", error.what());
   }

@@ -5,8 +5,9 @@
 
 #include "cli/command.h"
 #include "cli/index_model.h"
+#include "cli/input.h"
 #include "simile/core/error.h"
-#include "simile/data/reader.h"
+#include "simile/data/corpus.h"
 #include "simile/data/trec.h"
 
 namespace simile::cli {
@@ -24,24 +25,34 @@ struct Query {
   std::string id, text;
 };
 
-std::vector<Query> read_queries(const Arguments& arguments) {
+std::vector<Query> read_queries(const Arguments& arguments, Terminal& terminal) {
   SIMILE_CHECK(arguments.query.empty() != arguments.queries.empty(), ErrorKind::kUsage,
                "give either --query TEXT or --queries FILE");
   if (!arguments.query.empty()) return {{"query", arguments.query}};
   std::vector<Query> queries;
-  TableReader reader(arguments.queries, {{"id", {"id", "_id"}}, {"text", {"text"}}});
-  Row row;
-  while (reader.next(row)) queries.push_back({row.fields[0], row.fields[1]});
+  CorpusReader reader(arguments.queries, CorpusReader::Titles::kIgnore);
+  CorpusText text;
+  while (reader.next(text)) {
+    check_signal();
+    queries.push_back({std::move(text.id), std::move(text.text)});
+  }
+  warn_about(reader.report(), terminal);
   return queries;
 }
 
-std::string to_jsonl(const Query& query, const std::vector<SearchHit>& hits) {
-  nlohmann::ordered_json line = {{"query_id", query.id}, {"query", query.text}};
-  line["hits"] = nlohmann::ordered_json::array();
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Query& query, const std::vector<SearchHit>& hits) {
+  Json line = {{"query_id", query.id}, {"query", query.text}};
+  line["hits"] = Json::array();
   for (const SearchHit& hit : hits) {
     line["hits"].push_back({{"id", hit.id}, {"score", hit.score}, {"text", hit.text}});
   }
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return line;
+}
+
+std::string to_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // The beginning of a text, cut at a character.
@@ -61,8 +72,16 @@ std::string to_table(const Query& query, const std::vector<SearchHit>& hits, boo
   return out;
 }
 
-bool is_trec(const std::string& path) {
-  return path.size() > 5 && path.compare(path.size() - 5, 5, ".trec") == 0;
+enum class Format { kTable, kJson, kJsonLines, kTrec };
+
+Format choose_format(const std::string& output, bool json) {
+  if (output.empty() || output == "-") return json ? Format::kJson : Format::kTable;
+  const auto ends_with = [&](const std::string& end) {
+    return output.size() > end.size() && output.compare(output.size() - end.size(), end.size(), end) == 0;
+  };
+  SIMILE_CHECK(ends_with(".trec") || ends_with(".jsonl"), ErrorKind::kUsage,
+               fmt::format("--output '{}': expected a name that ends in .trec or .jsonl", output));
+  return ends_with(".trec") ? Format::kTrec : Format::kJsonLines;
 }
 
 void write_trec(const std::string& path, const std::vector<Query>& queries,
@@ -80,23 +99,39 @@ void write_trec(const std::string& path, const std::vector<Query>& queries,
   write_run(path, runs, "simile");
 }
 
-void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  const std::vector<Query> queries = read_queries(arguments);
+// `as_list`: one JSON document is a list even of one query.
+std::string show(Format format, bool as_list, const std::vector<Query>& queries,
+                 const std::vector<std::vector<SearchHit>>& results) {
+  std::string out;
+  Json list = Json::array();
+  for (size_t i = 0; i < queries.size(); ++i) {
+    if (format == Format::kTable) {
+      out += to_table(queries[i], results[i], queries.size() > 1);
+    } else if (format == Format::kJsonLines) {
+      out += to_line(to_json(queries[i], results[i]));
+    } else {
+      list.push_back(to_json(queries[i], results[i]));
+    }
+  }
+  if (format == Format::kJson) out = to_line(as_list ? list : list[0]);
+  return out;
+}
+
+void run(Arguments arguments, bool json, Terminal& terminal) {
+  const Format format = choose_format(arguments.output, json);
+  const std::vector<Query> queries = read_queries(arguments, terminal);
   const std::string model =
       arguments.model.empty() ? read_index_info(arguments.index).model.name : arguments.model;
   const SentenceEncoder encoder = load_encoder(model, terminal);
   const SearchIndex index = open_index(arguments.index, model);
+  keep_dimension(index.info(), arguments.encode);
   std::vector<std::string> texts;
   for (const Query& query : queries) texts.push_back(query.text);
   const auto results = index.search(
       encoder.encode(texts, index_options(arguments.encode, encoder), terminal), arguments.top_k);
-  if (is_trec(arguments.output)) return write_trec(arguments.output, queries, results);
-  const bool as_json = json || !arguments.output.empty();
+  if (format == Format::kTrec) return write_trec(arguments.output, queries, results);
   Output output(arguments.output);
-  for (size_t i = 0; i < queries.size(); ++i) {
-    output.write(as_json ? to_jsonl(queries[i], results[i])
-                         : to_table(queries[i], results[i], queries.size() > 1));
-  }
+  output.write(show(format, !arguments.queries.empty(), queries, results));
   output.finish();
 }
 
@@ -116,7 +151,8 @@ void add_search(const Commands& commands) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str();
   command->add_option("--output", arguments->output,
-                      "File ending in .trec (a TREC run) or .jsonl; a table on stdout by default");
+                      "File ending in .trec (a TREC run) or .jsonl (one query a line); by default a "
+                      "table on stdout, or with --json one document: a list for --queries");
   add_model_options(*command, arguments->encode);
 }
 

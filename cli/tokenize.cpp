@@ -22,6 +22,7 @@ void run(const std::string& model, const std::string& input, Terminal& terminal)
   Output output("-");
   TextItem item;
   while (reader.next(item)) {
+    check_signal();
     const Encoding encoding =
         item.has_pair ? tokenizer.encode_pair(item.text, item.pair) : tokenizer.encode(item.text);
     output.write(to_json(encoding, tokenizer));
@@ -37,7 +38,7 @@ void add_tokenize(const Commands& commands) {
     std::string model, input = "-";
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add("tokenize", "Print the tokens of each text as JSON lines",
+  CLI::App* command = commands.add_without_json("tokenize", "Print the tokens of each text as JSON lines",
                                    [arguments](Terminal& terminal) {
                                      run(arguments->model, arguments->input, terminal);
                                    });

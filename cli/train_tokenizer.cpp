@@ -28,6 +28,7 @@ class TextFiles {
 
   bool next(std::string& text) {
     while (true) {
+      check_signal();
       if (reader_ && reader_->next(item_)) {
         text = std::move(item_.text);
         if (++count_ % kReportEvery == 0) terminal_.progress({"read", count_, 0, "texts", {}});
@@ -55,7 +56,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
   TokenizerFiles written = {{"tokenizer.json", tokenizer.to_json()},
                             {"vocab.txt", tokenizer.vocabulary_text()}};
   complete_tokenizer_files(written, kModelMaxLength);
-  AtomicFolder folder(arguments.output);
+  AtomicFolder folder(arguments.output, "tokenizer.json");
   for (const auto& [name, bytes] : written) write_file_atomic(join_path(folder.path(), name), bytes);
   folder.commit();
   terminal.info(fmt::format("{} tokens written to {}", tokenizer.vocabulary_size(), arguments.output));
@@ -65,7 +66,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
 
 void add_train_tokenizer(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add("train-tokenizer", "Learn a WordPiece vocabulary from text",
+  CLI::App* command = commands.add_without_json("train-tokenizer", "Learn a WordPiece vocabulary from text",
                                    [arguments](Terminal& terminal) { run(*arguments, terminal); });
   command
       ->add_option("--input", arguments->inputs,

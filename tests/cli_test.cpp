@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -26,7 +27,8 @@ struct Outcome {
 class CliTest : public ::testing::Test {
  protected:
   CliTest()
-      : folder_(fmt::format("{}simile_cli_test_{}", ::testing::TempDir(), getpid())),
+      : folder_(fmt::format("{}simile_cli_test_{}_{}", ::testing::TempDir(), getpid(),
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name())),
         model_(std::string(SIMILE_SOURCE_DIR) + "/tests/golden/tiny-bert") {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
@@ -43,8 +45,8 @@ class CliTest : public ::testing::Test {
 
   // Runs a shell line in the test's folder; `simile` is the program.
   Outcome shell(const std::string& line) const {
-    const std::string script = fmt::format("cd '{}'; simile() {{ '{}' \"$@\"; }}; M='{}'; {}", folder_,
-                                           SIMILE_PROGRAM, model_, line);
+    const std::string script = fmt::format("cd '{0}'; simile() {{ '{1}' \"$@\"; }}; P='{1}'; M='{2}'; {3}",
+                                           folder_, SIMILE_PROGRAM, model_, line);
     write("script.sh", script);
     const int status = std::system(
         fmt::format("bash '{0}' >'{1}' 2>'{2}' </dev/null", path("script.sh"), path("out"), path("err"))
@@ -167,6 +169,107 @@ TEST_F(CliTest, AnIndexOfAnotherModelIsRefused) {
   shell("cp -r $M model && chmod -R u+w model && echo extra >> model/vocab.txt");
   const Outcome outcome = shell("simile search --index ix --model model --query x");
   EXPECT_EQ(outcome.code, 3) << outcome.err;
+}
+
+TEST_F(CliTest, AFolderThatHoldsOtherFilesIsNotReplaced) {
+  fs::create_directories(path("keep"));
+  write("keep/thesis.txt", "years of work");
+  expect_error("simile index build --model $M --index keep --corpus corpus.tsv", 2, "keep");
+  expect_error("simile train-tokenizer --input texts.txt --output keep --vocab-size 30", 2, "keep");
+  EXPECT_EQ(read_file(path("keep/thesis.txt")), "years of work");
+  EXPECT_TRUE(is_tidy());
+  fs::create_directories(path("ix"));
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  }
+}
+
+TEST_F(CliTest, ASignalEndsWaitingForInput) {
+  // 4002: SIGINT and SIGTERM are caught from here on.
+  const std::string wait_and_stop =
+      " & child=$!; until grep -q '^SigCgt:.*4002$' /proc/$child/status || ! kill -0 $child; "
+      "do sleep 0.02; done; sleep 0.2; kill -TERM $child; wait $child; code=$?; "
+      "kill $writer; exit $code";
+  for (const char* command : {"tokenize --model $M", "encode --model $M", "encode --model $M --input pipe",
+                              "train-tokenizer --input - --output vocabulary --vocab-size 30"}) {
+    const bool from_stdin = std::string(command).find("pipe") == std::string::npos;
+    const Outcome outcome =
+        shell(std::string("rm -f pipe; mkfifo pipe; sleep 60 >pipe & writer=$!; \"$P\" ") + command +
+              (from_stdin ? " <pipe" : "") + wait_and_stop);
+    EXPECT_EQ(outcome.code, 143) << command << "\n" << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("simile: ")) << command;
+  }
+  EXPECT_FALSE(folder_exists(path("vocabulary")));
+}
+
+TEST_F(CliTest, TitlesAreIndexedAndIdsMustDiffer) {
+  write("titled.tsv", "id\ttitle\ttext\na\thello\tworld\nb\t\tfox\n");
+  EXPECT_EQ(shell("simile index build --model $M --index ix --corpus titled.tsv").code, 0);
+  EXPECT_THAT(shell("simile search --index ix --query 'hello world' --top-k 1 --json").out,
+              HasSubstr("\"hits\":[{\"id\":\"a\",\"score\":1.0,\"text\":\"hello world\""));
+  write("twice.tsv", "id\ttext\na\tx\nb\ty\na\tz\n");
+  expect_error("simile index build --model $M --index new --corpus twice.tsv", 3, "twice.tsv:4");
+  EXPECT_FALSE(folder_exists(path("new")));
+  expect_error("simile search --index ix --queries twice.tsv", 3, "twice.tsv:4");
+  write("broken.tsv", "id\ttext\na\tbro\xff\xfeken\n");
+  const Outcome outcome = shell("simile search --index ix --queries broken.tsv");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("warning"), HasSubstr("broken.tsv"), HasSubstr("UTF-8")));
+}
+
+TEST_F(CliTest, AnIndexKeepsItsDimensionAndKnowsWhatItCanHold) {
+  EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv --dimensions 8").code, 0);
+  EXPECT_EQ(shell("simile index add --model $M --index ix --corpus corpus.tsv").code, 0);
+  EXPECT_THAT(shell("simile search --index ix --query 'hello there' --top-k 1").out, HasSubstr("b  hello there"));
+  shell("cp -r $M model && chmod -R u+w model && "
+        "echo '{\"similarity_fn_name\":\"manhattan\"}' > model/config_sentence_transformers.json");
+  expect_error("simile search --index ix --model model --query x", 3, "fingerprint");
+  expect_error("simile index build --model model --index new --corpus corpus.tsv", 3, "manhattan");
+}
+
+TEST_F(CliTest, SearchWritesTheFormatAskedForOrNone) {
+  EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  write("queries.tsv", "id\ttext\nq1\thello\nq2\tfox\n");
+  const std::string search = "simile search --index ix --queries queries.tsv --top-k 1 ";
+  expect_error(search + "--output x.tsv", 2, ".trec");
+  EXPECT_FALSE(file_exists(path("x.tsv")));
+  const std::string document = shell(search + "--json").out;
+  EXPECT_THAT(document, StartsWith("[{\"query_id\":\"q1\""));
+  EXPECT_THAT(document, ::testing::EndsWith("]}]\n"));
+  EXPECT_EQ(shell(search + "--output x.jsonl").code, 0);
+  const std::string lines = read_file(path("x.jsonl"));
+  EXPECT_THAT(lines, AllOf(StartsWith("{\"query_id\":\"q1\""), HasSubstr("\n{\"query_id\":\"q2\"")));
+  expect_error("simile tokenize --model $M --input texts.txt --json", 2, "--json");
+}
+
+TEST_F(CliTest, EvaluatesARunOfSomebodyElse) {
+  write("run.trec", "q1 Q0 a 1 0.5 x\nq1 Q0 b 2 0.5 x\nq2 Q0 c 1 1 x\n");
+  write("qrels.txt", "q1 0 b 1\nq2 0 c 1\n");
+  const std::string evaluate = "simile evaluate --run run.trec --qrels qrels.txt --metrics mrr --json";
+  EXPECT_THAT(shell(evaluate).out, AllOf(HasSubstr("\"examples\":2"), HasSubstr("\"mrr\":1.0")));
+  EXPECT_THAT(shell(evaluate + " --ties input").out, HasSubstr("\"mrr\":0.75"));
+  expect_error("simile evaluate --run run.trec", 2, "--qrels");
+  expect_error(evaluate + " --data pairs.tsv", 2, "--data");
+  expect_error(evaluate + " --model $M", 2, "--model");
+  expect_error("simile evaluate --qrels qrels.txt", 2, "--task");
+}
+
+TEST_F(CliTest, ATaskFileReportsItsSetsAndTheirMean) {
+  write("more.tsv", "sentence1\tsentence2\tscore\nfox\tthe fox\t1\nhello\tworld\t3\nhello\tfox\t5\n");
+  write("tasks.yaml",
+        "tasks:\n  - {task: sts, name: one, data: pairs.tsv}\n  - {task: sts, name: two, data: more.tsv}\n");
+  write("sts", "a file of this name is no task file");
+  const std::string evaluate = "simile evaluate --model bm25 --model tfidf --json ";
+  EXPECT_EQ(shell(evaluate + "--task sts --data pairs.tsv").code, 0);
+  const std::string out = shell(evaluate + "--task tasks.yaml").out;
+  EXPECT_THAT(out, AllOf(HasSubstr("\"name\":\"two\""), HasSubstr("\"name\":\"mean\",\"model\":\"tfidf\"")));
+  const auto spearman = [&](const std::string& name) {
+    const size_t report = out.find("\"name\":\"" + name + "\",\"model\":\"bm25\"");
+    return std::stod(out.substr(out.find("\"spearman\":", report) + 11));
+  };
+  EXPECT_DOUBLE_EQ(spearman("mean"), (spearman("one") + spearman("two")) / 2);
+  expect_error(evaluate + "--task tasks.yaml --data pairs.tsv", 2, "--data");
+  expect_error(evaluate + "--task nowhere.yaml", 3, "nowhere.yaml");
 }
 
 TEST_F(CliTest, AFullDiskLeavesNothingBehind) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
-#include <unordered_map>
 
 #include "simile/core/random.h"
 
@@ -72,16 +70,6 @@ std::vector<std::vector<int32_t>> cut_batches(const ExampleOrder& order, int64_t
                          order.begin() + static_cast<int64_t>(end));
   }
   return batches;
-}
-
-std::vector<int32_t> number_texts(const std::vector<std::string>& texts) {
-  std::unordered_map<std::string_view, int32_t> numbers;
-  std::vector<int32_t> ids;
-  ids.reserve(texts.size());
-  for (const std::string& text : texts) {
-    ids.push_back(numbers.emplace(text, static_cast<int32_t>(numbers.size())).first->second);
-  }
-  return ids;
 }
 
 }  // namespace simile

@@ -42,7 +42,4 @@ ExampleOrder order_neighbours(const Matrix<int32_t>& neighbours,
 // Consecutive runs of `batch_size` examples; the last may be shorter.
 std::vector<std::vector<int32_t>> cut_batches(const ExampleOrder& order, int64_t batch_size);
 
-// A number per text, equal for equal texts, counted from 0 in order of appearance.
-std::vector<int32_t> number_texts(const std::vector<std::string>& texts);
-
 }  // namespace simile

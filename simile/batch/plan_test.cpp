@@ -111,9 +111,5 @@ TEST(CutBatches, KeepsOrderAndTheShortRest) {
   EXPECT_TRUE(cut_batches({}, 3).empty());
 }
 
-TEST(NumberTexts, EqualTextsShareANumber) {
-  EXPECT_THAT(number_texts({"a", "b", "a", ""}), ElementsAre(0, 1, 0, 2));
-}
-
 }  // namespace
 }  // namespace simile

@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "simile/checkpoint/initialise.h"
 #include "simile/core/error.h"
@@ -39,10 +41,16 @@ std::vector<float> tiny_weights(const EncoderConfig& config) {
   return flat;
 }
 
+struct TestFolder {
+  TestFolder() { make_folders(path); }
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  const std::string path =
+      testing::TempDir() + "simile_encoder_checkpoint_" + std::to_string(getpid()) + "/";
+};
+
 std::string test_path(const std::string& name) {
-  const std::string folder = testing::TempDir() + "simile_encoder_checkpoint/";
-  make_folders(folder);
-  return folder + name;
+  static const TestFolder folder;
+  return folder.path + name;
 }
 
 // The tensors of the tiny encoder under changed names, shuffled, with strangers among them.

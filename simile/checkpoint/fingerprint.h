@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model's fingerprint: 32 hexadecimal digits that change when anything changes that a vector
-// depends on (encoder config, weights, tokenizer, pooling, normalisation, length limit, prompts),
+// depends on (encoder config, weights, tokenizer, pooling, normalisation, length limit, prompts,
+// similarity),
 // and that stay when a folder is copied, renamed or gets a new README.
 //
 // It is computed from the bytes each time it is asked for, never trusted from a file: 90 MB take

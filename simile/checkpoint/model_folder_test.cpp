@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -29,9 +30,7 @@ class ModelFolderTest : public testing::Test {
  protected:
   void SetUp() override {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = testing::TempDir() + "simile_model_folder/" + info->name();
-    std::filesystem::remove_all(folder_);
-    make_folders(testing::TempDir() + "simile_model_folder");
+    folder_ = testing::TempDir() + "simile_model_folder_" + std::to_string(getpid()) + info->name();
     config_.layers = 1;
     config_.hidden = 8;
     config_.heads = 2;
@@ -40,6 +39,11 @@ class ModelFolderTest : public testing::Test {
     config_.positions = 12;
     weights_.resize(static_cast<size_t>(encoder_parameter_count(config_.shape())));
     initialise_encoder_weights(config_, 3, weights_.data());
+  }
+
+  void TearDown() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(folder_ + "-copy");
   }
 
   void save(const ModelSettings& settings, const std::string& card = "# Model\n") {
@@ -258,6 +262,10 @@ TEST_F(ModelFolderTest, TheFingerprintFollowsWhatVectorsDependOn) {
   EXPECT_EQ(model_fingerprint(open_model_folder(copy, silent_events())), first);
   ModelSettings s = settings();
   s.pooling = PoolingMode::kMax;
+  save(s);
+  EXPECT_NE(model_fingerprint(open()), first);
+  s = settings();
+  s.similarity = "euclidean";
   save(s);
   EXPECT_NE(model_fingerprint(open()), first);
   weights_[100] += 1e-7f;

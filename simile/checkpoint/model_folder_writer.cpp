@@ -13,7 +13,7 @@ using detail::Json;
 
 class FolderWriter {
  public:
-  explicit FolderWriter(const std::string& path) : folder_(path) {}
+  explicit FolderWriter(const std::string& path) : folder_(path, "modules.json") {}
   std::string file(const std::string& name) const { return join_path(folder_.path(), name); }
   void text(const std::string& name, const std::string& bytes) {
     write_file_atomic(file(name), bytes);

@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "simile/core/error.h"
@@ -17,10 +19,16 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+struct TestFolder {
+  TestFolder() { make_folders(path); }
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  const std::string path =
+      testing::TempDir() + "simile_safetensors_" + std::to_string(getpid()) + "/";
+};
+
 std::string test_path(const std::string& name) {
-  const std::string folder = testing::TempDir() + "simile_safetensors/";
-  make_folders(folder);
-  return folder + name;
+  static const TestFolder folder;
+  return folder.path + name;
 }
 
 std::string file_with_header(const std::string& header, size_t data_bytes) {
@@ -198,6 +206,18 @@ TEST(Safetensors, RandomDamageGivesAnErrorOrAReadableFile) {
     }
   }
   EXPECT_GT(opened, 0);
+}
+
+TEST(Safetensors, NumbersOfOtherTypesAreStoredAsTheyAre) {
+  const std::string path = test_path("types.safetensors");
+  const double wide[2] = {0.1, -1e300};
+  const int64_t whole = -5;
+  write_safetensors(
+      path, {{"a", {2}, wide, TensorType::kF64}, {"b", {}, &whole, TensorType::kI64}, {"c", {0}, nullptr}});
+  const SafetensorsFile file(path);
+  EXPECT_EQ(file.bytes(*file.find("a")), std::string_view(reinterpret_cast<const char*>(wide), 16));
+  EXPECT_EQ(file.bytes(*file.find("b")), std::string_view(reinterpret_cast<const char*>(&whole), 8));
+  EXPECT_EQ(file.find("c")->size, 0);
 }
 
 TEST(Safetensors, ReadingIntegersAsFloatsIsAnError) {

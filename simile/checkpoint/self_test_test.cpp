@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <limits>
 
 #include "simile/core/error.h"
@@ -22,7 +24,16 @@ SelfTest small_test() {
   return test;
 }
 
-std::string test_path() { return testing::TempDir() + "simile_self_test.json"; }
+struct TestFile {
+  ~TestFile() { std::remove(path.c_str()); }
+  const std::string path =
+      testing::TempDir() + "simile_self_test_" + std::to_string(getpid()) + ".json";
+};
+
+std::string test_path() {
+  static const TestFile file;
+  return file.path;
+}
 
 TEST(SelfTest, WrittenVectorsAreReadBackExactly) {
   const SelfTest test = small_test();

@@ -50,8 +50,10 @@ ConfigNode* member_or_item(ConfigNode& node, const std::string& name, const std:
                              assignment, name, node.items.size(), node.where()));
     return &node.items[index];
   }
+  const bool is_value = node.kind == ConfigNode::Kind::kScalar && !node.scalar.empty();
+  if (is_value && name == "0") return &node;  // a value may stand for a list of one
   if (node.kind != ConfigNode::Kind::kMap) {
-    node = ConfigNode{ConfigNode::Kind::kMap, "", {}, {}, node.source, node.line};
+    node = ConfigNode{ConfigNode::Kind::kMap, node.scalar, {}, {}, node.source, node.line};
   }
   for (auto& member : node.members) {
     if (member.first == name) return &member.second;

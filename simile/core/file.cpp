@@ -43,6 +43,21 @@ void sync_folder_of(const std::string& path) {
   close(folder);
 }
 
+// Refuses to replace what is not a folder with the file `marker`.
+void check_replaceable(const std::string& path, const std::string& marker) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(path, ignored))) return;
+  const bool folder = fs::is_directory(path, ignored);
+  if (folder && (fs::is_empty(path, ignored) || file_exists(join_path(path, marker)))) return;
+  throw Error(ErrorKind::kUsage,
+              folder ? fmt::format("'{}' holds other files (it has no {}) and would be replaced; choose "
+                                   "another name or empty it",
+                                   path, marker)
+                     : fmt::format("'{}' is not a folder and would be replaced by one; choose another "
+                                   "name or remove it",
+                                   path));
+}
+
 struct OpenFile {
   explicit OpenFile(const std::string& path) : descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (descriptor < 0) fail_read(path, errno);
@@ -145,9 +160,10 @@ void write_file_atomic(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-AtomicFolder::AtomicFolder(const std::string& path)
-    : path_(fs::path(path).lexically_normal().string()) {
+AtomicFolder::AtomicFolder(const std::string& path, const std::string& marker)
+    : path_(fs::path(path).lexically_normal().string()), marker_(marker) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  check_replaceable(path_, marker_);
   temporary_ = temporary_name(path_);
   std::error_code ignored;
   fs::remove_all(temporary_, ignored);
@@ -161,6 +177,7 @@ AtomicFolder::~AtomicFolder() {
 }
 
 void AtomicFolder::commit() {
+  check_replaceable(path_, marker_);
   std::error_code error;
   const std::string old = temporary_ + "-old";
   const bool replaces = fs::exists(path_, error);

@@ -55,10 +55,13 @@ class AtomicFile {
 void write_file_atomic(const std::string& path, std::string_view bytes);
 
 // Fills a new folder under a temporary name beside `path`; commit() moves it to `path`, replacing a
-// folder that was there. Destroyed without commit(), it leaves nothing behind.
+// folder of the same kind that was there. `marker` names a file that every folder of this kind has:
+// what is at `path` must be a folder that is empty or has it, otherwise it is a stranger's and the
+// constructor and commit() throw ErrorKind::kUsage. Destroyed without commit(), it leaves nothing
+// behind.
 class AtomicFolder {
  public:
-  explicit AtomicFolder(const std::string& path);
+  AtomicFolder(const std::string& path, const std::string& marker);
   AtomicFolder(const AtomicFolder&) = delete;
   AtomicFolder& operator=(const AtomicFolder&) = delete;
   ~AtomicFolder();
@@ -66,7 +69,7 @@ class AtomicFolder {
   void commit();
 
  private:
-  std::string path_, temporary_;
+  std::string path_, marker_, temporary_;
 };
 
 }  // namespace simile

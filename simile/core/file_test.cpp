@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/core/file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -15,7 +17,9 @@ namespace fs = std::filesystem;
 
 class FileTest : public ::testing::Test {
  protected:
-  FileTest() : folder_(::testing::TempDir() + "simile_file_test") {
+  FileTest()
+      : folder_(fmt::format("{}simile_file_test_{}_{}", ::testing::TempDir(), getpid(),
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -42,14 +46,43 @@ TEST_F(FileTest, AtomicFileReplacesOnlyOnCommit) {
 TEST_F(FileTest, AtomicFolderReplacesOnlyOnCommit) {
   const std::string path = join_path(folder_, "model");
   for (const std::string version : {"one", "two"}) {
-    AtomicFolder folder(path);
+    AtomicFolder folder(path, "marker");
+    write_file_atomic(join_path(folder.path(), "marker"), "");
     write_file_atomic(join_path(folder.path(), version), version);
     folder.commit();
   }
   EXPECT_TRUE(file_exists(join_path(path, "two")));
   EXPECT_FALSE(file_exists(join_path(path, "one")));
-  { AtomicFolder abandoned(path); }
+  { AtomicFolder abandoned(path, "marker"); }
   EXPECT_TRUE(file_exists(join_path(path, "two")));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(FileTest, AtomicFolderReplacesNothingOfAnotherKind) {
+  const std::string path = join_path(folder_, "keep");
+  const auto commit = [&] {
+    AtomicFolder folder(path, "marker");
+    write_file_atomic(join_path(folder.path(), "marker"), "");
+    folder.commit();
+  };
+  make_folders(path);
+  EXPECT_NO_THROW(commit()) << "an empty folder is nobody's";
+  write_file_atomic(join_path(path, "thesis.txt"), "years of work");
+  EXPECT_NO_THROW(commit());
+  fs::remove(join_path(path, "marker"));
+  write_file_atomic(join_path(path, "thesis.txt"), "years of work");
+  try {
+    commit();
+    ADD_FAILURE() << "replaced";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("keep"), ::testing::HasSubstr("marker")));
+  }
+  EXPECT_EQ(read_file(join_path(path, "thesis.txt")), "years of work");
+  fs::remove_all(path);
+  write_file_atomic(path, "a file");
+  EXPECT_THROW(commit(), Error);
+  EXPECT_EQ(read_file(path), "a file");
   EXPECT_EQ(entries(), 1u);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -32,10 +33,10 @@ const char* kind_name(Kind kind) {
 
 // A recipe's paths start from its own folder, those of the command line from the working directory.
 std::string resolve_path(const ConfigNode& node) {
-  const std::filesystem::path path(node.scalar);
-  const bool from_file = file_exists(node.source);
-  if (node.scalar.empty() || path.is_absolute() || !from_file) return node.scalar;
-  return (std::filesystem::path(node.source).parent_path() / path).lexically_normal().string();
+  if (node.scalar.empty()) return "";
+  const std::filesystem::path base =
+      file_exists(node.source) ? std::filesystem::path(node.source).parent_path() : "";
+  return std::filesystem::absolute(base / node.scalar).lexically_normal().string();
 }
 
 class Reader : public OptionVisitor {
@@ -120,7 +121,9 @@ class Reader : public OptionVisitor {
   static void read_members(const ConfigNode& node, const std::string& path, const Members& members) {
     if (node.kind == Kind::kNull) return;
     Reader reader(node, path);
-    reader.shorthand_ = node.kind == Kind::kScalar;
+    if (node.kind == Kind::kScalar || (node.kind == Kind::kMap && !node.scalar.empty())) {
+      reader.shorthand_ = ConfigNode{Kind::kScalar, node.scalar, {}, {}, node.source, node.line};
+    }
     if (node.kind == Kind::kList) {
       throw Error(ErrorKind::kRecipe, fmt::format("{}: '{}' should be a map of options, found a list",
                                                   node.where(), path));
@@ -134,8 +137,8 @@ class Reader : public OptionVisitor {
 
   const ConfigNode* find(const char* name) {
     known_.push_back(name);
-    if (shorthand_) return known_.size() == 1 ? &node_ : nullptr;
     const ConfigNode* node = node_.find(name);
+    if (node == nullptr && shorthand_ && known_.size() == 1) return &*shorthand_;
     return node != nullptr && node->kind != Kind::kNull ? node : nullptr;
   }
 
@@ -182,7 +185,7 @@ class Reader : public OptionVisitor {
   const ConfigNode& node_;
   std::string path_;
   std::vector<std::string> known_;
-  bool shorthand_ = false;
+  std::optional<ConfigNode> shorthand_;  // a single value, which is that of the first option
 };
 
 class JsonWriter : public OptionVisitor {

@@ -110,6 +110,28 @@ TEST(Options, OverridesReachIntoMapsAndLists) {
   EXPECT_THROW(apply_override(node, "novalue"), Error);
 }
 
+TEST(Options, AnOverrideBelowASingleValueKeepsTheValue) {
+  ConfigNode node = parse_config("loss: bsc\nstages: bsc\nfiles: one", "r.yaml");
+  apply_override(node, "loss.margin=0.25");
+  apply_override(node, "stages.0.margin=1");
+  apply_override(node, "files.0=two");
+  Outer o;
+  read_options(node, o);
+  EXPECT_EQ(o.loss.name, "bsc");
+  EXPECT_EQ(o.loss.margin, 0.25);
+  ASSERT_EQ(o.stages.size(), 1u);
+  EXPECT_EQ(o.stages[0].name, "bsc");
+  EXPECT_EQ(o.stages[0].margin, 1);
+  EXPECT_THAT(o.files, ::testing::ElementsAre("two"));
+  apply_override(node, "loss.name=mse");
+  read_options(node, o);
+  EXPECT_EQ(o.loss.name, "mse");
+  EXPECT_EQ(o.loss.margin, 0.25);
+  apply_override(node, "steps.many=3");
+  apply_override(node, "loss.wide=3");
+  EXPECT_THROW(read_options(node, o), Error);
+}
+
 TEST(Options, JsonReadsBackToTheSameValues) {
   Outer o = read("steps: 3\nfiles: ['a \"quoted\"', \"tab\\t\"]\nloss: {margin: 0.1}\nstages: [{name: bsc}]");
   const std::string json = options_to_json(o);

@@ -21,7 +21,7 @@ class LineReader::Source {
                  fmt::format("cannot read {}: expected a file, found a folder", path));
     errno = 0;
     file_ = gzopen(path.c_str(), "rb");
-    SIMILE_CHECK(file_ != nullptr, ErrorKind::kInput,
+    SIMILE_CHECK(file_ != nullptr, kind_of(errno),
                  fmt::format("cannot read {}: {}", path,
                              errno != 0 ? std::strerror(errno) : "out of memory"));
     gzbuffer(file_, 1 << 17);
@@ -45,12 +45,18 @@ class LineReader::Source {
     const char* reason = gzerror(file_, &code);
     // A cut gzip file ends with fewer bytes and Z_BUF_ERROR, not with a negative count.
     SIMILE_CHECK(
-        count >= 0 && (code == Z_OK || code == Z_STREAM_END), ErrorKind::kInput,
+        count >= 0 && (code == Z_OK || code == Z_STREAM_END),
+        code == Z_ERRNO ? kind_of(errno) : ErrorKind::kInput,
         fmt::format("cannot read {}: {}", name_, code == Z_ERRNO ? std::strerror(errno) : reason));
     return static_cast<size_t>(count);
   }
 
  private:
+  // A signal interrupts reading from a pipe.
+  static ErrorKind kind_of(int code) {
+    return code == EINTR ? ErrorKind::kInterrupted : ErrorKind::kInput;
+  }
+
   std::string name_;
   std::istream* stream_ = nullptr;
   gzFile file_ = nullptr;

@@ -6,6 +6,8 @@
 //
 // Errors (ErrorKind::kInput): a file that cannot be read, a damaged or cut gzip file, a line longer
 // than kMaximumLineBytes - so that memory stays bounded whatever the file holds.
+// ErrorKind::kInterrupted: a signal while waiting for bytes. What a stream throws (where its
+// exceptions() say so) passes through.
 #pragma once
 
 #include <cstdint>

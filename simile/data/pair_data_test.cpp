@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "simile/data/detail/test_files.h"
 
 namespace simile {
@@ -74,7 +76,7 @@ TEST(PairData, OptionsAreReadByName) {
   read_options(
       parse_config("{path: a.tsv, left: q, score_scale: 5, negatives: [n], limit: 3}", "r.yaml"),
       options);
-  EXPECT_EQ(options.path, "a.tsv");
+  EXPECT_EQ(std::filesystem::absolute(options.path), std::filesystem::absolute("a.tsv"));
   EXPECT_EQ(options.left, "q");
   EXPECT_EQ(options.right, "sentence2");
   EXPECT_EQ(options.score_scale, 5);

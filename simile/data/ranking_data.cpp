@@ -3,48 +3,26 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include <utility>
 
 #include "simile/core/error.h"
+#include "simile/data/corpus.h"
 #include "simile/data/trec.h"
 
 namespace simile {
 namespace {
 
-struct IdAndLine {
-  int64_t row;
-  int64_t line;
-};
-using IdMap = std::unordered_map<std::string, IdAndLine>;
-
-std::string trim(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\n");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t\n") + 1 - begin);
-}
-
-// Reads id and text (and title) of every row; returns where each id stands.
-IdMap read_texts_with_ids(const std::string& path, bool titles, std::vector<std::string>& ids,
-                          std::vector<std::string>& texts, ReadReport& report) {
-  std::vector<Column> columns = {{"id", {"id", "_id"}}, {"text", {"text"}}};
-  if (titles) columns.push_back({"title", {"title"}, false});
-  TableReader reader(path, columns);
-  IdMap map;
-  for (Row row; reader.next(row);) {
-    if (row.fields[0].empty()) reader.fail(row, 0, "expected an id, found nothing");
-    const auto added =
-        map.emplace(row.fields[0], IdAndLine{static_cast<int64_t>(ids.size()), row.line});
-    if (!added.second) {
-      reader.fail(row, 0,
-                  fmt::format("the id '{}' already stands in line {}", row.fields[0],
-                              added.first->second.line));
-    }
-    const bool titled = titles && !row.fields[2].empty();
-    texts.push_back(titled ? trim(row.fields[2] + " " + row.fields[1]) : std::move(row.fields[1]));
-    ids.push_back(std::move(row.fields[0]));
+// Reads all texts; the reader then knows the row of each id.
+CorpusReader read_all(const std::string& path, CorpusReader::Titles titles,
+                      std::vector<std::string>& ids, std::vector<std::string>& texts,
+                      ReadReport& report) {
+  CorpusReader reader(path, titles);
+  for (CorpusText text; reader.next(text);) {
+    ids.push_back(std::move(text.id));
+    texts.push_back(std::move(text.text));
   }
   report = reader.report();
-  return map;
+  return reader;
 }
 
 void check_known(bool known, bool allow_unknown, const std::string& qrels,
@@ -79,26 +57,24 @@ RankingData read_ranking_data(const RankingDataOptions& options) {
   }
   RankingData data;
   data.reports.resize(3);
-  const IdMap queries = read_texts_with_ids(options.queries, false, data.query_ids,
-                                            data.query_texts, data.reports[0]);
-  const IdMap documents = read_texts_with_ids(options.corpus, true, data.document_ids,
-                                              data.document_texts, data.reports[1]);
+  const CorpusReader queries = read_all(options.queries, CorpusReader::Titles::kIgnore,
+                                        data.query_ids, data.query_texts, data.reports[0]);
+  const CorpusReader documents = read_all(options.corpus, CorpusReader::Titles::kPrepend,
+                                          data.document_ids, data.document_texts, data.reports[1]);
   data.judged.resize(data.query_ids.size());
   for (const Judgement& judgement : read_qrels(options.qrels, &data.reports[2])) {
-    const auto query = queries.find(judgement.query);
-    const auto document = documents.find(judgement.document);
-    check_known(query != queries.end(), options.allow_unknown, options.qrels, judgement,
-                judgement.query, "query", options.queries);
-    check_known(document != documents.end(), options.allow_unknown, options.qrels, judgement,
-                judgement.document, "document", options.corpus);
-    if (query == queries.end()) {
+    const int64_t query = queries.find(judgement.query);
+    const int64_t document = documents.find(judgement.document);
+    check_known(query >= 0, options.allow_unknown, options.qrels, judgement, judgement.query,
+                "query", options.queries);
+    check_known(document >= 0, options.allow_unknown, options.qrels, judgement, judgement.document,
+                "document", options.corpus);
+    if (query < 0) {
       ++data.judgements_of_unknown_queries;
       continue;
     }
-    const bool known = document != documents.end();
-    if (!known) ++data.judgements_of_unknown_documents;
-    data.judged[static_cast<size_t>(query->second.row)].push_back(
-        {known ? document->second.row : -1, judgement.relevance});
+    if (document < 0) ++data.judgements_of_unknown_documents;
+    data.judged[static_cast<size_t>(query)].push_back({document, judgement.relevance});
   }
   keep_queries(data, options.skip_queries, options.limit_queries);
   return data;

@@ -2,8 +2,7 @@
 // A retrieval set: queries, a corpus of documents, and judgements of which documents answer a
 // query.
 //
-// Queries and corpus are tables (.tsv, .csv, .jsonl) with columns `id` (or `_id`) and `text`; a
-// `title` is put before the text with a space between, as BEIR does. Judgements:
+// Queries and corpus: simile/data/corpus.h (titles only in the corpus). Judgements:
 // simile/data/trec.h.
 #pragma once
 

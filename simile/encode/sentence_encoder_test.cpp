@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -222,7 +223,7 @@ TEST(SentenceEncoder, AViewFollowsChangesOfItsWeights) {
 
 TEST(SentenceEncoder, ASavedModelPassesItsSelfTestAndAnotherDoesNot) {
   const SentenceEncoder loaded = golden_encoder();
-  const std::string folder = testing::TempDir() + "simile_encode_saved";
+  const std::string folder = testing::TempDir() + "simile_encode_saved_" + std::to_string(getpid());
   ModelToSave model;
   model.settings = loaded.settings();
   std::vector<float> flat(
@@ -237,6 +238,7 @@ TEST(SentenceEncoder, ASavedModelPassesItsSelfTestAndAnotherDoesNot) {
   EXPECT_EQ(check_self_test(folder, saved), 0.0);
   EXPECT_EQ(check_self_test(kGolden, loaded), std::nullopt);
   EXPECT_THROW(check_self_test(folder, loaded), Error);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(SentenceEncoder, ATokenizerOfAnotherModelIsRefused) {

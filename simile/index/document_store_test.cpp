@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <stdexcept>
@@ -16,9 +17,10 @@ using testing::ElementsAre;
 
 class DocumentStoreTest : public testing::Test {
  protected:
-  void SetUp() override { std::remove(path_.c_str()); }
+  void TearDown() override { std::remove(path_.c_str()); }
   static void nothing(const DocumentStore::Change&) {}
-  std::string path_ = testing::TempDir() + "simile_documents.sqlite";
+  std::string path_ = testing::TempDir() + "simile_documents_" + std::to_string(getpid()) +
+                      testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(DocumentStoreTest, KeepsTextsOfAnyBytes) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "simile/index/detail/parallel.h"
 #include "simile/index/detail/scan.h"
 #include "simile/index/detail/top_hits.h"
 
@@ -49,14 +50,13 @@ std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
   const int64_t piece = blocks >= 8 ? row_count : kPiece;
   const int64_t pieces = (row_count + piece - 1) / piece;
   std::vector<std::vector<TopHits>> partial(static_cast<size_t>(blocks * pieces));
-#pragma omp parallel for schedule(dynamic, 1) if (blocks * pieces > 1)
-  for (int64_t task = 0; task < blocks * pieces; ++task) {
+  detail::run_tasks(blocks * pieces, [&](int64_t task) {
     const int64_t first = task / pieces * kQueries;
     const Range range{task % pieces * piece, std::min((task % pieces + 1) * piece, row_count)};
     partial[static_cast<size_t>(task)] =
         search_piece(rows, range, queries + first * D, std::min(kQueries, query_count - first), D,
                      top_k, metric == VectorMetric::kSquaredDistance);
-  }
+  });
   for (int64_t i = 0; i < query_count; ++i) {
     TopHits best(top_k);
     for (int64_t p = 0; p < pieces; ++p) {

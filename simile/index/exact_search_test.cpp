@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 
 #include "simile/core/matrix.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/index/detail/parallel.h"
 #include "simile/index/neighbours.h"
 
 namespace simile {
@@ -142,6 +144,17 @@ TEST(Neighbours, VectorsThatAreNotFiniteAreAnError) {
   Matrix<float> points(3, 2, 1.0f);
   points.at(2, 1) = std::numeric_limits<float>::infinity();
   EXPECT_ANY_THROW(nearest_neighbours(points, 1));
+}
+
+TEST(RunTasks, AnErrorReachesTheCaller) {
+  std::vector<int> done(100, 0);
+  EXPECT_THROW(detail::run_tasks(100,
+                                 [&](int64_t i) {
+                                   if (i % 30 == 7) throw std::bad_alloc();
+                                   done[static_cast<size_t>(i)] = 1;
+                                 }),
+               std::bad_alloc);
+  EXPECT_EQ(std::count(done.begin(), done.end(), 1), 96);
 }
 
 }  // namespace

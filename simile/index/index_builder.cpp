@@ -15,7 +15,10 @@ struct IndexBuilder::Parts {
 };
 
 IndexBuilder::IndexBuilder(const std::string& path, const IndexedModel& model)
-    : parts_(new Parts{AtomicFolder(path), {}, VectorIndex(model.dimension, model.metric), {}}) {
+    : parts_(new Parts{AtomicFolder(path, detail::kManifest),
+                       {},
+                       VectorIndex(model.dimension, model.metric),
+                       {}}) {
   parts_->info.model = model;
   parts_->documents.emplace(detail::documents_path(parts_->folder.path()),
                             DocumentStore::Access::kCreate);

@@ -14,7 +14,6 @@ namespace simile::detail {
 namespace {
 
 constexpr int64_t kFormat = 1;
-constexpr const char* kManifest = "manifest.json";
 
 const char* metric_name(VectorMetric metric) {
   return metric == VectorMetric::kInnerProduct ? "inner_product" : "squared_distance";

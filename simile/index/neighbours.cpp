@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "simile/core/error.h"
+#include "simile/index/detail/parallel.h"
 #include "simile/index/detail/scan.h"
 #include "simile/index/detail/top_hits.h"
 
@@ -49,10 +50,10 @@ Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n) 
   const int64_t cols = std::max<int64_t>(0, std::min(top_n, vectors.rows - 1));
   Matrix<int32_t> neighbours(vectors.rows, cols);
   if (cols == 0) return neighbours;
-#pragma omp parallel for schedule(dynamic, 1) if (vectors.rows > kQueries)
-  for (int64_t first = 0; first < vectors.rows; first += kQueries) {
+  detail::run_tasks((vectors.rows + kQueries - 1) / kQueries, [&](int64_t task) {
+    const int64_t first = task * kQueries;
     find_neighbours(vectors, first, std::min(kQueries, vectors.rows - first), neighbours);
-  }
+  });
   return neighbours;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -21,11 +22,10 @@ namespace fs = std::filesystem;
 class SearchIndexTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "simile_index/" +
+    folder_ = testing::TempDir() + "simile_index_" + std::to_string(getpid()) +
               testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    make_folders(testing::TempDir() + "simile_index");
   }
+  void TearDown() override { fs::remove_all(folder_); }
 
   // One document per id, its vector (x, y).
   void build() {

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -31,7 +34,7 @@ TEST(VectorIndex, SavedAndLoadedItFindsTheSame) {
     for (int64_t i = 0; i < 200; ++i) keys.push_back(1000 - i);
     index.add(random_vectors(200, 12, "a"), keys);
     EXPECT_EQ(index.remove({1000, 950, 5}), 2);
-    const std::string path = testing::TempDir() + "simile_vector_index.faiss";
+    const std::string path = testing::TempDir() + "simile_vector_index_" + std::to_string(getpid());
     index.save(path);
     const VectorIndex loaded = VectorIndex::load(path, 12, metric);
     EXPECT_EQ(loaded.size(), 198);
@@ -40,6 +43,7 @@ TEST(VectorIndex, SavedAndLoadedItFindsTheSame) {
     const auto expected = index.search(queries, 10), found = loaded.search(queries, 10);
     for (size_t i = 0; i < 5; ++i) EXPECT_EQ(keys_of(found[i]), keys_of(expected[i]));
     EXPECT_THROW(VectorIndex::load(path, 13, metric), Error);
+    std::remove(path.c_str());
   }
 }
 

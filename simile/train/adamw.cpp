@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "simile/core/error.h"
-#include "simile/kernel/vector_kernels.h"
+#include "simile/kernel/adam_update.h"
 
 namespace simile {
 namespace {
@@ -36,12 +36,7 @@ class FlushDenormals {
 // One step on `size` numbers.
 void update(const AdamWOptions& options, const AdamConstants& c, int64_t size,
             const float* gradient, float* weight, float* first, float* second) {
-  AdamCall call;
-  call.n = size;
-  call.weight = weight;
-  call.first = first;
-  call.second = second;
-  call.gradient = gradient;
+  AdamUpdate call;
   call.learning_rate = c.learning_rate;
   call.beta1 = static_cast<float>(options.beta1);
   call.beta2 = static_cast<float>(options.beta2);
@@ -50,7 +45,7 @@ void update(const AdamWOptions& options, const AdamConstants& c, int64_t size,
   call.first_correction = c.first_correction;
   call.second_correction = c.second_correction;
   call.gradient_scale = c.gradient_scale;
-  vector_kernels().adam(call);
+  adam_update(call, size, weight, first, second, gradient);
 }
 
 // The same for gradients and first moments of zero, where only this is left of it.
@@ -218,7 +213,7 @@ double AdamW::gradient_norm(const std::vector<float*>& gradients) {
     const float* gradient = gradients[section.extra + 1];
     if (gradient == nullptr) return;
     for (int64_t i = row; i < row + rows; ++i) {
-      row_sums_[section.first_sum + i] = vector_kernels().sum_of_squares(
+      row_sums_[section.first_sum + i] = sum_of_squares(
           gradient + section.gradient_offset + i * section.columns, section.columns);
     }
   };

@@ -28,7 +28,7 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name,
   const SentenceEncoder encoder(weights, settings, tokenizer);
   EmbeddingScorer scorer(model_name, [&](const std::vector<std::string>& texts) {
     return encoder.encode(texts, {}, events);
-  });
+  }, parse_similarity(settings.similarity));
   return run(scorer);
 }
 

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
@@ -22,6 +24,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kVersion = SIMILE_VERSION;
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
 
 }  // namespace
 
@@ -43,8 +53,12 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
                                      "another --output",
                                      path_));
   }
-  if (resume) return;
   std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+    const bool is_left_over = entry.path().filename().string().find(".tmp-") != std::string::npos;
+    if (is_left_over) std::filesystem::remove_all(entry.path(), ignored);
+  }
+  if (resume) return;
   for (const char* old : {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model"}) {
     std::filesystem::remove_all(join_path(path_, old), ignored);
   }
@@ -64,9 +78,11 @@ void RunFolder::write_run(const std::string& recipe) const {
   utsname machine{};
   uname(&machine);
   run["environment"] = {{"simile", kVersion},
+                        {"revision", SIMILE_REVISION},
                         {"compiler", __VERSION__},
                         {"torch", SIMILE_TORCH_VERSION},
                         {"threads", thread_count()},
+                        {"processor", processor_name()},
                         {"machine", fmt::format("{} {}", machine.sysname, machine.machine)}};
   write_file_atomic(join_path(path_, "run.json"), run.dump(2) + "\n");
 }
@@ -116,7 +132,9 @@ int64_t RunFolder::flush_metrics() {
   open_metrics();
   SIMILE_CHECK(std::fflush(metrics_) == 0 && fsync(fileno(metrics_)) == 0, ErrorKind::kIo,
                fmt::format("cannot write '{}/metrics.jsonl': {}", path_, std::strerror(errno)));
-  return std::ftell(metrics_);
+  struct stat status {};
+  fstat(fileno(metrics_), &status);
+  return status.st_size;
 }
 
 void RunFolder::cut_metrics(int64_t bytes) {

@@ -15,9 +15,10 @@ namespace simile {
 
 class RunFolder {
  public:
-  // Makes the folder and locks it until destroyed. Errors: ErrorKind::kUsage when another process
-  // trains in it, or when it holds a run and neither `resume` nor `overwrite` is given;
-  // ErrorKind::kIo when it cannot be written.
+  // Makes the folder and locks it until destroyed. Without `resume`, an older run in it is removed;
+  // with it, metrics.jsonl is as long as the saved state says (cut_metrics()). Errors:
+  // ErrorKind::kUsage when another process trains in it, or when it holds a run and neither `resume`
+  // nor `overwrite` is given; ErrorKind::kIo when it cannot be written.
   RunFolder(const std::string& path, bool resume, bool overwrite);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;

@@ -18,31 +18,6 @@
 namespace simile {
 namespace {
 
-LossData describe_data(const PairDataset& pairs, const PairDataOptions& options) {
-  LossData data;
-  data.negatives = static_cast<int64_t>(pairs.negatives.size());
-  data.has_target = !options.score.empty();
-  const auto [low, high] = std::minmax_element(pairs.score.begin(), pairs.score.end());
-  data.target_minimum = *low;
-  data.target_maximum = *high;
-  return data;
-}
-
-TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer& tokenizer,
-                              EventSink& events) {
-  const PairDataset pairs = read_pairs(objective.data);
-  for (const std::string& warning : loss_option_warnings(objective.loss)) events.warning(warning);
-  for (const std::string& warning :
-       check_loss_data(objective.loss, describe_data(pairs, objective.data))) {
-    events.warning(warning);
-  }
-  if (pairs.report.replaced_bytes > 0) {
-    events.warning(fmt::format("{}: {} bytes that are not UTF-8 were read as U+FFFD",
-                               objective.data.path, pairs.report.replaced_bytes));
-  }
-  return make_training_set(pairs, tokenizer, events);
-}
-
 std::vector<ExtraParameter> extra_parameters(const std::vector<LossParameter>& parameters,
                                              double learning_rate) {
   std::vector<ExtraParameter> extras;
@@ -65,18 +40,19 @@ torch::Tensor to_tensor(const std::vector<int32_t>& values) {
 
 }  // namespace
 
-Stage::Stage(const StageOptions& options, const TrainedModel& model, const std::string& name,
+Stage::Stage(const StageOptions& options, const TrainedModel& model, const TrainingSet& set,
              EventSink& events)
     : options_(options),
       model_(model),
       events_(events),
-      set_(read_training_set(options.objective(), model.tokenizer, events)),
+      set_(set),
       loss_(options.objective().loss),
       loss_parameters_(loss_.parameters()),
       optimizer_(options.optimizer, encoder_layout(model.encoder.shape()), model.encoder.weights(),
                  deferred_table(encoder_layout(model.encoder.shape()).front()),
                  extra_parameters(loss_parameters_, options.learning_rate)),
-      dropout_key_(stream_key(model.seed, "dropout/" + name)) {}
+      dropout_key_(stream_key(model.seed, "dropout/" + options.name)),
+      order_seed_(stream_key(model.seed, "order/" + options.name)) {}
 
 int64_t Stage::batches_per_epoch() const {
   const int64_t size = options_.objective().batch_size;
@@ -92,11 +68,11 @@ ExampleOrder Stage::order_epoch(int64_t epoch) {
   const OrderOptions& order = options_.objective().order;
   if (order.name == "sequential") return order_sequential(set_.size());
   const auto number = static_cast<uint64_t>(epoch);
-  if (order.name == "random") return order_random(set_.size(), model_.seed, number);
+  if (order.name == "random") return order_random(set_.size(), order_seed_, number);
   const Matrix<float> embeddings = embed_side(order.side == "left" ? set_.left : set_.right);
   const int64_t count = std::min(order.neighbours, set_.size() - 1);
   return order_neighbours(nearest_neighbours(embeddings, count), {set_.left, set_.right}, order,
-                          model_.seed, number);
+                          order_seed_, number);
 }
 
 // Embeddings [pairs, D] of one side, not normalised, with the weights as they are.
@@ -176,8 +152,10 @@ LossInput Stage::loss_input(const torch::Tensor& embeddings,
   std::vector<float> target;
   for (const int32_t i : batch) target.push_back(set_.target[static_cast<size_t>(i)]);
   input.target = torch::tensor(target);
-  input.left_group = to_tensor(pick(set_.left, batch));
-  input.right_group = to_tensor(pick(set_.right, batch));
+  if (loss_.needs_groups()) {
+    input.left_group = to_tensor(pick(set_.left, batch));
+    input.right_group = to_tensor(pick(set_.right, batch));
+  }
   return input;
 }
 

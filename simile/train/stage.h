@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stage of a recipe, ready to step: its data, loss, optimiser and schedule.
+// One stage of a recipe, ready to step: its order, loss, optimiser and schedule.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,13 @@ struct StepResult {
 
 class Stage {
  public:
-  // Reads and tokenises the data and checks the loss against it. `name` tells the stage's random
-  // streams apart. Errors: ErrorKind::kRecipe and kInput, before any step.
-  Stage(const StageOptions& options, const TrainedModel& model, const std::string& name,
+  // `set` is the data of options.objective() and outlives this; the stage's name tells its random
+  // streams from those of others.
+  Stage(const StageOptions& options, const TrainedModel& model, const TrainingSet& set,
         EventSink& events);
 
   int64_t batches_per_epoch() const;
   int64_t total_steps() const;
-  int64_t pairs() const { return set_.size(); }
 
   // The order of an epoch; `neighbours` embeds one side with the weights as they are.
   ExampleOrder order_epoch(int64_t epoch);
@@ -64,11 +63,11 @@ class Stage {
   StageOptions options_;
   TrainedModel model_;
   EventSink& events_;
-  TrainingSet set_;
+  const TrainingSet& set_;
   Loss loss_;
   std::vector<LossParameter> loss_parameters_;
   AdamW optimizer_;
-  uint64_t dropout_key_;
+  uint64_t dropout_key_, order_seed_;
 };
 
 }  // namespace simile

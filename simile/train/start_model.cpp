@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "simile/checkpoint/encoder_checkpoint.h"
 #include "simile/checkpoint/initialise.h"
@@ -15,11 +16,18 @@
 namespace simile {
 namespace {
 
+constexpr int64_t kDefaultMaxLength = 90;  // BSC section 5.2
+
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
 StartModel load_model(const TrainOptions& options, EventSink& events) {
   const ModelFolder folder = open_model_folder(options.model, events);
   const std::string tokenizer =
       options.tokenizer.empty() ? folder.tokenizer_path : options.tokenizer;
-  StartModel start{Tokenizer::load(tokenizer), read_tokenizer_files(options.model), folder.settings, {}};
+  const std::string beside = folder_exists(tokenizer) ? tokenizer : folder_of(tokenizer);
+  StartModel start{Tokenizer::load(tokenizer), read_tokenizer_files(beside), folder.settings, {}};
   start.weights.resize(static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
   read_encoder_weights(folder.weights_path, folder.settings.encoder, start.weights.data(), events);
   return start;
@@ -38,6 +46,7 @@ StartModel make_model(const TrainOptions& options) {
   config.pad_token_id = std::max(start.tokenizer.special_tokens().pad, 0);
   check_encoder_config(config, "the recipe's `architecture`");
   start.settings.pooling = parse_pooling_mode(sizes.pooling);
+  start.settings.max_length = std::min(kDefaultMaxLength, config.positions);
   start.weights.resize(static_cast<size_t>(encoder_parameter_count(config.shape())));
   initialise_encoder_weights(config, static_cast<uint64_t>(options.seed), start.weights.data());
   return start;
@@ -71,12 +80,13 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
                fmt::format("the tokenizer has {} tokens, the model's word embedding only {} rows; use "
                            "the tokenizer the model was trained with",
                            start.tokenizer.vocabulary_size(), config.vocabulary));
-  SIMILE_CHECK(options.max_length <= config.positions, ErrorKind::kRecipe,
+  int64_t& max_length = start.settings.max_length;
+  if (options.max_length > 0) max_length = options.max_length;
+  SIMILE_CHECK(max_length <= config.positions, ErrorKind::kRecipe,
                fmt::format("max_length is {}, but the model has positions for {} tokens only",
-                           options.max_length, config.positions));
-  start.settings.max_length = options.max_length;
-  start.settings.normalize = options.normalize;
-  start.tokenizer.set_max_length(options.max_length);
+                           max_length, config.positions));
+  if (options.normalize != "auto") start.settings.normalize = options.normalize == "true";
+  start.tokenizer.set_max_length(max_length);
   start.tokenizer_files["tokenizer.json"] = start.tokenizer.to_json();
   if (options.hidden_dropout >= 0) config.hidden_dropout = options.hidden_dropout;
   if (options.attention_dropout >= 0) config.attention_dropout = options.attention_dropout;

@@ -41,7 +41,7 @@ void StageOptions::visit(OptionVisitor& v) {
   v.list("objectives", objectives, "what is trained; one");
   v.field("epochs", epochs, {"passes over the data", "epochs", 0, 1e6});
   v.field("steps", steps, {"steps instead of epochs; 0: epochs count", "steps", 0});
-  v.field("learning_rate", learning_rate, {"peak learning rate", "", 0, 10});
+  v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
   v.group("optimizer", optimizer, "AdamW");
   v.group("schedule", schedule, "learning rate over the steps");
   v.group("selection", selection, "when to evaluate and which weights to keep");
@@ -54,8 +54,12 @@ void TrainOptions::visit(OptionVisitor& v) {
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
-  v.field("max_length", max_length, {"longest text, special tokens included", "tokens", 2, 8192});
-  v.field("normalize", normalize, {"the model divides its vectors by their L2 norm"});
+  v.field("max_length", max_length, {"longest text, special tokens included; 0: the model's own, 90 from random weights", "tokens", 0,
+           8192});
+  v.field("normalize", normalize,
+          choice_info("the model divides its vectors by their L2 norm; auto: as it did, true from "
+                      "random weights",
+                      {"auto", "true", "false"}));
   v.field("hidden_dropout", hidden_dropout,
           {"dropout of hidden states; negative: the model's own", "", -1, 0.9});
   v.field("attention_dropout", attention_dropout,
@@ -88,6 +92,12 @@ void check_train_options(const TrainOptions& options) {
       if (!names.insert(evaluation.name).second) {
         fail(fmt::format("two evaluations are called '{}'; give each its own name", evaluation.name));
       }
+    }
+  }
+  std::set<std::string> stages;
+  for (const StageOptions& stage : options.stages) {
+    if (!stages.insert(stage.name).second) {
+      fail(fmt::format("two stages are called '{}'; give each its own name", stage.name));
     }
   }
   std::vector<std::string> during;

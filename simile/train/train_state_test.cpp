@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -12,6 +13,10 @@
 
 namespace simile {
 namespace {
+
+std::string temporary_path() {
+  return ::testing::TempDir() + "simile_state_" + std::to_string(getpid()) + ".safetensors";
+}
 
 TrainState example() {
   TrainState state;
@@ -30,7 +35,7 @@ TrainState example() {
 }
 
 TEST(TrainState, ComesBackBitForBit) {
-  const std::string path = ::testing::TempDir() + "simile_state.safetensors";
+  const std::string path = temporary_path();
   const TrainState state = example();
   save_train_state(path, state, "recipe");
   const TrainState back = load_train_state(path, "recipe");
@@ -49,7 +54,7 @@ TEST(TrainState, ComesBackBitForBit) {
 }
 
 TEST(TrainState, RefusesAnotherRecipeAndATruncatedFile) {
-  const std::string path = ::testing::TempDir() + "simile_state.safetensors";
+  const std::string path = temporary_path();
   save_train_state(path, example(), "recipe");
   EXPECT_THROW(load_train_state(path, "another"), Error);
   const std::string bytes = read_file(path);

@@ -25,14 +25,15 @@ class TrainingRun {
               EventSink& events)
       : options_(options),
         events_(events),
-        folder_(folder, resume, overwrite),
         recipe_(options_to_json(options_)),
         start_(load_start_model(options, events)),
         encoder_(start_.settings.encoder.shape()),
         evaluations_(options.evaluations, events),
-        tests_(options.tests, events) {
+        tests_(options.tests, events),
+        sets_(read_training_sets()),
+        folder_(folder, resume, overwrite) {
     std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
-    if (resume && folder_.has_state()) restore();
+    if (resume) restore();
     folder_.write_run(recipe_);
   }
 
@@ -56,13 +57,17 @@ class TrainingRun {
   void run_stage() {
     const StageOptions& options = options_.stages[static_cast<size_t>(state_.stage)];
     stage_ = std::make_unique<Stage>(
-        options, TrainedModel{encoder_, start_.tokenizer, start_.settings, seed()}, stage_name(), events_);
+        options, TrainedModel{encoder_, start_.tokenizer, start_.settings, seed()},
+        sets_[static_cast<size_t>(state_.stage)], events_);
     Stage& stage = *stage_;
     EarlyStop selection(options.selection.early_stop);
     resume_stage(stage, selection);
     auto batches = cut_batches(state_.order, options.objective().batch_size);
     for (;;) {
-      if (is_evaluation_due(stage, options.selection)) evaluate(stage, options.selection, selection);
+      if (is_evaluation_due(stage, options.selection)) {
+        evaluate(stage, options.selection, selection);
+        save();
+      }
       if (state_.step == stage.total_steps() || selection.should_stop()) break;
       if (state_.next_batch == static_cast<int64_t>(batches.size())) {
         state_.order = stage.order_epoch(state_.epoch);
@@ -88,7 +93,7 @@ class TrainingRun {
   }
 
   bool is_evaluation_due(const Stage& stage, const SelectionOptions& options) const {
-    if (options_.evaluations.empty() || state_.evaluated_step == state_.step) return false;
+    if (state_.evaluated_step == state_.step) return false;
     const double per_epoch = static_cast<double>(stage.batches_per_epoch());
     const int64_t interval = options.every_steps > 0
                                  ? options.every_steps
@@ -96,7 +101,7 @@ class TrainingRun {
     return state_.step % interval == 0 || state_.step == stage.total_steps();
   }
 
-  // Evaluates, keeps the weights if they are the best so far, and saves the state.
+  // Evaluates and keeps the weights if they are the best so far.
   void evaluate(Stage& stage, const SelectionOptions& options, EarlyStop& selection) {
     stage.optimizer().flush_rows();
     for (const Report& report : evaluate_weights(evaluations_, options_.name)) {
@@ -111,7 +116,6 @@ class TrainingRun {
     }
     state_.selection = selection.state();
     state_.evaluated_step = state_.step;
-    save();
   }
 
   // The next stage starts from the weights this one kept.
@@ -169,9 +173,23 @@ class TrainingRun {
     }
     state_.metrics_bytes = folder_.flush_metrics();
     save_train_state(folder_.state_path(), state_, recipe_);
+    state_.weights = {};  // the copies were only for the file
+    state_.optimizer = {};
+  }
+
+  std::vector<TrainingSet> read_training_sets() {
+    const auto prompt = start_.settings.prompts.find(start_.settings.default_prompt);
+    std::vector<TrainingSet> sets;
+    for (const StageOptions& stage : options_.stages) {
+      sets.push_back(read_training_set(stage.objective(), start_.tokenizer,
+                                       prompt == start_.settings.prompts.end() ? "" : prompt->second,
+                                       events_));
+    }
+    return sets;
   }
 
   void restore() {
+    if (!folder_.has_state()) return folder_.cut_metrics(0);
     state_ = load_train_state(folder_.state_path(), recipe_);
     SIMILE_CHECK(static_cast<int64_t>(state_.weights.size()) == encoder_.parameter_count(),
                  ErrorKind::kInput,
@@ -205,11 +223,12 @@ class TrainingRun {
 
   TrainOptions options_;
   EventSink& events_;
-  RunFolder folder_;
   std::string recipe_;
   StartModel start_;
   EncoderNode encoder_;
   Evaluations evaluations_, tests_;
+  std::vector<TrainingSet> sets_;  // of the stages
+  RunFolder folder_;  // after all that is read: a mistake in the recipe changes nothing on disk
   TrainState state_;
   std::unique_ptr<Stage> stage_;  // while it runs
 };

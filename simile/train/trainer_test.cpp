@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -33,7 +34,9 @@ class Interrupter : public EventSink {
 
 class TrainerTest : public ::testing::Test {
  protected:
-  TrainerTest() : folder_(::testing::TempDir() + "simile_trainer_test") {
+  TrainerTest()
+      : folder_(fmt::format("{}simile_trainer_test_{}_{}", ::testing::TempDir(), getpid(),
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(folder_);
     make_folders(folder_);
     std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
@@ -132,6 +135,28 @@ TEST_F(TrainerTest, RunJsonRepeatsTheRunBitForBitOnAnyNumberOfThreads) {
   EXPECT_EQ(bytes("one/metrics.jsonl"), bytes("two/metrics.jsonl"));
 }
 
+TEST_F(TrainerTest, ARecipeWithRelativePathsIsRepeatedFromAnotherFolder) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  recipe();
+  train(load_config("recipe.yaml"), "one", false, false, silent_events());
+  std::filesystem::current_path(before);
+  train(load_config(path("one/run.json")), path("two"), false, false, silent_events());
+  EXPECT_EQ(bytes("one/model/model.safetensors"), bytes("two/model/model.safetensors"));
+}
+
+TEST_F(TrainerTest, AMistakeLeavesAnOlderRunAsItWasAndNoNewFolder) {
+  train(recipe(), path("run"), false, false, silent_events());
+  const std::string model = bytes("run/model/model.safetensors");
+  EXPECT_THROW(train(recipe({"stages.1.objectives.0.data.left=nothing"}), path("run"), false, true,
+                     silent_events()),
+               Error);
+  EXPECT_EQ(bytes("run/model/model.safetensors"), model);
+  EXPECT_THAT(error_of({"tests=[{name: t, task: sts, data: nowhere.tsv}]"}, ErrorKind::kInput),
+              HasSubstr("nowhere.tsv"));
+  EXPECT_FALSE(folder_exists(path("bad")));
+}
+
 TEST_F(TrainerTest, AnInterruptedRunResumesToTheSameBits) {
   train(recipe(), path("whole"), false, false, silent_events());
   for (const int stop_at : {1, 5, 8, 11, 17, 21}) {
@@ -172,6 +197,8 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   EXPECT_THAT(error_of({"architecture.heads=3"}, input), HasSubstr("heads"));
   EXPECT_THAT(error_of({"model=nowhere", "architecture.layers=0"}, input), HasSubstr("nowhere"));
   EXPECT_THAT(error_of({"tokenizer=nowhere"}, input), HasSubstr("nowhere"));
+  EXPECT_THAT(error_of({"stages.1.name=first"}, recipe_error), HasSubstr("two stages"));
+  EXPECT_THAT(error_of({"stages.0.objectives=[]"}, recipe_error), HasSubstr("expected one"));
   write("words.tsv", "sentence1\tsentence2\tscore\nw1\tw2\tmany\n");
   EXPECT_THAT(error_of({"stages.0.objectives.0.data.path=" + path("words.tsv")}, input),
               AllOf(HasSubstr("words.tsv:2"), HasSubstr("many")));

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "simile/core/event.h"
-#include "simile/data/pair_data.h"
 #include "simile/text/tokenizer.h"
+#include "simile/train/train_options.h"
 
 namespace simile {
 
@@ -20,8 +21,11 @@ struct TrainingSet {
   int64_t size() const { return static_cast<int64_t>(left.size()); }
 };
 
-// Tokenises in parallel, with the tokenizer's length limit. Broken bytes and truncated texts are told
-// to `events`. Errors: ErrorKind::kInput when there is no pair.
-TrainingSet make_training_set(const PairDataset& pairs, const Tokenizer& tokenizer, EventSink& events);
+// Reads the objective's data, checks its loss against it and tokenises in parallel, with the
+// tokenizer's length limit and `prompt` before every text. Broken bytes, and options or columns that do
+// not go together, are told to `events`. Errors: ErrorKind::kInput for data that cannot be read or has
+// an empty negative; ErrorKind::kRecipe when the loss needs what the data lacks.
+TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer& tokenizer,
+                              const std::string& prompt, EventSink& events);
 
 }  // namespace simile

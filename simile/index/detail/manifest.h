@@ -8,6 +8,8 @@
 
 namespace simile::detail {
 
+constexpr const char* kManifest = "manifest.json";
+
 std::string vectors_path(const std::string& folder, int64_t generation);
 std::string documents_path(const std::string& folder);
 
