@@ -55,8 +55,10 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
   }
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
-    const bool is_left_over = entry.path().filename().string().find(".tmp-") != std::string::npos;
-    if (is_left_over) std::filesystem::remove_all(entry.path(), ignored);
+    const std::string name = entry.path().filename();
+    const bool is_left_over = name.find(".tmp-") != std::string::npos;
+    const bool is_old_event = !resume && name.rfind("events.out.tfevents.", 0) == 0;
+    if (is_left_over || is_old_event) std::filesystem::remove_all(entry.path(), ignored);
   }
   if (resume) return;
   for (const char* old : {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model"}) {
@@ -103,12 +105,20 @@ void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,
                {"learning_rate", result.learning_rate}};
   for (const auto& [name, value] : result.values) line[name] = value;
   write_line(line.dump());
+  const std::string prefix = stage + "/";
+  tensorboard().write(prefix + "loss", step, result.loss);
+  tensorboard().write(prefix + "grad_norm", step, result.gradient_norm);
+  tensorboard().write(prefix + "learning_rate", step, result.learning_rate);
+  for (const auto& [name, value] : result.values) tensorboard().write(prefix + name, step, value);
 }
 
 void RunFolder::log_evaluation(const std::string& stage, int64_t step, double epoch,
                                const Report& report) {
   Json line = {{"stage", stage}, {"step", step}, {"epoch", epoch}, {"evaluation", report.name}};
-  for (const auto& [name, value] : report.metrics) line["metrics"][name] = value;
+  for (const auto& [name, value] : report.metrics) {
+    line["metrics"][name] = value;
+    tensorboard().write(stage + "/" + report.name + "." + name, step, value);
+  }
   write_line(line.dump());
 }
 
@@ -118,6 +128,11 @@ void RunFolder::write_line(const std::string& line) {
     throw Error(ErrorKind::kIo, fmt::format("cannot write '{}/metrics.jsonl': {}", path_,
                                             std::strerror(errno)));
   }
+}
+
+TensorboardWriter& RunFolder::tensorboard() {
+  if (!tensorboard_) tensorboard_ = std::make_unique<TensorboardWriter>(path_);
+  return *tensorboard_;
 }
 
 void RunFolder::open_metrics() {

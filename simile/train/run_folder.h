@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one run: run.json, metrics.jsonl, state.safetensors, results.json and model/.
+// The files of one run: run.json, metrics.jsonl, TensorBoard events, state.safetensors, results.json and
+// model/.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "simile/eval/report.h"
 #include "simile/train/stage.h"
+#include "simile/train/tensorboard.h"
 
 namespace simile {
 
@@ -33,7 +36,7 @@ class RunFolder {
   void write_results(const std::vector<Report>& reports, double seconds) const;
 
   // metrics.jsonl: one line a step and one an evaluation, without times, so that a resumed run ends
-  // with the same bytes. Lines reach the disk with flush_metrics(), which returns the file's length.
+  // with the same bytes (TensorBoard gets the same numbers with their times). Lines reach the disk with flush_metrics(), which returns the file's length.
   void log_step(const std::string& stage, int64_t step, double epoch, const StepResult& result);
   void log_evaluation(const std::string& stage, int64_t step, double epoch, const Report& report);
   int64_t flush_metrics();
@@ -42,10 +45,12 @@ class RunFolder {
  private:
   void open_metrics();
   void write_line(const std::string& line);
+  TensorboardWriter& tensorboard();
 
   std::string path_;
   int lock_ = -1;
   std::FILE* metrics_ = nullptr;
+  std::unique_ptr<TensorboardWriter> tensorboard_;
 };
 
 }  // namespace simile

@@ -17,7 +17,7 @@ struct TrainResult {
 };
 
 // Trains by the recipe (its options: train_options.h) in `folder`, runs/NAME when that is empty. The
-// folder then holds run.json, metrics.jsonl, results.json, model/ and state.safetensors; run.json is a
+// folder then holds run.json, metrics.jsonl, TensorBoard events, results.json, model/ and state.safetensors; run.json is a
 // recipe that repeats the run.
 //
 // On the CPU the same recipe and seed give the same bits on any number of threads. When `events`
