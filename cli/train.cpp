@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/trainer.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "simile/core/config.h"
+#include "simile/train/trainer.h"
 
 namespace simile::cli {
 namespace {
@@ -44,10 +43,11 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 void add_train(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add("train", "Train an encoder by a recipe", [arguments, &common](Terminal& terminal) {
-    run(*arguments, common.json, terminal);
-  });
-  command->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
+  CLI::App* command = commands.add(
+      "train", "Train an encoder by a recipe",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  command
+      ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
       ->required();
   command->add_option("overrides", arguments->overrides,
                       "Values that replace the recipe's: key.sub=value, stages.0.epochs=2");

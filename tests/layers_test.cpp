@@ -15,13 +15,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // Each module may include itself and those before it.
-const std::vector<std::string> kModules = {"core",  "text",       "data",   "metric", "kernel",
-                                           "index", "batch",      "checkpoint", "encode", "eval",
-                                           "nn",    "loss",       "train"};
+const std::vector<std::string> kModules = {"core",  "text",  "data",       "metric", "kernel",
+                                           "index", "batch", "checkpoint", "encode", "eval",
+                                           "nn",    "loss",  "train"};
 
 // Headers that only sources may include, so that they do not reach every file.
-const std::vector<std::string> kPrivateHeaders = {"torch/torch.h", "nlohmann/", "httplib", "faiss/",
-                                                  "oneapi/",       "yaml-cpp/", "sqlite3", "unicode/"};
+const std::vector<std::string> kPrivateHeaders = {"torch/torch.h", "nlohmann/", "httplib",
+                                                  "faiss/",        "oneapi/",   "yaml-cpp/",
+                                                  "sqlite3",       "unicode/"};
 
 int level(const std::string& module) {
   const auto found = std::find(kModules.begin(), kModules.end(), module);
@@ -64,7 +65,8 @@ TEST(Layers, ModulesIncludeOnlyThoseAboveThem) {
   int checked = 0;
   for (const Include& include : scan("simile")) {
     if (include.target.rfind("simile/", 0) != 0) {
-      EXPECT_NE(include.target.rfind("cli/", 0), 0u) << include.file << " includes " << include.target;
+      EXPECT_NE(include.target.rfind("cli/", 0), 0u)
+          << include.file << " includes " << include.target;
       continue;
     }
     ++checked;
@@ -84,11 +86,13 @@ TEST(Layers, OnlyTrainingIncludesTorch) {
 
 TEST(Layers, PublicHeadersKeepLibrariesOut) {
   for (const Include& include : scan("simile")) {
-    if (include.file.extension() != ".h" || include.file.string().find("/detail/") != std::string::npos) {
+    if (include.file.extension() != ".h" ||
+        include.file.string().find("/detail/") != std::string::npos) {
       continue;
     }
     for (const std::string& header : kPrivateHeaders) {
-      EXPECT_NE(include.target.rfind(header, 0), 0u) << include.file << " includes " << include.target;
+      EXPECT_NE(include.target.rfind(header, 0), 0u)
+          << include.file << " includes " << include.target;
     }
   }
 }

@@ -9,12 +9,14 @@
 namespace simile {
 
 void OrderOptions::visit(OptionVisitor& v) {
-  v.field("name", name, {"order of the examples in an epoch", "", 0, 0,
-                         {"random", "sequential", "neighbours"}});
-  v.field("group_size", group_size, {"neighbours: examples in a group of similar ones", "examples", 1});
+  v.field("name", name,
+          {"order of the examples in an epoch", "", 0, 0, {"random", "sequential", "neighbours"}});
+  v.field("group_size", group_size,
+          {"neighbours: examples in a group of similar ones", "examples", 1});
   v.field("neighbours", neighbours,
           {"neighbours: how many nearest examples may join a group", "examples", 1});
-  v.field("side", side, {"neighbours: the text whose embedding decides", "", 0, 0, {"left", "right"}});
+  v.field("side", side,
+          {"neighbours: the text whose embedding decides", "", 0, 0, {"left", "right"}});
   v.field("allow_same", allow_same, {"neighbours: whether a group may hold equal texts"});
 }
 

@@ -30,11 +30,11 @@ ExampleOrder order_sequential(int64_t examples);
 ExampleOrder order_random(int64_t examples, uint64_t seed, uint64_t epoch);
 
 // Algorithm 1 of the paper. `neighbours` [examples, n] holds for each example the others nearest to
-// it, nearest first. A random permutation is walked; each unused example starts a group and takes its
-// nearest unused neighbours until the group has `group_size` members; the whole sequence is reversed,
-// so that the one-element groups left over at the end come first. `text_ids` holds, per column, a
-// number per example that is equal for equal texts: unless `allow_same`, a group takes no example
-// that shares a text in any column with one of its members (it would be a false negative).
+// it, nearest first. A random permutation is walked; each unused example starts a group and takes
+// its nearest unused neighbours until the group has `group_size` members; the whole sequence is
+// reversed, so that the one-element groups left over at the end come first. `text_ids` holds, per
+// column, a number per example that is equal for equal texts: unless `allow_same`, a group takes no
+// example that shares a text in any column with one of its members (it would be a false negative).
 ExampleOrder order_neighbours(const Matrix<int32_t>& neighbours,
                               const std::vector<std::vector<int32_t>>& text_ids,
                               const OrderOptions& options, uint64_t seed, uint64_t epoch);

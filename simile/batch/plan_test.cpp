@@ -50,9 +50,11 @@ TEST(OrderNeighbours, GroupsAreANewExampleWithItsNearestUnusedOnes) {
   OrderOptions options;
   options.group_size = 3;
   const int n = 30;
-  const ExampleOrder order = order_neighbours(neighbours_on_a_line(n), {distinct_ids(n)}, options, 4, 0);
+  const ExampleOrder order =
+      order_neighbours(neighbours_on_a_line(n), {distinct_ids(n)}, options, 4, 0);
   expect_permutation(order, n);
-  // Replays Algorithm 1 from its own text: with all neighbours listed no group is short but the last.
+  // Replays Algorithm 1 from its own text: with all neighbours listed no group is short but the
+  // last.
   std::set<int> used;
   std::vector<int32_t> expected;
   for (const int32_t start : order_random(n, 4, 0)) {
@@ -80,15 +82,15 @@ TEST(OrderNeighbours, RefusesEqualTextsInAGroupUnlessAllowed) {
   for (int i = 0; i < n; ++i) pairs.at(i, 0) = i ^ 1;
   OrderOptions options;
   options.group_size = 2;
-  EXPECT_EQ(order_neighbours(pairs, {left}, options, 1, 0),
-            [&] {
-              ExampleOrder alone = order_random(n, 1, 0);
-              std::reverse(alone.begin(), alone.end());
-              return alone;
-            }());
+  EXPECT_EQ(order_neighbours(pairs, {left}, options, 1, 0), [&] {
+    ExampleOrder alone = order_random(n, 1, 0);
+    std::reverse(alone.begin(), alone.end());
+    return alone;
+  }());
   options.allow_same = true;
   const ExampleOrder order = order_neighbours(pairs, {left}, options, 1, 0);
-  for (int i = 0; i < n; i += 2) EXPECT_EQ(order[static_cast<size_t>(i)] ^ 1, order[static_cast<size_t>(i) + 1]);
+  for (int i = 0; i < n; i += 2)
+    EXPECT_EQ(order[static_cast<size_t>(i)] ^ 1, order[static_cast<size_t>(i) + 1]);
 }
 
 TEST(OrderNeighbours, LeftoverSinglesComeFirst) {

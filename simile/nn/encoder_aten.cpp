@@ -8,7 +8,6 @@
 namespace simile {
 namespace {
 
-
 // Hands out the tensors of the flat array in the order of encoder_layout().
 class FlatReader {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The BERT encoder in plain ATen calls, differentiable by autograd in every argument.
 //
-// Short and readable rather than fast: the oracle that the CPU's fused node (encoder_node.h) is tested
-// against, in float or double, and the form that runs on other devices.
+// Short and readable rather than fast: the oracle that the CPU's fused node (encoder_node.h) is
+// tested against, in float or double, and the form that runs on other devices.
 #pragma once
 
 #include <torch/types.h>
@@ -13,8 +13,9 @@
 namespace simile {
 
 // Hidden states [tokens, H] of a packed batch.
-//   x_0 = dropout(LayerNorm(word[id] + position[p] + type[t]) + perturbation), p from 0 in each sequence
-//   a   = LayerNorm(x + dropout(attention(x)));  x' = LayerNorm(a + dropout(down(gelu(up(a)))))
+//   x_0 = dropout(LayerNorm(word[id] + position[p] + type[t]) + perturbation), p from 0 in each
+//   sequence a   = LayerNorm(x + dropout(attention(x)));  x' = LayerNorm(a +
+//   dropout(down(gelu(up(a)))))
 // `weights` is the flat array of encoder_layout(), on any device and of any floating type.
 // `perturbation` [tokens, H] may be undefined. Dropout draws from torch's generator.
 torch::Tensor encode_tokens_aten(const EncoderShape& shape, const torch::Tensor& weights,

@@ -34,10 +34,10 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
         c10::intrusive_ptr<torch::CustomClassHolder>(c10::make_intrusive<Holder>(call)));
     const torch::Tensor hidden = torch::empty({call->batch.tokens(), call->shape.hidden});
     const torch::Tensor shift = perturbation ? perturbation->contiguous() : torch::Tensor();
-    encoder_forward_training(call->shape,
-                             encoder_weights(call->shape, weights.data_ptr<float>()), call->batch,
-                             call->dropout, shift.defined() ? shift.data_ptr<float>() : nullptr,
-                             *call->tape, hidden.data_ptr<float>());
+    encoder_forward_training(call->shape, encoder_weights(call->shape, weights.data_ptr<float>()),
+                             call->batch, call->dropout,
+                             shift.defined() ? shift.data_ptr<float>() : nullptr, *call->tape,
+                             hidden.data_ptr<float>());
     return hidden;
   }
 

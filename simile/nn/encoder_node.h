@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trainable encoder on the CPU: one autograd node over the fused, packed kernels.
 //
-// Its weights and their gradients are two flat arrays in the order of encoder_layout(). Gradients do
-// not travel through autograd, which would allocate and add the whole embedding table at each step:
-// the node's backward adds them to gradients() directly, and whoever uses them sets them back to zero.
+// Its weights and their gradients are two flat arrays in the order of encoder_layout(). Gradients
+// do not travel through autograd, which would allocate and add the whole embedding table at each
+// step: the node's backward adds them to gradients() directly, and whoever uses them sets them back
+// to zero.
 #pragma once
 
 #include <torch/types.h>
@@ -20,7 +21,8 @@ namespace simile {
 
 class EncoderNode {
  public:
-  // Weights and gradients are zero at first. Errors: ErrorKind::kFailed when memory does not suffice.
+  // Weights and gradients are zero at first. Errors: ErrorKind::kFailed when memory does not
+  // suffice.
   explicit EncoderNode(const EncoderShape& shape);
   ~EncoderNode();
 

@@ -73,7 +73,8 @@ TEST(EncoderNode, AgreesWithItsAtenOracleInValueAndEveryGradient) {
     const torch::Tensor weights =
         flat(node.weights(), node.parameter_count()).to(torch::kFloat64).set_requires_grad(true);
     const torch::Tensor shift_oracle = shift.to(torch::kFloat64).set_requires_grad(true);
-    const torch::Tensor expected = encode_tokens_aten(config.shape(), weights, batch, 0, 0, shift_oracle);
+    const torch::Tensor expected =
+        encode_tokens_aten(config.shape(), weights, batch, 0, 0, shift_oracle);
     (expected * direction.to(torch::kFloat64)).sum().backward();
 
     EXPECT_LT(largest_difference(hidden, expected), 1e-5);
@@ -82,7 +83,8 @@ TEST(EncoderNode, AgreesWithItsAtenOracleInValueAndEveryGradient) {
     for (const ParameterSlot& slot : encoder_layout(config.shape())) {
       const torch::Tensor got = gradient.narrow(0, slot.offset, slot.size);
       const torch::Tensor want = weights.grad().narrow(0, slot.offset, slot.size);
-      EXPECT_LT(largest_difference(got, want), 2e-4 * std::max(1.0, want.abs().max().item<double>()))
+      EXPECT_LT(largest_difference(got, want),
+                2e-4 * std::max(1.0, want.abs().max().item<double>()))
           << slot.name;
       // A key's bias moves every score of a row alike, so its gradient is zero.
       if (slot.name.find("key.bias") == std::string::npos) {

@@ -19,16 +19,18 @@ TEST(PoolTokens, TakesMeanFirstOrMaximumAndZerosForAnEmptySequence) {
     EXPECT_TRUE(torch::allclose(pool_tokens(hidden(), kOffsets, mode), want))
         << pooling_mode_name(mode);
   };
-  expect(PoolingMode::kMean,
-         torch::tensor({{2.0, 1.0}, {0.0, 0.0}, {2.0, 3.0}}, torch::kFloat64));
+  expect(PoolingMode::kMean, torch::tensor({{2.0, 1.0}, {0.0, 0.0}, {2.0, 3.0}}, torch::kFloat64));
   expect(PoolingMode::kCls, torch::tensor({{1.0, -2.0}, {0.0, 0.0}, {5.0, 0.0}}, torch::kFloat64));
   expect(PoolingMode::kMax, torch::tensor({{3.0, 4.0}, {0.0, 0.0}, {5.0, 6.0}}, torch::kFloat64));
 }
 
 TEST(PoolTokens, GradientsAgreeWithFiniteDifferences) {
   for (const PoolingMode mode : {PoolingMode::kMean, PoolingMode::kCls, PoolingMode::kMax}) {
-    const torch::Tensor weights = torch::tensor({{0.3, -1.0}, {2.0, 2.0}, {1.5, 0.7}}, torch::kFloat64);
-    const auto value = [&](const torch::Tensor& x) { return (pool_tokens(x, kOffsets, mode) * weights).sum(); };
+    const torch::Tensor weights =
+        torch::tensor({{0.3, -1.0}, {2.0, 2.0}, {1.5, 0.7}}, torch::kFloat64);
+    const auto value = [&](const torch::Tensor& x) {
+      return (pool_tokens(x, kOffsets, mode) * weights).sum();
+    };
     const torch::Tensor x = hidden().set_requires_grad(true);
     value(x).backward();
     for (int64_t i = 0; i < x.numel(); ++i) {

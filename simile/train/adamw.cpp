@@ -213,8 +213,8 @@ double AdamW::gradient_norm(const std::vector<float*>& gradients) {
     const float* gradient = gradients[section.extra + 1];
     if (gradient == nullptr) return;
     for (int64_t i = row; i < row + rows; ++i) {
-      row_sums_[section.first_sum + i] = sum_of_squares(
-          gradient + section.gradient_offset + i * section.columns, section.columns);
+      row_sums_[section.first_sum + i] =
+          sum_of_squares(gradient + section.gradient_offset + i * section.columns, section.columns);
     }
   };
   std::fill(row_sums_.begin(), row_sums_.end(), 0.0);

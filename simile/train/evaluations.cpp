@@ -22,13 +22,13 @@ std::vector<Report> Evaluations::run(Scorer& scorer) const {
 }
 
 std::vector<Report> Evaluations::evaluate(const std::string& model_name,
-                                          const EncoderWeights& weights,
-                                          const Tokenizer& tokenizer, const ModelSettings& settings,
-                                          EventSink& events) const {
+                                          const EncoderWeights& weights, const Tokenizer& tokenizer,
+                                          const ModelSettings& settings, EventSink& events) const {
   const SentenceEncoder encoder(weights, settings, tokenizer);
-  EmbeddingScorer scorer(model_name, [&](const std::vector<std::string>& texts) {
-    return encoder.encode(texts, {}, events);
-  }, parse_similarity(settings.similarity));
+  EmbeddingScorer scorer(
+      model_name,
+      [&](const std::vector<std::string>& texts) { return encoder.encode(texts, {}, events); },
+      parse_similarity(settings.similarity));
   return run(scorer);
 }
 

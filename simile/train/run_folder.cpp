@@ -61,7 +61,8 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
     if (is_left_over || is_old_event) std::filesystem::remove_all(entry.path(), ignored);
   }
   if (resume) return;
-  for (const char* old : {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model"}) {
+  for (const char* old :
+       {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model"}) {
     std::filesystem::remove_all(join_path(path_, old), ignored);
   }
 }
@@ -125,8 +126,8 @@ void RunFolder::log_evaluation(const std::string& stage, int64_t step, double ep
 void RunFolder::write_line(const std::string& line) {
   open_metrics();
   if (std::fputs((line + "\n").c_str(), metrics_) == EOF) {
-    throw Error(ErrorKind::kIo, fmt::format("cannot write '{}/metrics.jsonl': {}", path_,
-                                            std::strerror(errno)));
+    throw Error(ErrorKind::kIo,
+                fmt::format("cannot write '{}/metrics.jsonl': {}", path_, std::strerror(errno)));
   }
 }
 

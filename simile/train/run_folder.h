@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one run: run.json, metrics.jsonl, TensorBoard events, state.safetensors, results.json and
-// model/.
+// The files of one run: run.json, metrics.jsonl, TensorBoard events, state.safetensors,
+// results.json and model/.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class RunFolder {
  public:
   // Makes the folder and locks it until destroyed. Without `resume`, an older run in it is removed;
   // with it, metrics.jsonl is as long as the saved state says (cut_metrics()). Errors:
-  // ErrorKind::kUsage when another process trains in it, or when it holds a run and neither `resume`
-  // nor `overwrite` is given; ErrorKind::kIo when it cannot be written.
+  // ErrorKind::kUsage when another process trains in it, or when it holds a run and neither
+  // `resume` nor `overwrite` is given; ErrorKind::kIo when it cannot be written.
   RunFolder(const std::string& path, bool resume, bool overwrite);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
@@ -36,7 +36,8 @@ class RunFolder {
   void write_results(const std::vector<Report>& reports, double seconds) const;
 
   // metrics.jsonl: one line a step and one an evaluation, without times, so that a resumed run ends
-  // with the same bytes (TensorBoard gets the same numbers with their times). Lines reach the disk with flush_metrics(), which returns the file's length.
+  // with the same bytes (TensorBoard gets the same numbers with their times). Lines reach the disk
+  // with flush_metrics(), which returns the file's length.
   void log_step(const std::string& stage, int64_t step, double epoch, const StepResult& result);
   void log_evaluation(const std::string& stage, int64_t step, double epoch, const Report& report);
   int64_t flush_metrics();

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
 #include "simile/batch/pack.h"
+#include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/index/neighbours.h"
@@ -89,7 +89,8 @@ Matrix<float> Stage::embed_side(const std::vector<int32_t>& side) {
   }
   EncodeOptions options;
   options.normalize = false;
-  const SentenceEncoder encoder(model_.encoder.weight_pointers(), model_.settings, model_.tokenizer);
+  const SentenceEncoder encoder(model_.encoder.weight_pointers(), model_.settings,
+                                model_.tokenizer);
   const Matrix<float> rows = encoder.encode_ids(sequences, options, events_);
   Matrix<float> embeddings(set_.size(), rows.cols);
   for (int64_t i = 0; i < set_.size(); ++i) {
@@ -165,8 +166,8 @@ void Stage::fail_step(int64_t step, const std::vector<int32_t>& batch, const cha
               fmt::format("{} of step {} is {} (pairs {} of {}, numbered from 0); likely causes: a "
                           "learning rate too high ({}), a temperature too low, or a model whose "
                           "weights are damaged; the last checkpoint is kept",
-                          what, step, value, fmt::join(batch, ", "),
-                          options_.objective().data.path, options_.learning_rate));
+                          what, step, value, fmt::join(batch, ", "), options_.objective().data.path,
+                          options_.learning_rate));
 }
 
 }  // namespace simile

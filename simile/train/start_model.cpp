@@ -28,7 +28,8 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
       options.tokenizer.empty() ? folder.tokenizer_path : options.tokenizer;
   const std::string beside = folder_exists(tokenizer) ? tokenizer : folder_of(tokenizer);
   StartModel start{Tokenizer::load(tokenizer), read_tokenizer_files(beside), folder.settings, {}};
-  start.weights.resize(static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
+  start.weights.resize(
+      static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
   read_encoder_weights(folder.weights_path, folder.settings.encoder, start.weights.data(), events);
   return start;
 }
@@ -55,12 +56,13 @@ StartModel make_model(const TrainOptions& options) {
 std::string make_card(const TrainOptions& options, const std::vector<Report>& reports) {
   TrainOptions copy = options;
   std::string card = fmt::format(
-      "---\ntags: [sentence-similarity, feature-extraction, simile]\n---\n# {}\n\nA sentence encoder "
+      "---\ntags: [sentence-similarity, feature-extraction, simile]\n---\n# {}\n\nA sentence "
+      "encoder "
       "trained with Simile.\n\n## Training data\n\n",
       options.name);
   for (const StageOptions& stage : options.stages) {
-    card += fmt::format("- {}: {} with the loss `{}`\n", stage.name,
-                        stage.objective().data.path, stage.objective().loss.name);
+    card += fmt::format("- {}: {} with the loss `{}`\n", stage.name, stage.objective().data.path,
+                        stage.objective().loss.name);
   }
   card += "\n## Results\n\n| set | metric | value |\n| --- | --- | --- |\n";
   for (const Report& report : reports) {
@@ -76,10 +78,11 @@ std::string make_card(const TrainOptions& options, const std::vector<Report>& re
 StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   StartModel start = options.model.empty() ? make_model(options) : load_model(options, events);
   EncoderConfig& config = start.settings.encoder;
-  SIMILE_CHECK(start.tokenizer.vocabulary_size() <= config.vocabulary, ErrorKind::kRecipe,
-               fmt::format("the tokenizer has {} tokens, the model's word embedding only {} rows; use "
-                           "the tokenizer the model was trained with",
-                           start.tokenizer.vocabulary_size(), config.vocabulary));
+  SIMILE_CHECK(
+      start.tokenizer.vocabulary_size() <= config.vocabulary, ErrorKind::kRecipe,
+      fmt::format("the tokenizer has {} tokens, the model's word embedding only {} rows; use "
+                  "the tokenizer the model was trained with",
+                  start.tokenizer.vocabulary_size(), config.vocabulary));
   int64_t& max_length = start.settings.max_length;
   if (options.max_length > 0) max_length = options.max_length;
   SIMILE_CHECK(max_length <= config.positions, ErrorKind::kRecipe,

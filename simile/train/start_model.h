@@ -16,15 +16,15 @@
 namespace simile {
 
 struct StartModel {
-  Tokenizer tokenizer;            // with the recipe's length limit
+  Tokenizer tokenizer;  // with the recipe's length limit
   TokenizerFiles tokenizer_files;
-  ModelSettings settings;         // with the recipe's length limit and dropout
-  std::vector<float> weights;     // flat, in the order of encoder_layout()
+  ModelSettings settings;      // with the recipe's length limit and dropout
+  std::vector<float> weights;  // flat, in the order of encoder_layout()
 };
 
 // The recipe's `model`, or random weights of its `architecture` with its `tokenizer`. Errors:
-// ErrorKind::kRecipe for sizes that do not fit each other, ErrorKind::kInput for files that cannot be
-// used.
+// ErrorKind::kRecipe for sizes that do not fit each other, ErrorKind::kInput for files that cannot
+// be used.
 StartModel load_start_model(const TrainOptions& options, EventSink& events);
 
 // Writes a model folder: weights, tokenizer, a card with recipe and metrics, and a self test.

@@ -84,9 +84,9 @@ std::string tensorboard_version_event(double wall_time) {
 TensorboardWriter::TensorboardWriter(const std::string& folder) {
   utsname machine{};
   uname(&machine);
-  path_ = join_path(folder, fmt::format("events.out.tfevents.{}.{}.{}",
-                                        static_cast<int64_t>(now_seconds()), machine.nodename,
-                                        getpid()));
+  path_ = join_path(folder,
+                    fmt::format("events.out.tfevents.{}.{}.{}", static_cast<int64_t>(now_seconds()),
+                                machine.nodename, getpid()));
   file_ = std::fopen(path_.c_str(), "ab");
   SIMILE_CHECK(file_ != nullptr, ErrorKind::kIo,
                fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));

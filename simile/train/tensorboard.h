@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scalars for TensorBoard, written natively.
 //
-// A file is a sequence of records: length (u64, little endian), masked CRC-32C of the length, payload,
-// masked CRC-32C of the payload. A payload is an `Event` in protobuf's wire format with the fields
-// wall_time (1, double), step (2, varint), file_version (3, text) and summary (5), whose values (1) have
-// a tag (1, text) and a simple_value (2, float).
+// A file is a sequence of records: length (u64, little endian), masked CRC-32C of the length,
+// payload, masked CRC-32C of the payload. A payload is an `Event` in protobuf's wire format with
+// the fields wall_time (1, double), step (2, varint), file_version (3, text) and summary (5), whose
+// values (1) have a tag (1, text) and a simple_value (2, float).
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ class TensorboardWriter {
   std::string path_;
 };
 
-// CRC-32C (Castagnoli) of `bytes`, and the form the records store: rotated right by 15, plus a constant.
+// CRC-32C (Castagnoli) of `bytes`, and the form the records store: rotated right by 15, plus a
+// constant.
 uint32_t crc32c(std::string_view bytes);
 uint32_t masked_crc32c(std::string_view bytes);
 

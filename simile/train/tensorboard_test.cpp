@@ -27,7 +27,8 @@ TEST(Tensorboard, ChecksumsAreThoseOfTheFormat) {
 }
 
 TEST(Tensorboard, AFileIsARunOfIntactRecords) {
-  const std::string folder = ::testing::TempDir() + "simile_tensorboard_" + std::to_string(getpid());
+  const std::string folder =
+      ::testing::TempDir() + "simile_tensorboard_" + std::to_string(getpid());
   std::filesystem::create_directories(folder);
   {
     TensorboardWriter writer(folder);
@@ -45,7 +46,8 @@ TEST(Tensorboard, AFileIsARunOfIntactRecords) {
     if (records == 1) {
       // Field 2, varint 300; then summary{value{tag, simple_value 0.5f}}.
       EXPECT_EQ(payload.substr(9), std::string("\x10\xAC\x02\x2A\x13\x0A\x11\x0A\x0Atrain/loss\x15"
-                                               "\x00\x00\x00\x3F", 24));
+                                               "\x00\x00\x00\x3F",
+                                               24));
     }
     offset += 16 + length;
     ++records;

@@ -31,7 +31,8 @@ void SelectionOptions::visit(OptionVisitor& v) {
   v.field("metric", metric,
           {"evaluation and metric by which the best weights are kept, such as dev.spearman; empty "
            "keeps the last"});
-  v.field("every_steps", every_steps, {"evaluate after this many steps; 0: see every_epochs", "steps", 0});
+  v.field("every_steps", every_steps,
+          {"evaluate after this many steps; 0: see every_epochs", "steps", 0});
   v.field("every_epochs", every_epochs, {"evaluate after this part of an epoch", "epochs", 1e-4});
   v.group("early_stop", early_stop, "when to stop before the last step");
 }
@@ -50,12 +51,14 @@ void StageOptions::visit(OptionVisitor& v) {
 void TrainOptions::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the run and of the model"});
   v.field("seed", seed, {"seed of every random stream", "", 0});
-  v.field("model", model, path_info("model folder to start from; empty starts from random weights"));
+  v.field("model", model,
+          path_info("model folder to start from; empty starts from random weights"));
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
-  v.field("max_length", max_length, {"longest text, special tokens included; 0: the model's own, 90 from random weights", "tokens", 0,
-           8192});
+  v.field("max_length", max_length,
+          {"longest text, special tokens included; 0: the model's own, 90 from random weights",
+           "tokens", 0, 8192});
   v.field("normalize", normalize,
           choice_info("the model divides its vectors by their L2 norm; auto: as it did, true from "
                       "random weights",
@@ -65,7 +68,8 @@ void TrainOptions::visit(OptionVisitor& v) {
   v.field("attention_dropout", attention_dropout,
           {"dropout of attention weights; negative: the model's own", "", -1, 0.9});
   v.list("stages", stages, "training stages in order, each from the weights the one before kept");
-  v.list("evaluations", evaluations, "evaluated during training; the best weights are chosen on one");
+  v.list("evaluations", evaluations,
+         "evaluated during training; the best weights are chosen on one");
   v.list("tests", tests, "evaluated once, at the end");
   v.field("baselines", baselines,
           choice_info("evaluated beside the model", {"bm25", "tfidf", "untrained"}));
@@ -74,15 +78,20 @@ void TrainOptions::visit(OptionVisitor& v) {
 void check_train_options(const TrainOptions& options) {
   const auto fail = [](const std::string& message) { throw Error(ErrorKind::kRecipe, message); };
   if (options.model.empty() && options.architecture.layers == 0) {
-    fail("the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` and "
-         "`tokenizer:` to start from random weights");
+    fail(
+        "the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` "
+        "and "
+        "`tokenizer:` to start from random weights");
   }
   if (!options.model.empty() && options.architecture.layers > 0) {
-    fail("the recipe gives both `model` and `architecture.layers`; a model brings its own architecture");
+    fail(
+        "the recipe gives both `model` and `architecture.layers`; a model brings its own "
+        "architecture");
   }
   if (options.model.empty() && options.tokenizer.empty()) {
-    fail("`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
-         "(`simile train-tokenizer` makes one)");
+    fail(
+        "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
+        "(`simile train-tokenizer` makes one)");
   }
   if (options.stages.empty()) fail("the recipe has no `stages`: nothing would be trained");
   std::set<std::string> names;
@@ -90,7 +99,8 @@ void check_train_options(const TrainOptions& options) {
     for (const EvaluationOptions& evaluation : *list) {
       if (evaluation.name.empty()) fail("every evaluation needs a `name`, such as dev");
       if (!names.insert(evaluation.name).second) {
-        fail(fmt::format("two evaluations are called '{}'; give each its own name", evaluation.name));
+        fail(fmt::format("two evaluations are called '{}'; give each its own name",
+                         evaluation.name));
       }
     }
   }
@@ -109,10 +119,12 @@ void check_train_options(const TrainOptions& options) {
     }
     const std::string& metric = stage.selection.metric;
     const std::string evaluation = metric.substr(0, metric.find('.'));
-    if (metric.empty() || std::find(during.begin(), during.end(), evaluation) != during.end()) continue;
-    fail(fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of the "
-                     "evaluations [{}]",
-                     stage.name, metric, fmt::join(during, ", ")));
+    if (metric.empty() || std::find(during.begin(), during.end(), evaluation) != during.end())
+      continue;
+    fail(
+        fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of the "
+                    "evaluations [{}]",
+                    stage.name, metric, fmt::join(during, ", ")));
   }
 }
 

@@ -66,12 +66,12 @@ struct StageOptions {
 struct TrainOptions {
   std::string name = "run";
   int64_t seed = 1;
-  std::string model;      // folder to start from; empty: architecture and tokenizer
+  std::string model;  // folder to start from; empty: architecture and tokenizer
   ArchitectureOptions architecture;
   std::string tokenizer;  // folder, tokenizer.json or vocab.txt
   int64_t max_length = 0;
   std::string normalize = "auto";
-  double hidden_dropout = -1;     // negative: as the model's config says
+  double hidden_dropout = -1;  // negative: as the model's config says
   double attention_dropout = -1;
   std::vector<StageOptions> stages;
   std::vector<EvaluationOptions> evaluations;

@@ -20,13 +20,21 @@ constexpr const char* kFormat = "simile training state 1";
 template <typename T>
 TensorType type_of();
 template <>
-TensorType type_of<float>() { return TensorType::kF32; }
+TensorType type_of<float>() {
+  return TensorType::kF32;
+}
 template <>
-TensorType type_of<double>() { return TensorType::kF64; }
+TensorType type_of<double>() {
+  return TensorType::kF64;
+}
 template <>
-TensorType type_of<int32_t>() { return TensorType::kI32; }
+TensorType type_of<int32_t>() {
+  return TensorType::kI32;
+}
 template <>
-TensorType type_of<int64_t>() { return TensorType::kI64; }
+TensorType type_of<int64_t>() {
+  return TensorType::kI64;
+}
 
 // Calls visit(name, vector) for every array of the state.
 template <typename State, typename Visit>
@@ -63,7 +71,8 @@ void save_train_state(const std::string& path, const TrainState& state, const st
   std::vector<TensorView> tensors;
   visit_arrays(state, [&](const char* name, const auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
-    tensors.push_back({name, {static_cast<int64_t>(values.size())}, values.data(), type_of<Value>()});
+    tensors.push_back(
+        {name, {static_cast<int64_t>(values.size())}, values.data(), type_of<Value>()});
   });
   // Arrays of wide numbers first keeps every tensor aligned to its own width.
   std::stable_sort(tensors.begin(), tensors.end(), [](const TensorView& a, const TensorView& b) {

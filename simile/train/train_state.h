@@ -24,8 +24,8 @@ struct TrainState {
   EarlyStopState selection;
   std::vector<std::pair<std::string, double>> loss;  // trained numbers of the loss
 
-  std::vector<float> weights;   // [parameters]
-  std::vector<float> best;      // [parameters], or empty while nothing was kept in this stage
+  std::vector<float> weights;  // [parameters]
+  std::vector<float> best;     // [parameters], or empty while nothing was kept in this stage
   AdamWState optimizer;
 };
 

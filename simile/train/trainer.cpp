@@ -95,9 +95,10 @@ class TrainingRun {
   bool is_evaluation_due(const Stage& stage, const SelectionOptions& options) const {
     if (state_.evaluated_step == state_.step) return false;
     const double per_epoch = static_cast<double>(stage.batches_per_epoch());
-    const int64_t interval = options.every_steps > 0
-                                 ? options.every_steps
-                                 : std::max<int64_t>(1, std::llround(options.every_epochs * per_epoch));
+    const int64_t interval =
+        options.every_steps > 0
+            ? options.every_steps
+            : std::max<int64_t>(1, std::llround(options.every_epochs * per_epoch));
     return state_.step % interval == 0 || state_.step == stage.total_steps();
   }
 
@@ -110,7 +111,8 @@ class TrainingRun {
       if (options.metric.rfind(prefix, 0) != 0) continue;
       const double value = report.metric(options.metric.substr(prefix.size()));
       const bool is_best = selection.update(value);
-      if (is_best) state_.best.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
+      if (is_best)
+        state_.best.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
       events_.info(fmt::format("{} step {}: {} {:.2f}{}", stage_name(), state_.step, options.metric,
                                100 * value, is_best ? " (best so far)" : ""));
     }
@@ -140,8 +142,8 @@ class TrainingRun {
         std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
         by_model.push_back(evaluate_all(baseline));
       } else {
-        by_model.push_back(join(evaluations_.evaluate_baseline(baseline),
-                                tests_.evaluate_baseline(baseline)));
+        by_model.push_back(
+            join(evaluations_.evaluate_baseline(baseline), tests_.evaluate_baseline(baseline)));
       }
     }
     for (size_t i = 0; i < by_model[0].size(); ++i) {
@@ -162,7 +164,8 @@ class TrainingRun {
   }
 
   std::vector<Report> evaluate_weights(const Evaluations& set, const std::string& name) {
-    return set.evaluate(name, encoder_.weight_pointers(), start_.tokenizer, start_.settings, events_);
+    return set.evaluate(name, encoder_.weight_pointers(), start_.tokenizer, start_.settings,
+                        events_);
   }
 
   void save() {
@@ -181,9 +184,9 @@ class TrainingRun {
     const auto prompt = start_.settings.prompts.find(start_.settings.default_prompt);
     std::vector<TrainingSet> sets;
     for (const StageOptions& stage : options_.stages) {
-      sets.push_back(read_training_set(stage.objective(), start_.tokenizer,
-                                       prompt == start_.settings.prompts.end() ? "" : prompt->second,
-                                       events_));
+      sets.push_back(read_training_set(
+          stage.objective(), start_.tokenizer,
+          prompt == start_.settings.prompts.end() ? "" : prompt->second, events_));
     }
     return sets;
   }
@@ -209,7 +212,10 @@ class TrainingRun {
 
   void show_progress(const Stage& stage, const StageOptions& options, const StepResult& result) {
     const int64_t batch = options.objective().batch_size;
-    Progress progress{stage_name(), state_.step * batch, stage.total_steps() * batch, "pairs",
+    Progress progress{stage_name(),
+                      state_.step * batch,
+                      stage.total_steps() * batch,
+                      "pairs",
                       {{"epoch", epochs_done(stage)}, {"loss", result.loss}}};
     progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
     events_.progress(progress);

@@ -16,9 +16,9 @@ struct TrainResult {
   std::vector<Report> reports;  // per evaluation and test: the model, then each baseline
 };
 
-// Trains by the recipe (its options: train_options.h) in `folder`, runs/NAME when that is empty. The
-// folder then holds run.json, metrics.jsonl, TensorBoard events, results.json, model/ and state.safetensors; run.json is a
-// recipe that repeats the run.
+// Trains by the recipe (its options: train_options.h) in `folder`, runs/NAME when that is empty.
+// The folder then holds run.json, metrics.jsonl, TensorBoard events, results.json, model/ and
+// state.safetensors; run.json is a recipe that repeats the run.
 //
 // On the CPU the same recipe and seed give the same bits on any number of threads. When `events`
 // throws ErrorKind::kInterrupted from progress(), the state is saved and the error passed on;

@@ -25,7 +25,8 @@ class Interrupter : public EventSink {
  public:
   explicit Interrupter(int reports) : left_(reports) {}
   void progress(const Progress& progress) override {
-    if (progress.unit == "pairs" && --left_ == 0) throw Error(ErrorKind::kInterrupted, "told to stop");
+    if (progress.unit == "pairs" && --left_ == 0)
+      throw Error(ErrorKind::kInterrupted, "told to stop");
   }
 
  private:
@@ -108,8 +109,8 @@ baselines: [bm25, untrained]
 };
 
 TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
-  const TrainResult result =
-      train(recipe({"stages.0.epochs=12", "stages.1.epochs=12"}), path("run"), false, false, silent_events());
+  const TrainResult result = train(recipe({"stages.0.epochs=12", "stages.1.epochs=12"}),
+                                   path("run"), false, false, silent_events());
   ASSERT_EQ(result.reports.size(), 3u);
   EXPECT_EQ(result.reports[0].model, "small");
   EXPECT_EQ(result.reports[1].model, "bm25");
@@ -119,7 +120,8 @@ TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
   const auto difference = check_self_test(result.model_path, encoder);
   ASSERT_TRUE(difference.has_value());
   EXPECT_EQ(*difference, 0);
-  for (const char* file : {"run/run.json", "run/results.json", "run/metrics.jsonl", "run/model/README.md"}) {
+  for (const char* file :
+       {"run/run.json", "run/results.json", "run/metrics.jsonl", "run/model/README.md"}) {
     EXPECT_TRUE(file_exists(path(file))) << file;
   }
 }
@@ -179,7 +181,8 @@ TEST_F(TrainerTest, ARunIsNeitherOverwrittenNorSharedUnasked) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(again(recipe(), false), AllOf(HasSubstr("already holds a run"), HasSubstr("--resume")));
+  EXPECT_THAT(again(recipe(), false),
+              AllOf(HasSubstr("already holds a run"), HasSubstr("--resume")));
   EXPECT_THAT(again(recipe({"seed=2"}), true), HasSubstr("another recipe"));
   EXPECT_THAT(again(recipe(), true), "no error");
 }
@@ -192,7 +195,8 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
               HasSubstr("selection.metric"));
   EXPECT_THAT(error_of({"stages.0.objectives.0.data.score=grade"}, input),
               AllOf(HasSubstr("train.tsv"), HasSubstr("grade")));
-  EXPECT_THAT(error_of({"stages.0.objectives.0.loss=triplet"}, recipe_error), HasSubstr("needs a negative column"));
+  EXPECT_THAT(error_of({"stages.0.objectives.0.loss=triplet"}, recipe_error),
+              HasSubstr("needs a negative column"));
   EXPECT_THAT(error_of({"max_length=99"}, recipe_error), HasSubstr("max_length"));
   EXPECT_THAT(error_of({"architecture.heads=3"}, input), HasSubstr("heads"));
   EXPECT_THAT(error_of({"model=nowhere", "architecture.layers=0"}, input), HasSubstr("nowhere"));
@@ -205,8 +209,9 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
 }
 
 TEST_F(TrainerTest, ANonFiniteLossNamesStepRowsAndCauses) {
-  EXPECT_THAT(error_of({"stages.0.learning_rate=10", "stages.0.epochs=200", "stages.0.optimizer.clip_norm=0",
-                        "stages.0.optimizer.weight_decay=1", "stages.0.schedule.name=constant"},
+  EXPECT_THAT(error_of({"stages.0.learning_rate=10", "stages.0.epochs=200",
+                        "stages.0.optimizer.clip_norm=0", "stages.0.optimizer.weight_decay=1",
+                        "stages.0.schedule.name=constant"},
                        ErrorKind::kFailed),
               AllOf(HasSubstr("step"), HasSubstr("pairs"), HasSubstr("learning rate")));
 }

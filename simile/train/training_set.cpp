@@ -47,10 +47,11 @@ void check_negatives(const PairDataset& pairs, const PairDataOptions& options) {
   for (size_t column = 0; column < pairs.negatives.size(); ++column) {
     const auto& texts = pairs.negatives[column];
     const auto empty = std::find(texts.begin(), texts.end(), "");
-    SIMILE_CHECK(empty == texts.end(), ErrorKind::kInput,
-                 fmt::format("{}: pair {} (numbered from 0) has no text in the negative column '{}'; "
-                             "give every pair one, or leave the column out",
-                             options.path, empty - texts.begin(), options.negatives[column]));
+    SIMILE_CHECK(
+        empty == texts.end(), ErrorKind::kInput,
+        fmt::format("{}: pair {} (numbered from 0) has no text in the negative column '{}'; "
+                    "give every pair one, or leave the column out",
+                    options.path, empty - texts.begin(), options.negatives[column]));
   }
 }
 
@@ -87,10 +88,11 @@ TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer
     tokens += ids.size();
     at_limit += static_cast<int64_t>(ids.size()) == tokenizer.max_length() ? 1 : 0;
   }
-  events.info(fmt::format("{}: {} pairs, {} distinct texts of {:.1f} tokens, {} of them at the limit of {}",
-                          objective.data.path, set.size(), set.texts.size(),
-                          static_cast<double>(tokens) / static_cast<double>(set.texts.size()),
-                          at_limit, tokenizer.max_length()));
+  events.info(
+      fmt::format("{}: {} pairs, {} distinct texts of {:.1f} tokens, {} of them at the limit of {}",
+                  objective.data.path, set.size(), set.texts.size(),
+                  static_cast<double>(tokens) / static_cast<double>(set.texts.size()), at_limit,
+                  tokenizer.max_length()));
   return set;
 }
 
