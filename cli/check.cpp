@@ -37,8 +37,9 @@ void run(const std::string& model, bool json, Terminal& terminal) {
       output.write(fmt::format("{:12} {}\n", name,
                                value.is_string() ? value.get<std::string>() : value.dump()));
     }
-    output.write(difference ? fmt::format("self test    passed, largest difference {:.1e}\n", *difference)
-                            : "self test    none: the folder has no self_test.json\n");
+    output.write(difference
+                     ? fmt::format("self test    passed, largest difference {:.1e}\n", *difference)
+                     : "self test    none: the folder has no self_test.json\n");
   }
   output.finish();
 }
@@ -48,10 +49,9 @@ void run(const std::string& model, bool json, Terminal& terminal) {
 void add_check(const Commands& commands) {
   auto model = std::make_shared<std::string>();
   const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add("check", "Load a model folder and verify its self test",
-                                   [model, &common](Terminal& terminal) {
-                                     run(*model, common.json, terminal);
-                                   });
+  CLI::App* command =
+      commands.add("check", "Load a model folder and verify its self test",
+                   [model, &common](Terminal& terminal) { run(*model, common.json, terminal); });
   command->add_option("--model", *model, "Model folder")->required();
 }
 

@@ -26,7 +26,8 @@ void note_signal(int number) {
 [[noreturn]] void fail_stdout() {
   const int code = errno;
   if (code == EINTR) check_signal();
-  throw Error(ErrorKind::kIo, fmt::format("cannot write to standard output: {}", std::strerror(code)));
+  throw Error(ErrorKind::kIo,
+              fmt::format("cannot write to standard output: {}", std::strerror(code)));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ std::string options_page() {
   page += recipe_reference() + "\n";
 #endif
   EvaluationOptions evaluation;
-  return page + options_to_markdown(evaluation, "Evaluation (`simile evaluate`, task files, recipes)");
+  return page +
+         options_to_markdown(evaluation, "Evaluation (`simile evaluate`, task files, recipes)");
 }
 
 void run(const std::string& topic) {
@@ -32,9 +33,11 @@ void run(const std::string& topic) {
 
 void add_docs(const Commands& commands) {
   auto topic = std::make_shared<std::string>("options");
-  CLI::App* command = commands.add_without_json("docs", "Print the reference of options or losses as Markdown",
-                                   [topic](Terminal&) { run(*topic); });
-  CLI::Option* option = command->add_option("topic", *topic, "options or losses")->capture_default_str();
+  CLI::App* command =
+      commands.add_without_json("docs", "Print the reference of options or losses as Markdown",
+                                [topic](Terminal&) { run(*topic); });
+  CLI::Option* option =
+      command->add_option("topic", *topic, "options or losses")->capture_default_str();
 #ifdef SIMILE_WITH_TRAINING
   option->check(CLI::IsMember({"options", "losses"}));
 #else

@@ -13,7 +13,8 @@ namespace simile::cli {
 
 enum class EmbeddingFormat { kNpy, kJsonl, kTsv };
 
-// From the ending of the path; stdout ("-" or empty) is .jsonl. Another ending is ErrorKind::kUsage.
+// From the ending of the path; stdout ("-" or empty) is .jsonl. Another ending is
+// ErrorKind::kUsage.
 EmbeddingFormat embedding_format(const std::string& path);
 
 // What stands before `texts` vectors of size `dimension`: the .npy header (little-endian float32, C

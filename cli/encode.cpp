@@ -61,8 +61,9 @@ void run(Arguments arguments, Terminal& terminal) {
 
 void add_encode(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json("encode", "Texts to embeddings",
-                                   [arguments](Terminal& terminal) { run(*arguments, terminal); });
+  CLI::App* command =
+      commands.add_without_json("encode", "Texts to embeddings",
+                                [arguments](Terminal& terminal) { run(*arguments, terminal); });
   command->add_option("--model", arguments->model, "Model folder")->required();
   command->add_option("--input", arguments->input, "Texts, one a line, or .jsonl; - is stdin")
       ->capture_default_str();
@@ -71,7 +72,8 @@ void add_encode(const Commands& commands) {
   command->add_option("--precision", arguments->precision, "Precision of the computation")
       ->check(CLI::IsMember({"fp32"}))
       ->capture_default_str();
-  command->add_flag("--no-normalize", arguments->no_normalize, "Do not divide vectors by their norm");
+  command->add_flag("--no-normalize", arguments->no_normalize,
+                    "Do not divide vectors by their norm");
   add_model_options(*command, arguments->encode);
 }
 

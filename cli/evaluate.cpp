@@ -109,7 +109,8 @@ std::vector<Report> mean_reports(const std::vector<std::vector<Report>>& by_task
 std::string reports_to_json(const std::vector<Report>& reports) {
   if (reports.size() == 1) return reports[0].to_json() + "\n";
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Report& report : reports) all.push_back(nlohmann::ordered_json::parse(report.to_json()));
+  for (const Report& report : reports)
+    all.push_back(nlohmann::ordered_json::parse(report.to_json()));
   return all.dump() + "\n";
 }
 
@@ -142,17 +143,17 @@ Report evaluate_run_file(const Arguments& arguments) {
   check_dataset_options(arguments, "--run", {"--qrels", "--metrics", "--ties", "--gain", "--name"});
   SIMILE_CHECK(!options.ranking.qrels.empty(), ErrorKind::kUsage,
                "--run needs --qrels, the judgements to score it by");
-  Report report = evaluate_run(arguments.run, options.ranking.qrels,
-                               parse_ranking_metrics(options.metrics), parse_tie_break(options.ties),
-                               parse_gain(options.gain));
+  Report report =
+      evaluate_run(arguments.run, options.ranking.qrels, parse_ranking_metrics(options.metrics),
+                   parse_tie_break(options.ties), parse_gain(options.gain));
   report.name = options.name;
   return report;
 }
 
 void run(Arguments& arguments, bool json, Terminal& terminal) {
-  const std::vector<Report> reports =
-      arguments.run.empty() ? evaluate_models(arguments, terminal)
-                            : std::vector<Report>{evaluate_run_file(arguments)};
+  const std::vector<Report> reports = arguments.run.empty()
+                                          ? evaluate_models(arguments, terminal)
+                                          : std::vector<Report>{evaluate_run_file(arguments)};
   Output output("-");
   output.write(json ? reports_to_json(reports) : to_table(reports));
   output.finish();
@@ -168,21 +169,22 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
 void add_evaluate(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
-  CLI::App* command =
-      commands.add("evaluate", "Score a model on a task, or a TREC run", [arguments, &common](Terminal& terminal) {
-        run(*arguments, common.json, terminal);
-      });
+  CLI::App* command = commands.add(
+      "evaluate", "Score a model on a task, or a TREC run",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("--model", arguments->models,
                       "Model folder, or the baselines bm25 and tfidf; several stand side by side");
-  command->add_option("--task", arguments->task,
-                      "sts, pairs, ranking, or a task file ending in .yaml, .yml or .json; of several "
-                      "sets of one kind their mean is reported too");
+  command->add_option(
+      "--task", arguments->task,
+      "sts, pairs, ranking, or a task file ending in .yaml, .yml or .json; of several "
+      "sets of one kind their mean is reported too");
   command->add_option("--run", arguments->run,
                       "TREC run to score by --qrels, in place of a model and a task");
   const size_t options_before = command->get_options().size();
   OptionFlags flags(*command, {"task"});
   arguments->options.visit(flags);
-  for (const CLI::Option* option : command->get_options()) arguments->dataset_options.push_back(option);
+  for (const CLI::Option* option : command->get_options())
+    arguments->dataset_options.push_back(option);
   arguments->dataset_options.erase(
       arguments->dataset_options.begin(),
       arguments->dataset_options.begin() + static_cast<std::ptrdiff_t>(options_before));

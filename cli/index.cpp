@@ -104,7 +104,8 @@ void show_info(const std::string& path, bool json) {
 
 void add_index(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* parent = commands.app.add_subcommand("index", "Build, change or inspect a search index");
+  CLI::App* parent =
+      commands.app.add_subcommand("index", "Build, change or inspect a search index");
   parent->require_subcommand(1);
   const Commands inner{*parent, commands.common, commands.run};
   const CommonOptions& common = commands.common;
@@ -116,18 +117,23 @@ void add_index(const Commands& commands) {
     add_folder(command);
     command->add_option("--model", arguments->model, "Model folder")->required();
     command
-        ->add_option("--corpus", arguments->corpus, "Documents: .tsv, .csv or .jsonl with id, text and optionally title")
+        ->add_option("--corpus", arguments->corpus,
+                     "Documents: .tsv, .csv or .jsonl with id, text and optionally title")
         ->required();
     add_model_options(*command, arguments->encode);
   };
-  add_corpus(inner.add_without_json("build", "Embed a corpus into a new index",
-                       [arguments](Terminal& terminal) { build(*arguments, terminal); }));
-  add_corpus(inner.add_without_json("add", "Add documents, replacing those with the same id",
-                       [arguments](Terminal& terminal) { add(*arguments, terminal); }));
-  CLI::App* removal = inner.add_without_json("delete", "Remove documents by id",
-                                [arguments](Terminal& terminal) { remove(*arguments, terminal); });
+  add_corpus(
+      inner.add_without_json("build", "Embed a corpus into a new index",
+                             [arguments](Terminal& terminal) { build(*arguments, terminal); }));
+  add_corpus(
+      inner.add_without_json("add", "Add documents, replacing those with the same id",
+                             [arguments](Terminal& terminal) { add(*arguments, terminal); }));
+  CLI::App* removal =
+      inner.add_without_json("delete", "Remove documents by id",
+                             [arguments](Terminal& terminal) { remove(*arguments, terminal); });
   add_folder(removal);
-  removal->add_option("--model", arguments->model, "Model folder; the one the index names by default");
+  removal->add_option("--model", arguments->model,
+                      "Model folder; the one the index names by default");
   removal->add_option("ids", arguments->ids, "Ids of the documents")->required();
   add_folder(inner.add("info", "Show what an index holds", [arguments, &common](Terminal&) {
     show_info(arguments->index, common.json);

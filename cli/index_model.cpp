@@ -17,10 +17,11 @@ std::string fingerprint_of(const std::string& model) {
 
 VectorMetric metric_of(const std::string& similarity, const std::string& model) {
   if (similarity == "euclidean") return VectorMetric::kSquaredDistance;
-  SIMILE_CHECK(similarity == "cosine" || similarity == "dot", ErrorKind::kInput,
-               fmt::format("the model '{}' compares vectors by {}; an index can hold vectors that are "
-                           "compared by cosine, dot or euclidean",
-                           model, similarity));
+  SIMILE_CHECK(
+      similarity == "cosine" || similarity == "dot", ErrorKind::kInput,
+      fmt::format("the model '{}' compares vectors by {}; an index can hold vectors that are "
+                  "compared by cosine, dot or euclidean",
+                  model, similarity));
   return VectorMetric::kInnerProduct;
 }
 

@@ -9,7 +9,8 @@
 
 namespace simile::cli {
 
-// The texts of a file, or of stdin for "-". A signal ends waiting for them: ErrorKind::kInterrupted.
+// The texts of a file, or of stdin for "-". A signal ends waiting for them:
+// ErrorKind::kInterrupted.
 TextListReader open_texts(const std::string& input);
 
 // Tells what reading met that a user should know.

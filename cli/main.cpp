@@ -21,8 +21,8 @@ constexpr int kUsageError = 2;
 // Commands of the program beside this one, which is linked with libtorch.
 bool needs_training(const std::string& command) { return command == "train" || command == "docs"; }
 
-// Becomes simile-training; returns when that program is not there. Its threads, libtorch's and ours,
-// take turns: those that wait must not hold the processors.
+// Becomes simile-training; returns when that program is not there. Its threads, libtorch's and
+// ours, take turns: those that wait must not hold the processors.
 void run_training(char** argv) {
   setenv("OMP_WAIT_POLICY", "passive", 0);
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
@@ -31,9 +31,10 @@ void run_training(char** argv) {
 
 void add_missing_train(const Commands& commands) {
   CLI::App* command = commands.add("train", "Train an encoder by a recipe", [](Terminal&) {
-    throw Error(ErrorKind::kUsage,
-                "this build cannot train: the program simile-training is not beside simile; build with "
-                "-DSIMILE_TRAINING=ON (needs libtorch)");
+    throw Error(
+        ErrorKind::kUsage,
+        "this build cannot train: the program simile-training is not beside simile; build with "
+        "-DSIMILE_TRAINING=ON (needs libtorch)");
   });
   command->allow_extras();
 }
@@ -91,7 +92,9 @@ int main(int argc, char** argv) {
   } catch (const simile::Error& error) {
     return simile::cli::report(error);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "simile: out of memory; try a smaller input, or smaller batches where the command lets you choose\n");
+    std::fprintf(stderr,
+                 "simile: out of memory; try a smaller input, or smaller batches where the command "
+                 "lets you choose\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "simile: %s\n", error.what());
   }

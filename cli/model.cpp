@@ -14,11 +14,13 @@ void add_model_options(CLI::App& command, EncodeOptions& options) {
   command.add_option("--batch-tokens", options.batch_tokens, "Tokens encoded at a time")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str();
-  command.add_option("--dimensions", options.dimensions,
-                     "Leading dimensions to keep; 0 keeps what the model says")
+  command
+      .add_option("--dimensions", options.dimensions,
+                  "Leading dimensions to keep; 0 keeps what the model says")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 20))
       ->capture_default_str();
-  command.add_option("--prompt", options.prompt_name, "Name of the model's prompt to put before texts");
+  command.add_option("--prompt", options.prompt_name,
+                     "Name of the model's prompt to put before texts");
 }
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal) {

@@ -18,7 +18,8 @@ CLI::Validator range_check(const OptionInfo& info) {
   return CLI::Validator(
       [low = info.minimum, high = info.maximum](std::string& text) {
         double number = 0;
-        if (!CLI::detail::lexical_cast(text, number)) return fmt::format("{} is not a number", text);
+        if (!CLI::detail::lexical_cast(text, number))
+          return fmt::format("{} is not a number", text);
         if (number < low) return fmt::format("{} is less than {}", text, low);
         if (number > high) return fmt::format("{} is more than {}", text, high);
         return std::string();
@@ -31,7 +32,8 @@ CLI::Validator range_check(const OptionInfo& info) {
 template <typename T>
 CLI::Option* OptionFlags::add(const char* name, T& value, const OptionInfo& info) {
   if (skip_.count(name) > 0) return nullptr;
-  CLI::Option* option = command_.add_option(flag_name(name), value, info.help)->capture_default_str();
+  CLI::Option* option =
+      command_.add_option(flag_name(name), value, info.help)->capture_default_str();
   if (!info.choices.empty()) option->check(CLI::IsMember(info.choices));
   return option;
 }

@@ -13,8 +13,8 @@ namespace simile::cli {
 
 class OptionFlags : public OptionVisitor {
  public:
-  // Adds one option per field to `command`, but for those in `skip`. The struct visited must outlive
-  // parsing. Members of groups become options of their own.
+  // Adds one option per field to `command`, but for those in `skip`. The struct visited must
+  // outlive parsing. Members of groups become options of their own.
   explicit OptionFlags(CLI::App& command, std::set<std::string> skip = {})
       : command_(command), skip_(std::move(skip)) {}
 

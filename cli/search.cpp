@@ -77,7 +77,8 @@ enum class Format { kTable, kJson, kJsonLines, kTrec };
 Format choose_format(const std::string& output, bool json) {
   if (output.empty() || output == "-") return json ? Format::kJson : Format::kTable;
   const auto ends_with = [&](const std::string& end) {
-    return output.size() > end.size() && output.compare(output.size() - end.size(), end.size(), end) == 0;
+    return output.size() > end.size() &&
+           output.compare(output.size() - end.size(), end.size(), end) == 0;
   };
   SIMILE_CHECK(ends_with(".trec") || ends_with(".jsonl"), ErrorKind::kUsage,
                fmt::format("--output '{}': expected a name that ends in .trec or .jsonl", output));
@@ -140,19 +141,21 @@ void run(Arguments arguments, bool json, Terminal& terminal) {
 void add_search(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
-  CLI::App* command =
-      commands.add("search", "Find the documents nearest to a query",
-                   [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  CLI::App* command = commands.add(
+      "search", "Find the documents nearest to a query",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("--index", arguments->index, "Index folder")->required();
-  command->add_option("--model", arguments->model, "Model folder; the one the index names by default");
+  command->add_option("--model", arguments->model,
+                      "Model folder; the one the index names by default");
   command->add_option("--query", arguments->query, "Text to search for");
   command->add_option("--queries", arguments->queries, "Table of queries with id and text");
   command->add_option("--top-k", arguments->top_k, "Documents per query")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str();
-  command->add_option("--output", arguments->output,
-                      "File ending in .trec (a TREC run) or .jsonl (one query a line); by default a "
-                      "table on stdout, or with --json one document: a list for --queries");
+  command->add_option(
+      "--output", arguments->output,
+      "File ending in .trec (a TREC run) or .jsonl (one query a line); by default a "
+      "table on stdout, or with --json one document: a list for --queries");
   add_model_options(*command, arguments->encode);
 }
 

@@ -34,7 +34,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
     if (!json) output.write(fmt::format("{:.4f}\t{}\t{}\n", scores[i], left[i], right[i]));
   }
   if (json) {
-    output.write(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    output.write(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                 "\n");
   }
   output.finish();
 }
@@ -44,12 +45,13 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 void add_similarity(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add("similarity", "Score every pair of the texts given",
-                                   [arguments, &common](Terminal& terminal) {
-                                     run(*arguments, common.json, terminal);
-                                   });
+  CLI::App* command = commands.add(
+      "similarity", "Score every pair of the texts given",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("--model", arguments->model, "Model folder, bm25 or tfidf")->required();
-  command->add_option("texts", arguments->texts, "Two texts or more")->required()->expected(2, 1000);
+  command->add_option("texts", arguments->texts, "Two texts or more")
+      ->required()
+      ->expected(2, 1000);
   add_model_options(*command, arguments->encode);
 }
 

@@ -68,8 +68,7 @@ void Terminal::progress(const Progress& progress) {
 }
 
 std::string Terminal::describe(const Progress& progress, double seconds) const {
-  const double rate =
-      seconds > 0 ? static_cast<double>(progress.done - first_done_) / seconds : 0;
+  const double rate = seconds > 0 ? static_cast<double>(progress.done - first_done_) / seconds : 0;
   std::string line = progress.task;
   if (progress.total > 0) {
     const double part = static_cast<double>(progress.done) / static_cast<double>(progress.total);
@@ -78,10 +77,12 @@ std::string Terminal::describe(const Progress& progress, double seconds) const {
       line += fmt::format(" [{}{}]", std::string(static_cast<size_t>(filled), '#'),
                           std::string(static_cast<size_t>(kBarWidth - filled), '.'));
     }
-    line += fmt::format(" {:3.0f}%  {}/{} {}", 100 * part, progress.done, progress.total, progress.unit);
+    line += fmt::format(" {:3.0f}%  {}/{} {}", 100 * part, progress.done, progress.total,
+                        progress.unit);
     if (rate > 0) {
-      line += fmt::format("  {:.0f} {}/s  {} left", rate, progress.unit,
-                          show_duration(static_cast<double>(progress.total - progress.done) / rate));
+      line +=
+          fmt::format("  {:.0f} {}/s  {} left", rate, progress.unit,
+                      show_duration(static_cast<double>(progress.total - progress.done) / rate));
     }
   } else {
     line += fmt::format("  {} {}  {:.0f} {}/s", progress.done, progress.unit, rate, progress.unit);

@@ -9,7 +9,8 @@ namespace simile::cli {
 namespace {
 
 std::string to_json(const Encoding& encoding, const Tokenizer& tokenizer) {
-  nlohmann::ordered_json line = {{"ids", encoding.ids}, {"tokens", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json line = {{"ids", encoding.ids},
+                                 {"tokens", nlohmann::ordered_json::array()}};
   for (const int32_t id : encoding.ids) line["tokens"].push_back(tokenizer.token(id));
   line["type_ids"] = encoding.type_ids;
   line["offsets"] = encoding.offsets;
@@ -38,10 +39,9 @@ void add_tokenize(const Commands& commands) {
     std::string model, input = "-";
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json("tokenize", "Print the tokens of each text as JSON lines",
-                                   [arguments](Terminal& terminal) {
-                                     run(arguments->model, arguments->input, terminal);
-                                   });
+  CLI::App* command = commands.add_without_json(
+      "tokenize", "Print the tokens of each text as JSON lines",
+      [arguments](Terminal& terminal) { run(arguments->model, arguments->input, terminal); });
   command->add_option("--model", arguments->model, "Model folder, tokenizer.json or vocab.txt")
       ->required();
   command->add_option("--input", arguments->input, "Texts, one a line, or .jsonl; - is stdin")

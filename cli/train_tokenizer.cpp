@@ -50,29 +50,33 @@ class TextFiles {
 };
 
 void run(const Arguments& arguments, Terminal& terminal) {
+  AtomicFolder folder(arguments.output, "tokenizer.json");  // before the work: it may be refused
   TextFiles files(arguments.inputs, terminal);
   const Tokenizer tokenizer = train_vocabulary([&](std::string& text) { return files.next(text); },
                                                arguments.options, terminal);
   TokenizerFiles written = {{"tokenizer.json", tokenizer.to_json()},
                             {"vocab.txt", tokenizer.vocabulary_text()}};
   complete_tokenizer_files(written, kModelMaxLength);
-  AtomicFolder folder(arguments.output, "tokenizer.json");
-  for (const auto& [name, bytes] : written) write_file_atomic(join_path(folder.path(), name), bytes);
+  for (const auto& [name, bytes] : written)
+    write_file_atomic(join_path(folder.path(), name), bytes);
   folder.commit();
-  terminal.info(fmt::format("{} tokens written to {}", tokenizer.vocabulary_size(), arguments.output));
+  terminal.info(
+      fmt::format("{} tokens written to {}", tokenizer.vocabulary_size(), arguments.output));
 }
 
 }  // namespace
 
 void add_train_tokenizer(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json("train-tokenizer", "Learn a WordPiece vocabulary from text",
-                                   [arguments](Terminal& terminal) { run(*arguments, terminal); });
+  CLI::App* command =
+      commands.add_without_json("train-tokenizer", "Learn a WordPiece vocabulary from text",
+                                [arguments](Terminal& terminal) { run(*arguments, terminal); });
   command
       ->add_option("--input", arguments->inputs,
                    "Texts, one a line, or .jsonl, also with .gz; - is stdin; several may be given")
       ->required();
-  command->add_option("--output", arguments->output, "Folder to write tokenizer.json and vocab.txt to")
+  command
+      ->add_option("--output", arguments->output, "Folder to write tokenizer.json and vocab.txt to")
       ->required();
   command
       ->add_option("--vocab-size", arguments->options.vocabulary_size,

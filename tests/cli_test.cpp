@@ -34,7 +34,8 @@ class CliTest : public ::testing::Test {
     fs::create_directories(folder_);
     write("texts.txt", "hello world\nthe quick brown fox\n");
     write("corpus.tsv", "id\ttext\na\tthe quick brown fox\nb\thello there\nc\tworld of text\n");
-    write("pairs.tsv", "sentence1\tsentence2\tscore\nhello\thello\t5\nhello\tworld\t1\nfox\tthe fox\t4\n");
+    write("pairs.tsv",
+          "sentence1\tsentence2\tscore\nhello\thello\t5\nhello\tworld\t1\nfox\tthe fox\t4\n");
   }
   ~CliTest() override { fs::remove_all(folder_); }
 
@@ -45,12 +46,13 @@ class CliTest : public ::testing::Test {
 
   // Runs a shell line in the test's folder; `simile` is the program.
   Outcome shell(const std::string& line) const {
-    const std::string script = fmt::format("cd '{0}'; simile() {{ '{1}' \"$@\"; }}; P='{1}'; M='{2}'; {3}",
-                                           folder_, SIMILE_PROGRAM, model_, line);
+    const std::string script =
+        fmt::format("cd '{0}'; simile() {{ '{1}' \"$@\"; }}; P='{1}'; M='{2}'; {3}", folder_,
+                    SIMILE_PROGRAM, model_, line);
     write("script.sh", script);
-    const int status = std::system(
-        fmt::format("bash '{0}' >'{1}' 2>'{2}' </dev/null", path("script.sh"), path("out"), path("err"))
-            .c_str());
+    const int status = std::system(fmt::format("bash '{0}' >'{1}' 2>'{2}' </dev/null",
+                                               path("script.sh"), path("out"), path("err"))
+                                       .c_str());
     return {WEXITSTATUS(status), read_file(path("out")), read_file(path("err"))};
   }
 
@@ -79,7 +81,8 @@ TEST_F(CliTest, EncodesTextsToEveryFormat) {
   const std::string npy = read_file(path("v.npy"));
   EXPECT_THAT(npy.substr(0, 128), AllOf(StartsWith("\x93NUMPY"), HasSubstr("'shape': (2, 32)")));
   EXPECT_EQ(npy.size(), 128u + 2 * 32 * 4);
-  EXPECT_EQ(shell("cat texts.txt | simile encode --model $M --output v.tsv --dimensions 3").code, 0);
+  EXPECT_EQ(shell("cat texts.txt | simile encode --model $M --output v.tsv --dimensions 3").code,
+            0);
   const std::string tsv = read_file(path("v.tsv"));
   EXPECT_EQ(std::count(tsv.begin(), tsv.end(), '\t'), 4);
 }
@@ -87,7 +90,8 @@ TEST_F(CliTest, EncodesTextsToEveryFormat) {
 TEST_F(CliTest, TokenizesAndComparesTexts) {
   const Outcome tokens = shell("echo hello | simile tokenize --model $M");
   EXPECT_EQ(tokens.code, 0) << tokens.err;
-  EXPECT_THAT(tokens.out, AllOf(StartsWith("{\"ids\":["), HasSubstr("[CLS]"), HasSubstr("\"offsets\"")));
+  EXPECT_THAT(tokens.out,
+              AllOf(StartsWith("{\"ids\":["), HasSubstr("[CLS]"), HasSubstr("\"offsets\"")));
   const Outcome same = shell("simile similarity --model $M 'hello world' 'hello world' fox");
   EXPECT_EQ(same.code, 0) << same.err;
   EXPECT_THAT(same.out, StartsWith("1.0000\thello world\thello world\n"));
@@ -98,7 +102,8 @@ TEST_F(CliTest, EvaluatesModelsBesideBaselines) {
   EXPECT_EQ(report.code, 0) << report.err;
   EXPECT_THAT(report.out, AllOf(HasSubstr("\"task\":\"sts\""), HasSubstr("\"examples\":3"),
                                 HasSubstr("\"spearman\":")));
-  const Outcome table = shell("simile evaluate --model $M --model bm25 --task sts --data pairs.tsv");
+  const Outcome table =
+      shell("simile evaluate --model $M --model bm25 --task sts --data pairs.tsv");
   EXPECT_THAT(table.out, AllOf(HasSubstr("bm25"), HasSubstr("spearman")));
 }
 
@@ -120,8 +125,8 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   const Outcome check = shell("simile check --model $M");
   EXPECT_EQ(check.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("fingerprint"));
-  for (const char* command : {"", "encode", "evaluate", "similarity", "index build", "search", "tokenize",
-                              "train-tokenizer", "check", "docs"}) {
+  for (const char* command : {"", "encode", "evaluate", "similarity", "index build", "search",
+                              "tokenize", "train-tokenizer", "check", "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
@@ -147,7 +152,8 @@ TEST_F(CliTest, BrokenUtf8IsReplacedCountedAndSaid) {
   write("broken.txt", "ok\nbro\xff\xfeken\n");
   const Outcome outcome = shell("simile encode --model $M --input broken.txt");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("warning"), HasSubstr("broken.txt"), HasSubstr("UTF-8")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("warning"), HasSubstr("broken.txt"), HasSubstr("UTF-8")));
 }
 
 TEST_F(CliTest, DamagedAndForeignModelsAreRefused) {
@@ -190,16 +196,18 @@ TEST_F(CliTest, ASignalEndsWaitingForInput) {
       " & child=$!; until grep -q '^SigCgt:.*4002$' /proc/$child/status || ! kill -0 $child; "
       "do sleep 0.02; done; sleep 0.2; kill -TERM $child; wait $child; code=$?; "
       "kill $writer; exit $code";
-  for (const char* command : {"tokenize --model $M", "encode --model $M", "encode --model $M --input pipe",
-                              "train-tokenizer --input - --output vocabulary --vocab-size 30"}) {
+  for (const char* command :
+       {"tokenize --model $M", "encode --model $M", "encode --model $M --input pipe",
+        "train-tokenizer --input - --output vocabulary --vocab-size 30"}) {
     const bool from_stdin = std::string(command).find("pipe") == std::string::npos;
     const Outcome outcome =
-        shell(std::string("rm -f pipe; mkfifo pipe; sleep 60 >pipe & writer=$!; \"$P\" ") + command +
-              (from_stdin ? " <pipe" : "") + wait_and_stop);
+        shell(std::string("rm -f pipe; mkfifo pipe; sleep 60 >pipe & writer=$!; \"$P\" ") +
+              command + (from_stdin ? " <pipe" : "") + wait_and_stop);
     EXPECT_EQ(outcome.code, 143) << command << "\n" << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("simile: ")) << command;
   }
   EXPECT_FALSE(folder_exists(path("vocabulary")));
+  EXPECT_TRUE(is_tidy());
 }
 
 TEST_F(CliTest, TitlesAreIndexedAndIdsMustDiffer) {
@@ -214,15 +222,19 @@ TEST_F(CliTest, TitlesAreIndexedAndIdsMustDiffer) {
   write("broken.tsv", "id\ttext\na\tbro\xff\xfeken\n");
   const Outcome outcome = shell("simile search --index ix --queries broken.tsv");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("warning"), HasSubstr("broken.tsv"), HasSubstr("UTF-8")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("warning"), HasSubstr("broken.tsv"), HasSubstr("UTF-8")));
 }
 
 TEST_F(CliTest, AnIndexKeepsItsDimensionAndKnowsWhatItCanHold) {
-  EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv --dimensions 8").code, 0);
+  EXPECT_EQ(
+      shell("simile index build --model $M --index ix --corpus corpus.tsv --dimensions 8").code, 0);
   EXPECT_EQ(shell("simile index add --model $M --index ix --corpus corpus.tsv").code, 0);
-  EXPECT_THAT(shell("simile search --index ix --query 'hello there' --top-k 1").out, HasSubstr("b  hello there"));
-  shell("cp -r $M model && chmod -R u+w model && "
-        "echo '{\"similarity_fn_name\":\"manhattan\"}' > model/config_sentence_transformers.json");
+  EXPECT_THAT(shell("simile search --index ix --query 'hello there' --top-k 1").out,
+              HasSubstr("b  hello there"));
+  shell(
+      "cp -r $M model && chmod -R u+w model && "
+      "echo '{\"similarity_fn_name\":\"manhattan\"}' > model/config_sentence_transformers.json");
   expect_error("simile search --index ix --model model --query x", 3, "fingerprint");
   expect_error("simile index build --model model --index new --corpus corpus.tsv", 3, "manhattan");
 }
@@ -238,14 +250,16 @@ TEST_F(CliTest, SearchWritesTheFormatAskedForOrNone) {
   EXPECT_THAT(document, ::testing::EndsWith("]}]\n"));
   EXPECT_EQ(shell(search + "--output x.jsonl").code, 0);
   const std::string lines = read_file(path("x.jsonl"));
-  EXPECT_THAT(lines, AllOf(StartsWith("{\"query_id\":\"q1\""), HasSubstr("\n{\"query_id\":\"q2\"")));
+  EXPECT_THAT(lines,
+              AllOf(StartsWith("{\"query_id\":\"q1\""), HasSubstr("\n{\"query_id\":\"q2\"")));
   expect_error("simile tokenize --model $M --input texts.txt --json", 2, "--json");
 }
 
 TEST_F(CliTest, EvaluatesARunOfSomebodyElse) {
   write("run.trec", "q1 Q0 a 1 0.5 x\nq1 Q0 b 2 0.5 x\nq2 Q0 c 1 1 x\n");
   write("qrels.txt", "q1 0 b 1\nq2 0 c 1\n");
-  const std::string evaluate = "simile evaluate --run run.trec --qrels qrels.txt --metrics mrr --json";
+  const std::string evaluate =
+      "simile evaluate --run run.trec --qrels qrels.txt --metrics mrr --json";
   EXPECT_THAT(shell(evaluate).out, AllOf(HasSubstr("\"examples\":2"), HasSubstr("\"mrr\":1.0")));
   EXPECT_THAT(shell(evaluate + " --ties input").out, HasSubstr("\"mrr\":0.75"));
   expect_error("simile evaluate --run run.trec", 2, "--qrels");
@@ -255,14 +269,17 @@ TEST_F(CliTest, EvaluatesARunOfSomebodyElse) {
 }
 
 TEST_F(CliTest, ATaskFileReportsItsSetsAndTheirMean) {
-  write("more.tsv", "sentence1\tsentence2\tscore\nfox\tthe fox\t1\nhello\tworld\t3\nhello\tfox\t5\n");
+  write("more.tsv",
+        "sentence1\tsentence2\tscore\nfox\tthe fox\t1\nhello\tworld\t3\nhello\tfox\t5\n");
   write("tasks.yaml",
-        "tasks:\n  - {task: sts, name: one, data: pairs.tsv}\n  - {task: sts, name: two, data: more.tsv}\n");
+        "tasks:\n  - {task: sts, name: one, data: pairs.tsv}\n  - {task: sts, name: two, data: "
+        "more.tsv}\n");
   write("sts", "a file of this name is no task file");
   const std::string evaluate = "simile evaluate --model bm25 --model tfidf --json ";
   EXPECT_EQ(shell(evaluate + "--task sts --data pairs.tsv").code, 0);
   const std::string out = shell(evaluate + "--task tasks.yaml").out;
-  EXPECT_THAT(out, AllOf(HasSubstr("\"name\":\"two\""), HasSubstr("\"name\":\"mean\",\"model\":\"tfidf\"")));
+  EXPECT_THAT(out, AllOf(HasSubstr("\"name\":\"two\""),
+                         HasSubstr("\"name\":\"mean\",\"model\":\"tfidf\"")));
   const auto spearman = [&](const std::string& name) {
     const size_t report = out.find("\"name\":\"" + name + "\",\"model\":\"bm25\"");
     return std::stod(out.substr(out.find("\"spearman\":", report) + 11));
@@ -281,7 +298,8 @@ TEST_F(CliTest, AFullDiskLeavesNothingBehind) {
   }());
   const std::string limited = "trap '' XFSZ; ulimit -f 16; ";
   write("v.npy", "old");
-  expect_error(limited + "simile encode --model $M --input many.txt --output v.npy --quiet", 1, "v.npy");
+  expect_error(limited + "simile encode --model $M --input many.txt --output v.npy --quiet", 1,
+               "v.npy");
   EXPECT_EQ(read_file(path("v.npy")), "old");
   expect_error(limited + "simile index build --model $M --index ix --corpus corpus.tsv", 1, "ix");
   EXPECT_FALSE(folder_exists(path("ix")));
@@ -305,16 +323,18 @@ baselines: []
 )");
   shell("sed -i \"s#TOKENIZER#$M#\" recipe.yaml");
   EXPECT_EQ(shell("simile train recipe.yaml --output whole").code, 0);
-  const Outcome stopped = shell(
-      "'" SIMILE_PROGRAM "' train recipe.yaml --output cut & child=$!; "
-      "while [ ! -s cut/metrics.jsonl ] && kill -0 $child; do sleep 0.01; done; "
-      "kill -TERM $child; wait $child");
+  const Outcome stopped =
+      shell("'" SIMILE_PROGRAM
+            "' train recipe.yaml --output cut & child=$!; "
+            "while [ ! -s cut/metrics.jsonl ] && kill -0 $child; do sleep 0.01; done; "
+            "kill -TERM $child; wait $child");
   EXPECT_EQ(stopped.code, 143) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("--resume"));
   const Outcome resumed = shell("simile train recipe.yaml --output cut --resume --json");
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   for (const char* file : {"model/model.safetensors", "metrics.jsonl"}) {
-    EXPECT_EQ(read_file(path(std::string("whole/") + file)), read_file(path(std::string("cut/") + file)));
+    EXPECT_EQ(read_file(path(std::string("whole/") + file)),
+              read_file(path(std::string("cut/") + file)));
   }
   const std::string docs = std::string(SIMILE_SOURCE_DIR) + "/docs/";
   for (const std::string topic : {"options", "losses"}) {
@@ -322,7 +342,8 @@ baselines: []
         << "print it anew: simile docs " << topic << " > docs/" << topic << ".md";
   }
   expect_error("simile train recipe.yaml --output whole", 2, "--overwrite");
-  expect_error("simile train recipe.yaml stages.0.objectives.0.los=mse --output x", 2, "did you mean 'loss'");
+  expect_error("simile train recipe.yaml stages.0.objectives.0.los=mse --output x", 2,
+               "did you mean 'loss'");
 }
 #endif
 

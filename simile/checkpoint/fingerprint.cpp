@@ -51,8 +51,8 @@ Hash128 hash_block(const char* data, size_t size, uint64_t number) {
 
 std::string describe_settings(const ModelSettings& s) {
   std::string text = encoder_config_to_json(s.encoder);
-  text += fmt::format("{} {} {} {} {} {}\n", pooling_mode_name(s.pooling), s.normalize, s.max_length,
-                      s.dimensions, s.similarity, s.default_prompt);
+  text += fmt::format("{} {} {} {} {} {}\n", pooling_mode_name(s.pooling), s.normalize,
+                      s.max_length, s.dimensions, s.similarity, s.default_prompt);
   for (const auto& [name, prompt] : s.prompts) {
     text += fmt::format("{} {} {} {}\n", name.size(), name, prompt.size(), prompt);
   }

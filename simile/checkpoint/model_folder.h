@@ -44,7 +44,8 @@ struct ModelToSave {
   SelfTest self_test;        // written when it has texts
 };
 
-// Writes the folder under a temporary name and moves it to `path`, replacing a folder there.
+// Writes the folder under a temporary name and moves it to `path`, replacing a model folder
+// there. Errors: kUsage when a folder without modules.json stands there that is not empty.
 void save_model_folder(const std::string& path, const ModelToSave& model);
 
 }  // namespace simile

@@ -212,11 +212,13 @@ TEST(Safetensors, NumbersOfOtherTypesAreStoredAsTheyAre) {
   const std::string path = test_path("types.safetensors");
   const double wide[2] = {0.1, -1e300};
   const int64_t whole = -5;
-  write_safetensors(
-      path, {{"a", {2}, wide, TensorType::kF64}, {"b", {}, &whole, TensorType::kI64}, {"c", {0}, nullptr}});
+  write_safetensors(path, {{"a", {2}, wide, TensorType::kF64},
+                           {"b", {}, &whole, TensorType::kI64},
+                           {"c", {0}, nullptr}});
   const SafetensorsFile file(path);
   EXPECT_EQ(file.bytes(*file.find("a")), std::string_view(reinterpret_cast<const char*>(wide), 16));
-  EXPECT_EQ(file.bytes(*file.find("b")), std::string_view(reinterpret_cast<const char*>(&whole), 8));
+  EXPECT_EQ(file.bytes(*file.find("b")),
+            std::string_view(reinterpret_cast<const char*>(&whole), 8));
   EXPECT_EQ(file.find("c")->size, 0);
 }
 

@@ -40,14 +40,17 @@ ConfigNode convert(const YAML::Node& node, const std::string& source, int depth)
   return out;
 }
 
-ConfigNode* member_or_item(ConfigNode& node, const std::string& name, const std::string& assignment) {
+ConfigNode* member_or_item(ConfigNode& node, const std::string& name,
+                           const std::string& assignment) {
   if (node.kind == ConfigNode::Kind::kList) {
-    const bool digits = !name.empty() && name.size() < 7 &&
-                        std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits =
+        !name.empty() && name.size() < 7 &&
+        std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
     const size_t index = digits ? std::stoul(name) : node.items.size();
-    SIMILE_CHECK(index < node.items.size(), ErrorKind::kRecipe,
-                 fmt::format("'{}': '{}' is not one of the {} items (numbered from 0) of the list at {}",
-                             assignment, name, node.items.size(), node.where()));
+    SIMILE_CHECK(
+        index < node.items.size(), ErrorKind::kRecipe,
+        fmt::format("'{}': '{}' is not one of the {} items (numbered from 0) of the list at {}",
+                    assignment, name, node.items.size(), node.where()));
     return &node.items[index];
   }
   const bool is_value = node.kind == ConfigNode::Kind::kScalar && !node.scalar.empty();
@@ -81,8 +84,8 @@ ConfigNode parse_config(const std::string& text, const std::string& source) {
   try {
     return convert(YAML::Load(text), source, 0);
   } catch (const YAML::Exception& error) {
-    throw Error(ErrorKind::kRecipe, fmt::format("{}:{}: not valid YAML: {}", source,
-                                                error.mark.line + 1, error.msg));
+    throw Error(ErrorKind::kRecipe,
+                fmt::format("{}:{}: not valid YAML: {}", source, error.mark.line + 1, error.msg));
   }
 }
 
@@ -90,8 +93,9 @@ ConfigNode load_config(const std::string& path) { return parse_config(read_file(
 
 void apply_override(ConfigNode& root, const std::string& assignment) {
   const size_t equals = assignment.find('=');
-  SIMILE_CHECK(equals != std::string::npos && equals > 0, ErrorKind::kUsage,
-               fmt::format("'{}' is not an override; write key=value or key.sub=value", assignment));
+  SIMILE_CHECK(
+      equals != std::string::npos && equals > 0, ErrorKind::kUsage,
+      fmt::format("'{}' is not an override; write key=value or key.sub=value", assignment));
   ConfigNode* node = &root;
   size_t begin = 0;
   while (begin <= equals) {

@@ -12,16 +12,17 @@ struct ConfigNode {
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  // kScalar: the text as written. kMap: empty, or the single value that stood here before an override
-  // made it a map (`loss: mse` with `loss.mu=1`); it belongs to the first option of the group.
+  // kScalar: the text as written. kMap: empty, or the single value that stood here before an
+  // override made it a map (`loss: mse` with `loss.mu=1`); it belongs to the first option of the
+  // group.
   std::string scalar;
-  std::vector<ConfigNode> items;                             // kList
-  std::vector<std::pair<std::string, ConfigNode>> members;   // kMap, in file order
-  std::string source;                                        // file name, or "command line"
-  int line = 0;                                              // from 1; 0 when there is none
+  std::vector<ConfigNode> items;                            // kList
+  std::vector<std::pair<std::string, ConfigNode>> members;  // kMap, in file order
+  std::string source;                                       // file name, or "command line"
+  int line = 0;                                             // from 1; 0 when there is none
 
-  const ConfigNode* find(const std::string& name) const;     // kMap: the member, or null
-  std::string where() const;                                 // "recipes/stsb.yaml:12"
+  const ConfigNode* find(const std::string& name) const;  // kMap: the member, or null
+  std::string where() const;                              // "recipes/stsb.yaml:12"
 };
 
 // Reads YAML (of which JSON is a part). Errors: ErrorKind::kRecipe with file and line.
@@ -29,8 +30,8 @@ ConfigNode load_config(const std::string& path);
 ConfigNode parse_config(const std::string& text, const std::string& source);
 
 // Applies one "key.sub=value" from the command line; the value is YAML ("[1, 2]" is a list), list
-// items are named by their number ("stages.0.epochs=2"). Missing maps are made; a single value on the
-// way stays as the map's `scalar`.
+// items are named by their number ("stages.0.epochs=2"). Missing maps are made; a single value on
+// the way stays as the map's `scalar`.
 void apply_override(ConfigNode& root, const std::string& assignment);
 
 }  // namespace simile

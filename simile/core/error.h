@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one error type of the library.
 //
-// Every failure is thrown as simile::Error. The message says what is wrong, where (file, line, key),
-// what was expected, what was found, and what to do about it. The library never prints or exits;
-// the command line turns a kind into an exit code with exit_code().
+// Every failure is thrown as simile::Error. The message says what is wrong, where (file, line,
+// key), what was expected, what was found, and what to do about it. The library never prints or
+// exits; the command line turns a kind into an exit code with exit_code().
 #pragma once
 
 #include <stdexcept>
@@ -59,7 +59,7 @@ std::string nearest_name(const std::string& name, const Names& names) {
 
 // Throws simile::Error of the given kind when a condition about the user's input does not hold. The
 // message is only computed then. Our own mistakes are `assert`s.
-#define SIMILE_CHECK(condition, kind, message)        \
-  do {                                                \
+#define SIMILE_CHECK(condition, kind, message)                \
+  do {                                                        \
     if (!(condition)) throw ::simile::Error(kind, (message)); \
   } while (false)

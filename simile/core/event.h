@@ -11,10 +11,10 @@
 namespace simile {
 
 struct Progress {
-  std::string task;   // "train", "embed", "tokenize"
-  int64_t done = 0;   // units finished
-  int64_t total = 0;  // 0 when not known
-  std::string unit;   // "pairs", "texts", "steps"
+  std::string task;                                    // "train", "embed", "tokenize"
+  int64_t done = 0;                                    // units finished
+  int64_t total = 0;                                   // 0 when not known
+  std::string unit;                                    // "pairs", "texts", "steps"
   std::vector<std::pair<std::string, double>> values;  // shown beside the bar: loss, epoch ...
 };
 

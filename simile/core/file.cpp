@@ -49,17 +49,19 @@ void check_replaceable(const std::string& path, const std::string& marker) {
   if (!fs::exists(fs::symlink_status(path, ignored))) return;
   const bool folder = fs::is_directory(path, ignored);
   if (folder && (fs::is_empty(path, ignored) || file_exists(join_path(path, marker)))) return;
-  throw Error(ErrorKind::kUsage,
-              folder ? fmt::format("'{}' holds other files (it has no {}) and would be replaced; choose "
-                                   "another name or empty it",
-                                   path, marker)
-                     : fmt::format("'{}' is not a folder and would be replaced by one; choose another "
-                                   "name or remove it",
-                                   path));
+  throw Error(
+      ErrorKind::kUsage,
+      folder ? fmt::format("'{}' holds other files (it has no {}) and would be replaced; choose "
+                           "another name or empty it",
+                           path, marker)
+             : fmt::format("'{}' is not a folder and would be replaced by one; choose another "
+                           "name or remove it",
+                           path));
 }
 
 struct OpenFile {
-  explicit OpenFile(const std::string& path) : descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit OpenFile(const std::string& path)
+      : descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (descriptor < 0) fail_read(path, errno);
     if (fstat(descriptor, &status) != 0) fail_read(path, errno);
     if (S_ISDIR(status.st_mode)) fail_read(path, EISDIR);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files: whole reads, memory maps, and writes that are complete or not there at all.
 //
-// Errors: a file that cannot be read is ErrorKind::kInput, one that cannot be written ErrorKind::kIo;
-// both name the path and the system's reason.
+// Errors: a file that cannot be read is ErrorKind::kInput, one that cannot be written
+// ErrorKind::kIo; both name the path and the system's reason.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 namespace simile {
 
 std::string read_file(const std::string& path);
-bool file_exists(const std::string& path);    // a regular file
+bool file_exists(const std::string& path);  // a regular file
 bool folder_exists(const std::string& path);
 std::string join_path(const std::string& folder, const std::string& name);
-void make_folders(const std::string& path);   // with parents; fine when it exists
+void make_folders(const std::string& path);  // with parents; fine when it exists
 
 // A read-only memory map of a whole file. Movable; unmapped when destroyed.
 class MappedFile {
@@ -28,7 +28,8 @@ class MappedFile {
   MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile();
   std::string_view bytes() const { return {data_, size_}; }
-  // Tells the system that these bytes will not be needed again soon, so that they need not stay resident.
+  // Tells the system that these bytes will not be needed again soon, so that they need not stay
+  // resident.
   void release(size_t offset, size_t size) const;
 
  private:

@@ -25,7 +25,8 @@ class FileTest : public ::testing::Test {
   }
   ~FileTest() override { fs::remove_all(folder_); }
   size_t entries() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
   const std::string folder_;
 };
@@ -76,7 +77,8 @@ TEST_F(FileTest, AtomicFolderReplacesNothingOfAnotherKind) {
     ADD_FAILURE() << "replaced";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("keep"), ::testing::HasSubstr("marker")));
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(::testing::HasSubstr("keep"), ::testing::HasSubstr("marker")));
   }
   EXPECT_EQ(read_file(join_path(path, "thesis.txt")), "years of work");
   fs::remove_all(path);
@@ -104,8 +106,9 @@ TEST_F(FileTest, FailuresNameThePathAndTheReason) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(message([&] { read_file(folder_ + "/none"); }, ErrorKind::kInput),
-              ::testing::AllOf(::testing::HasSubstr("/none"), ::testing::HasSubstr("No such file")));
+  EXPECT_THAT(
+      message([&] { read_file(folder_ + "/none"); }, ErrorKind::kInput),
+      ::testing::AllOf(::testing::HasSubstr("/none"), ::testing::HasSubstr("No such file")));
   EXPECT_THAT(message([&] { read_file(folder_); }, ErrorKind::kInput),
               ::testing::HasSubstr("Is a directory"));
   EXPECT_THAT(message([&] { write_file_atomic(folder_ + "/no/such/file", "x"); }, ErrorKind::kIo),

@@ -23,10 +23,14 @@ using Json = nlohmann::ordered_json;
 
 const char* kind_name(Kind kind) {
   switch (kind) {
-    case Kind::kNull: return "nothing";
-    case Kind::kScalar: return "a single value";
-    case Kind::kList: return "a list";
-    case Kind::kMap: return "a map";
+    case Kind::kNull:
+      return "nothing";
+    case Kind::kScalar:
+      return "a single value";
+    case Kind::kList:
+      return "a list";
+    case Kind::kMap:
+      return "a map";
   }
   return "";
 }
@@ -70,7 +74,8 @@ class Reader : public OptionVisitor {
     if (node == nullptr) return;
     char* end = nullptr;
     const double number = std::strtod(node->scalar.c_str(), &end);
-    if (node->scalar.empty() || *end != '\0' || !std::isfinite(number)) fail(name, *node, "a number");
+    if (node->scalar.empty() || *end != '\0' || !std::isfinite(number))
+      fail(name, *node, "a number");
     check_range(name, *node, number, info);
     value = number;
   }
@@ -118,22 +123,26 @@ class Reader : public OptionVisitor {
     }
   }
 
-  static void read_members(const ConfigNode& node, const std::string& path, const Members& members) {
+  static void read_members(const ConfigNode& node, const std::string& path,
+                           const Members& members) {
     if (node.kind == Kind::kNull) return;
     Reader reader(node, path);
     if (node.kind == Kind::kScalar || (node.kind == Kind::kMap && !node.scalar.empty())) {
       reader.shorthand_ = ConfigNode{Kind::kScalar, node.scalar, {}, {}, node.source, node.line};
     }
     if (node.kind == Kind::kList) {
-      throw Error(ErrorKind::kRecipe, fmt::format("{}: '{}' should be a map of options, found a list",
-                                                  node.where(), path));
+      throw Error(
+          ErrorKind::kRecipe,
+          fmt::format("{}: '{}' should be a map of options, found a list", node.where(), path));
     }
     members(reader);
     reader.check_unknown();
   }
 
  private:
-  std::string full(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
+  std::string full(const std::string& name) const {
+    return path_.empty() ? name : path_ + "." + name;
+  }
 
   const ConfigNode* find(const char* name) {
     known_.push_back(name);
@@ -148,14 +157,16 @@ class Reader : public OptionVisitor {
     return node;
   }
 
-  [[noreturn]] void fail(const std::string& name, const ConfigNode& node, const std::string& expected) {
+  [[noreturn]] void fail(const std::string& name, const ConfigNode& node,
+                         const std::string& expected) {
     const std::string found =
         node.kind == Kind::kScalar ? "'" + node.scalar + "'" : std::string(kind_name(node.kind));
     throw Error(ErrorKind::kRecipe, fmt::format("{}: '{}' should be {}, found {}", node.where(),
                                                 full(name), expected, found));
   }
 
-  void check_range(const char* name, const ConfigNode& node, double number, const OptionInfo& info) {
+  void check_range(const char* name, const ConfigNode& node, double number,
+                   const OptionInfo& info) {
     if (number >= info.minimum && number <= info.maximum) return;
     if (std::isinf(info.maximum)) fail(name, node, fmt::format("at least {}", info.minimum));
     fail(name, node, fmt::format("between {} and {}", info.minimum, info.maximum));
@@ -165,20 +176,20 @@ class Reader : public OptionVisitor {
     const auto& choices = info.choices;
     if (choices.empty() || std::count(choices.begin(), choices.end(), node.scalar) > 0) return;
     const std::string nearest = nearest_name(node.scalar, choices);
-    fail(name, node, fmt::format("one of {}{}", fmt::join(choices, ", "),
-                                 nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
+    fail(name, node,
+         fmt::format("one of {}{}", fmt::join(choices, ", "),
+                     nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
   }
 
   void check_unknown() const {
     for (const auto& member : node_.members) {
       if (std::count(known_.begin(), known_.end(), member.first) > 0) continue;
       const std::string nearest = nearest_name(member.first, known_);
-      throw Error(
-          ErrorKind::kRecipe,
-          fmt::format("{}: unknown key '{}'{}; the keys here are: {}", member.second.where(),
-                      full(member.first),
-                      nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
-                      fmt::join(known_, ", ")));
+      throw Error(ErrorKind::kRecipe,
+                  fmt::format("{}: unknown key '{}'{}; the keys here are: {}",
+                              member.second.where(), full(member.first),
+                              nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                              fmt::join(known_, ", ")));
     }
   }
 
@@ -195,7 +206,9 @@ class JsonWriter : public OptionVisitor {
   void field(const char* name, bool& value, const OptionInfo&) override { json[name] = value; }
   void field(const char* name, int64_t& value, const OptionInfo&) override { json[name] = value; }
   void field(const char* name, double& value, const OptionInfo&) override { json[name] = value; }
-  void field(const char* name, std::string& value, const OptionInfo&) override { json[name] = value; }
+  void field(const char* name, std::string& value, const OptionInfo&) override {
+    json[name] = value;
+  }
   void field(const char* name, std::vector<std::string>& value, const OptionInfo&) override {
     json[name] = value;
   }

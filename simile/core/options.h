@@ -4,7 +4,8 @@
 //
 //   struct WarmupOptions {
 //     int64_t steps = 0;
-//     void visit(OptionVisitor& v) { v.field("steps", steps, {"steps of linear warm-up", "steps", 0}); }
+//     void visit(OptionVisitor& v) { v.field("steps", steps, {"steps of linear warm-up", "steps",
+//     0}); }
 //   };
 #pragma once
 
@@ -83,8 +84,8 @@ class OptionVisitor {
   }
 };
 
-// Sets `options` from `node`. Errors (ErrorKind::kRecipe): an unknown key, named with file, line and
-// the nearest known key; a value of the wrong type, outside its range or not among its choices.
+// Sets `options` from `node`. Errors (ErrorKind::kRecipe): an unknown key, named with file, line
+// and the nearest known key; a value of the wrong type, outside its range or not among its choices.
 template <typename T>
 void read_options(const ConfigNode& node, T& options);
 

@@ -53,7 +53,8 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(Options, AreReadFromYamlAndKeepDefaultsElsewhere) {
-  const Outer o = read("steps: 3\nfiles: [a, b]\nloss: {margin: 1.5}\nstages:\n  - name: bsc\n  - {}\n");
+  const Outer o =
+      read("steps: 3\nfiles: [a, b]\nloss: {margin: 1.5}\nstages:\n  - name: bsc\n  - {}\n");
   EXPECT_EQ(o.steps, 3);
   EXPECT_FALSE(o.verbose);
   EXPECT_THAT(o.files, ::testing::ElementsAre("a", "b"));
@@ -76,7 +77,8 @@ TEST(Options, MistakesNameFileLineKeyAndRemedy) {
                                             HasSubstr("did you mean 'steps'")));
   EXPECT_THAT(error_of("loss: {name: bsk}"),
               AllOf(HasSubstr("loss.name"), HasSubstr("did you mean 'bsc'")));
-  EXPECT_THAT(error_of("loss:\n  margin: wide"), AllOf(HasSubstr("r.yaml:2"), HasSubstr("a number")));
+  EXPECT_THAT(error_of("loss:\n  margin: wide"),
+              AllOf(HasSubstr("r.yaml:2"), HasSubstr("a number")));
   EXPECT_THAT(error_of("loss: {margin: 3}"), HasSubstr("between 0 and 2"));
   EXPECT_THAT(error_of("steps: 0"), HasSubstr("at least 1"));
   EXPECT_THAT(error_of("steps: 1.5"), HasSubstr("a whole number"));
@@ -133,7 +135,8 @@ TEST(Options, AnOverrideBelowASingleValueKeepsTheValue) {
 }
 
 TEST(Options, JsonReadsBackToTheSameValues) {
-  Outer o = read("steps: 3\nfiles: ['a \"quoted\"', \"tab\\t\"]\nloss: {margin: 0.1}\nstages: [{name: bsc}]");
+  Outer o = read(
+      "steps: 3\nfiles: ['a \"quoted\"', \"tab\\t\"]\nloss: {margin: 0.1}\nstages: [{name: bsc}]");
   const std::string json = options_to_json(o);
   Outer back = read(json);
   EXPECT_EQ(options_to_json(back), json);
@@ -144,7 +147,8 @@ TEST(Options, JsonReadsBackToTheSameValues) {
 TEST(Options, DocumentationListsEveryFieldWithItsDefault) {
   Outer o;
   const std::string text = options_to_markdown(o, "Outer");
-  for (const char* part : {"| `steps` | `10` | how many [steps] |", "`loss.margin`", "`stages[].name`"}) {
+  for (const char* part :
+       {"| `steps` | `10` | how many [steps] |", "`loss.margin`", "`stages[].name`"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers that are the same on every machine and for every number of threads.
 //
-// philox() is the counter-based generator Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As
-// Easy as 1, 2, 3", SC 2011): block n of a stream is a pure function of (key, n), so work can be cut
-// in any way. RandomStream walks one named stream in order; its position is one number, which a
+// philox() is the counter-based generator Philox4x32-10 (Salmon et al., "Parallel Random Numbers:
+// As Easy as 1, 2, 3", SC 2011): block n of a stream is a pure function of (key, n), so work can be
+// cut in any way. RandomStream walks one named stream in order; its position is one number, which a
 // checkpoint stores.
 #pragma once
 
@@ -27,10 +27,10 @@ class RandomStream {
   // `substream` tells apart the epochs (or steps) of one named stream.
   RandomStream(uint64_t seed, std::string_view name, uint64_t substream = 0);
 
-  uint32_t next();                // uniform 32 bits
-  double uniform();               // in [0, 1), 53 random bits
-  double normal();                // mean 0, standard deviation 1 (Box-Muller, one value per call)
-  uint64_t below(uint64_t bound); // uniform in [0, bound), without bias; bound > 0
+  uint32_t next();                 // uniform 32 bits
+  double uniform();                // in [0, 1), 53 random bits
+  double normal();                 // mean 0, standard deviation 1 (Box-Muller, one value per call)
+  uint64_t below(uint64_t bound);  // uniform in [0, bound), without bias; bound > 0
 
   // Numbers drawn so far; seek() continues from there.
   uint64_t position() const { return position_; }

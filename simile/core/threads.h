@@ -7,7 +7,8 @@ namespace simile {
 // Threads used by parallel work; defaults to the processors this process may run on.
 int thread_count();
 
-// Sets it (at least 1) for OpenMP and all that stands on it. Call before work starts, from one thread.
+// Sets it (at least 1) for OpenMP and all that stands on it. Call before work starts, from one
+// thread.
 void set_thread_count(int count);
 
 }  // namespace simile

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts with ids: the documents of a corpus or a set of queries, read row by row from a table (.tsv,
-// .csv, .jsonl) with columns `id` (or `_id`) and `text`; a `title` is put before the text with a
-// space between, as BEIR does. Memory: the ids read so far.
+// Texts with ids: the documents of a corpus or a set of queries, read row by row from a table
+// (.tsv, .csv, .jsonl) with columns `id` (or `_id`) and `text`; a `title` is put before the text
+// with a space between, as BEIR does. Memory: the ids read so far.
 //
 // Errors (ErrorKind::kInput, with file and line): an empty id, an id that stands twice (with both
 // lines), and what simile/data/reader.h reports.

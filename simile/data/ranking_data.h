@@ -39,14 +39,16 @@ struct RankingDataOptions {
 
   void visit(OptionVisitor& v) {
     v.field("queries", queries, path_info("table of queries with columns id and text"));
-    v.field("corpus", corpus, path_info("table of documents with columns id, text and optionally title"));
+    v.field("corpus", corpus,
+            path_info("table of documents with columns id, text and optionally title"));
     v.field("qrels", qrels,
             path_info("judgements: .tsv with header query_id doc_id relevance, or TREC qrels"));
     v.field("allow_unknown", allow_unknown,
             {"accept judgements of queries or documents that are not in the files: the queries are "
              "dropped, the documents count as relevant ones that were not found"});
-    v.field("skip_queries", skip_queries,
-            {"judged queries to leave out at the beginning, to split one file in two", "queries", 0});
+    v.field(
+        "skip_queries", skip_queries,
+        {"judged queries to leave out at the beginning, to split one file in two", "queries", 0});
     v.field("limit_queries", limit_queries, {"judged queries to keep; 0 keeps all", "queries", 0});
   }
 };

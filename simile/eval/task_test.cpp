@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "simile/core/file.h"
@@ -244,7 +245,7 @@ TEST(EvaluationOptions, AreReadByName) {
                             "metrics: [map, p@5], ties: id, candidates: judged, depth: 50}",
                             "r.yaml"),
                options);
-  EXPECT_EQ(options.ranking.queries, "q.tsv");
+  EXPECT_EQ(std::filesystem::absolute(options.ranking.queries), std::filesystem::absolute("q.tsv"));
   EXPECT_THAT(options.metrics, ElementsAre("map", "p@5"));
   EXPECT_EQ(options.depth, 50);
   EvaluationOptions again;

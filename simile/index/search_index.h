@@ -44,6 +44,7 @@ struct SearchHit {
 };
 
 // Makes an index in pieces; nothing is at `path` before commit(), which replaces an index there.
+// Errors: kUsage when a folder that is not an index and not empty stands at `path`.
 class IndexBuilder {
  public:
   IndexBuilder(const std::string& path, const IndexedModel& model);
