@@ -17,7 +17,7 @@ struct PairDataset {
   std::vector<double> score;       // always there: 1 for every pair of a set without scores
   std::vector<std::string> group;  // empty without a group column
   std::vector<std::vector<std::string>>
-      negatives;  // [columns][pairs]; an empty text is no negative
+      negatives;  // [columns][pairs]; training refuses an empty text
   ReadReport report;
 
   int64_t size() const { return static_cast<int64_t>(left.size()); }
