@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "simile/eval/task.h"
 #ifdef SIMILE_WITH_TRAINING
+#include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
 #endif
 
@@ -11,7 +12,7 @@ namespace {
 std::string options_page() {
   std::string page = "# Options\n\nPrinted by `simile docs options`.\n\n";
 #ifdef SIMILE_WITH_TRAINING
-  page += recipe_reference() + "\n";
+  page += recipe_reference() + "\n" + pretrain_reference() + "\n";
 #endif
   EvaluationOptions evaluation;
   return page +

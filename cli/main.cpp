@@ -19,7 +19,9 @@ constexpr int kUsageError = 2;
 
 #ifndef SIMILE_WITH_TRAINING
 // Commands of the program beside this one, which is linked with libtorch.
-bool needs_training(const std::string& command) { return command == "train" || command == "docs"; }
+bool needs_training(const std::string& command) {
+  return command == "train" || command == "pretrain" || command == "docs";
+}
 
 // Becomes simile-training; returns when that program is not there. Its threads, libtorch's and
 // ours, take turns: those that wait must not hold the processors.
@@ -30,13 +32,17 @@ void run_training(char** argv) {
 }
 
 void add_missing_train(const Commands& commands) {
-  CLI::App* command = commands.add("train", "Train an encoder by a recipe", [](Terminal&) {
-    throw Error(
-        ErrorKind::kUsage,
-        "this build cannot train: the program simile-training is not beside simile; build with "
-        "-DSIMILE_TRAINING=ON (needs libtorch)");
-  });
-  command->allow_extras();
+  const auto add = [&](const char* name, const char* help) {
+    CLI::App* command = commands.add(name, help, [](Terminal&) {
+      throw Error(
+          ErrorKind::kUsage,
+          "this build cannot train: the program simile-training is not beside simile; build with "
+          "-DSIMILE_TRAINING=ON (needs libtorch)");
+    });
+    command->allow_extras();
+  };
+  add("train", "Train an encoder by a recipe");
+  add("pretrain", "Pre-train an encoder on plain text as a masked language model");
 }
 #endif
 

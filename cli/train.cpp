@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "simile/core/config.h"
+#include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
 
 namespace simile::cli {
@@ -18,11 +19,14 @@ struct Arguments {
   bool overwrite = false;
 };
 
-void run(const Arguments& arguments, bool json, Terminal& terminal) {
+using Training = TrainResult(const ConfigNode& recipe, const std::string& folder, bool resume,
+                             bool overwrite, EventSink& events);
+
+void run(Training& training, const Arguments& arguments, bool json, Terminal& terminal) {
   ConfigNode recipe = load_config(arguments.recipe);
   for (const std::string& assignment : arguments.overrides) apply_override(recipe, assignment);
   const TrainResult result =
-      train(recipe, arguments.output, arguments.resume, arguments.overwrite, terminal);
+      training(recipe, arguments.output, arguments.resume, arguments.overwrite, terminal);
   Output output("-");
   if (json) {
     nlohmann::ordered_json document = {{"model", result.model_path}};
@@ -38,14 +42,13 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
   output.finish();
 }
 
-}  // namespace
-
-void add_train(const Commands& commands) {
+void add_training(const Commands& commands, const char* name, const char* help,
+                  Training& training) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "train", "Train an encoder by a recipe",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  CLI::App* command = commands.add(name, help, [arguments, &common, &training](Terminal& terminal) {
+    run(training, *arguments, common.json, terminal);
+  });
   command
       ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
       ->required();
@@ -54,6 +57,14 @@ void add_train(const Commands& commands) {
   command->add_option("--output", arguments->output, "Folder of the run; runs/NAME by default");
   command->add_flag("--resume", arguments->resume, "Go on with the run in the folder");
   command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");
+}
+
+}  // namespace
+
+void add_train(const Commands& commands) {
+  add_training(commands, "train", "Train an encoder by a recipe", train);
+  add_training(commands, "pretrain",
+               "Pre-train an encoder on plain text as a masked language model", pretrain);
 }
 
 }  // namespace simile::cli

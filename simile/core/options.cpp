@@ -93,12 +93,12 @@ class Reader : public OptionVisitor {
     std::vector<std::string> read;
     if (node->kind == Kind::kScalar) {
       check_choice(name, *node, info);
-      read.push_back(node->scalar);
+      read.push_back(info.is_path ? resolve_path(*node) : node->scalar);
     } else if (node->kind == Kind::kList) {
       for (const ConfigNode& item : node->items) {
         if (item.kind != Kind::kScalar) fail(name, item, "a list of names or texts");
         check_choice(name, item, info);
-        read.push_back(item.scalar);
+        read.push_back(info.is_path ? resolve_path(item) : item.scalar);
       }
     } else {
       fail(name, *node, "a list of names or texts");

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -34,6 +35,14 @@ std::string processor_name() {
 }
 
 }  // namespace
+
+ConfigNode without_environment(ConfigNode run) {
+  auto& members = run.members;
+  members.erase(std::remove_if(members.begin(), members.end(),
+                               [](const auto& member) { return member.first == "environment"; }),
+                members.end());
+  return run;
+}
 
 RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : path_(path) {
   make_folders(path_);

@@ -10,11 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "simile/core/config.h"
 #include "simile/eval/report.h"
 #include "simile/train/stage.h"
 #include "simile/train/tensorboard.h"
 
 namespace simile {
+
+// run.json is a recipe with notes about the machine beside it: the recipe alone.
+ConfigNode without_environment(ConfigNode run);
 
 class RunFolder {
  public:

@@ -243,13 +243,8 @@ class TrainingRun {
 
 TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
                   EventSink& events) {
-  ConfigNode node = recipe;
-  auto& members = node.members;  // run.json is a recipe with notes about the machine beside it
-  members.erase(std::remove_if(members.begin(), members.end(),
-                               [](const auto& member) { return member.first == "environment"; }),
-                members.end());
   TrainOptions options;
-  read_options(node, options);
+  read_options(without_environment(recipe), options);
   check_train_options(options);
   try {
     return TrainingRun(options, folder.empty() ? "runs/" + options.name : folder, resume, overwrite,

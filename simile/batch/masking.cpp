@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/batch/masking.h"
+
+#include <fmt/format.h>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+
+namespace simile {
+
+MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabulary, uint64_t seed,
+                        uint64_t number, PackedBatch& batch) {
+  SIMILE_CHECK(options.mask_share + options.random_share <= 1 + 1e-9, ErrorKind::kRecipe,
+               fmt::format("mask_share {} and random_share {} are more than all tokens together",
+                           options.mask_share, options.random_share));
+  RandomStream random(seed, "masking", number);
+  MaskedTokens masked;
+  bool is_chosen = false, has_word = false;
+  for (int64_t i = 0; i < batch.tokens(); ++i) {
+    int32_t& id = batch.ids[static_cast<size_t>(i)];
+    const auto word = static_cast<size_t>(id);
+    if (vocabulary.is_special[word]) {
+      has_word = false;
+      continue;
+    }
+    if (!has_word || !vocabulary.is_continuation[word]) {
+      is_chosen = random.uniform() < options.fraction;
+    }
+    has_word = true;
+    if (!is_chosen) continue;
+    masked.positions.push_back(static_cast<int32_t>(i));
+    masked.words.push_back(id);
+    const double fate = random.uniform();
+    if (fate < options.mask_share) {
+      id = vocabulary.mask;
+    } else if (fate < options.mask_share + options.random_share) {
+      id = vocabulary.ordinary[static_cast<size_t>(random.below(vocabulary.ordinary.size()))];
+    }
+  }
+  return masked;
+}
+
+}  // namespace simile

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/vocabulary_loss.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "simile/core/threads.h"
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kLanes = 16;
+
+// What the softmax of a row needs, over the words seen so far.
+struct RowSums {
+  float maximum = -std::numeric_limits<float>::infinity();
+  double sum = 0;  // of exp(logit - maximum)
+  float target = -std::numeric_limits<float>::infinity();
+};
+
+void merge(const RowSums& other, RowSums& sums) {
+  if (other.sum == 0) return;  // a group without words
+  const float maximum = std::max(sums.maximum, other.maximum);
+  sums.sum = sums.sum * std::exp(static_cast<double>(sums.maximum - maximum)) +
+             other.sum * std::exp(static_cast<double>(other.maximum - maximum));
+  sums.maximum = maximum;
+  sums.target = std::max(sums.target, other.target);
+}
+
+class VocabularyPass {
+ public:
+  VocabularyPass(const VocabularyLossCall& call, FloatBuffer& memory)
+      : call_(call),
+        kernels_(vector_kernels()),
+        chunks_((call.vocabulary + kVocabularyChunk - 1) / kVocabularyChunk),
+        row_sums_(static_cast<size_t>(kVocabularyGroups * call.rows)) {
+    const int64_t width = kVocabularyChunk;
+    panel_floats_ = std::max(panel_floats(kernels_, width, call.hidden),
+                             panel_floats(kernels_, call.hidden, width));
+    thread_floats_ = call.rows * width + panel_floats_;
+    state_panel_floats_ = panel_floats(kernels_, call.hidden, call.rows);
+    const int64_t group_floats = kVocabularyGroups * call.rows * call.hidden;
+    state_panels_ =
+        memory.reserve(thread_count() * thread_floats_ + state_panel_floats_ + group_floats);
+    group_gradients_ = state_panels_ + state_panel_floats_;
+    thread_memory_ = group_gradients_ + group_floats;
+  }
+
+  VocabularyLoss run() {
+#pragma omp parallel for schedule(dynamic) num_threads(thread_count())
+    for (int64_t group = 0; group < kVocabularyGroups; ++group) {
+      for (int64_t chunk = first_chunk(group); chunk < first_chunk(group + 1); ++chunk) {
+        add_chunk(chunk, row_sums_.data() + group * call_.rows);
+      }
+    }
+    for (int64_t group = 1; group < kVocabularyGroups; ++group) {
+      for (int64_t i = 0; i < call_.rows; ++i) {
+        merge(row_sums_[static_cast<size_t>(group * call_.rows + i)],
+              row_sums_[static_cast<size_t>(i)]);
+      }
+    }
+    VocabularyLoss loss;
+    for (int64_t i = 0; i < call_.rows; ++i) {
+      const RowSums& sums = row_sums_[static_cast<size_t>(i)];
+      loss.sum += std::log(sums.sum) + static_cast<double>(sums.maximum - sums.target);
+      loss.correct += sums.target >= sums.maximum ? 1 : 0;
+    }
+    return loss;
+  }
+
+  void run_backward() {
+    kernels_.pack_columns(call_.states, call_.hidden, call_.rows, call_.hidden, state_panels_);
+#pragma omp parallel for schedule(dynamic) num_threads(thread_count())
+    for (int64_t group = 0; group < kVocabularyGroups; ++group) {
+      float* gradients = group_gradients_ + group * call_.rows * call_.hidden;
+      std::memset(gradients, 0, static_cast<size_t>(call_.rows * call_.hidden) * sizeof(float));
+      for (int64_t chunk = first_chunk(group); chunk < first_chunk(group + 1); ++chunk) {
+        add_chunk_gradients(chunk, gradients);
+      }
+    }
+    const int64_t size = call_.rows * call_.hidden;
+    std::memcpy(call_.state_gradients, group_gradients_, static_cast<size_t>(size) * sizeof(float));
+    for (int64_t group = 1; group < kVocabularyGroups; ++group) {
+      kernels_.add_to(size, group_gradients_ + group * size, call_.state_gradients);
+    }
+  }
+
+ private:
+  int64_t first_chunk(int64_t group) const { return chunks_ * group / kVocabularyGroups; }
+  int64_t first_word(int64_t chunk) const { return chunk * kVocabularyChunk; }
+  int64_t width(int64_t chunk) const {
+    return std::min(kVocabularyChunk, call_.vocabulary - first_word(chunk));
+  }
+  float* own_memory() const { return thread_memory_ + omp_get_thread_num() * thread_floats_; }
+
+  // Logits [rows, width] of the chunk's words; behind them lies the memory for panels.
+  float* logits(int64_t chunk) const {
+    float* logits = own_memory();
+    float* panels = logits + call_.rows * kVocabularyChunk;
+    const int64_t n = width(chunk), word = first_word(chunk);
+    kernels_.pack_rows(call_.embedding + word * call_.hidden, n, call_.hidden, call_.hidden,
+                       panels);
+    kernels_.matmul({call_.rows, n, call_.hidden, call_.states, call_.hidden, panels, logits, n,
+                     call_.bias + word, false, false});
+    return logits;
+  }
+
+  void add_chunk(int64_t chunk, RowSums* row_sums) const {
+    float* z = logits(chunk);
+    const int64_t n = width(chunk), word = first_word(chunk);
+    for (int64_t i = 0; i < call_.rows; ++i, z += n) {
+      RowSums sums;
+      sums.maximum = largest(z, n);
+      const int64_t target = call_.targets[i] - word;
+      if (target >= 0 && target < n) sums.target = z[target];
+      sums.sum = exponentials(z, n, sums.maximum);
+      merge(sums, row_sums[i]);
+    }
+  }
+
+  // In lanes, so that compilers use vectors.
+  static float largest(const float* z, int64_t n) {
+    float partial[kLanes];
+    std::fill_n(partial, kLanes, -std::numeric_limits<float>::infinity());
+    for (int64_t j = 0; j + kLanes <= n; j += kLanes) {
+      for (int64_t k = 0; k < kLanes; ++k) partial[k] = std::max(partial[k], z[j + k]);
+    }
+    for (int64_t j = n / kLanes * kLanes; j < n; ++j) partial[0] = std::max(partial[0], z[j]);
+    return *std::max_element(partial, partial + kLanes);
+  }
+
+  // z = exp(z - shift); returns the sum.
+  float exponentials(float* z, int64_t n, float shift) const {
+    for (int64_t j = 0; j < n; ++j) z[j] = std::min(z[j] - shift, 0.0f);
+    kernels_.exponential(n, z, z);
+    float partial[kLanes] = {};
+    for (int64_t j = 0; j + kLanes <= n; j += kLanes) {
+      for (int64_t k = 0; k < kLanes; ++k) partial[k] += z[j + k];
+    }
+    for (int64_t j = n / kLanes * kLanes; j < n; ++j) partial[0] += z[j];
+    float sum = 0;
+    for (const float part : partial) sum += part;
+    return sum;
+  }
+
+  void add_chunk_gradients(int64_t chunk, float* state_gradients) const {
+    float* z = logits(chunk);
+    const int64_t n = width(chunk), word = first_word(chunk), H = call_.hidden;
+    for (int64_t i = 0; i < call_.rows; ++i) softmax_gradient(i, word, n, z + i * n);
+    float* panels = z + call_.rows * kVocabularyChunk;
+    kernels_.pack_columns(call_.embedding + word * H, H, n, H, panels);
+    kernels_.matmul({call_.rows, H, n, z, n, panels, state_gradients, H, nullptr, true, false});
+    kernels_.matmul_transposed({n, H, call_.rows, z, n, state_panels_,
+                                call_.embedding_gradients + word * H, H, nullptr, true, false});
+    kernels_.column_sums(call_.rows, n, z, n, call_.bias_gradients + word);
+  }
+
+  // z becomes gradient_scale * (softmax(z) - [target]).
+  void softmax_gradient(int64_t row, int64_t word, int64_t n, float* z) const {
+    const RowSums& sums = row_sums_[static_cast<size_t>(row)];
+    const auto factor = static_cast<float>(call_.gradient_scale / sums.sum);
+    exponentials(z, n, sums.maximum);
+    for (int64_t j = 0; j < n; ++j) z[j] *= factor;
+    const int64_t target = call_.targets[row] - word;
+    if (target >= 0 && target < n) z[target] -= call_.gradient_scale;
+  }
+
+  const VocabularyLossCall& call_;
+  const VectorKernels& kernels_;
+  int64_t chunks_, panel_floats_, thread_floats_, state_panel_floats_;
+  std::vector<RowSums> row_sums_;  // [groups, rows]; after run(), the first rows are the totals
+  float* state_panels_;
+  float* group_gradients_;  // [groups, rows, H]
+  float* thread_memory_;    // [threads, thread_floats_]
+};
+
+}  // namespace
+
+VocabularyLoss vocabulary_loss(const VocabularyLossCall& call, FloatBuffer& memory) {
+  for (int64_t i = 0; i < call.rows; ++i) {
+    SIMILE_CHECK(call.targets[i] >= 0 && call.targets[i] < call.vocabulary, ErrorKind::kInput,
+                 "target " + std::to_string(call.targets[i]) + " is not one of the " +
+                     std::to_string(call.vocabulary) + " words of the vocabulary");
+  }
+  if (call.rows == 0) return {};
+  VocabularyPass pass(call, memory);
+  const VocabularyLoss loss = pass.run();
+  if (call.state_gradients != nullptr) pass.run_backward();
+  return loss;
+}
+
+}  // namespace simile

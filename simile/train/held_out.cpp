@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/held_out.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+HeldOut::HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer, EventSink& events) {
+  const HeldOutOptions& held_out = options.held_out;
+  if (held_out.path.empty()) return;
+  inspect_corpus({held_out.path}, events);
+  const MaskVocabulary vocabulary = mask_vocabulary(tokenizer);
+  const auto seed = stream_key(static_cast<uint64_t>(options.seed), "held out");
+  int64_t masked = 0;
+  PackedBatch packed;
+  const auto finish_batch = [&] {
+    MaskedBatch batch;
+    batch.tokens = std::move(packed);
+    batch.masked = mask_words(options.mask, vocabulary, seed, batches_.size(), batch.tokens);
+    masked += batch.masked.size();
+    batches_.push_back(std::move(batch));
+    packed = {};
+  };
+  for (const std::string& text : read_texts(held_out.path, {true, held_out.limit})) {
+    pack_windows(tokenizer, text, options.max_length, packed);
+    if (packed.tokens() >= options.batch_tokens) finish_batch();
+  }
+  if (packed.size() > 0) finish_batch();
+  SIMILE_CHECK(masked > 0, ErrorKind::kInput,
+               fmt::format("'{}' has too little text: no word of it was masked; give more texts or "
+                           "leave held_out.path empty",
+                           held_out.path));
+}
+
+Report HeldOut::evaluate(const EncoderShape& shape, const float* weights, const float* head,
+                         const std::string& model) const {
+  EncoderTape tape;
+  MaskedLm masked_lm(shape);
+  std::vector<float> hidden;
+  VocabularyLoss total;
+  int64_t masked = 0;
+  for (const MaskedBatch& batch : batches_) {
+    hidden.resize(static_cast<size_t>(batch.tokens.tokens() * shape.hidden));
+    encoder_forward_training(shape, encoder_weights(shape, weights), batch.tokens, {}, nullptr,
+                             tape, hidden.data());
+    const VocabularyLoss loss =
+        masked_lm(head, weights, hidden.data(), batch.tokens.tokens(), batch.masked, nullptr);
+    total.sum += loss.sum;
+    total.correct += loss.correct;
+    masked += batch.masked.size();
+  }
+  Report report;
+  report.task = "masked_lm";
+  report.name = "held_out";
+  report.model = model;
+  report.examples = masked;
+  report.metrics = {{"masked_accuracy", static_cast<double>(total.correct) / masked},
+                    {"perplexity", std::exp(total.sum / static_cast<double>(masked))}};
+  return report;
+}
+
+}  // namespace simile

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/masked_batches.h"
+
+#include <algorithm>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+constexpr size_t kReady = 16;            // batches made ahead
+constexpr int64_t kReportEvery = 20000;  // texts between two reports of progress
+
+// Batches of one epoch, not yet masked.
+class EpochBatches {
+ public:
+  EpochBatches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
+               const Tokenizer& tokenizer, int64_t epoch)
+      : stream_(corpus, options.shuffle_buffer, static_cast<uint64_t>(options.seed),
+                static_cast<uint64_t>(epoch)),
+        options_(options),
+        tokenizer_(tokenizer) {}
+
+  bool next(PackedBatch& batch) {
+    batch = {};
+    while (batch.tokens() < options_.batch_tokens && stream_.next(text_)) {
+      pack_windows(tokenizer_, text_, options_.max_length, batch);
+      ++texts_;
+    }
+    return batch.size() > 0;
+  }
+  int64_t texts() const { return texts_; }
+
+ private:
+  TextStream stream_;
+  const PretrainOptions& options_;
+  const Tokenizer& tokenizer_;
+  std::string text_;
+  int64_t texts_ = 0;
+};
+
+}  // namespace
+
+MaskVocabulary mask_vocabulary(const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special_tokens();
+  SIMILE_CHECK(special.mask >= 0 && special.cls >= 0 && special.sep >= 0, ErrorKind::kRecipe,
+               "the tokenizer lacks a mask, cls or sep token, which masked-language-model training "
+               "needs; `simile train-tokenizer` makes one that has them");
+  MaskVocabulary vocabulary;
+  vocabulary.mask = special.mask;
+  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    const bool is_special = tokenizer.is_special(id);
+    vocabulary.is_special.push_back(is_special ? 1 : 0);
+    vocabulary.is_continuation.push_back(tokenizer.token(id).substr(0, 2) == "##" ? 1 : 0);
+    if (!is_special) vocabulary.ordinary.push_back(id);
+  }
+  SIMILE_CHECK(!vocabulary.ordinary.empty(), ErrorKind::kRecipe,
+               "the tokenizer has no tokens beside the special ones; train it with a larger "
+               "--vocab-size");
+  return vocabulary;
+}
+
+void pack_windows(const Tokenizer& tokenizer, const std::string& text, int64_t max_length,
+                  PackedBatch& batch) {
+  std::vector<int32_t> ids;
+  tokenizer.encode_ids(text, ids);  // [CLS] words [SEP]
+  const auto words = static_cast<int64_t>(ids.size()) - 2, room = max_length - 2;
+  if (batch.offsets.empty()) batch.offsets.push_back(0);
+  for (int64_t begin = 0; begin < words; begin += room) {
+    const int64_t end = std::min(begin + room, words);
+    batch.ids.push_back(ids.front());
+    batch.ids.insert(batch.ids.end(), ids.begin() + 1 + begin, ids.begin() + 1 + end);
+    batch.ids.push_back(ids.back());
+    batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
+  }
+}
+
+MaskedBatches::MaskedBatches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
+                             const Tokenizer& tokenizer, int64_t first)
+    : corpus_(corpus),
+      options_(options),
+      tokenizer_(tokenizer),
+      vocabulary_(mask_vocabulary(tokenizer)),
+      first_(first),
+      thread_([this] {
+        try {
+          produce();
+        } catch (...) {
+          const std::lock_guard<std::mutex> lock(mutex_);
+          error_ = std::current_exception();
+          changed_.notify_all();
+        }
+      }) {}
+
+MaskedBatches::~MaskedBatches() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+MaskedBatch MaskedBatches::next() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return !ready_.empty() || error_; });
+  if (ready_.empty()) std::rethrow_exception(error_);
+  MaskedBatch batch = std::move(ready_.front());
+  ready_.pop_front();
+  changed_.notify_all();
+  return batch;
+}
+
+void MaskedBatches::produce() {
+  int64_t number = 0;
+  for (int64_t epoch = 0;; ++epoch) {
+    EpochBatches batches(corpus_, options_, tokenizer_, epoch);
+    const int64_t before = number;
+    for (MaskedBatch batch; batches.next(batch.tokens); ++number) {
+      if (number < first_) continue;
+      batch.masked = mask_words(options_.mask, vocabulary_, static_cast<uint64_t>(options_.seed),
+                                static_cast<uint64_t>(number), batch.tokens);
+      if (!push(std::move(batch))) return;
+    }
+    SIMILE_CHECK(number > before, ErrorKind::kInput,
+                 "the corpus holds no text that the tokenizer gives a token for");
+  }
+}
+
+bool MaskedBatches::push(MaskedBatch batch) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return ready_.size() < kReady || stops_; });
+  if (stops_) return false;
+  ready_.push_back(std::move(batch));
+  changed_.notify_all();
+  return true;
+}
+
+int64_t count_batches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
+                      const Tokenizer& tokenizer, EventSink& events) {
+  EpochBatches batches(corpus, options, tokenizer, 0);
+  int64_t texts = 0, count = 0, reported = 0;
+  for (const CorpusFile& file : corpus) texts += file.texts;
+  for (PackedBatch batch; batches.next(batch); ++count) {
+    if (batches.texts() - reported < kReportEvery) continue;
+    reported = batches.texts();
+    events.progress({"tokenize", reported, texts, "texts", {}});
+  }
+  return count;
+}
+
+}  // namespace simile

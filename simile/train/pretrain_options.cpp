@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/pretrain_options.h"
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+void HeldOutOptions::visit(OptionVisitor& v) {
+  v.field("path", path, path_info("texts that are not trained on, one a line; empty: none"));
+  v.field("limit", limit, {"texts of it to use; 0: all", "texts", 0});
+  v.field("every_steps", every_steps, {"steps between two looks at it", "steps", 1});
+}
+
+PretrainOptions::PretrainOptions() {
+  optimizer.beta2 = 0.98;
+  schedule.warmup_fraction = 0.05;
+}
+
+void PretrainOptions::visit(OptionVisitor& v) {
+  v.field("name", name, {"name of the run and of the model"});
+  v.field("seed", seed, {"seed of every random stream", "", 0});
+  v.field("model", model,
+          path_info("model folder whose encoder goes on; empty starts from random weights"));
+  v.group("architecture", architecture, "encoder that starts from random weights");
+  v.field("tokenizer", tokenizer,
+          path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
+  v.field("corpus", corpus,
+          path_info("text files, plain or .gz, one text a line; read side by side"));
+  v.field("shuffle_buffer", shuffle_buffer,
+          {"texts held in memory to draw from; 1 keeps the files' order", "texts", 1, 1e8});
+  v.field("max_length", max_length,
+          {"longest sequence, special tokens included; longer texts are cut into several", "tokens",
+           3, 8192});
+  v.field("batch_tokens", batch_tokens,
+          {"a batch is full when it holds this many tokens", "tokens", 1, 1e7});
+  v.field("accumulation", accumulation, {"batches whose gradients make one step", "batches", 1});
+  v.field("steps", steps, {"steps in all; 0: epochs count", "steps", 0});
+  v.field("epochs", epochs,
+          {"passes over the corpus, which is tokenised once beforehand to count the steps",
+           "epochs", 1e-6, 1e6});
+  v.group("mask", mask, "words to predict");
+  v.field("hidden_dropout", hidden_dropout, {"dropout of hidden states", "", 0, 0.9});
+  v.field("attention_dropout", attention_dropout, {"dropout of attention weights", "", 0, 0.9});
+  v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
+  v.group("optimizer", optimizer, "AdamW");
+  v.group("schedule", schedule, "learning rate over the steps");
+  v.group("held_out", held_out, "masked accuracy and perplexity on other texts");
+  v.field("save_every_minutes", save_every_minutes,
+          {"time between two saved states, beside those at each look at held_out", "minutes", 0.01,
+           1e6});
+}
+
+void check_pretrain_options(const PretrainOptions& options) {
+  const auto fail = [](const char* message) { throw Error(ErrorKind::kRecipe, message); };
+  if (options.corpus.empty()) fail("the recipe has no `corpus`: give text files to learn from");
+  if (options.model.empty() && options.architecture.layers == 0) {
+    fail(
+        "the recipe names no starting point: give `architecture: {layers: 4}` and `tokenizer:` to "
+        "start from random weights, or `model: FOLDER`");
+  }
+  if (!options.model.empty() && options.architecture.layers > 0) {
+    fail("the recipe gives both `model` and `architecture.layers`; a model brings its own");
+  }
+  if (options.model.empty() && options.tokenizer.empty()) {
+    fail(
+        "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
+        "(`simile train-tokenizer` makes one)");
+  }
+}
+
+}  // namespace simile

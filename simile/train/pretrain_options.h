@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recipe of masked-language-model pre-training.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/batch/masking.h"
+#include "simile/core/options.h"
+#include "simile/train/adamw.h"
+#include "simile/train/schedule.h"
+#include "simile/train/train_options.h"
+
+namespace simile {
+
+struct HeldOutOptions {
+  std::string path;
+  int64_t limit = 2000;
+  int64_t every_steps = 500;
+
+  void visit(OptionVisitor& v);
+};
+
+struct PretrainOptions {
+  std::string name = "pretrain";
+  int64_t seed = 1;
+  std::string model;
+  ArchitectureOptions architecture;
+  std::string tokenizer;
+  std::vector<std::string> corpus;
+  int64_t shuffle_buffer = 65536;
+  int64_t max_length = 128;
+  int64_t batch_tokens = 4096;
+  int64_t accumulation = 1;
+  int64_t steps = 0;
+  double epochs = 1;
+  MaskOptions mask;
+  double hidden_dropout = 0;
+  double attention_dropout = 0;
+  double learning_rate = 1e-3;
+  AdamWOptions optimizer;
+  ScheduleOptions schedule;
+  HeldOutOptions held_out;
+  double save_every_minutes = 10;
+
+  PretrainOptions();
+  void visit(OptionVisitor& v);
+};
+
+// Checks what can be seen without the data. Errors: ErrorKind::kRecipe.
+void check_pretrain_options(const PretrainOptions& options);
+
+}  // namespace simile

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/pretrainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "simile/checkpoint/model_folder.h"
+#include "simile/core/error.h"
+#include "simile/encode/sentence_encoder.h"
+#include "simile/train/held_out.h"
+#include "simile/train/run_folder.h"
+#include "simile/train/start_model.h"
+#include "simile/train/train_state.h"
+
+namespace simile {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kStage = "pretrain";
+
+StartModel load_start(const PretrainOptions& options, EventSink& events) {
+  TrainOptions start;
+  start.name = options.name;
+  start.seed = options.seed;
+  start.model = options.model;
+  start.architecture = options.architecture;
+  start.tokenizer = options.tokenizer;
+  start.max_length = options.max_length;
+  start.hidden_dropout = options.hidden_dropout;
+  start.attention_dropout = options.attention_dropout;
+  return load_start_model(start, events);
+}
+
+// The whole text, so that masked_batches.h can cut it into windows.
+Tokenizer without_limit(Tokenizer tokenizer) {
+  tokenizer.set_max_length(0);
+  return tokenizer;
+}
+
+int64_t count_steps(const PretrainOptions& options, const std::vector<CorpusFile>& corpus,
+                    const Tokenizer& tokenizer, EventSink& events) {
+  if (options.steps > 0) return options.steps;
+  const auto batches = static_cast<double>(count_batches(corpus, options, tokenizer, events));
+  return std::max<int64_t>(
+      1, std::llround(options.epochs * batches / static_cast<double>(options.accumulation)));
+}
+
+class PretrainingRun {
+ public:
+  PretrainingRun(const PretrainOptions& options, const std::string& folder, bool resume,
+                 bool overwrite, EventSink& events)
+      : options_(options),
+        events_(events),
+        recipe_(options_to_json(options_)),
+        start_(load_start(options, events)),
+        shape_(start_.settings.encoder.shape()),
+        tokenizer_(without_limit(start_.tokenizer)),
+        held_out_(options, tokenizer_, events),
+        corpus_(inspect_corpus(options.corpus, events)),
+        total_steps_(count_steps(options, corpus_, tokenizer_, events)),
+        weights_(std::move(start_.weights)),
+        gradients_(weights_.size()),
+        head_(static_cast<size_t>(masked_lm_parameter_count(shape_))),
+        head_gradients_(head_.size()),
+        optimizer_(options.optimizer, encoder_layout(shape_), weights_.data(), {},
+                   head_parameters()),
+        masked_lm_(shape_),
+        folder_(folder, resume, overwrite) {
+    initialise_masked_lm_weights(shape_, seed(), head_.data());
+    state_.loss = corpus_numbers();
+    if (resume) restore();
+    folder_.write_run(recipe_);
+  }
+
+  TrainResult run() {
+    const auto begin = Clock::now();
+    try {
+      train();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      save();
+      throw Error(
+          ErrorKind::kInterrupted,
+          fmt::format("{}; saved at step {}: add --resume to go on", error.what(), state_.step));
+    }
+    TrainResult result;
+    result.model_path = folder_.model_path();
+    if (!held_out_.empty()) result.reports.push_back(evaluate_held_out());
+    save_model(result.reports);
+    save();
+    const std::chrono::duration<double> elapsed = Clock::now() - begin;
+    folder_.write_results(result.reports, elapsed.count());
+    return result;
+  }
+
+ private:
+  void train() {
+    MaskedBatches batches(corpus_, options_, tokenizer_, state_.step * options_.accumulation);
+    auto saved = Clock::now();
+    while (state_.step < total_steps_) {
+      if (state_.step % options_.held_out.every_steps == 0 &&
+          state_.evaluated_step != state_.step) {
+        look_at_held_out();
+        saved = Clock::now();
+      }
+      const StepResult result = step(batches);
+      ++state_.step;
+      folder_.log_step(kStage, state_.step, progress_made(), result);
+      const std::chrono::duration<double, std::ratio<60>> minutes = Clock::now() - saved;
+      if (minutes.count() >= options_.save_every_minutes) {
+        save();
+        saved = Clock::now();
+      }
+      show_progress(result);
+    }
+  }
+
+  StepResult step(MaskedBatches& batches) {
+    StepResult result;
+    int64_t masked = 0;
+    VocabularyLoss total;
+    for (int64_t i = 0; i < options_.accumulation; ++i) {
+      const MaskedBatch batch = batches.next();
+      const VocabularyLoss loss = backward(batch, i);
+      total.sum += loss.sum;
+      total.correct += loss.correct;
+      masked += batch.masked.size();
+    }
+    result.loss = masked > 0 ? total.sum / static_cast<double>(masked) : 0;
+    if (!std::isfinite(result.loss)) fail_step("loss", result.loss);
+    result.values = {
+        {"masked_accuracy", masked > 0 ? static_cast<double>(total.correct) / masked : 0}};
+    result.learning_rate =
+        options_.learning_rate * schedule_factor(options_.schedule, state_.step, total_steps_);
+    result.gradient_norm =
+        optimizer_.step(result.learning_rate, gradients_.data(), head_gradient_pointers());
+    if (!std::isfinite(result.gradient_norm)) fail_step("gradient norm", result.gradient_norm);
+    return result;
+  }
+
+  // Adds the gradients of the batch's mean loss, divided by the accumulation.
+  VocabularyLoss backward(const MaskedBatch& batch, int64_t part) {
+    const auto size = static_cast<size_t>(batch.tokens.tokens() * shape_.hidden);
+    hidden_.resize(size);
+    hidden_gradients_.resize(size);
+    const EncoderDropout dropout = make_dropout(part);
+    const EncoderWeights weights = encoder_weights(shape_, weights_.data());
+    encoder_forward_training(shape_, weights, batch.tokens, dropout, nullptr, tape_,
+                             hidden_.data());
+    const double count = static_cast<double>(std::max<int64_t>(batch.masked.size(), 1));
+    const MaskedLmGradients gradients{
+        static_cast<float>(1 / (count * static_cast<double>(options_.accumulation))),
+        hidden_gradients_.data(), head_gradients_.data(), gradients_.data()};
+    const VocabularyLoss loss = masked_lm_(head_.data(), weights_.data(), hidden_.data(),
+                                           batch.tokens.tokens(), batch.masked, &gradients);
+    encoder_backward(shape_, weights, batch.tokens, dropout, tape_, hidden_gradients_.data(),
+                     encoder_gradients(shape_, gradients_.data()), nullptr);
+    return loss;
+  }
+
+  EncoderDropout make_dropout(int64_t part) const {
+    EncoderDropout dropout;
+    dropout.hidden = static_cast<float>(options_.hidden_dropout);
+    dropout.attention = static_cast<float>(options_.attention_dropout);
+    dropout.key = stream_key(seed(), "dropout");
+    dropout.step = static_cast<uint64_t>(state_.step * options_.accumulation + part);
+    return dropout;
+  }
+
+  void look_at_held_out() {
+    std::vector<Report> reports;
+    if (!held_out_.empty()) {
+      reports.push_back(evaluate_held_out());
+      events_.info(fmt::format(
+          "step {} of {}: masked accuracy {:.2f} %, perplexity {:.1f}", state_.step, total_steps_,
+          100 * reports[0].metric("masked_accuracy"), reports[0].metric("perplexity")));
+    }
+    state_.evaluated_step = state_.step;
+    save_model(reports);
+    save();
+  }
+
+  Report evaluate_held_out() {
+    Report report = held_out_.evaluate(shape_, weights_.data(), head_.data(), options_.name);
+    folder_.log_evaluation(kStage, state_.step, progress_made(), report);
+    return report;
+  }
+
+  void save_model(const std::vector<Report>& reports) {
+    ModelToSave model;
+    model.settings = start_.settings;
+    model.weights = weights_.data();
+    model.tokenizer = start_.tokenizer_files;
+    model.model_card = make_card(reports);
+    model.self_test = make_self_test(SentenceEncoder(encoder_weights(shape_, weights_.data()),
+                                                     start_.settings, start_.tokenizer));
+    save_model_folder(folder_.model_path(), model);
+  }
+
+  std::string make_card(const std::vector<Report>& reports) {
+    std::string card = fmt::format(
+        "---\ntags: [feature-extraction, simile]\n---\n# {}\n\nAn encoder pre-trained with Simile "
+        "as "
+        "a masked language model: {} of {} steps.\n\n## Training data\n\n",
+        options_.name, state_.step, total_steps_);
+    for (const CorpusFile& file : corpus_) {
+      card += fmt::format("- {}: {} texts, {} bytes\n", file.path, file.texts, file.bytes);
+    }
+    for (const Report& report : reports) {
+      for (const auto& [name, value] : report.metrics) {
+        card += fmt::format("- {} {}: {:.4f}\n", report.name, name, value);
+      }
+    }
+    return card + fmt::format("\n## Recipe\n\n```json\n{}\n```\n", recipe_);
+  }
+
+  void save() {
+    state_.optimizer = optimizer_.state();
+    state_.weights = weights_;
+    state_.weights.insert(state_.weights.end(), head_.begin(), head_.end());
+    state_.metrics_bytes = folder_.flush_metrics();
+    save_train_state(folder_.state_path(), state_, recipe_);
+    state_.weights = {};  // the copies were only for the file
+    state_.optimizer = {};
+  }
+
+  void restore() {
+    if (!folder_.has_state()) return folder_.cut_metrics(0);
+    TrainState saved = load_train_state(folder_.state_path(), recipe_);
+    SIMILE_CHECK(saved.loss == state_.loss, ErrorKind::kInput,
+                 fmt::format("the corpus is not the one that '{}' was trained on: its files have "
+                             "other numbers of texts or bytes; bring the old files back or start "
+                             "anew with --overwrite",
+                             folder_.state_path()));
+    SIMILE_CHECK(saved.weights.size() == weights_.size() + head_.size(), ErrorKind::kInput,
+                 fmt::format("'{}' holds {} weights, the model has {}", folder_.state_path(),
+                             saved.weights.size(), weights_.size() + head_.size()));
+    const auto head = saved.weights.begin() + static_cast<std::ptrdiff_t>(weights_.size());
+    std::copy(saved.weights.begin(), head, weights_.begin());
+    std::copy(head, saved.weights.end(), head_.begin());
+    optimizer_.load_state(std::move(saved.optimizer));
+    saved.weights = {};
+    saved.optimizer = {};
+    state_ = std::move(saved);
+    folder_.cut_metrics(state_.metrics_bytes);
+    events_.info(fmt::format("resuming at step {} of {}", state_.step, total_steps_));
+  }
+
+  std::vector<std::pair<std::string, double>> corpus_numbers() const {
+    std::vector<std::pair<std::string, double>> numbers;
+    for (size_t i = 0; i < corpus_.size(); ++i) {
+      numbers.emplace_back(fmt::format("corpus {:04} texts", i), corpus_[i].texts);
+      numbers.emplace_back(fmt::format("corpus {:04} text bytes", i), corpus_[i].bytes);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+  }
+
+  std::vector<ExtraParameter> head_parameters() {
+    std::vector<ExtraParameter> parameters;
+    for (const ParameterSlot& slot : masked_lm_layout(shape_)) {
+      parameters.push_back({slot.name, head_.data() + slot.offset, slot.size, 1.0, slot.decays});
+    }
+    return parameters;
+  }
+
+  std::vector<float*> head_gradient_pointers() {
+    std::vector<float*> pointers;
+    for (const ParameterSlot& slot : masked_lm_layout(shape_)) {
+      pointers.push_back(head_gradients_.data() + slot.offset);
+    }
+    return pointers;
+  }
+
+  [[noreturn]] void fail_step(const char* what, double value) const {
+    throw Error(ErrorKind::kFailed,
+                fmt::format("{} of step {} is {}; likely cause: a learning rate too high ({}) or a "
+                            "warm-up too short; the last saved state is kept",
+                            what, state_.step, value, options_.learning_rate));
+  }
+
+  void show_progress(const StepResult& result) {
+    Progress progress{kStage, state_.step, total_steps_, "steps", {{"loss", result.loss}}};
+    progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
+    events_.progress(progress);
+  }
+
+  double progress_made() const {
+    return static_cast<double>(state_.step) / static_cast<double>(total_steps_);
+  }
+  uint64_t seed() const { return static_cast<uint64_t>(options_.seed); }
+
+  PretrainOptions options_;
+  EventSink& events_;
+  std::string recipe_;
+  StartModel start_;
+  EncoderShape shape_;
+  Tokenizer tokenizer_;  // without a length limit
+  HeldOut held_out_;
+  std::vector<CorpusFile> corpus_;
+  int64_t total_steps_;
+  std::vector<float> weights_, gradients_;    // of the encoder, flat
+  std::vector<float> head_, head_gradients_;  // of the head, flat
+  AdamW optimizer_;
+  MaskedLm masked_lm_;
+  EncoderTape tape_;
+  std::vector<float> hidden_, hidden_gradients_;  // [tokens, H]
+  RunFolder folder_;  // after all that is read: a mistake in the recipe changes nothing on disk
+  TrainState state_;
+};
+
+}  // namespace
+
+TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool resume,
+                     bool overwrite, EventSink& events) {
+  PretrainOptions options;
+  read_options(without_environment(recipe), options);
+  check_pretrain_options(options);
+  return PretrainingRun(options, folder.empty() ? "runs/" + options.name : folder, resume,
+                        overwrite, events)
+      .run();
+}
+
+std::string pretrain_reference() {
+  PretrainOptions options;
+  return options_to_markdown(options, "Recipe of `simile pretrain`");
+}
+
+}  // namespace simile
