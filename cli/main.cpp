@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   add_similarity(commands);
   add_index(commands);
   add_search(commands);
+  add_overlap(commands);
   add_tokenize(commands);
   add_train_tokenizer(commands);
   add_check(commands);

@@ -121,12 +121,26 @@ TEST_F(CliTest, BuildsChangesAndSearchesAnIndex) {
   EXPECT_THAT(read_file(path("r.trec")), StartsWith("q1 Q0 "));
 }
 
+TEST_F(CliTest, OverlapCountsWhatTheTrainingFilesHold) {
+  const Outcome table = shell("simile overlap texts.txt corpus.tsv --with texts.txt pairs.tsv");
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("texts.txt         1         1         1  100.00\n"));
+  EXPECT_THAT(table.err, HasSubstr("pairs.tsv: no text of at least 4 words"));
+  const Outcome json =
+      shell("simile overlap corpus.tsv --with pairs.tsv texts.txt --minimum-words 2 --list --json");
+  EXPECT_THAT(json.out, HasSubstr("\"distinct\":2,\"found\":1,\"fraction\":0.5"));
+  EXPECT_THAT(json.out, HasSubstr("{\"file\":\"texts.txt\",\"found_at\":\"corpus.tsv:2\",\"text\":"
+                                  "\"the quick brown fox\"}"));
+  expect_error("simile overlap texts.txt", 2, "--with");
+  expect_error("simile overlap nowhere.txt --with texts.txt", 3, "nowhere.txt");
+}
+
 TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   const Outcome check = shell("simile check --model $M");
   EXPECT_EQ(check.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("fingerprint"));
   for (const char* command : {"", "encode", "evaluate", "similarity", "index build", "search",
-                              "tokenize", "train-tokenizer", "check", "docs"}) {
+                              "overlap", "tokenize", "train-tokenizer", "check", "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));

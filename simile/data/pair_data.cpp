@@ -2,12 +2,16 @@
 #include "simile/data/pair_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 
 #include "simile/core/error.h"
+#include "simile/data/nli_pairs.h"
+#include "simile/data/text_list.h"
 
 namespace simile {
 namespace {
@@ -44,10 +48,7 @@ double read_score(const TableReader& reader, const Row& row, size_t column,
       fmt::format("expected a name in score_names ({}), found '{}'", known, row.fields[column]));
 }
 
-}  // namespace
-
-PairDataset read_pairs(const PairDataOptions& options) {
-  SIMILE_CHECK(!options.path.empty(), ErrorKind::kRecipe, "no path of a file of pairs was given");
+PairDataset read_table_pairs(const PairDataOptions& options) {
   const NamedScores names = parse_score_names(options.score_names);
   const bool scored = !options.score.empty(), grouped = !options.group.empty();
   std::vector<Column> columns = {{"left", {options.left}}, {"right", {options.right}}};
@@ -73,6 +74,125 @@ PairDataset read_pairs(const PairDataOptions& options) {
   }
   data.report = reader.report();
   return data;
+}
+
+PairDataset read_text_pairs(const PairDataOptions& options) {
+  TextListReader reader(options.path, TextListOptions{true, 0});
+  PairDataset data;
+  int64_t blank = 0;
+  for (TextItem item; (options.limit == 0 || data.size() < options.limit) && reader.next(item);) {
+    if (item.text.find_first_not_of(" \t") == std::string::npos) {
+      ++blank;
+      continue;
+    }
+    data.left.push_back(item.text);
+    data.right.push_back(std::move(item.text));
+    data.score.push_back(1);
+  }
+  SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
+               fmt::format("{}: no text was found; expected one text a line, or .jsonl with 'text'",
+                           options.path));
+  data.report = reader.report();
+  if (blank > 0) data.notes.push_back(fmt::format("{}: {} texts are blank", options.path, blank));
+  return data;
+}
+
+template <typename T>
+void keep_first(std::vector<T>& items, int64_t limit) {
+  if (limit > 0 && static_cast<int64_t>(items.size()) > limit) {
+    items.resize(static_cast<size_t>(limit));
+  }
+}
+
+PairDataset read_ranking_pairs(const PairDataOptions& options) {
+  const RankingData ranking = read_ranking_data(options.ranking);
+  PairDataset data = pairs_from_ranking(ranking);
+  SIMILE_CHECK(
+      data.size() > 0, ErrorKind::kInput,
+      fmt::format("{}: no pair was found; expected judgements with a relevance of at least 1",
+                  options.ranking.qrels));
+  keep_first(data.left, options.limit);
+  keep_first(data.right, options.limit);
+  keep_first(data.score, options.limit);
+  keep_first(data.group, options.limit);
+  data.report = ranking.reports.back();
+  for (size_t i = 0; i + 1 < ranking.reports.size(); ++i) {
+    const std::string warning = ranking.reports[i].warning();
+    if (!warning.empty()) data.notes.push_back(warning);
+  }
+  const int64_t unknown =
+      ranking.judgements_of_unknown_queries + ranking.judgements_of_unknown_documents;
+  if (unknown > 0) {
+    data.notes.push_back(
+        fmt::format("{}: {} judgements of unknown queries or documents were left out",
+                    options.ranking.qrels, unknown));
+  }
+  return data;
+}
+
+// An option that only some formats have.
+struct FormatOption {
+  const char* name;
+  bool is_set;
+  std::vector<std::string> formats;
+};
+
+template <typename Options>
+bool is_set(Options options) {
+  Options untouched;
+  return options_to_json(options) != options_to_json(untouched);
+}
+
+std::vector<FormatOption> list_format_options(const PairDataOptions& options) {
+  const PairDataOptions untouched;
+  return {
+      {"path", !options.path.empty(), {"table", "texts", "documents", "nli"}},
+      {"left", options.left != untouched.left, {"table", "nli"}},
+      {"right", options.right != untouched.right, {"table", "nli"}},
+      {"score", !options.score.empty() && options.score != untouched.score, {"table"}},
+      {"score_scale", options.score_scale != untouched.score_scale, {"table"}},
+      {"score_names", !options.score_names.empty(), {"table"}},
+      {"group", !options.group.empty(), {"table"}},
+      {"negatives", !options.negatives.empty(), {"table"}},
+      {"label", options.label != untouched.label, {"nli"}},
+      {"documents", is_set(options.documents), {"documents"}},
+      {"ranking", is_set(options.ranking), {"ranking"}},
+  };
+}
+
+void check_format_options(const PairDataOptions& options) {
+  const auto& formats = pair_formats();
+  SIMILE_CHECK(std::count(formats.begin(), formats.end(), options.format) == 1, ErrorKind::kRecipe,
+               fmt::format("format: expected one of {}, found '{}'", fmt::join(formats, ", "),
+                           options.format));
+  std::vector<std::string> strange;
+  for (const FormatOption& option : list_format_options(options)) {
+    const auto& owners = option.formats;
+    const bool belongs = std::count(owners.begin(), owners.end(), options.format) > 0;
+    if (option.is_set && !belongs) strange.push_back(option.name);
+  }
+  SIMILE_CHECK(strange.empty(), ErrorKind::kRecipe,
+               fmt::format("data of the format {} do not take: {}; leave that out, or choose the "
+                           "format it belongs to",
+                           options.format, fmt::join(strange, ", ")));
+  SIMILE_CHECK(options.format == "ranking" || !options.path.empty(), ErrorKind::kRecipe,
+               "no path of a file of pairs was given");
+}
+
+}  // namespace
+
+PairDataset read_pairs(const PairDataOptions& options) {
+  check_format_options(options);
+  if (options.format == "texts") return read_text_pairs(options);
+  if (options.format == "documents") {
+    return read_document_pairs(options.path, options.documents, options.limit);
+  }
+  if (options.format == "nli") {
+    return read_nli_pairs(options.path, {options.left, options.right, options.label},
+                          options.limit);
+  }
+  if (options.format == "ranking") return read_ranking_pairs(options);
+  return read_table_pairs(options);
 }
 
 }  // namespace simile

@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of texts with a score, read by column name from .tsv, .csv or .jsonl.
+// Pairs of texts for training and evaluation: read by column name from .tsv, .csv or .jsonl, or
+// made of raw data.
+//
+//   table      columns left, right, score, group and negatives of a table
+//   texts      one text a line, or .jsonl with `text`: left and right are the same text, so that
+//   only
+//              dropout tells them apart (unsupervised SimCSE: Gao et al., EMNLP 2021, section 3).
+//              Blank lines and texts are passed over
+//   documents  articles: simile/data/document_pairs.h
+//   nli        premises with labelled hypotheses: simile/data/nli_pairs.h
+//   ranking    queries and the documents judged relevant to them (relevance of at least 1), group
+//   the
+//              query's id: simile/data/ranking_data.h
+//
+// All formats but `table` give every pair the score 1.
 #pragma once
 
 #include <cstdint>
@@ -7,24 +21,21 @@
 #include <vector>
 
 #include "simile/core/options.h"
-#include "simile/data/reader.h"
+#include "simile/data/document_pairs.h"
+#include "simile/data/pair_dataset.h"
+#include "simile/data/ranking_data.h"
 
 namespace simile {
 
-// Columns side by side; all non-empty members have the same length.
-struct PairDataset {
-  std::vector<std::string> left, right;
-  std::vector<double> score;       // always there: 1 for every pair of a set without scores
-  std::vector<std::string> group;  // empty without a group column
-  std::vector<std::vector<std::string>>
-      negatives;  // [columns][pairs]; training refuses an empty text
-  ReadReport report;
-
-  int64_t size() const { return static_cast<int64_t>(left.size()); }
-};
+// What a file of pairs is, and how pairs are made of it: PairDataOptions::format.
+inline const std::vector<std::string>& pair_formats() {
+  static const std::vector<std::string> formats = {"table", "texts", "documents", "nli", "ranking"};
+  return formats;
+}
 
 struct PairDataOptions {
   std::string path;
+  std::string format = "table";
   std::string left = "sentence1";
   std::string right = "sentence2";
   std::string score = "score";
@@ -32,12 +43,34 @@ struct PairDataOptions {
   std::vector<std::string> score_names;
   std::string group;
   std::vector<std::string> negatives;
+  std::string label = "label";
   int64_t limit = 0;
+  DocumentPairOptions documents;
+  RankingDataOptions ranking;
+
+  // The file that messages name.
+  const std::string& file() const { return format == "ranking" ? ranking.qrels : path; }
+  bool has_scores() const { return format == "table" && !score.empty(); }
 
   void visit(OptionVisitor& v) {
-    v.field("path", path, path_info("file of pairs: .tsv, .csv or .jsonl, also with .gz"));
+    v.field("path", path,
+            path_info("file of pairs, or to make pairs of: .tsv, .csv, .jsonl, or text for the "
+                      "formats texts and documents; also with .gz"));
+    v.field("format", format,
+            choice_info("what the file is: a table of pairs; texts, each paired with itself; "
+                        "documents, a paragraph a line and a blank line between articles; nli, a "
+                        "table of premises, hypotheses and labels; ranking, which takes the files "
+                        "of the group ranking in place of path",
+                        pair_formats()));
     visit_columns(v);
-    v.field("limit", limit, {"pairs to read; 0 reads all", "pairs", 0});
+    v.field("label", label,
+            {"nli: column of entailment, neutral, contradiction, or 0, 1, 2; premises and "
+             "hypotheses are the columns left and right"});
+    v.field("limit", limit,
+            {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
+             "pairs", 0});
+    v.group("documents", documents, "documents: which pairs to make of articles");
+    v.group("ranking", ranking, "ranking: pairs of queries and their relevant documents");
   }
   void visit_columns(OptionVisitor& v) {
     v.field("left", left, {"column of the first text"});
@@ -53,8 +86,10 @@ struct PairDataOptions {
   }
 };
 
-// Errors: ErrorKind::kInput from the reader and for a score that is neither a number nor a known
-// name; ErrorKind::kRecipe for score_names that are not NAME=NUMBER and for an empty path.
+// Errors: ErrorKind::kInput from the readers, for a score that is neither a number nor a known
+// name, and for a file that yields no pair; ErrorKind::kRecipe for score_names that are not
+// NAME=NUMBER, an empty path, an unknown format, and for options set that do not belong to the
+// format.
 PairDataset read_pairs(const PairDataOptions& options);
 
 }  // namespace simile

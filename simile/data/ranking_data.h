@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "simile/core/options.h"
-#include "simile/data/pair_data.h"
+#include "simile/data/pair_dataset.h"
 #include "simile/data/reader.h"
 
 namespace simile {

@@ -166,8 +166,8 @@ void Stage::fail_step(int64_t step, const std::vector<int32_t>& batch, const cha
               fmt::format("{} of step {} is {} (pairs {} of {}, numbered from 0); likely causes: a "
                           "learning rate too high ({}), a temperature too low, or a model whose "
                           "weights are damaged; the last checkpoint is kept",
-                          what, step, value, fmt::join(batch, ", "), options_.objective().data.path,
-                          options_.learning_rate));
+                          what, step, value, fmt::join(batch, ", "),
+                          options_.objective().data.file(), options_.learning_rate));
 }
 
 }  // namespace simile

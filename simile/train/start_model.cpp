@@ -61,7 +61,7 @@ std::string make_card(const TrainOptions& options, const std::vector<Report>& re
       "trained with Simile.\n\n## Training data\n\n",
       options.name);
   for (const StageOptions& stage : options.stages) {
-    card += fmt::format("- {}: {} with the loss `{}`\n", stage.name, stage.objective().data.path,
+    card += fmt::format("- {}: {} with the loss `{}`\n", stage.name, stage.objective().data.file(),
                         stage.objective().loss.name);
   }
   card += "\n## Results\n\n| set | metric | value |\n| --- | --- | --- |\n";

@@ -36,15 +36,16 @@ class TextNumbers {
 LossData describe_data(const PairDataset& pairs, const PairDataOptions& options) {
   LossData data;
   data.negatives = static_cast<int64_t>(pairs.negatives.size());
-  data.has_target = !options.score.empty();
+  data.has_target = options.has_scores();
   const auto [low, high] = std::minmax_element(pairs.score.begin(), pairs.score.end());
   data.target_minimum = *low;
   data.target_maximum = *high;
   return data;
 }
 
+// Only a table can lack texts: pairs that are made have all theirs.
 void check_negatives(const PairDataset& pairs, const PairDataOptions& options) {
-  for (size_t column = 0; column < pairs.negatives.size(); ++column) {
+  for (size_t column = 0; column < options.negatives.size(); ++column) {
     const auto& texts = pairs.negatives[column];
     const auto empty = std::find(texts.begin(), texts.end(), "");
     SIMILE_CHECK(
@@ -73,6 +74,7 @@ TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer
     events.warning(warning);
   }
   if (!pairs.report.warning().empty()) events.warning(pairs.report.warning());
+  for (const std::string& note : pairs.notes) events.info(note);
   check_negatives(pairs, objective.data);
 
   TrainingSet set;
@@ -90,7 +92,7 @@ TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer
   }
   events.info(
       fmt::format("{}: {} pairs, {} distinct texts of {:.1f} tokens, {} of them at the limit of {}",
-                  objective.data.path, set.size(), set.texts.size(),
+                  objective.data.file(), set.size(), set.texts.size(),
                   static_cast<double>(tokens) / static_cast<double>(set.texts.size()), at_limit,
                   tokenizer.max_length()));
   return set;

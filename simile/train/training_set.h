@@ -22,9 +22,10 @@ struct TrainingSet {
 };
 
 // Reads the objective's data, checks its loss against it and tokenises in parallel, with the
-// tokenizer's length limit and `prompt` before every text. Broken bytes, and options or columns
-// that do not go together, are told to `events`. Errors: ErrorKind::kInput for data that cannot be
-// read or has an empty negative; ErrorKind::kRecipe when the loss needs what the data lacks.
+// tokenizer's length limit and `prompt` before every text. Broken bytes, how pairs were made of
+// raw data, and options or columns that do not go together, are told to `events`. Errors:
+// ErrorKind::kInput for data that cannot be read or has an empty negative; ErrorKind::kRecipe when
+// the loss needs what the data lacks.
 TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer& tokenizer,
                               const std::string& prompt, EventSink& events);
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Articles of a text file with one paragraph a line and blank lines between articles, cut into
+// sentences. Used by simile/data/document_pairs.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simile/data/line_reader.h"
+#include "simile/data/reader.h"
+#include "simile/text/sentence_splitter.h"
+
+namespace simile {
+
+struct Sentence {
+  std::string_view text;  // of the paragraph
+  int64_t words;          // what white space separates
+};
+
+// Movable, but not to be copied: sentences are views of the paragraphs.
+struct Article {
+  std::vector<std::string> paragraphs;           // none blank
+  std::vector<std::vector<Sentence>> sentences;  // of each paragraph, at least one
+
+  Article() = default;
+  Article(const Article&) = delete;
+  Article& operator=(const Article&) = delete;
+};
+
+class ArticleReader {
+ public:
+  ArticleReader(const std::string& path, const std::string& language);
+
+  // False at the end. `article` has at least one paragraph.
+  bool next(Article& article);
+
+  const ReadReport& report() const { return report_; }  // rows are paragraphs
+
+ private:
+  bool read_paragraphs(Article& article);
+
+  LineReader lines_;
+  SentenceSplitter splitter_;
+  ReadReport report_;
+};
+
+}  // namespace simile

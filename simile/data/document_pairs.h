@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training pairs out of plain articles: texts that stand near each other mean more alike than texts
+// further away, and those of one article are the hard cases.
+//
+// The file has one paragraph a line and a blank line between articles; plain or .gz. Kinds of
+// pairs:
+//
+//   neighbouring_sentences  two consecutive sentences of a paragraph
+//   paragraph_lead          the first sentence of a paragraph, and the rest of that paragraph
+//   article_lead            the first sentence of the article, and each later paragraph of it
+//
+// Sentences are those of simile/text/sentence_splitter.h, words what white space separates. A
+// sentence serves only with minimum_words to maximum_words words. A paragraph (or its rest) is cut
+// after the last sentence that keeps it within maximum_words, and serves when at least one sentence
+// fits and what is left has minimum_words. Pairs of equal texts are left out.
+//
+// With hard_negatives, each pair has one text that does not match the left one, drawn uniformly
+// from the texts of the right one's kind (sentences, rests, paragraphs) in the same article:
+//
+//   neighbouring_sentences, paragraph_lead  at least negative_distance sentences (paragraphs) away
+//                                           from both texts, on either side
+//   article_lead                            at least negative_distance paragraphs after the right
+//   one,
+//                                           so that the right one is nearer to the lead
+//
+// A pair whose article has no such text is left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/core/options.h"
+#include "simile/data/pair_dataset.h"
+
+namespace simile {
+
+inline const std::vector<std::string>& document_pair_kinds() {
+  static const std::vector<std::string> kinds = {"neighbouring_sentences", "paragraph_lead",
+                                                 "article_lead"};
+  return kinds;
+}
+
+struct DocumentPairOptions {
+  std::vector<std::string> pairs = {"neighbouring_sentences"};
+  bool hard_negatives = true;
+  int64_t negative_distance = 5;
+  int64_t minimum_words = 5;
+  int64_t maximum_words = 60;
+  std::string language = "en";
+  int64_t seed = 1;
+
+  void visit(OptionVisitor& v) {
+    v.field("pairs", pairs,
+            choice_info("kinds of pairs: two sentences in a row; the first sentence of a paragraph "
+                        "and its rest; the first sentence of an article and each later paragraph",
+                        document_pair_kinds()));
+    v.field("hard_negatives", hard_negatives,
+            {"give each pair a text of the same article, further away, that does not match; pairs "
+             "of articles too short for one are left out"});
+    v.field("negative_distance", negative_distance,
+            {"sentences, or for the other kinds paragraphs, from a pair to its negative", "", 1});
+    v.field("minimum_words", minimum_words, {"shorter sentences are not used", "words", 1});
+    v.field(
+        "maximum_words", maximum_words,
+        {"longer sentences are not used, longer paragraphs are cut after a sentence", "words", 1});
+    v.field("language", language,
+            {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
+             "ru; others have none"});
+    v.field("seed", seed, {"chooses the negatives, and the pairs where a limit is set"});
+  }
+};
+
+// Pairs in the order of articles, then of `options.pairs`, then of the text; score 1, one column of
+// negatives with hard_negatives. `limit` > 0 keeps a uniform sample of that many in the same order;
+// memory is that of the sample and of one article. The negative of a pair does not depend on the
+// limit. Errors: ErrorKind::kRecipe for no kind, an unknown or repeated one, or minimum_words over
+// maximum_words; ErrorKind::kInput for a file that yields no pair, and what LineReader reports.
+PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,
+                                int64_t limit);
+
+}  // namespace simile

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/data/document_pairs.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "simile/core/file.h"
+#include "simile/data/detail/reservoir.h"
+#include "simile/data/detail/test_files.h"
+#include "simile/data/pair_data.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// "Sentence 3 of a." for 3 and a.
+std::string sentence(int number, const std::string& name) {
+  return "Sentence " + std::to_string(number) + " of " + name + ".";
+}
+
+// One paragraph with the sentences first..last.
+std::string paragraph(int first, int last, const std::string& name) {
+  std::string text;
+  for (int i = first; i <= last; ++i) text += (i == first ? "" : " ") + sentence(i, name);
+  return text + "\n";
+}
+
+int number_of(const std::string& text) { return std::stoi(text.substr(text.find(' '))); }
+
+DocumentPairOptions options_of(const std::vector<std::string>& kinds) {
+  DocumentPairOptions options;
+  options.pairs = kinds;
+  options.minimum_words = 4;
+  options.negative_distance = 3;
+  return options;
+}
+
+TEST(DocumentPairs, NeighboursStandInOneParagraph) {
+  const TestFiles files;
+  const std::string path = files.write(
+      "d.txt", paragraph(0, 2, "a") + paragraph(3, 4, "a") + "\n" + paragraph(0, 1, "b"));
+  DocumentPairOptions options = options_of({"neighbouring_sentences"});
+  options.hard_negatives = false;
+  const PairDataset data = read_document_pairs(path, options, 0);
+  EXPECT_THAT(data.left,
+              ElementsAre(sentence(0, "a"), sentence(1, "a"), sentence(3, "a"), sentence(0, "b")));
+  EXPECT_THAT(data.right,
+              ElementsAre(sentence(1, "a"), sentence(2, "a"), sentence(4, "a"), sentence(1, "b")));
+  EXPECT_THAT(data.score, ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(data.negatives, IsEmpty());
+  EXPECT_EQ(data.report.rows, 3);
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("2 articles, 3 paragraphs, 7 sentences; 4 of 4")));
+}
+
+TEST(DocumentPairs, NegativesAreOfTheSameArticleAndFarEnough) {
+  const TestFiles files;
+  std::string text;
+  for (const char* name : {"a", "b", "c"}) text += paragraph(0, 9, name) + "\n\n";
+  const std::string path = files.write_gzip("d.txt.gz", text);
+  const PairDataset data = read_document_pairs(path, options_of({"neighbouring_sentences"}), 0);
+  ASSERT_EQ(data.size(), 27);
+  ASSERT_EQ(data.negatives.size(), 1);
+  std::set<int> drawn;
+  for (size_t i = 0; i < data.left.size(); ++i) {
+    const std::string& negative = data.negatives[0][i];
+    EXPECT_EQ(negative.substr(negative.find(" of ")),
+              data.left[i].substr(data.left[i].find(" of ")));
+    const int left = number_of(data.left[i]), chosen = number_of(negative);
+    EXPECT_TRUE(chosen <= left - 3 || chosen >= left + 1 + 3) << data.left[i] << " | " << negative;
+    drawn.insert(chosen);
+  }
+  EXPECT_GT(drawn.size(), 5);
+}
+
+TEST(DocumentPairs, AnArticleTooShortForANegativeIsLeftOutAndCounted) {
+  const TestFiles files;
+  const std::string path =
+      files.write("d.txt", paragraph(0, 1, "a") + "\n" + paragraph(0, 5, "b") + "\n");
+  const PairDataset data = read_document_pairs(path, options_of({"neighbouring_sentences"}), 0);
+  EXPECT_THAT(data.left,
+              ElementsAre(sentence(0, "b"), sentence(1, "b"), sentence(3, "b"), sentence(4, "b")));
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("4 of 4 pairs kept (2 left out")));
+}
+
+TEST(DocumentPairs, LeadsOfParagraphsMeetTheRest) {
+  const TestFiles files;
+  std::string text;
+  for (int p = 0; p < 5; ++p) text += paragraph(10 * p, 10 * p + 2, "a");
+  const PairDataset data =
+      read_document_pairs(files.write("d.txt", text), options_of({"paragraph_lead"}), 0);
+  ASSERT_EQ(data.size(), 4);  // the middle one has no paragraph three away
+  EXPECT_EQ(data.left[1], sentence(10, "a"));
+  EXPECT_EQ(data.right[1], sentence(11, "a") + " " + sentence(12, "a"));
+  for (size_t i = 0; i < data.left.size(); ++i) {
+    const int left = number_of(data.left[i]) / 10, chosen = number_of(data.negatives[0][i]) / 10;
+    EXPECT_GE(std::abs(left - chosen), 3);
+    EXPECT_EQ(number_of(data.negatives[0][i]) % 10, 1) << "a rest, not a whole paragraph";
+  }
+}
+
+TEST(DocumentPairs, LeadsOfArticlesMeetLaterParagraphsAndTheirNegativesComeAfter) {
+  const TestFiles files;
+  std::string text;
+  for (int p = 0; p < 7; ++p) text += paragraph(10 * p, 10 * p + 1, "a");
+  const PairDataset data =
+      read_document_pairs(files.write("d.txt", text), options_of({"article_lead"}), 0);
+  ASSERT_EQ(data.size(), 3);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(data.left[i], sentence(0, "a"));
+    EXPECT_EQ(number_of(data.right[i]), static_cast<int>(10 * (i + 1)));
+    EXPECT_GE(number_of(data.negatives[0][i]), static_cast<int>(10 * (i + 4)));
+  }
+}
+
+TEST(DocumentPairs, LengthsAreKept) {
+  const TestFiles files;
+  const std::string path = files.write(
+      "d.txt", "Too short. Here are four words. One two three four five six seven eight nine.\n" +
+                   paragraph(0, 3, "a"));
+  DocumentPairOptions options = options_of({"neighbouring_sentences"});
+  options.hard_negatives = false;
+  options.maximum_words = 8;
+  EXPECT_THAT(read_document_pairs(path, options, 0).left,
+              ElementsAre(sentence(0, "a"), sentence(1, "a"), sentence(2, "a")));
+  options.pairs = {"paragraph_lead"};
+  const PairDataset rests = read_document_pairs(path, options, 0);
+  EXPECT_THAT(rests.left, ElementsAre(sentence(0, "a")));
+  EXPECT_THAT(rests.right, ElementsAre(sentence(1, "a") + " " + sentence(2, "a")));  // 8 words
+}
+
+TEST(DocumentPairs, EqualTextsAreNeitherPairsNorNegatives) {
+  const TestFiles files;
+  std::string text = "The same old song. The same old song. ";
+  for (int i = 0; i < 6; ++i) text += sentence(i, "a") + " ";
+  text += "The same old song.\n";
+  const PairDataset data =
+      read_document_pairs(files.write("d.txt", text), options_of({"neighbouring_sentences"}), 0);
+  for (size_t i = 0; i < data.left.size(); ++i) {
+    EXPECT_NE(data.left[i], data.right[i]);
+    EXPECT_NE(data.left[i], data.negatives[0][i]);
+    EXPECT_NE(data.right[i], data.negatives[0][i]);
+  }
+}
+
+TEST(DocumentPairs, ALimitKeepsASampleInOrderWithTheSameNegatives) {
+  const TestFiles files;
+  std::string text;
+  for (int article = 0; article < 40; ++article) {
+    text += paragraph(0, 19, "a" + std::to_string(article)) + "\n";
+  }
+  const std::string path = files.write("d.txt", text);
+  DocumentPairOptions options = options_of({"neighbouring_sentences"});
+  const PairDataset all = read_document_pairs(path, options, 0);
+  const PairDataset some = read_document_pairs(path, options, 100);
+  ASSERT_EQ(all.size(), 40 * 19);
+  ASSERT_EQ(some.size(), 100);
+  size_t place = 0;
+  for (size_t i = 0; i < some.left.size(); ++i) {
+    while (place < all.left.size() && all.left[place] != some.left[i]) ++place;
+    ASSERT_LT(place, all.left.size()) << "not in the order of the file";
+    EXPECT_EQ(all.right[place], some.right[i]);
+    EXPECT_EQ(all.negatives[0][place], some.negatives[0][i]);
+  }
+  EXPECT_EQ(read_document_pairs(path, options, 100).left, some.left);
+  options.seed = 2;
+  EXPECT_NE(read_document_pairs(path, options, 100).left, some.left);
+}
+
+TEST(DocumentPairs, AReservoirIsUniform) {
+  std::map<int, int> kept;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Reservoir<int> sample(5, RandomStream(seed, "test"));
+    for (int i = 0; i < 20; ++i) sample.offer([&] { return i; });
+    const std::vector<int> items = sample.take();
+    ASSERT_EQ(items.size(), 5);
+    EXPECT_TRUE(std::is_sorted(items.begin(), items.end()));
+    for (const int item : items) ++kept[item];
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_NEAR(kept[i], 500, 5 * 20) << i;  // five standard deviations
+}
+
+TEST(DocumentPairs, OptionsThatCannotWorkAreRefused) {
+  const TestFiles files;
+  const std::string path = files.write("d.txt", paragraph(0, 1, "a"));
+  const auto error = [&](const DocumentPairOptions& options) {
+    return error_of([&] { read_document_pairs(path, options, 0); });
+  };
+  EXPECT_THAT(error(options_of({})), HasSubstr("documents.pairs: expected some of"));
+  EXPECT_THAT(error(options_of({"neighbors"})), HasSubstr("found 'neighbors'"));
+  EXPECT_THAT(error(options_of({"article_lead", "article_lead"})), HasSubstr("stands twice"));
+  DocumentPairOptions options = options_of({"article_lead"});
+  options.maximum_words = 2;
+  EXPECT_THAT(error(options), HasSubstr("minimum_words 4 is more than maximum_words 2"));
+}
+
+TEST(DocumentPairs, AFileWithoutPairsIsAnErrorThatTellsWhatWasRead) {
+  const TestFiles files;
+  const auto options = options_of({"neighbouring_sentences"});
+  EXPECT_THAT(error_of([&] {
+                read_document_pairs(files.write("d.txt", paragraph(0, 1, "a")), options, 0);
+              }),
+              AllOf(HasSubstr("d.txt: 1 articles, 1 paragraphs, 2 sentences: no pair"),
+                    HasSubstr("1 left out"), HasSubstr("blank line between articles")));
+  EXPECT_THAT(error_of([&] { read_document_pairs(files.write("e.txt", "\n\n"), options, 0); }),
+              HasSubstr("0 articles"));
+  EXPECT_THAT(error_of([&] { read_document_pairs(files.path("none.txt"), options, 0); }),
+              HasSubstr("cannot read"));
+}
+
+TEST(DocumentPairsSlow, WikipediaYieldsPairsOfEveryKind) {
+  const std::string path = SIMILE_SOURCE_DIR "/../shared/data/wiki_docs_2015/train.txt.gz";
+  if (!file_exists(path)) GTEST_SKIP() << "skipped: no ../shared";
+  PairDataOptions options;
+  options.path = path;
+  options.format = "documents";
+  options.documents.pairs = document_pair_kinds();
+  options.limit = 3000;
+  const PairDataset data = read_pairs(options);
+  EXPECT_EQ(data.size(), 3000);
+  EXPECT_EQ(data.report.rows, 165723);
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("6360 articles")));
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which texts of test files also occur in training files: what a model may have seen of its test.
+//
+// Two texts are the same when their comparison forms are (simile/text/comparison_form.h: case,
+// punctuation and white space do not count). A text of a test file is found when it is a whole text
+// of a training file, or one sentence of such a text (simile/text/sentence_splitter.h). Texts are
+// the lines of a text list and the fields of a table (.tsv, .csv, .jsonl), all with or without .gz,
+// that have at least minimum_words words in their comparison form: ids, scores, labels and
+// greetings are no texts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/core/options.h"
+
+namespace simile {
+
+struct OverlapOptions {
+  std::vector<std::string> columns;
+  int64_t minimum_words = 4;
+  std::string language = "en";
+
+  void visit(OptionVisitor& v) {
+    v.field("columns", columns,
+            {"columns of tables to compare, of those that a file has; by default all"});
+    v.field("minimum_words", minimum_words, {"shorter texts are not compared", "words", 1});
+    v.field("language", language,
+            {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
+             "ru; others have none"});
+  }
+};
+
+struct OverlapCount {
+  std::string file;
+  int64_t texts = 0;     // of at least minimum_words
+  int64_t distinct = 0;  // comparison forms among them
+  int64_t found = 0;     // of these, how many are in the training files
+};
+
+struct OverlapText {
+  std::string text;       // as the test file has it first
+  std::string test_file;  // one entry for each test file with the text
+  std::string found_at;   // "train.tsv:12", where it is met first
+};
+
+struct OverlapReport {
+  int64_t training_texts = 0;
+  std::vector<OverlapCount> counts;  // of each test file
+  std::vector<OverlapText> found;    // by test file, then in its order
+};
+
+// Memory: the texts of the test files; training files are read row by row. Progress and files
+// without a text are told to `events`. Errors: ErrorKind::kUsage without files on a side;
+// ErrorKind::kInput when one side has no text at all, a table has none of the columns, and what the
+// readers report.
+OverlapReport find_overlap(const std::vector<std::string>& training,
+                           const std::vector<std::string>& test, const OverlapOptions& options,
+                           EventSink& events);
+
+}  // namespace simile

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs of texts with a score, whatever they were made from (simile/data/pair_data.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/data/reader.h"
+
+namespace simile {
+
+// Columns side by side; all non-empty members have the same length.
+struct PairDataset {
+  std::vector<std::string> left, right;
+  std::vector<double> score;       // always there: 1 for every pair of a set without scores
+  std::vector<std::string> group;  // empty without a group column
+  std::vector<std::vector<std::string>>
+      negatives;  // [columns][pairs]; training refuses an empty text
+  ReadReport report;
+  std::vector<std::string> notes;  // how the pairs were made and what was left out, for the user
+
+  int64_t size() const { return static_cast<int64_t>(left.size()); }
+};
+
+}  // namespace simile

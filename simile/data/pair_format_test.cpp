@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formats of pairs beside tables, and which options go with which.
+#include <gmock/gmock.h>
+
+#include "simile/data/detail/test_files.h"
+#include "simile/data/pair_data.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+PairDataOptions options_for(const std::string& format, const std::string& path) {
+  PairDataOptions options;
+  options.format = format;
+  options.path = path;
+  return options;
+}
+
+std::string error_with(const PairDataOptions& options) {
+  return error_of([&] { read_pairs(options); });
+}
+
+PairDataOptions write_ranking(const TestFiles& files, const std::string& judgements) {
+  PairDataOptions options = options_for("ranking", "");
+  options.ranking.queries = files.write("queries.tsv", "id\ttext\nq1\tone\nq2\ttwo\n");
+  options.ranking.corpus = files.write("corpus.tsv", "id\ttext\nd1\tfirst\nd2\tsecond\n");
+  options.ranking.qrels = files.write("qrels.tsv", "query_id\tdoc_id\trelevance\n" + judgements);
+  return options;
+}
+
+TEST(PairFormat, TextsArePairedWithThemselves) {
+  const TestFiles files;
+  PairDataOptions options = options_for("texts", files.write_gzip("t.txt.gz", "a\n\nb c\n \nd\n"));
+  const PairDataset data = read_pairs(options);
+  EXPECT_THAT(data.left, ElementsAre("a", "b c", "d"));
+  EXPECT_EQ(data.left, data.right);
+  EXPECT_THAT(data.score, ElementsAre(1, 1, 1));
+  EXPECT_THAT(data.negatives, IsEmpty());
+  EXPECT_FALSE(options.has_scores());
+  options.limit = 2;
+  EXPECT_THAT(read_pairs(options).left, ElementsAre("a", "b c"));
+
+  const std::string objects = "{\"text\":\"x\"}\n{\"text\":\" \"}\n{\"text\":\"y\"}\n";
+  const PairDataset read = read_pairs(options_for("texts", files.write("t.jsonl", objects)));
+  EXPECT_THAT(read.left, ElementsAre("x", "y"));
+  EXPECT_THAT(read.notes, ElementsAre(HasSubstr("1 texts are blank")));
+  EXPECT_THAT(error_with(options_for("texts", files.write("e.txt", "\n \n"))),
+              HasSubstr("e.txt: no text was found"));
+}
+
+TEST(PairFormat, RankingsYieldQueriesWithRelevantDocuments) {
+  const TestFiles files;
+  PairDataOptions options = write_ranking(files, "q2\td1\t2\nq1\td2\t0\nq1\td1\t1\nq2\td2\t1\n");
+  const PairDataset data = read_pairs(options);
+  EXPECT_THAT(data.left, ElementsAre("one", "two", "two"));
+  EXPECT_THAT(data.right, ElementsAre("first", "first", "second"));
+  EXPECT_THAT(data.group, ElementsAre("q1", "q2", "q2"));
+  EXPECT_THAT(data.score, ElementsAre(1, 1, 1));
+  EXPECT_EQ(options.file(), options.ranking.qrels);
+  options.limit = 2;
+  const PairDataset first = read_pairs(options);
+  EXPECT_THAT(first.right, ElementsAre("first", "first"));
+  EXPECT_EQ(first.group.size(), 2);
+  EXPECT_EQ(first.score.size(), 2);
+}
+
+TEST(PairFormat, RankingsTellWhatIsMissing) {
+  const TestFiles files;
+  EXPECT_THAT(error_with(write_ranking(files, "q1\td1\t0\n")),
+              HasSubstr("qrels.tsv: no pair was found; expected judgements with a relevance"));
+  EXPECT_THAT(error_with(options_for("ranking", "")), HasSubstr("'queries' is missing"));
+  PairDataOptions options = write_ranking(files, "q1\td1\t1\nq1\td9\t1\n");
+  options.ranking.allow_unknown = true;
+  EXPECT_THAT(read_pairs(options).notes, ElementsAre(HasSubstr("1 judgements of unknown")));
+}
+
+TEST(PairFormat, OptionsOfAnotherFormatAreRefused) {
+  PairDataOptions options = options_for("documents", "d.txt");
+  options.left = "question";
+  options.negatives = {"n"};
+  options.label = "gold";
+  EXPECT_THAT(error_with(options),
+              HasSubstr("data of the format documents do not take: left, negatives, label;"));
+  options = options_for("texts", "t.txt");
+  options.score = "";
+  options.documents.negative_distance = 2;
+  options.ranking.queries = "q.tsv";
+  EXPECT_THAT(error_with(options),
+              AllOf(HasSubstr("take: documents, ranking;"), Not(HasSubstr("score"))));
+  options = options_for("nli", "n.tsv");
+  options.score = "gold";
+  options.group = "g";
+  EXPECT_THAT(error_with(options), HasSubstr("take: score, group;"));
+  EXPECT_THAT(error_with(options_for("ranking", "q.tsv")), HasSubstr("take: path;"));
+  EXPECT_THAT(error_with(options_for("rows", "t.tsv")),
+              HasSubstr("expected one of table, texts, documents, nli, ranking, found 'rows'"));
+  EXPECT_THAT(error_with(options_for("nli", "")), HasSubstr("no path"));
+}
+
+TEST(PairFormat, OptionsAreReadFromARecipe) {
+  PairDataOptions options;
+  read_options(parse_config("{path: a.txt, format: documents, limit: 9, documents: {pairs: "
+                            "[paragraph_lead, article_lead], hard_negatives: false}}",
+                            "r.yaml"),
+               options);
+  EXPECT_THAT(options.documents.pairs, ElementsAre("paragraph_lead", "article_lead"));
+  EXPECT_FALSE(options.documents.hard_negatives);
+  EXPECT_EQ(options.limit, 9);
+  EXPECT_THROW(read_options(parse_config("{documents: {pairs: [leads]}}", "r.yaml"), options),
+               Error);
+  EXPECT_THROW(read_options(parse_config("{format: pair}", "r.yaml"), options), Error);
+  EXPECT_THROW(read_options(parse_config("{documents: {minimum_words: 0}}", "r.yaml"), options),
+               Error);
+}
+
+}  // namespace
+}  // namespace simile

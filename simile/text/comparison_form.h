@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The form in which two texts are the same text for a reader: case folded, compatibility characters
+// unified (NFKC), and everything but letters, marks and digits one space.
+//
+//   "The  Cat's 9½ lives: ﬁne!" -> "the cat s 91 2 lives fine"
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace simile {
+
+// `text` is UTF-8. No space at either end; empty when no letter or digit is there.
+// Errors: ErrorKind::kFailed when ICU lacks its data. Thread-safe.
+std::string comparison_form(std::string_view text);
+
+}  // namespace simile
