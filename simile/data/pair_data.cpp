@@ -10,6 +10,7 @@
 #include <map>
 
 #include "simile/core/error.h"
+#include "simile/data/leave_out.h"
 #include "simile/data/nli_pairs.h"
 #include "simile/data/text_list.h"
 
@@ -59,10 +60,13 @@ PairDataset read_table_pairs(const PairDataOptions& options) {
   const size_t first_negative = columns.size();
   for (const std::string& name : options.negatives) columns.push_back({"negatives", {name}});
 
-  TableReader reader(options.path, columns, ReadOptions{options.limit});
+  const int64_t last = options.limit == 0 ? 0 : options.skip + options.limit;
+  TableReader reader(options.path, columns, ReadOptions{last});
   PairDataset data;
   data.negatives.resize(options.negatives.size());
+  int64_t rows = 0;
   for (Row row; reader.next(row);) {
+    if (++rows <= options.skip) continue;
     data.score.push_back(scored ? read_score(reader, row, score_column, names) / options.score_scale
                                 : 1.0);
     data.left.push_back(std::move(row.fields[0]));
@@ -72,6 +76,8 @@ PairDataset read_table_pairs(const PairDataOptions& options) {
       data.negatives[n].push_back(std::move(row.fields[first_negative + n]));
     }
   }
+  SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
+               fmt::format("{}: skip passes over all of its {} pairs", options.path, rows));
   data.report = reader.report();
   return data;
 }
@@ -154,6 +160,7 @@ std::vector<FormatOption> list_format_options(const PairDataOptions& options) {
       {"score_names", !options.score_names.empty(), {"table"}},
       {"group", !options.group.empty(), {"table"}},
       {"negatives", !options.negatives.empty(), {"table"}},
+      {"skip", options.skip != 0, {"table"}},
       {"label", options.label != untouched.label, {"nli"}},
       {"documents", is_set(options.documents), {"documents"}},
       {"ranking", is_set(options.ranking), {"ranking"}},
@@ -179,10 +186,7 @@ void check_format_options(const PairDataOptions& options) {
                "no path of a file of pairs was given");
 }
 
-}  // namespace
-
-PairDataset read_pairs(const PairDataOptions& options) {
-  check_format_options(options);
+PairDataset read_format(const PairDataOptions& options) {
   if (options.format == "texts") return read_text_pairs(options);
   if (options.format == "documents") {
     return read_document_pairs(options.path, options.documents, options.limit);
@@ -193,6 +197,20 @@ PairDataset read_pairs(const PairDataOptions& options) {
   }
   if (options.format == "ranking") return read_ranking_pairs(options);
   return read_table_pairs(options);
+}
+
+}  // namespace
+
+PairDataset read_pairs(const PairDataOptions& options) {
+  check_format_options(options);
+  PairDataset data = read_format(options);
+  if (options.exclude.empty()) return data;
+  const int64_t left_out = leave_out_texts_of(options.exclude, data);
+  data.notes.push_back(fmt::format("{}: {} pairs have a text of the files to exclude; left out",
+                                   options.file(), left_out));
+  SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
+               fmt::format("{}: every pair has a text of the files to exclude", options.file()));
+  return data;
 }
 
 }  // namespace simile

@@ -44,7 +44,9 @@ struct PairDataOptions {
   std::string group;
   std::vector<std::string> negatives;
   std::string label = "label";
+  int64_t skip = 0;
   int64_t limit = 0;
+  std::vector<std::string> exclude;
   DocumentPairOptions documents;
   RankingDataOptions ranking;
 
@@ -66,9 +68,13 @@ struct PairDataOptions {
     v.field("label", label,
             {"nli: column of entailment, neutral, contradiction, or 0, 1, 2; premises and "
              "hypotheses are the columns left and right"});
+    v.field("skip", skip, {"table: pairs to pass over at the start", "pairs", 0});
     v.field("limit", limit,
             {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
              "pairs", 0});
+    v.field("exclude", exclude,
+            path_info("files of test sets: pairs with a text of at least four words that stands "
+                      "there too, up to case and punctuation, are left out after reading"));
     v.group("documents", documents, "documents: which pairs to make of articles");
     v.group("ranking", ranking, "ranking: pairs of queries and their relevant documents");
   }

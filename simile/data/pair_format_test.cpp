@@ -118,5 +118,41 @@ TEST(PairFormat, OptionsAreReadFromARecipe) {
                Error);
 }
 
+TEST(PairFormat, PairsOfATableAreSkippedAndLimited) {
+  const TestFiles files;
+  PairDataOptions options = options_for(
+      "table",
+      files.write("t.tsv", "sentence1\tsentence2\tscore\na\tb\t1\nc\td\t2\ne\tf\t3\ng\th\t4\n"));
+  options.skip = 1;
+  EXPECT_THAT(read_pairs(options).left, ElementsAre("c", "e", "g"));
+  options.limit = 2;
+  EXPECT_THAT(read_pairs(options).score, ElementsAre(2, 3));
+  options.skip = 4;
+  EXPECT_THAT(error_with(options), HasSubstr("passes over all of its 4 pairs"));
+  options = options_for("texts", files.write("t.txt", "a\n"));
+  options.skip = 1;
+  EXPECT_THAT(error_with(options), HasSubstr("skip"));
+}
+
+TEST(PairFormat, PairsWithATextOfATestSetAreLeftOut) {
+  const TestFiles files;
+  PairDataOptions options = options_for(
+      "table", files.write("t.tsv",
+                           "sentence1\tsentence2\tscore\tother\n"
+                           "A man is walking.\tb\t1\tx\n"
+                           "c\td\t2\tx\n"
+                           "e\tthe DOG -- is: barking\t3\tx\n"
+                           "g\th\t4\tone two three four\n"));
+  options.negatives = {"other"};
+  options.exclude = {files.write("test.tsv", "x\ty\nThe dog is barking!\tc\n"),
+                     files.write("test.txt", "a man is walking\none, two, three, four\n")};
+  const PairDataset data = read_pairs(options);
+  EXPECT_THAT(data.left, ElementsAre("c"));  // too short to be compared
+  EXPECT_THAT(data.right, ElementsAre("d"));
+  EXPECT_THAT(data.score, ElementsAre(2));
+  EXPECT_THAT(data.negatives[0], ElementsAre("x"));
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("3 pairs have a text of the files to exclude")));
+}
+
 }  // namespace
 }  // namespace simile

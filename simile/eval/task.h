@@ -42,6 +42,7 @@ struct EvaluationOptions {
             path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
                       "data itself, which the report labels as oracle"));
     columns.visit_columns(v);
+    v.field("skip", columns.skip, {"sts, pairs: pairs to pass over at the start", "pairs", 0});
     v.field("limit", columns.limit, {"pairs to read; 0 reads all", "pairs", 0});
     ranking.visit(v);
     v.field("metrics", metrics,
