@@ -13,8 +13,9 @@ namespace {
 void run(const std::string& model, bool json, Terminal& terminal) {
   const SentenceEncoder encoder = load_encoder(model, terminal);
   const ModelSettings& settings = encoder.settings();
-  const std::optional<double> difference = check_self_test(model, encoder);
-  const std::string fingerprint = model_fingerprint(open_model_folder(model, silent_events()));
+  const ModelFolder folder = open_model_folder(model, silent_events());
+  const std::optional<double> difference = check_self_test(folder.path, encoder);
+  const std::string fingerprint = model_fingerprint(folder);
   nlohmann::ordered_json document = {
       {"model", model},
       {"family", settings.encoder.model_type},
@@ -52,7 +53,7 @@ void add_check(const Commands& commands) {
   CLI::App* command =
       commands.add("check", "Load a model folder and verify its self test",
                    [model, &common](Terminal& terminal) { run(*model, common.json, terminal); });
-  command->add_option("--model", *model, "Model folder")->required();
+  command->add_option("--model", *model, kModelHelp)->required();
 }
 
 }  // namespace simile::cli

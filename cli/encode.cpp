@@ -64,7 +64,7 @@ void add_encode(const Commands& commands) {
   CLI::App* command =
       commands.add_without_json("encode", "Texts to embeddings",
                                 [arguments](Terminal& terminal) { run(*arguments, terminal); });
-  command->add_option("--model", arguments->model, "Model folder")->required();
+  command->add_option("--model", arguments->model, kModelHelp)->required();
   command->add_option("--input", arguments->input, "Texts, one a line, or .jsonl; - is stdin")
       ->capture_default_str();
   command->add_option("--output", arguments->output,

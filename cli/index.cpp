@@ -115,7 +115,7 @@ void add_index(const Commands& commands) {
   };
   const auto add_corpus = [&](CLI::App* command) {
     add_folder(command);
-    command->add_option("--model", arguments->model, "Model folder")->required();
+    command->add_option("--model", arguments->model, kModelHelp)->required();
     command
         ->add_option("--corpus", arguments->corpus,
                      "Documents: .tsv, .csv or .jsonl with id, text and optionally title")
@@ -132,8 +132,9 @@ void add_index(const Commands& commands) {
       inner.add_without_json("delete", "Remove documents by id",
                              [arguments](Terminal& terminal) { remove(*arguments, terminal); });
   add_folder(removal);
-  removal->add_option("--model", arguments->model,
-                      "Model folder; the one the index names by default");
+  removal->add_option(
+      "--model", arguments->model,
+      "Model folder or name of a built-in model; the one the index names by default");
   removal->add_option("ids", arguments->ids, "Ids of the documents")->required();
   add_folder(inner.add("info", "Show what an index holds", [arguments, &common](Terminal&) {
     show_info(arguments->index, common.json);

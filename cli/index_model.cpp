@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "simile/checkpoint/builtin_model.h"
 #include "simile/checkpoint/fingerprint.h"
 #include "simile/core/error.h"
 
@@ -31,7 +32,8 @@ IndexedModel indexed_model(const std::string& model, const SentenceEncoder& enco
                            const EncodeOptions& options) {
   IndexedModel indexed;
   indexed.fingerprint = fingerprint_of(model);
-  indexed.name = std::filesystem::absolute(model).lexically_normal().string();
+  const bool built_in = resolve_model(model) != model;
+  indexed.name = built_in ? model : std::filesystem::absolute(model).lexically_normal().string();
   indexed.dimension = encoder.dimension(options);
   indexed.metric = metric_of(encoder.settings().similarity, model);
   return indexed;

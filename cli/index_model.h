@@ -9,8 +9,8 @@
 
 namespace simile::cli {
 
-// What an index remembers of the model in folder `model`. Errors: ErrorKind::kInput when the model
-// compares vectors in a way that an index cannot.
+// What an index remembers of a model: its absolute folder, or the name of a built-in one. Errors:
+// ErrorKind::kInput when the model compares vectors in a way that an index cannot.
 IndexedModel indexed_model(const std::string& model, const SentenceEncoder& encoder,
                            const EncodeOptions& options);
 

@@ -77,6 +77,7 @@ int run(int argc, char** argv) {
   add_train_tokenizer(commands);
   add_check(commands);
   add_docs(commands);
+  app.footer("--model takes a model folder, or the name of a built-in model: simile-mini.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/model.h"
 
-#include <fmt/format.h>
-
-#include "simile/core/error.h"
-#include "simile/core/file.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 
@@ -24,10 +20,6 @@ void add_model_options(CLI::App& command, EncodeOptions& options) {
 }
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal) {
-  SIMILE_CHECK(folder_exists(model), ErrorKind::kInput,
-               fmt::format("model '{}' is not a folder; expected a model folder with config.json, "
-                           "model.safetensors and tokenizer.json",
-                           model));
   return SentenceEncoder::load(model, terminal);
 }
 

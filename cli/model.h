@@ -12,17 +12,21 @@
 
 namespace simile::cli {
 
+// What --model takes, for --help.
+inline constexpr const char* kModelHelp =
+    "Model folder, or the name of a built-in model (simile-mini)";
+
 // Options of the commands that embed texts.
 void add_model_options(CLI::App& command, EncodeOptions& options);
 
-// A model folder. Errors: ErrorKind::kInput, with what a model folder must hold.
+// A model folder or the name of a built-in model. Errors: see open_model_folder().
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal);
 
 // The options with vectors of length 1 where the model compares them by cosine, so that the inner
 // products of an index are cosines.
 EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder);
 
-// A model folder, or a lexical baseline (bm25, tfidf).
+// A model folder, the name of a built-in model, or a lexical baseline (bm25, tfidf).
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
                                     Terminal& terminal);
 

@@ -145,8 +145,9 @@ void add_search(const Commands& commands) {
       "search", "Find the documents nearest to a query",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("--index", arguments->index, "Index folder")->required();
-  command->add_option("--model", arguments->model,
-                      "Model folder; the one the index names by default");
+  command->add_option(
+      "--model", arguments->model,
+      "Model folder or name of a built-in model; the one the index names by default");
   command->add_option("--query", arguments->query, "Text to search for");
   command->add_option("--queries", arguments->queries, "Table of queries with id and text");
   command->add_option("--top-k", arguments->top_k, "Documents per query")

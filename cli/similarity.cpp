@@ -48,7 +48,10 @@ void add_similarity(const Commands& commands) {
   CLI::App* command = commands.add(
       "similarity", "Score every pair of the texts given",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("--model", arguments->model, "Model folder, bm25 or tfidf")->required();
+  command
+      ->add_option("--model", arguments->model,
+                   "Model folder, name of a built-in model (simile-mini), bm25 or tfidf")
+      ->required();
   command->add_option("texts", arguments->texts, "Two texts or more")
       ->required()
       ->expected(2, 1000);

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "simile/checkpoint/builtin_model.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::cli {
@@ -18,7 +19,7 @@ std::string to_json(const Encoding& encoding, const Tokenizer& tokenizer) {
 }
 
 void run(const std::string& model, const std::string& input, Terminal& terminal) {
-  const Tokenizer tokenizer = Tokenizer::load(model);
+  const Tokenizer tokenizer = Tokenizer::load(resolve_model(model));
   TextListReader reader = open_texts(input);
   Output output("-");
   TextItem item;
@@ -42,7 +43,10 @@ void add_tokenize(const Commands& commands) {
   CLI::App* command = commands.add_without_json(
       "tokenize", "Print the tokens of each text as JSON lines",
       [arguments](Terminal& terminal) { run(arguments->model, arguments->input, terminal); });
-  command->add_option("--model", arguments->model, "Model folder, tokenizer.json or vocab.txt")
+  command
+      ->add_option(
+          "--model", arguments->model,
+          "Model folder, tokenizer.json, vocab.txt or the name of a built-in model (simile-mini)")
       ->required();
   command->add_option("--input", arguments->input, "Texts, one a line, or .jsonl; - is stdin")
       ->capture_default_str();

@@ -146,6 +146,30 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
 }
 
+TEST_F(CliTest, ABuiltInModelIsCalledByItsName) {
+  shell("mkdir models && cp -r $M models/tiny && chmod -R u+w models");
+  const std::string named = "export SIMILE_MODELS=$PWD/models; ";
+  for (const char* command :
+       {"encode --input texts.txt --model ", "tokenize --input texts.txt --model ",
+        "similarity hello fox --model "}) {
+    const Outcome by_path = shell(std::string("simile ") + command + "$M");
+    const Outcome by_name = shell(named + "simile " + command + "tiny");
+    EXPECT_EQ(by_name.code, 0) << by_name.err;
+    EXPECT_EQ(by_name.out, by_path.out) << command;
+  }
+  EXPECT_THAT(shell(named + "simile evaluate --model tiny --task sts --data pairs.tsv --json").out,
+              HasSubstr("\"model\":\"tiny\""));
+  EXPECT_THAT(shell(named + "simile check --model tiny").out, HasSubstr("model        tiny"));
+  EXPECT_EQ(shell(named + "simile index build --model tiny --index ix --corpus corpus.tsv").code,
+            0);
+  EXPECT_THAT(shell("simile index info --index ix").out, HasSubstr("model        tiny"));
+  EXPECT_EQ(shell(named + "simile search --index ix --query fox").code, 0);
+  expect_error("simile search --index ix --query fox", 3, "SIMILE_MODELS");
+  expect_error(named + "simile encode --model tinny", 3, "built-in models found: ");
+  shell("mkdir tiny");  // an existing folder wins
+  expect_error(named + "simile check --model tiny", 3, "config.json");
+}
+
 TEST_F(CliTest, BadUsageAndInputAreOneMessageAndAnExitCode) {
   expect_error("simile", 2, "subcommand");
   expect_error("simile encode --modell x", 2, "--model");

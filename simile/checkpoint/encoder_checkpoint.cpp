@@ -2,8 +2,6 @@
 #include "simile/checkpoint/encoder_checkpoint.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +15,8 @@ namespace simile {
 namespace {
 
 constexpr int64_t kBlock = int64_t{1} << 18;  // numbers copied at a time: 1 MiB
+// Below this many numbers, threads cost more than they save.
+constexpr int64_t kParallelNumbers = int64_t{1} << 21;
 
 // The config keys behind the sides of a tensor of encoder_layout(), in order.
 std::vector<ExpectedSize> expected_shape(const ParameterSlot& slot) {
@@ -51,12 +51,14 @@ bool all_finite(const float* values, int64_t count) {
   return worst != 0x7f800000u;
 }
 
-// Copies every piece in parallel. The first tensor (in file order) with a weight that is not finite
-// is named.
+// Copies every piece, many of them in parallel. The first tensor (in file order) with a weight that
+// is not finite is named.
 void copy_pieces(const SafetensorsFile& file, const std::vector<Piece>& pieces) {
   std::vector<char> finite(pieces.size(), 1);
   const auto count = static_cast<int64_t>(pieces.size());
-#pragma omp parallel for schedule(dynamic, 4)
+  int64_t numbers = 0;
+  for (const Piece& piece : pieces) numbers += piece.count;
+#pragma omp parallel for schedule(dynamic, 4) if (numbers > kParallelNumbers)
   for (int64_t i = 0; i < count; ++i) {
     const Piece& piece = pieces[static_cast<size_t>(i)];
     file.read_floats(*piece.tensor, piece.begin, piece.count, piece.out);
@@ -113,6 +115,50 @@ std::vector<const TensorInfo*> find_tensors(const SafetensorsFile& file,
   return tensors;
 }
 
+// A weight that no half can hold would be read back as infinite.
+void check_halves(const std::string& path, const ParameterSlot& slot, const float* values) {
+  for (int64_t i = 0; i < slot.size; ++i) {
+    SIMILE_CHECK(
+        std::abs(values[i]) < 65520.0f, ErrorKind::kFailed,
+        fmt::format("{}: tensor '{}' holds {}, which half precision cannot; the largest is "
+                    "65504: save it in single precision",
+                    path, slot.name, values[i]));
+  }
+}
+
+// encoder_layout(): 5 tensors of the embeddings, then 16 a layer.
+constexpr size_t kEmbeddingSlots = 5, kLayerSlots = 16;
+
+size_t first_slot(int64_t layer) {
+  return kEmbeddingSlots + kLayerSlots * static_cast<size_t>(layer);
+}
+
+// Query, key, value; attention output; up; down.
+bool is_layer_matrix(size_t slot) {
+  if (slot < kEmbeddingSlots) return false;
+  const size_t place = (slot - kEmbeddingSlots) % kLayerSlots;
+  return place < 3 || place == 6 || place == 10 || place == 12;
+}
+
+// `places`: where each tensor of encoder_layout() lies.
+LayerPointers<const float> layer_at(const std::vector<const float*>& places, int64_t layer) {
+  const float* const* p = &places[first_slot(layer)];
+  return {p[0], p[3], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15]};
+}
+
+// Copies the tensors numbered `copied` to `out`, one behind the other, and notes their places.
+void copy_tensors(const SafetensorsFile& file, const std::vector<const TensorInfo*>& tensors,
+                  const std::vector<size_t>& copied, float* out,
+                  std::vector<const float*>& places) {
+  std::vector<Piece> pieces;
+  for (const size_t i : copied) {
+    places[i] = out;
+    add_pieces(*tensors[i], out, pieces);
+    out += tensors[i]->size;
+  }
+  copy_pieces(file, pieces);
+}
+
 }  // namespace
 
 AlignedFloats::AlignedFloats(int64_t size) : size_(size) {
@@ -134,38 +180,57 @@ void read_encoder_weights(const std::string& path, const EncoderConfig& config, 
 
 LoadedEncoder::LoadedEncoder(const std::string& path, const EncoderConfig& config,
                              EventSink& events)
-    : shape_(config.shape()), file_(std::make_unique<SafetensorsFile>(path)) {
-  const std::vector<const TensorInfo*> tensors = find_tensors(*file_, config, events);
-  const std::vector<ParameterSlot> slots = encoder_layout(shape_);
-  const float* word = file_->floats_in_place(*tensors[0]);
-  const int64_t skipped = word == nullptr ? 0 : slots[0].size;
-  values_ = AlignedFloats(encoder_parameter_count(shape_) - skipped);
-  std::vector<Piece> pieces;
-  for (size_t i = word == nullptr ? 0 : 1; i < slots.size(); ++i) {
-    add_pieces(*tensors[i], values_.data() + (slots[i].offset - skipped), pieces);
-  }
-  copy_pieces(*file_, pieces);
-  // The layout begins with the word embedding: give it no rows and what follows starts at values_.
-  EncoderShape rest = shape_;
-  if (word != nullptr) rest.vocabulary = 0;
-  weights_ = encoder_weights(rest, values_.data());
-  if (word != nullptr) weights_.word = word;
+    : shape_(config.shape()),
+      file_(std::make_unique<SafetensorsFile>(path)),
+      tensors_(find_tensors(*file_, config, events)) {
+  copy_vectors();
 }
 
-void LoadedEncoder::drop_matrices() {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const int64_t H = shape_.hidden, I = shape_.intermediate;
-  const auto drop = [page](const float* begin, int64_t count) {
-    const uintptr_t from = (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page;
-    const uintptr_t to = reinterpret_cast<uintptr_t>(begin + count) / page * page;
-    if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
-  };
-  for (const LayerPointers<const float>& layer : weights_.layers) {
-    drop(layer.qkv_weight, 3 * H * H);
-    drop(layer.attention_weight, H * H);
-    drop(layer.up_weight, I * H);
-    drop(layer.down_weight, H * I);
+void LoadedEncoder::copy_vectors() {
+  const float* const word = file_->floats_in_place(*tensors_[0]);
+  const uint16_t* const half_word = file_->halves_in_place(*tensors_[0]);
+  std::vector<size_t> copied;
+  int64_t size = 0;
+  for (size_t i = word != nullptr || half_word != nullptr ? 1 : 0; i < tensors_.size(); ++i) {
+    if (is_layer_matrix(i)) continue;
+    copied.push_back(i);
+    size += tensors_[i]->size;
   }
+  values_ = AlignedFloats(size);
+  std::vector<const float*> places(tensors_.size(), nullptr);
+  copy_tensors(*file_, tensors_, copied, values_.data(), places);
+  weights_.word = word != nullptr ? word : places[0];
+  weights_.half_word = half_word;
+  weights_.position = places[1];
+  weights_.type = places[2];
+  weights_.norm_weight = places[3];
+  weights_.norm_bias = places[4];
+  for (int64_t i = 0; i < shape_.layers; ++i) weights_.layers.push_back(layer_at(places, i));
+}
+
+LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, AlignedFloats& memory) const {
+  std::vector<size_t> matrices;
+  int64_t size = 0;
+  for (size_t i = first_slot(layer); i < first_slot(layer + 1); ++i) {
+    if (!is_layer_matrix(i)) continue;
+    matrices.push_back(i);
+    size += tensors_[i]->size;
+  }
+  if (memory.size() < size) memory = AlignedFloats(size);
+  std::vector<const float*> places(tensors_.size(), nullptr);
+  copy_tensors(*file_, tensors_, matrices, memory.data(), places);
+  const LayerPointers<const float> read = layer_at(places, layer);
+  LayerPointers<const float> result = weights_.layers[static_cast<size_t>(layer)];
+  result.qkv_weight = read.qkv_weight;
+  result.attention_weight = read.attention_weight;
+  result.up_weight = read.up_weight;
+  result.down_weight = read.down_weight;
+  return result;
+}
+
+LayerReader LoadedEncoder::layer_reader() const {
+  const auto memory = std::make_shared<AlignedFloats>();
+  return [this, memory](int64_t layer) { return read_layer(layer, *memory); };
 }
 
 void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
@@ -173,6 +238,7 @@ void write_encoder_weights(const std::string& path, const EncoderConfig& config,
   const EncoderFamily& family = family_of(config);
   std::vector<TensorView> tensors;
   for (const ParameterSlot& slot : encoder_layout(config.shape())) {
+    if (type == TensorType::kF16) check_halves(path, slot, flat + slot.offset);
     tensors.push_back(
         {family_tensor_name(family, slot.name), slot.shape, flat + slot.offset, type});
   }

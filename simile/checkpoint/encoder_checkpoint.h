@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An encoder's weights from and to a safetensors file, in the flat order of encoder_layout().
 //
-// Reading copies in parallel and lets go of the file's pages as it goes, so that at no time more
-// than the weights and a few megabytes are resident.
+// Reading copies large tensors in parallel and lets go of the file's pages as it goes, so that at
+// no time more than the weights and a few megabytes are resident.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "simile/checkpoint/encoder_config.h"
 #include "simile/checkpoint/safetensors.h"
 #include "simile/core/event.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_parameters.h"
 
 namespace simile {
@@ -41,27 +42,34 @@ class AlignedFloats {
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events);
 
-// Weights for inference. An F32 word embedding stays in the memory map (pages are shared between
-// processes and read on first use, so it is not checked for finite numbers); everything else is
-// copied. The file must not be changed in place meanwhile: replace it by renaming.
+// Weights for inference. A word embedding in F32 or F16 stays in the memory map as it is (pages are
+// shared between processes and read on first use, so it is not checked for finite numbers), other
+// vectors are copied, and the layers' matrices are read when they are asked for. The file must not
+// be changed in place meanwhile: replace it by renaming.
 class LoadedEncoder {
  public:
   LoadedEncoder(const std::string& path, const EncoderConfig& config, EventSink& events);
   const EncoderShape& shape() const { return shape_; }
-  const EncoderWeights& weights() const { return weights_; }  // valid while this object lives
+  // All but the layers' matrices, which are null. Valid while this object lives.
+  const EncoderWeights& weights() const { return weights_; }
 
-  // Gives the layers' matrices back to the system once somebody has a copy of them in another order
-  // (EncoderForward). From then on they must not be read; embeddings, biases and norms stay.
-  void drop_matrices();
+  // Reads one layer after the other into the same memory, which the reader owns; valid while this
+  // object lives. Calls of it throw what read_encoder_weights() throws.
+  LayerReader layer_reader() const;
 
  private:
+  void copy_vectors();
+  LayerPointers<const float> read_layer(int64_t layer, AlignedFloats& memory) const;
+
   EncoderShape shape_;
   std::unique_ptr<SafetensorsFile> file_;
+  std::vector<const TensorInfo*> tensors_;  // in the order of encoder_layout()
   AlignedFloats values_;
   EncoderWeights weights_;
 };
 
-// Writes the flat array under the family's names as F32, F16 or BF16.
+// Writes the flat array under the family's names as F32, F16 or BF16. Errors: kFailed for a weight
+// beyond the largest half in F16.
 void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
                            TensorType type = TensorType::kF32);
 

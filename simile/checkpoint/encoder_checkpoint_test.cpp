@@ -10,6 +10,7 @@
 
 #include "simile/checkpoint/initialise.h"
 #include "simile/core/error.h"
+#include "simile/core/half.h"
 #include "simile/core/threads.h"
 
 namespace simile {
@@ -85,24 +86,83 @@ TEST(EncoderCheckpoint, WeightsSurviveWritingAndReading) {
   }
 }
 
-TEST(EncoderCheckpoint, LoadedEncoderPointsAtTheSameNumbers) {
+TEST(EncoderCheckpoint, LoadedEncoderHasTheSameNumbers) {
   const EncoderConfig config = tiny_config();
-  const std::vector<float> flat = tiny_weights(config);
-  const EncoderWeights expected = encoder_weights(config.shape(), flat.data());
+  std::vector<float> flat = tiny_weights(config);
   for (const TensorType type : {TensorType::kF32, TensorType::kF16}) {
+    if (type == TensorType::kF16) round_to_halves(flat.data(), static_cast<int64_t>(flat.size()));
+    const EncoderWeights expected = encoder_weights(config.shape(), flat.data());
     const std::string path = test_path("loaded.safetensors");
     write_encoder_weights(path, config, flat.data(), type);
     const LoadedEncoder encoder(path, config, silent_events());
     const EncoderWeights& found = encoder.weights();
-    const float tolerance = type == TensorType::kF32 ? 0.0f : 1e-3f;
-    const auto expect_near = [&](const float* a, const float* b, int64_t count) {
-      for (int64_t i = 0; i < count; ++i)
-        ASSERT_NEAR(a[i], b[i], tolerance * std::abs(a[i]) + 1e-7);
+    const auto expect_equal = [](const float* a, const float* b, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) ASSERT_EQ(a[i], b[i]) << i;
     };
-    expect_near(expected.word, found.word, 50 * 32);
-    expect_near(expected.position, found.position, 16 * 32);
-    expect_near(expected.layers[1].qkv_weight, found.layers[1].qkv_weight, 3 * 32 * 32);
-    expect_near(expected.layers[1].output_norm_bias, found.layers[1].output_norm_bias, 32);
+    if (type == TensorType::kF32) {
+      expect_equal(expected.word, found.word, 50 * 32);
+      EXPECT_EQ(found.half_word, nullptr);
+    } else {
+      std::vector<float> word(50 * 32);
+      halves_to_floats(found.half_word, 50 * 32, word.data());
+      expect_equal(expected.word, word.data(), 50 * 32);
+      EXPECT_EQ(found.word, nullptr);
+    }
+    expect_equal(expected.position, found.position, 16 * 32);
+    expect_equal(expected.norm_bias, found.norm_bias, 32);
+    const LayerReader read_layer = encoder.layer_reader();
+    for (const size_t i : {0u, 1u}) {
+      const LayerPointers<const float> layer = read_layer(static_cast<int64_t>(i));
+      const LayerPointers<const float>& same = expected.layers[i];
+      EXPECT_EQ(found.layers[i].qkv_weight, nullptr);
+      expect_equal(same.qkv_weight, layer.qkv_weight, 3 * 32 * 32);
+      expect_equal(same.attention_weight, layer.attention_weight, 32 * 32);
+      expect_equal(same.up_weight, layer.up_weight, 64 * 32);
+      expect_equal(same.down_weight, layer.down_weight, 32 * 64);
+      for (const LayerPointers<const float>& other : {layer, found.layers[i]}) {
+        expect_equal(same.qkv_bias, other.qkv_bias, 3 * 32);
+        expect_equal(same.attention_bias, other.attention_bias, 32);
+        expect_equal(same.attention_norm_weight, other.attention_norm_weight, 32);
+        expect_equal(same.up_bias, other.up_bias, 64);
+        expect_equal(same.down_bias, other.down_bias, 32);
+        expect_equal(same.output_norm_bias, other.output_norm_bias, 32);
+      }
+    }
+  }
+}
+
+TEST(EncoderCheckpoint, AMatrixThatIsNotFiniteIsAnErrorWhenItsLayerIsRead) {
+  const EncoderConfig config = tiny_config();
+  std::vector<float> flat = tiny_weights(config);
+  for (const ParameterSlot& slot : encoder_layout(config.shape())) {
+    if (slot.name == "encoder.layer.1.output.dense.weight") flat[slot.offset + 9] = INFINITY;
+  }
+  const std::string path = test_path("infinite.safetensors");
+  write_encoder_weights(path, config, flat.data());
+  const LoadedEncoder encoder(path, config, silent_events());
+  const LayerReader read_layer = encoder.layer_reader();
+  EXPECT_NO_THROW(read_layer(0));
+  try {
+    read_layer(1);
+    FAIL() << "accepted an infinite weight";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_THAT(error.what(), HasSubstr("encoder.layer.1.output.dense.weight"));
+  }
+}
+
+TEST(EncoderCheckpoint, AWeightBeyondTheLargestHalfIsNotSavedAsOne) {
+  const EncoderConfig config = tiny_config();
+  std::vector<float> flat = tiny_weights(config);
+  flat.back() = -70000.0f;
+  const std::string path = test_path("large.safetensors");
+  write_encoder_weights(path, config, flat.data());
+  try {
+    write_encoder_weights(path, config, flat.data(), TensorType::kF16);
+    FAIL() << "saved an infinite weight";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kFailed);
+    EXPECT_THAT(error.what(), HasSubstr("encoder.layer.1.output.LayerNorm.bias"));
   }
 }
 

@@ -96,7 +96,7 @@ EncoderConfig read_encoder_config(const std::string& path) {
   return parse_encoder_config(read_file(path), path);
 }
 
-std::string encoder_config_to_json(const EncoderConfig& c) {
+std::string encoder_config_to_json(const EncoderConfig& c, const std::string& torch_dtype) {
   const EncoderFamily* family = find_encoder_family(c.model_type);
   const detail::Json json = {
       {"architectures", {family != nullptr ? family->architecture : c.model_type}},
@@ -113,7 +113,7 @@ std::string encoder_config_to_json(const EncoderConfig& c) {
       {"num_hidden_layers", c.layers},
       {"pad_token_id", c.pad_token_id},
       {"position_embedding_type", "absolute"},
-      {"torch_dtype", "float32"},
+      {"torch_dtype", torch_dtype},
       {"type_vocab_size", c.types},
       {"vocab_size", c.vocabulary},
   };

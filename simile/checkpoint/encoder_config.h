@@ -36,7 +36,9 @@ EncoderConfig parse_encoder_config(const std::string& json, const std::string& s
 // Checks what parse_encoder_config() checks, for a config made by hand.
 void check_encoder_config(const EncoderConfig& config, const std::string& source);
 
-// A config.json that transformers and parse_encoder_config() read.
-std::string encoder_config_to_json(const EncoderConfig& config);
+// A config.json that transformers and parse_encoder_config() read. `torch_dtype`: how the weights
+// beside it are stored, as torch names it; it does not change what the encoder computes.
+std::string encoder_config_to_json(const EncoderConfig& config,
+                                   const std::string& torch_dtype = "float32");
 
 }  // namespace simile

@@ -12,7 +12,7 @@
 // and new sentence-transformers load.
 //
 // Errors: ErrorKind::kInput for what cannot be read or used, ErrorKind::kIo for what cannot be
-// written.
+// written, ErrorKind::kFailed for weights that the precision asked for cannot hold.
 #pragma once
 
 #include <string>
@@ -26,18 +26,22 @@
 namespace simile {
 
 struct ModelFolder {
-  std::string path;
+  std::string path;  // of the folder, also when it was opened by a model's name
   ModelSettings settings;
   std::string weights_path;    // model.safetensors
   std::string tokenizer_path;  // tokenizer.json, or vocab.txt where there is none
 };
 
-// Reads everything but the weights (milliseconds).
-ModelFolder open_model_folder(const std::string& path, EventSink& events);
+// Reads everything but the weights (milliseconds) of the model in a folder, or of the built-in
+// model of that name (resolve_model() in simile/checkpoint/builtin_model.h); `path` of the result
+// is its folder.
+ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events);
 
 struct ModelToSave {
   ModelSettings settings;
   const float* weights = nullptr;  // flat, in the order of encoder_layout()
+  // kF32, kF16 or kBf16. The self test is of the weights as saved: with kF16, of those that
+  // round_to_halves() (simile/core/half.h) leaves.
   TensorType weight_type = TensorType::kF32;
   TokenizerFiles tokenizer;  // completed by complete_tokenizer_files() when saved
   std::string model_card;    // README.md

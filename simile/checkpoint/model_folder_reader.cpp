@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "simile/checkpoint/builtin_model.h"
 #include "simile/checkpoint/encoder_family.h"
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/detail/json.h"
@@ -204,9 +205,12 @@ std::string find_tokenizer(const std::string& folder) {
 
 }  // namespace
 
-ModelFolder open_model_folder(const std::string& path, EventSink& events) {
+ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events) {
+  const std::string path = resolve_model(name_or_path);
   SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
-               fmt::format("model folder '{}' does not exist", path));
+               fmt::format("model folder '{}' does not exist; expected a folder with config.json, "
+                           "model.safetensors and tokenizer.json",
+                           path));
   ModelFolder model;
   model.path = path;
   const std::string modules_path = join_path(path, "modules.json");

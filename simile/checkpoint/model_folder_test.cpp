@@ -11,6 +11,7 @@
 #include "simile/checkpoint/initialise.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/half.h"
 
 namespace simile {
 namespace {
@@ -109,6 +110,38 @@ TEST_F(ModelFolderTest, WrittenFolderIsReadBack) {
   EXPECT_EQ(read, weights_);
   EXPECT_EQ(read_self_test(join_path(folder_, "self_test.json")).texts.size(), 1u);
   EXPECT_EQ(read_file(join_path(folder_, "README.md")), "# Model\n");
+}
+
+TEST_F(ModelFolderTest, HalfPrecisionIsSavedOnceAndForAll) {
+  ModelToSave model;
+  model.settings = settings();
+  model.weights = weights_.data();
+  model.weight_type = TensorType::kF16;
+  model.tokenizer = {{"tokenizer.json", kTokenizer}};
+  save_model_folder(folder_, model);
+  const std::string bytes = read_file(join_path(folder_, "model.safetensors"));
+  EXPECT_THAT(read_file(join_path(folder_, "config.json")),
+              HasSubstr("\"torch_dtype\": \"float16\""));
+  const std::string fingerprint = model_fingerprint(open());
+  std::vector<float> read(weights_.size());
+  read_encoder_weights(open().weights_path, config_, read.data(), silent_events());
+  round_to_halves(weights_.data(), static_cast<int64_t>(weights_.size()));
+  EXPECT_EQ(read, weights_);
+  model.weights = read.data();
+  save_model_folder(folder_, model);
+  EXPECT_EQ(read_file(join_path(folder_, "model.safetensors")), bytes);
+  EXPECT_EQ(model_fingerprint(open()), fingerprint);
+  model.weight_type = TensorType::kI8;
+  EXPECT_THROW(save_model_folder(folder_, model), Error);
+}
+
+TEST_F(ModelFolderTest, AModelIsOpenedByItsName) {
+  save(settings());
+  setenv("SIMILE_MODELS", std::filesystem::path(folder_).parent_path().c_str(), 1);
+  const std::string name = std::filesystem::path(folder_).filename().string();
+  EXPECT_EQ(open_model_folder(name, silent_events()).path, folder_);
+  unsetenv("SIMILE_MODELS");
+  EXPECT_THROW(open_model_folder(name, silent_events()), Error);
 }
 
 TEST_F(ModelFolderTest, TheTokenizersCompanionFilesAreMade) {

@@ -64,6 +64,20 @@ Json sentence_json(const ModelSettings& settings) {
   return json;
 }
 
+const char* torch_type_name(TensorType type) {
+  switch (type) {
+    case TensorType::kF32:
+      return "float32";
+    case TensorType::kF16:
+      return "float16";
+    case TensorType::kBf16:
+      return "bfloat16";
+    default:
+      throw Error(ErrorKind::kUsage, fmt::format("weights are saved as F32, F16 or BF16, not as {}",
+                                                 tensor_type_name(type)));
+  }
+}
+
 }  // namespace
 
 void save_model_folder(const std::string& path, const ModelToSave& model) {
@@ -72,7 +86,8 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
   complete_tokenizer_files(tokenizer, settings.max_length);
   FolderWriter writer(path);
   writer.json("modules.json", modules_json(settings.normalize));
-  writer.text("config.json", encoder_config_to_json(settings.encoder));
+  writer.text("config.json",
+              encoder_config_to_json(settings.encoder, torch_type_name(model.weight_type)));
   write_encoder_weights(writer.file("model.safetensors"), settings.encoder, model.weights,
                         model.weight_type);
   for (const auto& [name, bytes] : tokenizer) writer.text(name, bytes);

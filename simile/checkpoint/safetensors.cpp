@@ -9,6 +9,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/half.h"
 
 namespace simile {
 namespace {
@@ -135,10 +136,11 @@ void convert(TensorType type, const char* from, int64_t count, float* out) {
     std::memcpy(out, from, static_cast<size_t>(count) * sizeof(float));
     return;
   }
+  if (type == TensorType::kF16) return halves_to_floats(from, count, out);
   for (int64_t i = 0; i < count; ++i) {
     uint16_t half;
     std::memcpy(&half, from + 2 * i, sizeof half);
-    out[i] = type == TensorType::kF16 ? half_to_float(half) : bfloat16_to_float(half);
+    out[i] = bfloat16_to_float(half);
   }
 }
 
@@ -209,11 +211,18 @@ std::string_view SafetensorsFile::bytes(const TensorInfo& tensor) const {
   return file_.bytes().substr(tensor.offset, tensor.bytes);
 }
 
-const float* SafetensorsFile::floats_in_place(const TensorInfo& tensor) const {
+const void* SafetensorsFile::numbers_in_place(const TensorInfo& tensor, TensorType type) const {
   const char* data = file_.bytes().data() + tensor.offset;
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;
-  return tensor.type == TensorType::kF32 && aligned ? reinterpret_cast<const float*>(data)
-                                                    : nullptr;
+  const bool aligned = reinterpret_cast<uintptr_t>(data) % tensor_type_width(type) == 0;
+  return tensor.type == type && aligned ? data : nullptr;
+}
+
+const float* SafetensorsFile::floats_in_place(const TensorInfo& tensor) const {
+  return static_cast<const float*>(numbers_in_place(tensor, TensorType::kF32));
+}
+
+const uint16_t* SafetensorsFile::halves_in_place(const TensorInfo& tensor) const {
+  return static_cast<const uint16_t*>(numbers_in_place(tensor, TensorType::kF16));
 }
 
 void SafetensorsFile::read_floats(const TensorInfo& tensor, int64_t begin, int64_t count,

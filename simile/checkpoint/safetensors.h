@@ -51,6 +51,8 @@ class SafetensorsFile {
 
   // The tensor's floats inside the map, or null when it is not F32 or not aligned to 4 bytes.
   const float* floats_in_place(const TensorInfo& tensor) const;
+  // Its halves likewise, or null when it is not F16 or not aligned to 2 bytes.
+  const uint16_t* halves_in_place(const TensorInfo& tensor) const;
 
   // Writes numbers [begin, begin + count) of the tensor to `out`, converting F16 and BF16 exactly.
   // Other types are an error.
@@ -61,6 +63,7 @@ class SafetensorsFile {
 
  private:
   void check_layout(size_t header_end);
+  const void* numbers_in_place(const TensorInfo& tensor, TensorType type) const;
 
   std::string path_;
   MappedFile file_;
@@ -83,11 +86,5 @@ struct TensorView {
 // Errors: ErrorKind::kIo.
 void write_safetensors(const std::string& path, const std::vector<TensorView>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
-
-// IEEE half and bfloat16 to float (exact) and back (nearest, ties to even).
-float half_to_float(uint16_t half);
-uint16_t float_to_half(float value);
-float bfloat16_to_float(uint16_t half);
-uint16_t float_to_bfloat16(float value);
 
 }  // namespace simile

@@ -6,6 +6,7 @@
 
 #include "simile/checkpoint/safetensors.h"
 #include "simile/core/detail/json.h"
+#include "simile/core/half.h"
 
 namespace simile {
 namespace {

@@ -36,11 +36,15 @@ const char* kind_name(Kind kind) {
 }
 
 // A recipe's paths start from its own folder, those of the command line from the working directory.
-std::string resolve_path(const ConfigNode& node) {
+std::string resolve_path(const ConfigNode& node, bool may_be_name) {
   if (node.scalar.empty()) return "";
   const std::filesystem::path base =
       file_exists(node.source) ? std::filesystem::path(node.source).parent_path() : "";
-  return std::filesystem::absolute(base / node.scalar).lexically_normal().string();
+  const std::filesystem::path path = std::filesystem::absolute(base / node.scalar);
+  std::error_code ignored;
+  const bool is_name = may_be_name && node.scalar.find('/') == std::string::npos &&
+                       !std::filesystem::exists(path, ignored);
+  return is_name ? node.scalar : path.lexically_normal().string();
 }
 
 class Reader : public OptionVisitor {
@@ -84,7 +88,7 @@ class Reader : public OptionVisitor {
     const ConfigNode* node = find_scalar(name, "a name or text");
     if (node == nullptr) return;
     check_choice(name, *node, info);
-    value = info.is_path ? resolve_path(*node) : node->scalar;
+    value = info.is_path ? resolve_path(*node, info.may_be_name) : node->scalar;
   }
 
   void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {

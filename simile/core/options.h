@@ -25,7 +25,8 @@ struct OptionInfo {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // for names: the values allowed; empty allows all
-  bool is_path = false;  // a file name: in a recipe it is relative to the recipe's folder
+  bool is_path = false;      // a file name: in a recipe it is relative to the recipe's folder
+  bool may_be_name = false;  // a path without '/' where nothing exists is a name and stays as it is
 };
 
 // For a name that is one of `choices`.
@@ -40,6 +41,13 @@ inline OptionInfo path_info(const std::string& help) {
   OptionInfo info;
   info.help = help;
   info.is_path = true;
+  return info;
+}
+
+// For a folder, or the name of something that is kept elsewhere (a built-in model).
+inline OptionInfo name_or_path_info(const std::string& help) {
+  OptionInfo info = path_info(help);
+  info.may_be_name = true;
   return info;
 }
 

@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 
 namespace simile {
 namespace {
@@ -142,6 +146,34 @@ TEST(Options, JsonReadsBackToTheSameValues) {
   EXPECT_EQ(options_to_json(back), json);
   EXPECT_EQ(back.files[0], "a \"quoted\"");
   EXPECT_EQ(back.loss.margin, 0.1);
+}
+
+struct Paths {
+  std::string data, model;
+  void visit(OptionVisitor& v) {
+    v.field("data", data, path_info("a file"));
+    v.field("model", model, name_or_path_info("a folder or a name"));
+  }
+};
+
+TEST(Options, PathsStartFromTheRecipesFolderAndNamesStay) {
+  const std::string folder =
+      ::testing::TempDir() + "simile_options_" + std::to_string(getpid()) + "/";
+  make_folders(folder + "beside");
+  write_file_atomic(folder + "r.yaml", "");
+  const auto read_paths = [&](const std::string& text) {
+    Paths paths;
+    read_options(parse_config(text, folder + "r.yaml"), paths);
+    return paths;
+  };
+  EXPECT_EQ(read_paths("data: x.tsv").data, folder + "x.tsv");
+  EXPECT_EQ(read_paths("model: simile-mini").model, "simile-mini");
+  EXPECT_EQ(read_paths("model: beside").model, folder + "beside");
+  EXPECT_EQ(read_paths("model: ./simile-mini").model, folder + "simile-mini");
+  EXPECT_EQ(read_paths("model: a/b").model, folder + "a/b");
+  EXPECT_EQ(read_paths("model: /a/b").model, "/a/b");
+  EXPECT_EQ(read_paths("model: ''").model, "");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Options, DocumentationListsEveryFieldWithItsDefault) {

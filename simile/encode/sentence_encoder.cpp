@@ -49,8 +49,8 @@ SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& even
   const auto owned =
       std::make_shared<LoadedEncoder>(model.weights_path, model.settings.encoder, events);
   SentenceEncoder encoder(owned->weights(), model.settings, tokenizer);
-  encoder.forward_ = encoder.current_forward();
-  owned->drop_matrices();  // the forward pass has its own copy
+  encoder.forward_ = std::make_shared<const EncoderForward>(owned->shape(), owned->weights(),
+                                                            owned->layer_reader());
   encoder.owned_ = owned;
   return encoder;
 }

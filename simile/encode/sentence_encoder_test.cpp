@@ -12,6 +12,7 @@
 #include "simile/checkpoint/initialise.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/half.h"
 #include "simile/core/threads.h"
 
 namespace simile {
@@ -238,6 +239,32 @@ TEST(SentenceEncoder, ASavedModelPassesItsSelfTestAndAnotherDoesNot) {
   EXPECT_EQ(check_self_test(folder, saved), 0.0);
   EXPECT_EQ(check_self_test(kGolden, loaded), std::nullopt);
   EXPECT_THROW(check_self_test(folder, loaded), Error);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(SentenceEncoder, AModelSavedInHalvesGivesTheBitsOfItsRoundedWeights) {
+  const SentenceEncoder loaded = golden_encoder();
+  const std::string folder = testing::TempDir() + "simile_encode_half_" + std::to_string(getpid());
+  ModelToSave model;
+  model.settings = loaded.settings();
+  std::vector<float> flat(
+      static_cast<size_t>(encoder_parameter_count(model.settings.encoder.shape())));
+  initialise_encoder_weights(model.settings.encoder, 9, flat.data());
+  round_to_halves(flat.data(), static_cast<int64_t>(flat.size()));
+  model.weights = flat.data();
+  model.tokenizer = read_tokenizer_files(kGolden);
+  const EncoderWeights weights = encoder_weights(model.settings.encoder.shape(), flat.data());
+  const SentenceEncoder view(weights, model.settings, loaded.tokenizer());
+  model.self_test = make_self_test(view);
+  const std::vector<std::string> texts = {"the cat", "", "a much longer text about the fox"};
+  const Matrix<float> expected = view.encode(texts, {}, silent_events());
+  for (const TensorType type : {TensorType::kF16, TensorType::kF32}) {
+    model.weight_type = type;
+    save_model_folder(folder, model);
+    const SentenceEncoder saved = SentenceEncoder::load(folder, silent_events());
+    EXPECT_EQ(check_self_test(folder, saved), 0.0);
+    EXPECT_EQ(saved.encode(texts, {}, silent_events()).values, expected.values);
+  }
   std::filesystem::remove_all(folder);
 }
 

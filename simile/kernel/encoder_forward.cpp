@@ -119,6 +119,11 @@ EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& 
     : shape_(shape), weights_(weights), panels_(std::make_unique<WeightPanels>()) {
   panels_->pack(shape_, weights_, PanelUse::kForward);
 }
+EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
+                               const LayerReader& read_layer)
+    : shape_(shape), weights_(weights), panels_(std::make_unique<WeightPanels>()) {
+  panels_->pack(shape_, read_layer);
+}
 EncoderForward::EncoderForward(EncoderForward&&) noexcept = default;
 EncoderForward& EncoderForward::operator=(EncoderForward&&) noexcept = default;
 EncoderForward::~EncoderForward() = default;

@@ -15,6 +15,8 @@
 // do not rise from 0 to the tokens.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "simile/kernel/encoder_parameters.h"
@@ -24,6 +26,9 @@ namespace simile {
 
 class WeightPanels;
 
+// Gives the weights of one layer; what it returned last may be gone once it is called again.
+using LayerReader = std::function<LayerPointers<const float>(int64_t layer)>;
+
 // Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
 // layers' matrices); embeddings, biases and norms are read from `weights`, which must stay in
 // place. forward() may be called from several threads at once; each calling thread keeps its own
@@ -32,6 +37,10 @@ class WeightPanels;
 class EncoderForward {
  public:
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights);
+  // The same with matrices from `read_layer`, called for layers 0, 1, ... once each; those of
+  // `weights` may be null. So the source of the matrices is never in memory as a whole.
+  EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
+                 const LayerReader& read_layer);
   EncoderForward(EncoderForward&&) noexcept;
   EncoderForward& operator=(EncoderForward&&) noexcept;
   ~EncoderForward();

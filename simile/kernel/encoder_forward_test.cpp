@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "simile/core/error.h"
+#include "simile/core/half.h"
 #include "simile/core/threads.h"
 #include "simile/kernel/detail/encoder_fixture.h"
 #include "simile/kernel/detail/reference_encoder.h"
@@ -145,6 +146,42 @@ TEST(EncoderForward, BatchesThatDoNotFitTheModelAreRefused) {
       EXPECT_THAT(error.what(), testing::HasSubstr(c.message));
     }
   }
+}
+
+TEST(EncoderForward, LayersReadOneByOneAndAWordTableOfHalvesGiveTheSameBits) {
+  const EncoderShape shape = small_shape(3, 48, 4, 100);
+  std::vector<float> flat = random_parameters(shape, 0.2);
+  const int64_t words = shape.vocabulary * shape.hidden;
+  round_to_halves(flat.data(), words);
+  const PackedBatch batch = random_batch(shape, {3, 70, 1, 20});
+  const std::vector<float> expected = encode(shape, flat, batch);
+
+  const EncoderWeights whole = encoder_weights(shape, flat.data());
+  std::vector<uint16_t> halves(static_cast<size_t>(words));
+  std::transform(whole.word, whole.word + words, halves.begin(), float_to_half);
+  EncoderWeights rest = whole;
+  rest.word = nullptr;
+  rest.half_word = halves.data();
+  for (LayerPointers<const float>& layer : rest.layers) {
+    layer.qkv_weight = layer.attention_weight = layer.up_weight = layer.down_weight = nullptr;
+  }
+  std::vector<float> memory;  // one layer at a time
+  const LayerReader read_layer = [&](int64_t i) {
+    const LayerPointers<const float>& layer = whole.layers[static_cast<size_t>(i)];
+    memory.assign(layer.qkv_weight, layer.output_norm_bias + shape.hidden);
+    LayerPointers<const float> moved = layer;
+    for (const float* LayerPointers<const float>::*part :
+         {&LayerPointers<const float>::qkv_weight, &LayerPointers<const float>::attention_weight,
+          &LayerPointers<const float>::up_weight, &LayerPointers<const float>::down_weight}) {
+      moved.*part = memory.data() + (layer.*part - layer.qkv_weight);
+    }
+    return moved;
+  };
+  const EncoderForward forward(shape, rest, read_layer);
+  std::fill(memory.begin(), memory.end(), std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> found(expected.size());
+  forward(batch, found.data());
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ int64_t encoder_parameter_count(const EncoderShape& shape) {
 }
 
 EncoderWeights encoder_weights(const EncoderShape& shape, const float* flat) {
-  return point_into<const float>(shape, flat);
+  return {point_into<const float>(shape, flat), nullptr};
 }
 
 EncoderGradients encoder_gradients(const EncoderShape& shape, float* flat) {

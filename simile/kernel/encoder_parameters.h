@@ -54,7 +54,11 @@ struct EncoderPointers {
   std::vector<LayerPointers<T>> layers;
 };
 
-using EncoderWeights = EncoderPointers<const float>;
+struct EncoderWeights : EncoderPointers<const float> {
+  // The word embedding in IEEE half precision, in place of `word`, which is null then: rows become
+  // floats as they are used, which is exact.
+  const uint16_t* half_word = nullptr;
+};
 using EncoderGradients = EncoderPointers<float>;
 
 // One tensor of the flat array, under the name BERT checkpoints give it

@@ -124,7 +124,7 @@ struct VectorKernels {
                         float* sums);
 
   void (*add_rows)(int64_t n, const float* a, const float* b, const float* c,
-                   float* y);                           // c or null
+                   float* y);                           // c or null; y may be a
   void (*add_to)(int64_t n, const float* x, float* y);  // y += x
   void (*column_sums)(int64_t rows, int64_t width, const float* x, int64_t ldx, float* sums);  // +=
   // y = x * keep * scale over rows of bits as in NormCall.

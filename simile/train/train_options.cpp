@@ -52,7 +52,8 @@ void TrainOptions::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the run and of the model"});
   v.field("seed", seed, {"seed of every random stream", "", 0});
   v.field("model", model,
-          path_info("model folder to start from; empty starts from random weights"));
+          name_or_path_info("model folder to start from, or a built-in model's name; empty starts "
+                            "from random weights"));
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));

@@ -2,6 +2,7 @@
 // A copy of an encoder's matrices in the order in which the matrix product reads them.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "simile/kernel/detail/float_buffer.h"
@@ -26,11 +27,22 @@ class WeightPanels {
  public:
   // Copies all matrices (in parallel), into memory that is reused from call to call.
   void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use);
+  // The same for kForward, layer by layer: the source of a layer is done with when the next is
+  // asked for.
+  void pack(const EncoderShape& shape,
+            const std::function<LayerPointers<const float>(int64_t)>& read_layer);
   int64_t size() const { return memory_.size(); }  // floats
   const LayerPanels& layer(int64_t i) const { return layers_[static_cast<size_t>(i)]; }
 
  private:
+  struct Piece;
+  void reserve(const EncoderShape& shape, PanelUse use);
+  void list_layer(const EncoderShape& shape, const LayerPointers<const float>& layer, PanelUse use,
+                  std::vector<Piece>& pieces);
+  static void copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel);
+
   FloatBuffer memory_;
+  float* next_ = nullptr;  // where the next layer's panels go
   std::vector<LayerPanels> layers_;
 };
 

@@ -14,7 +14,7 @@ void run_parallel(size_t count, const Work& work) {
   const auto size = static_cast<int64_t>(count);
   std::exception_ptr error;
   int64_t error_at = size;
-#pragma omp parallel for schedule(dynamic, 16)
+#pragma omp parallel for schedule(dynamic, 16) if (count > 16)
   for (int64_t i = 0; i < size; ++i) {
     try {
       work(static_cast<size_t>(i));
