@@ -173,8 +173,9 @@ void add_evaluate(const Commands& commands) {
       "evaluate", "Score a model on a task, or a TREC run",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("--model", arguments->models,
-                      "Model folder, name of a built-in model (simile-mini), or the baselines bm25 "
-                      "and tfidf; several stand side by side");
+                      "Model folder, name of a built-in model (simile-mini), or the baselines bm25, "
+                      "tfidf and words:MODEL (mean of its word embeddings); several stand side by "
+                      "side");
   command->add_option(
       "--task", arguments->task,
       "sts, pairs, ranking, or a task file ending in .yaml, .yml or .json; of several "

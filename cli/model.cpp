@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/model.h"
 
+#include <cstring>
+
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 
 namespace simile::cli {
+namespace {
+
+constexpr const char* kWordsPrefix = "words:";
+
+}  // namespace
 
 void add_model_options(CLI::App& command, EncodeOptions& options) {
   command.add_option("--batch-tokens", options.batch_tokens, "Tokens encoded at a time")
@@ -32,7 +39,15 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
                                     Terminal& terminal) {
   if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;
-  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(model, terminal));
+  const bool words_only = model.rfind(kWordsPrefix, 0) == 0;
+  const std::string name = words_only ? model.substr(std::strlen(kWordsPrefix)) : model;
+  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(name, terminal));
+  if (words_only) {
+    return std::make_unique<EmbeddingScorer>(model,
+                                             [encoder](const std::vector<std::string>& texts) {
+                                               return encoder->mean_word_embeddings(texts);
+                                             });
+  }
   return std::make_unique<EmbeddingScorer>(
       model,
       [encoder, options, &terminal](const std::vector<std::string>& texts) {

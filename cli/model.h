@@ -26,7 +26,8 @@ SentenceEncoder load_encoder(const std::string& model, Terminal& terminal);
 // products of an index are cosines.
 EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder);
 
-// A model folder, the name of a built-in model, or a lexical baseline (bm25, tfidf).
+// A model folder, the name of a built-in model, a lexical baseline (bm25, tfidf), or words:MODEL
+// for the mean of that model's word embeddings.
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
                                     Terminal& terminal);
 

@@ -97,12 +97,12 @@ class Reader : public OptionVisitor {
     std::vector<std::string> read;
     if (node->kind == Kind::kScalar) {
       check_choice(name, *node, info);
-      read.push_back(info.is_path ? resolve_path(*node) : node->scalar);
+      read.push_back(info.is_path ? resolve_path(*node, info.may_be_name) : node->scalar);
     } else if (node->kind == Kind::kList) {
       for (const ConfigNode& item : node->items) {
         if (item.kind != Kind::kScalar) fail(name, item, "a list of names or texts");
         check_choice(name, item, info);
-        read.push_back(info.is_path ? resolve_path(item) : item.scalar);
+        read.push_back(info.is_path ? resolve_path(item, info.may_be_name) : item.scalar);
       }
     } else {
       fail(name, *node, "a list of names or texts");

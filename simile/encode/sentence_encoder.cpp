@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/pooling.h"
+#include "simile/kernel/detail/embed.h"
 
 namespace simile {
 namespace {
@@ -146,6 +147,26 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
       sequences, options.batch_tokens,
       {current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize), finished});
   return vectors;
+}
+
+Matrix<float> SentenceEncoder::mean_word_embeddings(const std::vector<std::string>& texts) const {
+  const int64_t H = shape_.hidden;
+  Matrix<float> means(static_cast<int64_t>(texts.size()), H);
+  std::vector<float> row(static_cast<size_t>(H));
+  const std::vector<std::vector<int32_t>> sequences = tokenizer_.encode_ids_batch(texts);
+  for (int64_t i = 0; i < means.rows; ++i) {
+    float* mean = means.row(i);
+    std::fill_n(mean, H, 0.0f);
+    int64_t words = 0;
+    for (const int32_t id : sequences[static_cast<size_t>(i)]) {
+      if (tokenizer_.is_special(id)) continue;
+      const float* word = word_row(weights_, H, id, row.data());
+      for (int64_t j = 0; j < H; ++j) mean[j] += word[j];
+      ++words;
+    }
+    for (int64_t j = 0; j < H && words > 0; ++j) mean[j] /= static_cast<float>(words);
+  }
+  return means;
 }
 
 std::vector<float> SentenceEncoder::hidden_states(const PackedBatch& batch) const {

@@ -62,6 +62,10 @@ class SentenceEncoder {
   Matrix<float> encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                            const EncodeOptions& options, EventSink& events) const;
 
+  // The baseline that leaves the encoder out: for each text the mean [texts, H] of its tokens' word
+  // embeddings, without special tokens and prompt; zeros for a text without tokens.
+  Matrix<float> mean_word_embeddings(const std::vector<std::string>& texts) const;
+
   // Hidden states [tokens, H] of one batch, before pooling.
   std::vector<float> hidden_states(const PackedBatch& batch) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/bsc.h"
 
+#include <cmath>
 #include <limits>
 
 #include "simile/core/error.h"
@@ -48,6 +49,15 @@ Tensor row_terms(const Tensor& scores, const Tensor& positives, const std::strin
   return scores.masked_fill(left_out, kMinusInfinity).log_softmax(1).diagonal();
 }
 
+// What is added to scores [m, m + n·m]: log α where a pair meets its own explicit negatives.
+Tensor own_negative_shift(const Tensor& scores, double weight) {
+  const int64_t m = scores.size(0);
+  const Tensor own = torch::eye(m, scores.options()) * std::log(weight);
+  std::vector<Tensor> blocks = {torch::zeros({m, m}, scores.options())};
+  blocks.insert(blocks.end(), static_cast<size_t>(scores.size(1) / m - 1), own);
+  return torch::cat(blocks, 1);
+}
+
 }  // namespace
 
 void BscOptions::visit(OptionVisitor& v) {
@@ -69,6 +79,9 @@ void BscOptions::visit(OptionVisitor& v) {
       choice("texts that occur several times in a batch: positives of each other, left out of the "
              "denominator, or negatives like any other",
              {"positives", "mask", "negatives"}));
+  v.field(
+      "hard_negative_weight", hard_negative_weight,
+      {"how many times a pair's own explicit negatives count among its negatives", "", 1e-6, 1e6});
 }
 
 Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
@@ -83,6 +96,9 @@ Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor&
   Tensor scores = normalize_embeddings(input.left, options.normalize)
                       .matmul(normalize_embeddings(right, options.normalize).t());
   scores = scale.defined() ? scores * scale : scores * (1.0 / options.temperature.value);
+  if (options.hard_negative_weight != 1.0) {
+    scores = scores + own_negative_shift(scores, options.hard_negative_weight);
+  }
 
   Tensor terms;
   if (options.directions != "right") terms = row_terms(scores, positives, options.duplicates);

@@ -19,6 +19,9 @@
 //              (column), outside the logarithm
 //   mask       known positives other than (i, i) are left out of the denominator
 //   negatives  the plain loss: duplicates count as negatives
+//
+// `hard_negative_weight` α (Gao et al., SimCSE, 2021): in row i, exp of the scores of pair i's own
+// explicit negatives counts α times; those of other pairs count once.
 #pragma once
 
 #include <torch/types.h>
@@ -37,6 +40,7 @@ struct BscOptions {
   std::string divisor = "batch";
   double threshold = 0.5;
   std::string duplicates = "negatives";
+  double hard_negative_weight = 1.0;
 
   void visit(OptionVisitor& v);
 };

@@ -15,6 +15,7 @@
 #include "simile/loss/combo.h"
 #include "simile/loss/mnrl.h"
 #include "simile/loss/mse.h"
+#include "simile/loss/simcse.h"
 #include "simile/loss/triplet.h"
 
 namespace simile {
@@ -25,6 +26,7 @@ struct LossOptions {
   ComboOptions combo;
   MnrlOptions mnrl;
   MseOptions mse;
+  SimcseOptions simcse;
   TripletOptions triplet;
 
   void visit(OptionVisitor& v);

@@ -63,6 +63,17 @@ std::vector<LossRow> make_table() {
        visit_member<&LossOptions::mse>,
        [](const LossOptions&, const LossInput& in, const Tensor&) { return mse_loss(in); },
        [](const LossOptions&) { return LossParts{}; }},
+      {"simcse", optional, optional, false,
+       "-(1/m) Σ_i 1[y_i > t] log softmax_j(cos(u_i, v_j) / τ)_i, v_i the same text under another "
+       "dropout mask, or an entailed one",
+       "Gao et al., SimCSE: Simple Contrastive Learning of Sentence Embeddings, 2021",
+       "texts without labels (both columns the same, a model with dropout), or entailed texts with "
+       "contradicting ones as negatives",
+       visit_member<&LossOptions::simcse>,
+       [](const LossOptions& o, const LossInput& in, const Tensor& s) {
+         return bsc_loss(in, o.simcse.bsc, s);
+       },
+       [](const LossOptions& o) { return bsc_parts(o.simcse.bsc); }},
       {"triplet", ignored, required, false, "mean of relu(d(u_i, v_i) - d(u_i, n_i) + margin)",
        "Schroff et al., FaceNet, 2015; Reimers and Gurevych, Sentence-BERT, 2019",
        "triples of text, positive and negative, when other texts of the batch are no safe "

@@ -97,7 +97,7 @@ TEST(LossTable, IsSortedAndEveryRowIsComplete) {
 
 TEST(LossTable, DocumentationNamesEveryLossAndOption) {
   const std::string text = losses_to_markdown();
-  for (const char* part : {"`bsc`", "`combo`", "`mnrl`", "`mse`", "`triplet`",
+  for (const char* part : {"`bsc`", "`combo`", "`mnrl`", "`mse`", "`simcse`", "`triplet`",
                            "`temperature.value`", "`mu`", "`margin`", "`scale`", "FaceNet"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
@@ -134,7 +134,8 @@ TEST(LossCheck, SaysWhatTheLossNeedsAndWhichLossesFit) {
   const std::string triplet = error_of([&] { check_loss_data(options_from("triplet"), pairs); });
   EXPECT_EQ(triplet,
             "loss 'triplet' needs a negative column; the data has pairs (left, right); map what is "
-            "missing or choose a loss that fits: bsc, mnrl");
+            "missing or choose a loss that fits: bsc, mnrl, "
+            "simcse");
   EXPECT_NE(error_of([&] { check_loss_data(options_from("mse"), pairs); }).find("a score column"),
             std::string::npos);
   EXPECT_NE(
@@ -223,7 +224,8 @@ std::vector<torch::Tensor> results_with_threads(const std::string& recipe, int t
 TEST(LossThreads, DoNotChangeTheBits) {
   for (const std::string recipe :
        {"bsc", "{name: bsc, normalize: coordinate_l2, temperature: 1}",
-        "{name: bsc, normalize: coordinate_minmax, temperature: 1}", "combo", "mnrl", "triplet"}) {
+        "{name: bsc, normalize: coordinate_minmax, temperature: 1}", "combo", "mnrl",
+        "{name: simcse, hard_negative_weight: 2}", "triplet"}) {
     const auto one = results_with_threads(recipe, 1), two = results_with_threads(recipe, 2);
     for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(torch::equal(one[i], two[i])) << recipe;
   }

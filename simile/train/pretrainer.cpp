@@ -72,7 +72,8 @@ class PretrainingRun {
         masked_lm_(shape_),
         folder_(folder, resume, overwrite) {
     initialise_masked_lm_weights(shape_, seed(), head_.data());
-    state_.loss = corpus_numbers();
+    state_.objectives.resize(1);
+    state_.objectives[0].loss = corpus_numbers();
     if (resume) restore();
     folder_.write_run(recipe_);
   }
@@ -232,7 +233,9 @@ class PretrainingRun {
   void restore() {
     if (!folder_.has_state()) return folder_.cut_metrics(0);
     TrainState saved = load_train_state(folder_.state_path(), recipe_);
-    SIMILE_CHECK(saved.loss == state_.loss, ErrorKind::kInput,
+    const bool same_corpus =
+        saved.objectives.size() == 1 && saved.objectives[0].loss == state_.objectives[0].loss;
+    SIMILE_CHECK(same_corpus, ErrorKind::kInput,
                  fmt::format("the corpus is not the one that '{}' was trained on: its files have "
                              "other numbers of texts or bytes; bring the old files back or start "
                              "anew with --overwrite",

@@ -107,19 +107,21 @@ void RunFolder::write_results(const std::vector<Report>& reports, double seconds
 
 void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,
                          const StepResult& result) {
-  Json line = {{"stage", stage},
-               {"step", step},
+  Json line = {{"stage", stage}};
+  if (!result.objective.empty()) line["objective"] = result.objective;
+  line.update({{"step", step},
                {"epoch", epoch},
                {"loss", result.loss},
                {"gradient_norm", result.gradient_norm},
-               {"learning_rate", result.learning_rate}};
+               {"learning_rate", result.learning_rate}});
   for (const auto& [name, value] : result.values) line[name] = value;
   write_line(line.dump());
   const std::string prefix = stage + "/";
-  tensorboard().write(prefix + "loss", step, result.loss);
+  const std::string own = result.objective.empty() ? prefix : prefix + result.objective + "/";
+  tensorboard().write(own + "loss", step, result.loss);
   tensorboard().write(prefix + "grad_norm", step, result.gradient_norm);
   tensorboard().write(prefix + "learning_rate", step, result.learning_rate);
-  for (const auto& [name, value] : result.values) tensorboard().write(prefix + name, step, value);
+  for (const auto& [name, value] : result.values) tensorboard().write(own + name, step, value);
 }
 
 void RunFolder::log_evaluation(const std::string& stage, int64_t step, double epoch,

@@ -11,6 +11,7 @@
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/half.h"
 #include "simile/encode/sentence_encoder.h"
 
 namespace simile {
@@ -61,8 +62,10 @@ std::string make_card(const TrainOptions& options, const std::vector<Report>& re
       "trained with Simile.\n\n## Training data\n\n",
       options.name);
   for (const StageOptions& stage : options.stages) {
-    card += fmt::format("- {}: {} with the loss `{}`\n", stage.name, stage.objective().data.file(),
-                        stage.objective().loss.name);
+    for (const ObjectiveOptions& objective : stage.objectives) {
+      card += fmt::format("- {}: {} with the loss `{}`\n", stage.name, objective.data.file(),
+                          objective.loss.name);
+    }
   }
   card += "\n## Results\n\n| set | metric | value |\n| --- | --- | --- |\n";
   for (const Report& report : reports) {
@@ -96,12 +99,17 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   return start;
 }
 
+void round_to_precision(const TrainOptions& options, float* flat, int64_t count) {
+  if (options.precision == "fp16") round_to_halves(flat, count);
+}
+
 void save_trained_model(const std::string& path, const TrainOptions& options,
                         const StartModel& start, const EncoderWeights& weights, const float* flat,
                         const std::vector<Report>& reports) {
   ModelToSave model;
   model.settings = start.settings;
   model.weights = flat;
+  if (options.precision == "fp16") model.weight_type = TensorType::kF16;
   model.tokenizer = start.tokenizer_files;
   model.model_card = make_card(options, reports);
   model.self_test = make_self_test(SentenceEncoder(weights, start.settings, start.tokenizer));

@@ -27,8 +27,12 @@ struct StartModel {
 // be used.
 StartModel load_start_model(const TrainOptions& options, EventSink& events);
 
-// Writes a model folder: weights, tokenizer, a card with recipe and metrics, and a self test.
-// `weights` and `flat` are the same numbers.
+// Rounds weights [count] in place to the recipe's `precision`: what the saved model will give back.
+void round_to_precision(const TrainOptions& options, float* flat, int64_t count);
+
+// Writes a model folder in the recipe's `precision`, to which the weights were rounded: weights,
+// tokenizer, a card with recipe and metrics, and a self test. `weights` and `flat` are the same
+// numbers.
 void save_trained_model(const std::string& path, const TrainOptions& options,
                         const StartModel& start, const EncoderWeights& weights, const float* flat,
                         const std::vector<Report>& reports);

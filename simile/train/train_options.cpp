@@ -25,6 +25,9 @@ void ObjectiveOptions::visit(OptionVisitor& v) {
   v.group("loss", loss, "loss and its options (see `simile docs losses`)");
   v.group("order", order, "batch order");
   v.field("batch_size", batch_size, {"pairs in a batch", "pairs", 1, 1e6});
+  v.field("weight", weight,
+          {"factor on the loss, beside the other objectives of the stage", "", 1e-12, 1e12});
+  v.field("name", name, {"name of the objective in logs; empty: its number, from 0"});
 }
 
 void SelectionOptions::visit(OptionVisitor& v) {
@@ -39,7 +42,8 @@ void SelectionOptions::visit(OptionVisitor& v) {
 
 void StageOptions::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the stage in logs"});
-  v.list("objectives", objectives, "what is trained; one");
+  v.list("objectives", objectives, "what is trained; several take turns");
+  mixing.visit(v);
   v.field("epochs", epochs, {"passes over the data", "epochs", 0, 1e6});
   v.field("steps", steps, {"steps instead of epochs; 0: epochs count", "steps", 0});
   v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
@@ -74,7 +78,41 @@ void TrainOptions::visit(OptionVisitor& v) {
   v.list("tests", tests, "evaluated once, at the end");
   v.field("baselines", baselines,
           choice_info("evaluated beside the model", {"bm25", "tfidf", "untrained"}));
+  v.field("precision", precision,
+          choice_info("numbers in the saved model; the final evaluations are of the weights as "
+                      "saved",
+                      {"fp32", "fp16"}));
+  v.field(
+      "save_every_minutes", save_every_minutes,
+      {"save the state also between evaluations, to resume from; 0: only with them", "minutes", 0});
 }
+
+std::string StageOptions::objective_name(size_t objective) const {
+  const std::string& name = objectives[objective].name;
+  return name.empty() ? std::to_string(objective) : name;
+}
+
+namespace {
+
+void check_objectives(const StageOptions& stage) {
+  SIMILE_CHECK(!stage.objectives.empty(), ErrorKind::kRecipe,
+               fmt::format("stage '{}' has no `objectives`, expected at least one: "
+                           "{{data: ..., loss: ...}}",
+                           stage.name));
+  std::set<std::string> names;
+  for (size_t i = 0; i < stage.objectives.size(); ++i) {
+    SIMILE_CHECK(names.insert(stage.objective_name(i)).second, ErrorKind::kRecipe,
+                 fmt::format("stage '{}': two objectives are called '{}'; give each its own `name`",
+                             stage.name, stage.objective_name(i)));
+  }
+  SIMILE_CHECK(stage.mixing.mixing == "round_robin" || stage.mixing.mixing_ends == "longest",
+               ErrorKind::kRecipe,
+               fmt::format("stage '{}': `mixing_ends: {}` belongs to `mixing: round_robin`; with "
+                           "`mixing: {}` an epoch has every batch once",
+                           stage.name, stage.mixing.mixing_ends, stage.mixing.mixing));
+}
+
+}  // namespace
 
 void check_train_options(const TrainOptions& options) {
   const auto fail = [](const std::string& message) { throw Error(ErrorKind::kRecipe, message); };
@@ -114,10 +152,7 @@ void check_train_options(const TrainOptions& options) {
   std::vector<std::string> during;
   for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
   for (const StageOptions& stage : options.stages) {
-    if (stage.objectives.size() != 1) {
-      fail(fmt::format("stage '{}' has {} `objectives`, expected one: {{data: ..., loss: ...}}",
-                       stage.name, stage.objectives.size()));
-    }
+    check_objectives(stage);
     const std::string& metric = stage.selection.metric;
     const std::string evaluation = metric.substr(0, metric.find('.'));
     if (metric.empty() || std::find(during.begin(), during.end(), evaluation) != during.end())

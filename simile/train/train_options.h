@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/batch/mixing.h"
 #include "simile/batch/plan.h"
 #include "simile/core/options.h"
 #include "simile/data/pair_data.h"
@@ -29,12 +30,14 @@ struct ArchitectureOptions {
   void visit(OptionVisitor& v);
 };
 
-// What one stage trains on, with which loss, in which order.
+// What a stage trains on, with which loss, in which order.
 struct ObjectiveOptions {
   PairDataOptions data;
   LossOptions loss;
   OrderOptions order;
   int64_t batch_size = 32;
+  double weight = 1;
+  std::string name;  // empty: StageOptions::objective_name()
 
   void visit(OptionVisitor& v);
 };
@@ -51,7 +54,8 @@ struct SelectionOptions {
 
 struct StageOptions {
   std::string name = "train";
-  std::vector<ObjectiveOptions> objectives;  // one
+  std::vector<ObjectiveOptions> objectives;  // at least one
+  MixingOptions mixing;
   double epochs = 5;
   int64_t steps = 0;
   double learning_rate = 2e-5;
@@ -59,7 +63,9 @@ struct StageOptions {
   ScheduleOptions schedule;
   SelectionOptions selection;
 
-  const ObjectiveOptions& objective() const { return objectives.front(); }
+  // The name of an objective in logs: its own, or its number from 0.
+  std::string objective_name(size_t objective) const;
+
   void visit(OptionVisitor& v);
 };
 
@@ -77,12 +83,15 @@ struct TrainOptions {
   std::vector<EvaluationOptions> evaluations;
   std::vector<EvaluationOptions> tests;
   std::vector<std::string> baselines = {"bm25", "untrained"};
+  std::string precision = "fp32";
+  double save_every_minutes = 10;
 
   void visit(OptionVisitor& v);
 };
 
-// Checks what can be seen without the data: a starting point, at least one stage, names that are
-// unique, a selection metric that names one of `evaluations`. Errors: ErrorKind::kRecipe.
+// Checks what can be seen without the data: a starting point, at least one stage, each with an
+// objective, names that are unique, a selection metric that names one of `evaluations`. Errors:
+// ErrorKind::kRecipe.
 void check_train_options(const TrainOptions& options);
 
 }  // namespace simile

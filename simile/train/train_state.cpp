@@ -15,7 +15,7 @@ namespace {
 
 using detail::Json;
 
-constexpr const char* kFormat = "simile training state 1";
+constexpr const char* kFormat = "simile training state 2";
 
 template <typename T>
 TensorType type_of();
@@ -45,7 +45,9 @@ void visit_arrays(State& state, Visit visit) {
   visit("second_moment", state.optimizer.second_moment);
   visit("learning_rates", state.optimizer.learning_rates);
   visit("row_steps", state.optimizer.row_steps);
-  visit("order", state.order);
+  for (size_t i = 0; i < state.objectives.size(); ++i) {
+    visit("order." + std::to_string(i), state.objectives[i].order);
+  }
 }
 
 // Calls visit(name, number) for every number of the state.
@@ -65,11 +67,37 @@ void visit_numbers(State& state, Visit visit) {
   visit("without_improvement", state.selection.without_improvement);
 }
 
+// All of the objectives but their orders, which are arrays.
+Json objectives_to_json(const std::vector<ObjectiveState>& objectives) {
+  Json json = Json::array();
+  for (const ObjectiveState& objective : objectives) {
+    Json loss = Json::object();
+    for (const auto& [name, value] : objective.loss) loss[name] = value;
+    json.push_back(
+        {{"epoch", objective.epoch}, {"next_batch", objective.next_batch}, {"loss", loss}});
+  }
+  return json;
+}
+
+std::vector<ObjectiveState> objectives_from_json(const Json& json) {
+  std::vector<ObjectiveState> objectives;
+  for (const Json& item : json) {
+    ObjectiveState objective;
+    objective.epoch = item.at("epoch");
+    objective.next_batch = item.at("next_batch");
+    for (const auto& [name, value] : item.at("loss").items()) {
+      objective.loss.emplace_back(name, value.get<double>());
+    }
+    objectives.push_back(std::move(objective));
+  }
+  return objectives;
+}
+
 }  // namespace
 
 void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe) {
   std::vector<TensorView> tensors;
-  visit_arrays(state, [&](const char* name, const auto& values) {
+  visit_arrays(state, [&](const std::string& name, const auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     tensors.push_back(
         {name, {static_cast<int64_t>(values.size())}, values.data(), type_of<Value>()});
@@ -80,13 +108,11 @@ void save_train_state(const std::string& path, const TrainState& state, const st
   });
   Json numbers = Json::object();
   visit_numbers(state, [&](const char* name, const auto& value) { numbers[name] = value; });
-  Json loss = Json::object();
-  for (const auto& [name, value] : state.loss) loss[name] = value;
   write_safetensors(path, tensors,
                     {{"format", kFormat},
                      {"recipe", recipe},
                      {"numbers", numbers.dump()},
-                     {"loss", loss.dump()}});
+                     {"objectives", objectives_to_json(state.objectives).dump()}});
 }
 
 TrainState load_train_state(const std::string& path, const std::string& recipe) {
@@ -105,7 +131,14 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                            "overrides that the run was started with, or choose another --output",
                            path));
   TrainState state;
-  visit_arrays(state, [&](const char* name, auto& values) {
+  try {
+    state.objectives = objectives_from_json(detail::parse_json(text("objectives"), path));
+  } catch (const Json::exception& error) {
+    throw Error(
+        ErrorKind::kInput,
+        fmt::format("'{}': the state of the objectives cannot be read: {}", path, error.what()));
+  }
+  visit_arrays(state, [&](const std::string& name, auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     const TensorInfo* tensor = file.find(name);
     SIMILE_CHECK(tensor != nullptr && tensor->type == type_of<Value>(), ErrorKind::kInput,
@@ -119,10 +152,6 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                  fmt::format("'{}': number '{}' is missing", path, name));
     value = numbers[name];
   });
-  const Json loss = detail::parse_json(text("loss"), path);
-  for (auto item = loss.begin(); item != loss.end(); ++item) {
-    state.loss.emplace_back(item.key(), item.value().get<double>());
-  }
   return state;
 }
 

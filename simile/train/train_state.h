@@ -13,16 +13,23 @@
 
 namespace simile {
 
+// Where one objective of a stage stands.
+struct ObjectiveState {
+  int64_t epoch = 0;       // epochs begun
+  int64_t next_batch = 0;  // batches of the current epoch's order already done
+  ExampleOrder order;      // of the current epoch
+  std::vector<std::pair<std::string, double>> loss;  // trained numbers of the loss
+};
+
 struct TrainState {
   int64_t stage = 0;
   int64_t step = 0;             // steps done in this stage
   int64_t epoch = 0;            // epochs begun in this stage
-  int64_t next_batch = 0;       // batches of the current epoch's order already done
+  int64_t next_batch = 0;       // batches of the current epoch already done, of all objectives
   int64_t evaluated_step = -1;  // step of this stage's last evaluation; -1: none yet
   int64_t metrics_bytes = 0;    // length of metrics.jsonl
-  ExampleOrder order;           // of the current epoch
   EarlyStopState selection;
-  std::vector<std::pair<std::string, double>> loss;  // trained numbers of the loss
+  std::vector<ObjectiveState> objectives;  // of this stage; empty before its first step
 
   std::vector<float> weights;  // [parameters]
   std::vector<float> best;     // [parameters], or empty while nothing was kept in this stage

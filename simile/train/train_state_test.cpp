@@ -23,9 +23,10 @@ TrainState example() {
   state.stage = 1;
   state.step = 7;
   state.evaluated_step = 5;
-  state.order = {3, 1, 2};
+  state.objectives.resize(2);
+  state.objectives[0] = {3, 1, {3, 1, 2}, {{"log_scale", 2.302585092994046}}};
+  state.objectives[1] = {1, 2, {0, 1, 2, 3, 4}, {}};
   state.selection.best_value = 0.1;
-  state.loss = {{"log_scale", 2.302585092994046}};
   state.weights = {1.5f, -0.0f, 3e-42f};
   state.optimizer.step = 7;
   state.optimizer.first_moment = {0.25f};
@@ -42,9 +43,14 @@ TEST(TrainState, ComesBackBitForBit) {
   EXPECT_EQ(back.stage, 1);
   EXPECT_EQ(back.step, 7);
   EXPECT_EQ(back.evaluated_step, 5);
-  EXPECT_EQ(back.order, state.order);
+  ASSERT_EQ(back.objectives.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(back.objectives[i].epoch, state.objectives[i].epoch);
+    EXPECT_EQ(back.objectives[i].next_batch, state.objectives[i].next_batch);
+    EXPECT_EQ(back.objectives[i].order, state.objectives[i].order);
+    EXPECT_EQ(back.objectives[i].loss, state.objectives[i].loss);
+  }
   EXPECT_EQ(back.selection.best_value, 0.1);
-  EXPECT_EQ(back.loss, state.loss);
   EXPECT_EQ(back.weights, state.weights);
   EXPECT_TRUE(std::signbit(back.weights[1]));
   EXPECT_TRUE(back.best.empty());

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 
 #include "simile/core/error.h"
 #include "simile/loss/loss_table.h"
+#include "simile/train/batch_feed.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/run_folder.h"
 #include "simile/train/stage.h"
@@ -18,6 +20,8 @@
 
 namespace simile {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 class TrainingRun {
  public:
@@ -38,7 +42,7 @@ class TrainingRun {
   }
 
   TrainResult run() {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     while (state_.stage < static_cast<int64_t>(options_.stages.size())) {
       try {
         run_stage();
@@ -62,25 +66,20 @@ class TrainingRun {
     Stage& stage = *stage_;
     EarlyStop selection(options.selection.early_stop);
     resume_stage(stage, selection);
-    auto batches = cut_batches(state_.order, options.objective().batch_size);
+    BatchFeed feed(stage, state_);
     for (;;) {
       if (is_evaluation_due(stage, options.selection)) {
         evaluate(stage, options.selection, selection);
         save();
       }
       if (state_.step == stage.total_steps() || selection.should_stop()) break;
-      if (state_.next_batch == static_cast<int64_t>(batches.size())) {
-        state_.order = stage.order_epoch(state_.epoch);
-        batches = cut_batches(state_.order, options.objective().batch_size);
-        state_.next_batch = 0;
-        ++state_.epoch;
-      }
-      const auto& batch = batches[static_cast<size_t>(state_.next_batch)];
-      const StepResult result = stage.step(state_.step, batch);
+      const NextBatch batch = feed.next();
+      const StepResult result = stage.step(state_.step, batch.objective, batch.pairs);
       ++state_.step;
-      ++state_.next_batch;
+      feed.done();
       folder_.log_step(stage_name(), state_.step, epochs_done(stage), result);
-      show_progress(stage, options, result);
+      show_progress(stage, result);
+      if (is_save_due()) save();
     }
     end_stage(stage);
   }
@@ -89,7 +88,14 @@ class TrainingRun {
     if (state_.step == 0 && state_.evaluated_step < 0) return;
     selection.load_state(state_.selection);
     if (!state_.optimizer.first_moment.empty()) stage.optimizer().load_state(state_.optimizer);
-    stage.loss().load_state(state_.loss);
+    for (size_t i = 0; i < state_.objectives.size(); ++i) {
+      stage.objectives()[i].loss().load_state(state_.objectives[i].loss);
+    }
+  }
+
+  bool is_save_due() const {
+    const std::chrono::duration<double, std::ratio<60>> elapsed = Clock::now() - saved_at_;
+    return options_.save_every_minutes > 0 && elapsed.count() >= options_.save_every_minutes;
   }
 
   bool is_evaluation_due(const Stage& stage, const SelectionOptions& options) const {
@@ -130,9 +136,10 @@ class TrainingRun {
     state_ = std::move(next);
   }
 
-  TrainResult finish(std::chrono::steady_clock::time_point begin) {
+  TrainResult finish(Clock::time_point begin) {
     TrainResult result;
     result.model_path = folder_.model_path();
+    round_to_precision(options_, encoder_.weights(), encoder_.parameter_count());
     // One list per model; every list has the evaluations, then the tests.
     std::vector<std::vector<Report>> by_model = {evaluate_all(options_.name)};
     save_trained_model(result.model_path, options_, start_, encoder_.weight_pointers(),
@@ -149,7 +156,7 @@ class TrainingRun {
     for (size_t i = 0; i < by_model[0].size(); ++i) {
       for (const auto& reports : by_model) result.reports.push_back(reports[i]);
     }
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    const std::chrono::duration<double> elapsed = Clock::now() - begin;
     folder_.write_results(result.reports, elapsed.count());
     return result;
   }
@@ -172,21 +179,28 @@ class TrainingRun {
     state_.weights.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
     if (stage_) {
       state_.optimizer = stage_->optimizer().state();
-      state_.loss = stage_->loss().state();
+      for (size_t i = 0; i < state_.objectives.size(); ++i) {
+        state_.objectives[i].loss = stage_->objectives()[i].loss().state();
+      }
     }
     state_.metrics_bytes = folder_.flush_metrics();
     save_train_state(folder_.state_path(), state_, recipe_);
     state_.weights = {};  // the copies were only for the file
     state_.optimizer = {};
+    saved_at_ = Clock::now();
   }
 
-  std::vector<TrainingSet> read_training_sets() {
+  // [stages][objectives]
+  std::vector<std::vector<TrainingSet>> read_training_sets() {
     const auto prompt = start_.settings.prompts.find(start_.settings.default_prompt);
-    std::vector<TrainingSet> sets;
+    std::vector<std::vector<TrainingSet>> sets;
     for (const StageOptions& stage : options_.stages) {
-      sets.push_back(read_training_set(
-          stage.objective(), start_.tokenizer,
-          prompt == start_.settings.prompts.end() ? "" : prompt->second, events_));
+      sets.emplace_back();
+      for (const ObjectiveOptions& objective : stage.objectives) {
+        sets.back().push_back(read_training_set(
+            objective, start_.tokenizer,
+            prompt == start_.settings.prompts.end() ? "" : prompt->second, events_));
+      }
     }
     return sets;
   }
@@ -210,11 +224,13 @@ class TrainingRun {
                             state_.stage + 1, state_.step));
   }
 
-  void show_progress(const Stage& stage, const StageOptions& options, const StepResult& result) {
-    const int64_t batch = options.objective().batch_size;
+  void show_progress(const Stage& stage, const StepResult& result) {
+    const auto pairs = [&](int64_t steps) {
+      return std::llround(static_cast<double>(steps) * stage.pairs_per_step());
+    };
     Progress progress{stage_name(),
-                      state_.step * batch,
-                      stage.total_steps() * batch,
+                      pairs(state_.step),
+                      pairs(stage.total_steps()),
                       "pairs",
                       {{"epoch", epochs_done(stage)}, {"loss", result.loss}}};
     progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
@@ -233,10 +249,11 @@ class TrainingRun {
   StartModel start_;
   EncoderNode encoder_;
   Evaluations evaluations_, tests_;
-  std::vector<TrainingSet> sets_;  // of the stages
+  std::vector<std::vector<TrainingSet>> sets_;  // [stages][objectives]
   RunFolder folder_;  // after all that is read: a mistake in the recipe changes nothing on disk
   TrainState state_;
   std::unique_ptr<Stage> stage_;  // while it runs
+  Clock::time_point saved_at_ = Clock::now();
 };
 
 }  // namespace

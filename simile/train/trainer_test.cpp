@@ -8,17 +8,25 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "simile/checkpoint/safetensors.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/half.h"
 #include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/eval/embedding_scorer.h"
+#include "simile/eval/task.h"
 
 namespace simile {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Stops the run at the n-th report of a training step, as a signal would.
 class Interrupter : public EventSink {
@@ -31,6 +39,24 @@ class Interrupter : public EventSink {
 
  private:
   int left_;
+};
+
+// Ends the run at the n-th report of a training step without a word, as a power cut would; notes
+// where a run resumed.
+class Killer : public EventSink {
+ public:
+  explicit Killer(int reports) : left_(reports) {}
+  void progress(const Progress& progress) override {
+    if (progress.unit == "pairs" && --left_ == 0) throw Error(ErrorKind::kFailed, "cut off");
+  }
+  void info(const std::string& message) override {
+    if (message.rfind("resuming", 0) == 0) resumed_at_ = message;
+  }
+  const std::string& resumed_at() const { return resumed_at_; }
+
+ private:
+  int left_;
+  std::string resumed_at_;
 };
 
 class TrainerTest : public ::testing::Test {
@@ -88,6 +114,31 @@ evaluations: {name: dev, task: sts, data: dev.tsv}
 baselines: [bm25, untrained]
 )");
     ConfigNode node = load_config(join_path(folder_, "recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  }
+
+  // Stages of several objectives: 8 + 4 batches an epoch in rounds, then 4 + 8 + 4 mixed.
+  ConfigNode several_objectives(const std::vector<std::string>& overrides = {}) const {
+    ConfigNode node = recipe();
+    apply_override(node, R"(stages=[
+      {name: first, epochs: 2, learning_rate: 1e-3, selection: {metric: dev.spearman}, objectives: [
+        {name: ranked, data: {path: )" +
+                             path("train.tsv") + R"(, score_scale: 5}, batch_size: 8,
+         loss: {name: bsc, temperature: {value: 0.1, trainable: true}},
+         order: {name: neighbours, group_size: 4, neighbours: 20}},
+        {name: same, data: {path: )" +
+                             path("train.tsv") + R"(, right: sentence1, score: ""},
+         loss: {name: simcse, temperature: {value: 0.2, trainable: true}}, weight: 0.5,
+         batch_size: 16}]},
+      {name: second, epochs: 1, learning_rate: 1e-3, mixing: proportional, objectives: [
+        {data: {path: )" + path("train.tsv") +
+                             R"(, score_scale: 5}, loss: mse, batch_size: 16},
+        {data: {path: )" + path("train.tsv") +
+                             R"(, score_scale: 5}, loss: bsc, batch_size: 8},
+        {data: {path: )" + path("train.tsv") +
+                             R"(, score_scale: 5}, loss: mse, batch_size: 16}]}]
+)");
     for (const std::string& assignment : overrides) apply_override(node, assignment);
     return node;
   }
@@ -171,6 +222,106 @@ TEST_F(TrainerTest, AnInterruptedRunResumesToTheSameBits) {
   }
 }
 
+TEST_F(TrainerTest, AnInterruptedRunOfSeveralObjectivesResumesToTheSameBits) {
+  train(several_objectives(), path("whole"), false, false, silent_events());
+  for (const int stop_at : {1, 2, 8, 9, 16, 17, 31, 32, 33, 40, 48}) {
+    Interrupter interrupter(stop_at);
+    const std::string name = fmt::format("cut{}", stop_at);
+    EXPECT_THROW(train(several_objectives(), path(name), false, false, interrupter), Error);
+    train(several_objectives(), path(name), true, false, silent_events());
+    EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes(name + "/model/model.safetensors"));
+    EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+  }
+}
+
+TEST_F(TrainerTest, StepsOfSeveralObjectivesNameTheirsAndTakeTurns) {
+  train(several_objectives(), path("run"), false, false, silent_events());
+  std::vector<std::string> first;
+  std::map<std::string, int> second;
+  std::istringstream lines(bytes("run/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json json = nlohmann::json::parse(line);
+    if (json.contains("evaluation")) continue;
+    const std::string objective = json.at("objective");
+    if (json.at("stage") == "second") {
+      ++second[objective];
+      continue;
+    }
+    const double temperature = json.at("temperature");  // its own, which moves slowly
+    EXPECT_NEAR(temperature, objective == "ranked" ? 0.1 : 0.2, 0.03);
+    first.push_back(objective);
+  }
+  ASSERT_EQ(first.size(), 32u);  // 2 epochs of 8 rounds
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i], i % 2 == 0 ? "ranked" : "same");
+  EXPECT_EQ(second, (std::map<std::string, int>{{"0", 4}, {"1", 8}, {"2", 4}}));
+}
+
+TEST_F(TrainerTest, AnEpochOfRoundsMayEndWithTheShortestObjective) {
+  train(several_objectives({"stages.0.mixing_ends=shortest"}), path("run"), false, false,
+        silent_events());
+  EXPECT_THAT(bytes("run/metrics.jsonl"),
+              AllOf(HasSubstr(R"({"stage":"first","objective":"same","step":16,"epoch":2.0,)"),
+                    Not(HasSubstr(R"("stage":"first","objective":"ranked","step":17)"))));
+}
+
+TEST_F(TrainerTest, TheWeightOfAnObjectiveScalesItsGradientOnly) {
+  const auto first_step = [&](const std::string& weight) {
+    train(recipe({"stages.0.objectives.0.weight=" + weight, "stages.0.steps=1"}), path("run"),
+          false, true, silent_events());
+    std::istringstream lines(bytes("run/metrics.jsonl"));
+    std::string line;
+    do std::getline(lines, line);
+    while (line.find("gradient_norm") == std::string::npos);
+    return nlohmann::json::parse(line);
+  };
+  const nlohmann::json one = first_step("1"), three = first_step("3");
+  EXPECT_EQ(one.at("loss"), three.at("loss"));
+  EXPECT_NEAR(3 * one.at("gradient_norm").get<double>(), three.at("gradient_norm").get<double>(),
+              1e-4 * three.at("gradient_norm").get<double>());
+  EXPECT_FALSE(one.contains("objective"));
+}
+
+TEST_F(TrainerTest, TheStateIsSavedByTimeWithoutChangingTheResult) {
+  const std::string seldom = "save_every_minutes=0", always = "save_every_minutes=1e-9";
+  train(recipe({seldom}), path("seldom"), false, false, silent_events());
+  for (const auto& [setting, resumed_at] : {std::pair(seldom, "resuming at stage 1 step 8"),
+                                            std::pair(always, "resuming at stage 1 step 10")}) {
+    Killer killer(11), resumed(0);
+    EXPECT_THROW(train(recipe({setting}), path("run"), false, true, killer), Error);
+    train(recipe({setting}), path("run"), true, false, resumed);
+    EXPECT_EQ(resumed.resumed_at(), resumed_at);
+    EXPECT_EQ(bytes("run/model/model.safetensors"), bytes("seldom/model/model.safetensors"));
+    EXPECT_EQ(bytes("run/metrics.jsonl"), bytes("seldom/metrics.jsonl"));
+  }
+}
+
+TEST_F(TrainerTest, AModelOfHalvesIsReportedAsItIsSaved) {
+  train(recipe(), path("floats"), false, false, silent_events());
+  const TrainResult result =
+      train(recipe({"precision=fp16"}), path("halves"), false, false, silent_events());
+  EXPECT_EQ(bytes("halves/metrics.jsonl"), bytes("floats/metrics.jsonl"));
+  const SafetensorsFile floats(path("floats/model/model.safetensors"));
+  const SafetensorsFile halves(path("halves/model/model.safetensors"));
+  for (const TensorInfo& tensor : halves.tensors()) {
+    EXPECT_EQ(tensor.type, TensorType::kF16) << tensor.name;
+    std::vector<float> rounded(static_cast<size_t>(tensor.size)), read(rounded.size());
+    floats.read_floats(*floats.find(tensor.name), 0, tensor.size, rounded.data());
+    round_to_halves(rounded.data(), tensor.size);
+    halves.read_floats(tensor, 0, tensor.size, read.data());
+    EXPECT_EQ(read, rounded) << tensor.name;
+  }
+  const SentenceEncoder encoder = SentenceEncoder::load(result.model_path, silent_events());
+  EXPECT_EQ(check_self_test(result.model_path, encoder), 0);
+  EvaluationOptions dev;
+  dev.name = "dev";
+  dev.data = path("dev.tsv");
+  EmbeddingScorer scorer("small", [&](const std::vector<std::string>& texts) {
+    return encoder.encode(texts, {}, silent_events());
+  });
+  EXPECT_EQ(load_task(dev)->evaluate(scorer).metric("spearman"),
+            result.reports[0].metric("spearman"));
+}
+
 TEST_F(TrainerTest, ARunIsNeitherOverwrittenNorSharedUnasked) {
   train(recipe(), path("run"), false, false, silent_events());
   const auto again = [&](const ConfigNode& node, bool resume) {
@@ -202,7 +353,17 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   EXPECT_THAT(error_of({"model=nowhere", "architecture.layers=0"}, input), HasSubstr("nowhere"));
   EXPECT_THAT(error_of({"tokenizer=nowhere"}, input), HasSubstr("nowhere"));
   EXPECT_THAT(error_of({"stages.1.name=first"}, recipe_error), HasSubstr("two stages"));
-  EXPECT_THAT(error_of({"stages.0.objectives=[]"}, recipe_error), HasSubstr("expected one"));
+  EXPECT_THAT(error_of({"stages.0.objectives=[]"}, recipe_error), HasSubstr("at least one"));
+  EXPECT_THAT(error_of({"stages.0.mixing=mixed"}, recipe_error), HasSubstr("round_robin"));
+  EXPECT_THAT(
+      error_of({"stages.0.mixing=sequential", "stages.0.mixing_ends=shortest"}, recipe_error),
+      AllOf(HasSubstr("mixing_ends"), HasSubstr("sequential")));
+  EXPECT_THAT(error_of({"stages.0.objectives.0.weight=0"}, recipe_error), HasSubstr("weight"));
+  EXPECT_THAT(error_of({"precision=fp8"}, recipe_error), HasSubstr("fp16"));
+  EXPECT_THAT(error_of({"save_every_minutes=-1"}, recipe_error), HasSubstr("at least 0"));
+  const std::string two =
+      "stages.0.objectives=[{name: a, data: {path: x}}, {name: a, data: {path: y}}]";
+  EXPECT_THAT(error_of({two}, recipe_error), HasSubstr("two objectives are called 'a'"));
   write("words.tsv", "sentence1\tsentence2\tscore\nw1\tw2\tmany\n");
   EXPECT_THAT(error_of({"stages.0.objectives.0.data.path=" + path("words.tsv")}, input),
               AllOf(HasSubstr("words.tsv:2"), HasSubstr("many")));

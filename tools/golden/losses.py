@@ -115,6 +115,23 @@ def mse(case, tensors):
     return sum(terms) / len(terms)
 
 
+def simcse(case, tensors, o, s):
+    """Gao et al. 2021, eq. 1 and 5: the logarithm of one cell over the sum of its row."""
+    alpha, mask = o.get('hard_negative_weight', 1.0), o.get('duplicates') == 'mask'
+    left, right = scalars(tensors['left']), scalars(tensors['right'])
+    total = 0.0
+    for i, u in enumerate(left):
+        denominator = 0.0
+        for j, v in enumerate(right):
+            if not (mask and j != i and known_positive(case, i, j, 0.5)):
+                denominator = denominator + (s * cosine(u, v)).exp()
+        for negative in tensors['negatives']:
+            for j, n in enumerate(scalars(negative)):
+                denominator = denominator + (alpha if j == i else 1.0) * (s * cosine(u, n)).exp()
+        total = total - ((s * cosine(u, right[i])).exp() / denominator).log()
+    return total / len(left)
+
+
 def triplet(tensors, o):
     def distance(a, b):
         if o.get('distance', 'euclidean') == 'cosine':
@@ -133,7 +150,7 @@ def triplet(tensors, o):
 def evaluate(case, tensors, parameter):
     o = case['recipe']
     name = o['name']
-    temperature = o.get('temperature', 0.1)
+    temperature = o.get('temperature', 0.05 if name == 'simcse' else 0.1)
     if isinstance(temperature, dict):
         s = parameter if temperature.get('parametrization') == 'scale' else parameter.exp()
     else:
@@ -149,6 +166,8 @@ def evaluate(case, tensors, parameter):
         use_dot = o.get('similarity') == 'dot'
         inner = dict(o, normalize='none' if use_dot else 'l2', directions='left')
         return bsc(case, tensors, inner, o.get('scale', 1.0 if use_dot else 20.0))
+    if name == 'simcse':
+        return simcse(case, tensors, o, s)
     return triplet(tensors, o)
 
 
@@ -219,6 +238,14 @@ def main():
     for distance in ('euclidean', 'cosine'):
         cases.append(run('triplet ' + distance, {'name': 'triplet', 'distance': distance}, rng,
                          negatives=2))
+    cases.append(run('simcse', {'name': 'simcse'}, rng, m=5))
+    cases.append(run('simcse repeated texts', {'name': 'simcse', 'duplicates': 'mask'}, rng, m=5,
+                     groups=([0, 1, 0, 2, 1], [0, 1, 0, 2, 1])))
+    cases.append(run('simcse hard negatives', {'name': 'simcse', 'hard_negative_weight': 2.5}, rng,
+                     negatives=2))
+    trained = {'value': 0.3, 'trainable': True}
+    cases.append(run('simcse trained', {'name': 'simcse', 'temperature': trained}, rng,
+                     negatives=1))
     print('[\n' + ',\n'.join(json.dumps(case) for case in cases) + '\n]')
 
 
