@@ -144,6 +144,11 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
+#ifdef SIMILE_WITH_TRAINING
+  for (const char* command : {"train", "pretrain"}) {
+    EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
+  }
+#endif
 }
 
 TEST_F(CliTest, ABuiltInModelIsCalledByItsName) {
@@ -166,7 +171,10 @@ TEST_F(CliTest, ABuiltInModelIsCalledByItsName) {
   EXPECT_EQ(shell(named + "simile search --index ix --query fox").code, 0);
   expect_error("simile search --index ix --query fox", 3, "SIMILE_MODELS");
   expect_error(named + "simile encode --model tinny", 3, "built-in models found: ");
-  shell("mkdir tiny");  // an existing folder wins
+  shell("mkdir tiny");  // not a model
+  EXPECT_EQ(shell(named + "simile check --model tiny").code, 0);
+  expect_error("simile check --model tiny", 3, "config.json");
+  write("tiny/config.json", "{}");
   expect_error(named + "simile check --model tiny", 3, "config.json");
 }
 
@@ -345,6 +353,43 @@ TEST_F(CliTest, AFullDiskLeavesNothingBehind) {
 }
 
 #ifdef SIMILE_WITH_TRAINING
+TEST_F(CliTest, PretrainsFromGzipTextAndTrainsOnFromThere) {
+  shell("for i in $(seq 60); do echo 'the quick brown fox says hello world'; done | gzip > t.gz");
+  write("pretrain.yaml", R"(
+architecture: {layers: 1, hidden: 32, heads: 2, intermediate: 64, positions: 32}
+tokenizer: vocabulary
+corpus: t.gz
+max_length: 16
+batch_tokens: 100
+steps: 6
+held_out: {path: texts.txt, every_steps: 3}
+)");
+  write("train.yaml", R"(
+model: first/model
+precision: fp16
+stages:
+  mixing: round_robin
+  objectives:
+    - {data: {path: pairs.tsv, score_scale: 5}, loss: mse, batch_size: 2}
+    - {data: {path: t.gz, format: texts, limit: 8}, loss: simcse, batch_size: 4}
+  epochs: 2
+baselines: []
+)");
+  EXPECT_EQ(shell("simile train-tokenizer --input t.gz --output vocabulary --vocab-size 60").code,
+            0);
+  const Outcome first = shell("simile pretrain pretrain.yaml --output first");
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, AllOf(HasSubstr("masked_accuracy"), HasSubstr("perplexity")));
+  const Outcome second = shell("simile train train.yaml --output second");
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(shell("simile check --model second/model").code, 0);
+  EXPECT_THAT(shell("simile evaluate --model words:second/model --task sts --data pairs.tsv").out,
+              HasSubstr("words:second/model"));
+  shell("head -c 60 t.gz > cut.gz");
+  expect_error("simile pretrain pretrain.yaml corpus=cut.gz --output third", 3, "cut.gz");
+  EXPECT_FALSE(folder_exists(path("third")));
+}
+
 TEST_F(CliTest, ATerminatedTrainingSavesAndResumesToTheSameModel) {
   write("recipe.yaml", R"(
 name: small

@@ -8,11 +8,15 @@
 
 namespace simile {
 
-MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabulary, uint64_t seed,
-                        uint64_t number, PackedBatch& batch) {
+void check_mask_options(const MaskOptions& options) {
   SIMILE_CHECK(options.mask_share + options.random_share <= 1 + 1e-9, ErrorKind::kRecipe,
                fmt::format("mask_share {} and random_share {} are more than all tokens together",
                            options.mask_share, options.random_share));
+}
+
+MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabulary, uint64_t seed,
+                        uint64_t number, PackedBatch& batch) {
+  check_mask_options(options);
   RandomStream random(seed, "masking", number);
   MaskedTokens masked;
   bool is_chosen = false, has_word = false;

@@ -37,8 +37,11 @@ struct MaskVocabulary {
   std::vector<int32_t> ordinary;         // tokens that may stand in for another
 };
 
-// Changes batch.ids and returns what they were at the chosen places, in order. Errors
-// (ErrorKind::kRecipe): mask_share + random_share above 1.
+// Errors (ErrorKind::kRecipe): mask_share + random_share above 1.
+void check_mask_options(const MaskOptions& options);
+
+// Changes batch.ids and returns what they were at the chosen places, in order. Errors:
+// as check_mask_options().
 MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabulary, uint64_t seed,
                         uint64_t number, PackedBatch& batch);
 

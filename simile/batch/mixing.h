@@ -20,10 +20,9 @@ struct MixingOptions {
 
 // The data set of each batch of an epoch, numbered from 0; `batches` [data sets] holds how many
 // batches each has.
-//   round_robin   0, 1, ..., k-1, over and over in whole rounds: as many rounds as the data set
-//   with
-//                 the most batches has (`mixing_ends: longest`; the others begin again) or as the
-//                 one with the fewest has (`shortest`; the others go on in the next epoch)
+//   round_robin   0, 1, ..., k-1, over and over in whole rounds: as many rounds as the longest data
+//                 set has batches (`mixing_ends: longest`; the others begin again) or as the
+//                 shortest has (`shortest`; the others go on in the next epoch)
 //   proportional  every batch of every data set once; each turn is drawn at random from the batches
 //                 that are left, so that all data sets run out together on average
 //   sequential    every batch of every data set once, one data set after the other

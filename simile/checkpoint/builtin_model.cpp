@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -26,8 +27,9 @@ std::string program_folder() {
 }
 
 bool is_model(const std::string& folder) {
-  return file_exists(join_path(folder, "config.json")) ||
-         file_exists(join_path(folder, "modules.json"));
+  const auto& marks = model_marks();
+  return std::any_of(marks.begin(), marks.end(),
+                     [&](const std::string& mark) { return file_exists(join_path(folder, mark)); });
 }
 
 std::set<std::string> model_names(const std::vector<std::string>& folders) {
@@ -50,14 +52,20 @@ std::set<std::string> model_names(const std::vector<std::string>& folders) {
   throw Error(
       ErrorKind::kInput,
       fmt::format(
-          "model '{}' is no path here and not the name of a built-in model; built-in models "
-          "found: {}; looked in: {}; give a model folder (config.json, model.safetensors, "
-          "tokenizer.json), or name the folder that holds the model's in SIMILE_MODELS",
+          "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
+          "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), or "
+          "add the folder that contains it to SIMILE_MODELS",
           name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
           fmt::join(searched.empty() ? folders : searched, ", ")));
 }
 
 }  // namespace
+
+const std::vector<std::string>& model_marks() {
+  static const std::vector<std::string> marks = {"config.json", "modules.json", "tokenizer.json",
+                                                 "vocab.txt"};
+  return marks;
+}
 
 std::vector<std::string> model_folders(const std::string& program_folder,
                                        const std::string& variable) {
@@ -79,8 +87,8 @@ std::vector<std::string> model_folders(const std::string& program_folder,
 
 std::string resolve_model(const std::string& name_or_path) {
   const std::string& name = name_or_path;
-  std::error_code ignored;
-  if (name.empty() || name.find('/') != std::string::npos || fs::exists(name, ignored)) return name;
+  if (name.empty() || name.find('/') != std::string::npos) return name;
+  if (file_exists(name) || is_model(name)) return name;
   const char* const variable = std::getenv("SIMILE_MODELS");
   const std::vector<std::string> folders =
       model_folders(program_folder(), variable == nullptr ? "" : variable);
@@ -88,6 +96,7 @@ std::string resolve_model(const std::string& name_or_path) {
     const std::string path = join_path(folder, name);
     if (is_model(path)) return path;
   }
+  if (folder_exists(name)) return name;
   fail(name, folders);
 }
 

@@ -9,15 +9,19 @@ namespace simile {
 
 // The folder of a model that was called by path or by name.
 //
-// What exists is a path and is returned as it is, and so is what cannot be a name (empty, or with a
-// '/'). Any other value names a folder NAME with a config.json or modules.json, looked for in this
-// order:
+// A file, or a folder that holds one of model_marks(), is a path and is returned as it is, and so
+// is what cannot be a name (empty, or with a '/'). Any other value names a folder NAME with one of
+// them, looked for in this order:
 //   1. in each folder of the environment variable SIMILE_MODELS (separated by ':');
 //   2. in ../share/simile/models beside the program's folder (installed);
 //   3. in models/ of the program's folder and of up to six folders above it (built in the source
 //      tree).
-// Errors: ErrorKind::kInput when there is none, with the folders searched and the names they hold.
+// Without one, a folder that exists is returned as it is. Errors: ErrorKind::kInput when there is
+// nothing at all, with the folders searched and the names they hold.
 std::string resolve_model(const std::string& name_or_path);
+
+// Files by which a folder is known to hold a model, or at least its tokenizer.
+const std::vector<std::string>& model_marks();
 
 // The folders searched, in their order, for a program in the folder `program_folder` and a value of
 // SIMILE_MODELS.

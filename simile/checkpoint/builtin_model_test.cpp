@@ -53,7 +53,11 @@ TEST_F(BuiltinModelTest, ANameIsTheFirstFolderThatHasIt) {
 TEST_F(BuiltinModelTest, WhatExistsOrCannotBeANameStaysAsItIs) {
   const auto before = std::filesystem::current_path();
   make_folders(path("here/tiny"));
+  make_folders(path("here/other"));
   std::filesystem::current_path(path("here"));
+  EXPECT_EQ(resolve_model("tiny"), path("first/tiny"));  // the one here is no model
+  EXPECT_EQ(resolve_model("other"), "other");
+  write_file_atomic(path("here/tiny/tokenizer.json"), "{}");
   EXPECT_EQ(resolve_model("tiny"), "tiny");
   std::filesystem::current_path(before);
   EXPECT_EQ(resolve_model(path("second/tiny")), path("second/tiny"));

@@ -35,15 +35,20 @@ const char* kind_name(Kind kind) {
   return "";
 }
 
+bool is_marked(const std::filesystem::path& path, const std::vector<std::string>& marks) {
+  return file_exists(path.string()) ||
+         std::any_of(marks.begin(), marks.end(),
+                     [&](const std::string& mark) { return file_exists((path / mark).string()); });
+}
+
 // A recipe's paths start from its own folder, those of the command line from the working directory.
-std::string resolve_path(const ConfigNode& node, bool may_be_name) {
+std::string resolve_path(const ConfigNode& node, const OptionInfo& info) {
   if (node.scalar.empty()) return "";
   const std::filesystem::path base =
       file_exists(node.source) ? std::filesystem::path(node.source).parent_path() : "";
   const std::filesystem::path path = std::filesystem::absolute(base / node.scalar);
-  std::error_code ignored;
-  const bool is_name = may_be_name && node.scalar.find('/') == std::string::npos &&
-                       !std::filesystem::exists(path, ignored);
+  const bool is_name = !info.folder_marks.empty() && node.scalar.find('/') == std::string::npos &&
+                       !is_marked(path, info.folder_marks);
   return is_name ? node.scalar : path.lexically_normal().string();
 }
 
@@ -88,7 +93,7 @@ class Reader : public OptionVisitor {
     const ConfigNode* node = find_scalar(name, "a name or text");
     if (node == nullptr) return;
     check_choice(name, *node, info);
-    value = info.is_path ? resolve_path(*node, info.may_be_name) : node->scalar;
+    value = info.is_path ? resolve_path(*node, info) : node->scalar;
   }
 
   void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {
@@ -97,12 +102,12 @@ class Reader : public OptionVisitor {
     std::vector<std::string> read;
     if (node->kind == Kind::kScalar) {
       check_choice(name, *node, info);
-      read.push_back(info.is_path ? resolve_path(*node, info.may_be_name) : node->scalar);
+      read.push_back(info.is_path ? resolve_path(*node, info) : node->scalar);
     } else if (node->kind == Kind::kList) {
       for (const ConfigNode& item : node->items) {
         if (item.kind != Kind::kScalar) fail(name, item, "a list of names or texts");
         check_choice(name, item, info);
-        read.push_back(info.is_path ? resolve_path(item, info.may_be_name) : item.scalar);
+        read.push_back(info.is_path ? resolve_path(item, info) : item.scalar);
       }
     } else {
       fail(name, *node, "a list of names or texts");

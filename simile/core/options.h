@@ -25,8 +25,10 @@ struct OptionInfo {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // for names: the values allowed; empty allows all
-  bool is_path = false;      // a file name: in a recipe it is relative to the recipe's folder
-  bool may_be_name = false;  // a path without '/' where nothing exists is a name and stays as it is
+  bool is_path = false;  // a file name: in a recipe it is relative to the recipe's folder
+  // A path without '/' is a name and stays as it is, unless it is a file or a folder that holds one
+  // of these; empty: never a name.
+  std::vector<std::string> folder_marks = {};
 };
 
 // For a name that is one of `choices`.
@@ -44,10 +46,12 @@ inline OptionInfo path_info(const std::string& help) {
   return info;
 }
 
-// For a folder, or the name of something that is kept elsewhere (a built-in model).
-inline OptionInfo name_or_path_info(const std::string& help) {
+// For a folder that holds one of the files `marks`, or the name of one that is kept elsewhere (a
+// built-in model).
+inline OptionInfo name_or_path_info(const std::string& help,
+                                    const std::vector<std::string>& marks) {
   OptionInfo info = path_info(help);
-  info.may_be_name = true;
+  info.folder_marks = marks;
   return info;
 }
 

@@ -152,7 +152,7 @@ struct Paths {
   std::string data, model;
   void visit(OptionVisitor& v) {
     v.field("data", data, path_info("a file"));
-    v.field("model", model, name_or_path_info("a folder or a name"));
+    v.field("model", model, name_or_path_info("a folder or a name", {"config.json"}));
   }
 };
 
@@ -168,6 +168,8 @@ TEST(Options, PathsStartFromTheRecipesFolderAndNamesStay) {
   };
   EXPECT_EQ(read_paths("data: x.tsv").data, folder + "x.tsv");
   EXPECT_EQ(read_paths("model: simile-mini").model, "simile-mini");
+  EXPECT_EQ(read_paths("model: beside").model, "beside");  // a folder of something else
+  write_file_atomic(folder + "beside/config.json", "{}");
   EXPECT_EQ(read_paths("model: beside").model, folder + "beside");
   EXPECT_EQ(read_paths("model: ./simile-mini").model, folder + "simile-mini");
   EXPECT_EQ(read_paths("model: a/b").model, folder + "a/b");

@@ -115,7 +115,7 @@ std::vector<Finder> choose_finders(const DocumentPairOptions& options) {
   for (const std::string& kind : kinds) {
     finders.push_back(find_finder(kind));
     SIMILE_CHECK(std::count(kinds.begin(), kinds.end(), kind) == 1, ErrorKind::kRecipe,
-                 fmt::format("documents.pairs: '{}' stands twice", kind));
+                 fmt::format("documents.pairs: '{}' is given twice", kind));
   }
   SIMILE_CHECK(!finders.empty(), ErrorKind::kRecipe,
                fmt::format("documents.pairs: expected some of {}, found none",

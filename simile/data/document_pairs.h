@@ -20,8 +20,7 @@
 //   neighbouring_sentences, paragraph_lead  at least negative_distance sentences (paragraphs) away
 //                                           from both texts, on either side
 //   article_lead                            at least negative_distance paragraphs after the right
-//   one,
-//                                           so that the right one is nearer to the lead
+//                                           text, which is then the one nearer to the lead
 //
 // A pair whose article has no such text is left out.
 #pragma once

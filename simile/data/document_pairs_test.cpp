@@ -194,7 +194,7 @@ TEST(DocumentPairs, OptionsThatCannotWorkAreRefused) {
   };
   EXPECT_THAT(error(options_of({})), HasSubstr("documents.pairs: expected some of"));
   EXPECT_THAT(error(options_of({"neighbors"})), HasSubstr("found 'neighbors'"));
-  EXPECT_THAT(error(options_of({"article_lead", "article_lead"})), HasSubstr("stands twice"));
+  EXPECT_THAT(error(options_of({"article_lead", "article_lead"})), HasSubstr("is given twice"));
   DocumentPairOptions options = options_of({"article_lead"});
   options.maximum_words = 2;
   EXPECT_THAT(error(options), HasSubstr("minimum_words 4 is more than maximum_words 2"));

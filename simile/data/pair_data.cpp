@@ -8,8 +8,10 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <sstream>
 
 #include "simile/core/error.h"
+#include "simile/core/random.h"
 #include "simile/data/leave_out.h"
 #include "simile/data/nli_pairs.h"
 #include "simile/data/text_list.h"
@@ -76,10 +78,20 @@ PairDataset read_table_pairs(const PairDataOptions& options) {
       data.negatives[n].push_back(std::move(row.fields[first_negative + n]));
     }
   }
-  SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
+  SIMILE_CHECK(data.size() > 0 || options.skip == 0, ErrorKind::kInput,
                fmt::format("{}: skip passes over all of its {} pairs", options.path, rows));
   data.report = reader.report();
   return data;
+}
+
+// Each word of `text`, separated by spaces, with probability `share`; at least one.
+std::string keep_some_words(const std::string& text, double share, RandomStream& random) {
+  std::istringstream words(text);
+  std::string kept, last;
+  for (std::string word; words >> word; last = word) {
+    if (random.uniform() < share) kept += (kept.empty() ? "" : " ") + word;
+  }
+  return kept.empty() ? last : kept;
 }
 
 PairDataset read_text_pairs(const PairDataOptions& options) {
@@ -160,6 +172,7 @@ std::vector<FormatOption> list_format_options(const PairDataOptions& options) {
       {"score_names", !options.score_names.empty(), {"table"}},
       {"group", !options.group.empty(), {"table"}},
       {"negatives", !options.negatives.empty(), {"table"}},
+      {"keep_words", options.keep_words != 1, {"texts"}},
       {"skip", options.skip != 0, {"table"}},
       {"label", options.label != untouched.label, {"nli"}},
       {"documents", is_set(options.documents), {"documents"}},
@@ -179,8 +192,8 @@ void check_format_options(const PairDataOptions& options) {
     if (option.is_set && !belongs) strange.push_back(option.name);
   }
   SIMILE_CHECK(strange.empty(), ErrorKind::kRecipe,
-               fmt::format("data of the format {} do not take: {}; leave that out, or choose the "
-                           "format it belongs to",
+               fmt::format("the format {} does not take: {}; remove it, or choose the format it "
+                           "belongs to",
                            options.format, fmt::join(strange, ", ")));
   SIMILE_CHECK(options.format == "ranking" || !options.path.empty(), ErrorKind::kRecipe,
                "no path of a file of pairs was given");
@@ -199,17 +212,30 @@ PairDataset read_format(const PairDataOptions& options) {
   return read_table_pairs(options);
 }
 
-}  // namespace
-
-PairDataset read_pairs(const PairDataOptions& options) {
-  check_format_options(options);
-  PairDataset data = read_format(options);
-  if (options.exclude.empty()) return data;
+void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
+  if (options.exclude.empty()) return;
   const int64_t left_out = leave_out_texts_of(options.exclude, data);
   data.notes.push_back(fmt::format("{}: {} pairs have a text of the files to exclude; left out",
                                    options.file(), left_out));
   SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
                fmt::format("{}: every pair has a text of the files to exclude", options.file()));
+}
+
+void drop_words(double share, PairDataset& data) {
+  RandomStream random(1, "words kept");
+  for (size_t i = 0; i < data.left.size(); ++i) {
+    data.left[i] = keep_some_words(data.left[i], share, random);
+    data.right[i] = keep_some_words(data.right[i], share, random);
+  }
+}
+
+}  // namespace
+
+PairDataset read_pairs(const PairDataOptions& options) {
+  check_format_options(options);
+  PairDataset data = read_format(options);
+  leave_out_excluded(options, data);
+  if (options.keep_words < 1) drop_words(options.keep_words, data);  // whole texts were compared
   return data;
 }
 

@@ -3,15 +3,15 @@
 // made of raw data.
 //
 //   table      columns left, right, score, group and negatives of a table
-//   texts      one text a line, or .jsonl with `text`: left and right are the same text, so that
-//   only
-//              dropout tells them apart (unsupervised SimCSE: Gao et al., EMNLP 2021, section 3).
-//              Blank lines and texts are passed over
+//   texts      one text a line, or .jsonl with `text`: left and right are the same text, told apart
+//              by dropout alone (unsupervised SimCSE: Gao et al., EMNLP 2021, section 3). Blank
+//              lines are skipped. With keep_words below 1 each side is a random part of the text's
+//              words, in their order, at least one: rare words then decide which texts belong
+//              together (token deletion: Wu et al., CLEAR, 2020; Izacard et al., Contriever, 2022)
 //   documents  articles: simile/data/document_pairs.h
 //   nli        premises with labelled hypotheses: simile/data/nli_pairs.h
-//   ranking    queries and the documents judged relevant to them (relevance of at least 1), group
-//   the
-//              query's id: simile/data/ranking_data.h
+//   ranking    queries and the documents judged relevant to them (relevance of at least 1); the
+//              group is the query's id: simile/data/ranking_data.h
 //
 // All formats but `table` give every pair the score 1.
 #pragma once
@@ -44,6 +44,7 @@ struct PairDataOptions {
   std::string group;
   std::vector<std::string> negatives;
   std::string label = "label";
+  double keep_words = 1;
   int64_t skip = 0;
   int64_t limit = 0;
   std::vector<std::string> exclude;
@@ -68,6 +69,8 @@ struct PairDataOptions {
     v.field("label", label,
             {"nli: column of entailment, neutral, contradiction, or 0, 1, 2; premises and "
              "hypotheses are the columns left and right"});
+    v.field("keep_words", keep_words,
+            {"texts: share of the words that each side keeps, drawn anew for each", "", 0.01, 1});
     v.field("skip", skip, {"table: pairs to pass over at the start", "pairs", 0});
     v.field("limit", limit,
             {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",

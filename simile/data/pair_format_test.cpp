@@ -2,6 +2,8 @@
 // The formats of pairs beside tables, and which options go with which.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "simile/data/detail/test_files.h"
 #include "simile/data/pair_data.h"
 
@@ -51,6 +53,40 @@ TEST(PairFormat, TextsArePairedWithThemselves) {
   EXPECT_THAT(read.notes, ElementsAre(HasSubstr("1 texts are blank")));
   EXPECT_THAT(error_with(options_for("texts", files.write("e.txt", "\n \n"))),
               HasSubstr("e.txt: no text was found"));
+}
+
+TEST(PairFormat, EachSideOfATextKeepsSomeOfItsWordsInOrder) {
+  const TestFiles files;
+  std::string lines;
+  for (int i = 0; i < 200; ++i) lines += "a b c d e f g h i j\n";
+  PairDataOptions options = options_for("texts", files.write("t.txt", lines + "alone\n"));
+  options.keep_words = 0.6;
+  const PairDataset data = read_pairs(options);
+  size_t characters = 0, same = 0;
+  for (size_t i = 0; i < 200; ++i) {
+    for (std::string side : {data.left[i], data.right[i]}) {
+      side.erase(std::remove(side.begin(), side.end(), ' '), side.end());
+      EXPECT_TRUE(std::is_sorted(side.begin(), side.end())) << side;
+      EXPECT_FALSE(side.empty());
+      characters += side.size();
+    }
+    same += data.left[i] == data.right[i] ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(characters) / 4000, 0.6, 0.03);
+  EXPECT_LT(same, 20u);
+  EXPECT_EQ(data.left[200], "alone");
+  EXPECT_EQ(data.right[200], "alone");
+}
+
+TEST(PairFormat, TextsAreExcludedBeforeTheirWordsAreDropped) {
+  const TestFiles files;
+  PairDataOptions options =
+      options_for("texts", files.write("t.txt", "one two three four five\nsix seven eight nine\n"));
+  options.keep_words = 0.5;
+  options.exclude = {files.write("test.txt", "One, two, three, four, five.\n")};
+  const PairDataset data = read_pairs(options);
+  EXPECT_EQ(data.size(), 1);
+  EXPECT_THAT(data.left[0], Not(HasSubstr("o")));
 }
 
 TEST(PairFormat, RankingsYieldQueriesWithRelevantDocuments) {
@@ -136,13 +172,12 @@ TEST(PairFormat, PairsOfATableAreSkippedAndLimited) {
 
 TEST(PairFormat, PairsWithATextOfATestSetAreLeftOut) {
   const TestFiles files;
-  PairDataOptions options = options_for(
-      "table", files.write("t.tsv",
-                           "sentence1\tsentence2\tscore\tother\n"
-                           "A man is walking.\tb\t1\tx\n"
-                           "c\td\t2\tx\n"
-                           "e\tthe DOG -- is: barking\t3\tx\n"
-                           "g\th\t4\tone two three four\n"));
+  PairDataOptions options = options_for("table", files.write("t.tsv",
+                                                             "sentence1\tsentence2\tscore\tother\n"
+                                                             "A man is walking.\tb\t1\tx\n"
+                                                             "c\td\t2\tx\n"
+                                                             "e\tthe DOG -- is: barking\t3\tx\n"
+                                                             "g\th\t4\tone two three four\n"));
   options.negatives = {"other"};
   options.exclude = {files.write("test.tsv", "x\ty\nThe dog is barking!\tc\n"),
                      files.write("test.txt", "a man is walking\none, two, three, four\n")};

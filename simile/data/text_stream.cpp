@@ -15,18 +15,20 @@ constexpr TextListOptions kOptions{/*skip_blank_lines=*/true, /*limit=*/0};
 constexpr int64_t kReportEvery = 20000;  // texts between two reports of progress
 
 CorpusFile inspect_file(const std::string& path, EventSink& events) {
-  CorpusFile file{path, 0, 0};
+  CorpusFile file;
+  file.path = path;
   TextListReader reader(path, kOptions);
   for (TextItem item; reader.next(item);) {
     ++file.texts;
     file.bytes += static_cast<int64_t>(item.text.size());
+    file.hash = stream_key(file.hash, item.text);
     if (file.texts % kReportEvery == 0) events.progress({"read", file.texts, 0, "texts", {}});
   }
   SIMILE_CHECK(file.texts > 0, ErrorKind::kInput,
                fmt::format("'{}' has no text; expected one text a line", path));
   const ReadReport& report = reader.report();
   SIMILE_CHECK(report.replaced_bytes * 100 <= file.bytes, ErrorKind::kInput,
-               fmt::format("'{}' is not text: {} of its bytes are no UTF-8; expected plain or "
+               fmt::format("'{}' is not text: {} of its bytes are not UTF-8; expected plain or "
                            "gzip text, one text a line",
                            path, report.replaced_bytes));
   if (report.replaced_bytes > 0) events.warning(report.warning());
@@ -71,8 +73,12 @@ bool TextStream::read_next(std::string& text) {
       chosen = &source;
     }
   }
+  if (chosen == nullptr) return false;
   TextItem item;
-  if (chosen == nullptr || !chosen->reader.next(item)) return false;
+  SIMILE_CHECK(chosen->reader.next(item), ErrorKind::kInput,
+               fmt::format("'{}' holds fewer texts than when the run began; corpus files must not "
+                           "be changed meanwhile",
+                           chosen->reader.report().file));
   ++chosen->read;
   text = std::move(item.text);
   return true;

@@ -21,11 +21,12 @@ struct CorpusFile {
   std::string path;
   int64_t texts = 0;  // not blank
   int64_t bytes = 0;  // of those texts
+  uint64_t hash = 0;  // of those texts in their order
 };
 
 // Reads every file to its end, so that a damaged one is found before long work begins. Errors
 // (ErrorKind::kInput): no file at all, one that cannot be read or has no text, and one that is not
-// text: more than 1 % of its bytes are no UTF-8.
+// text: more than 1 % of its bytes are not UTF-8.
 std::vector<CorpusFile> inspect_corpus(const std::vector<std::string>& paths, EventSink& events);
 
 class TextStream {

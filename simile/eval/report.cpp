@@ -30,7 +30,9 @@ std::vector<std::string> metric_names(const std::vector<Report>& reports) {
 }
 
 // Thresholds are in the unit of the scores, all else are fractions.
-bool is_fraction(const std::string& name) { return name.find("threshold") == std::string::npos; }
+bool is_fraction(const std::string& name) {
+  return name.find("threshold") == std::string::npos && name != "perplexity";
+}
 
 std::string show_value(const std::string& name, const double* value) {
   if (value == nullptr) return "-";

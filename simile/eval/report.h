@@ -26,8 +26,8 @@ struct Report {
 };
 
 // A table for people: one row per metric and one column per report (a model against baselines), x
-// 100 with two decimals; thresholds as they are. Reports of different tasks or sets follow one
-// another, each under its own head. Notes stand below.
+// 100 with two decimals; thresholds and perplexity as they are. Reports of different tasks or sets
+// follow one another, each under its own head. Notes stand below.
 std::string to_table(const std::vector<Report>& reports);
 
 }  // namespace simile

@@ -18,9 +18,18 @@ void check_empty(const std::string& task, const char* name, const std::string& v
                            name, value));
 }
 
-PairDataset read_task_pairs(const EvaluationOptions& options, const std::string& path) {
+PairDataset read_data(const EvaluationOptions& options) {
   PairDataOptions pairs = options.columns;
-  pairs.path = path;
+  pairs.path = options.data;
+  return read_pairs(pairs);
+}
+
+PairDataset read_dev(const EvaluationOptions& options) {
+  if (options.dev.empty()) return {};
+  PairDataOptions pairs = options.columns;
+  pairs.path = options.dev;
+  pairs.skip = options.dev_skip;
+  pairs.limit = 0;
   return read_pairs(pairs);
 }
 
@@ -55,13 +64,11 @@ std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
   if (options.task == "sts") {
     check_pair_options(options);
     check_empty("sts", "dev", options.dev, "data");
-    return std::make_unique<StsTask>(options.name, read_task_pairs(options, options.data));
+    return std::make_unique<StsTask>(options.name, read_data(options));
   }
   if (options.task == "pairs") {
     check_pair_options(options);
-    return std::make_unique<PairTask>(
-        options.name, read_task_pairs(options, options.data),
-        options.dev.empty() ? PairDataset() : read_task_pairs(options, options.dev));
+    return std::make_unique<PairTask>(options.name, read_data(options), read_dev(options));
   }
   throw Error(ErrorKind::kRecipe,
               fmt::format("task: expected sts, pairs or ranking, found '{}'", options.task));

@@ -25,6 +25,7 @@ struct EvaluationOptions {
   std::string task = "sts";
   std::string name;
   std::string data, dev;
+  int64_t dev_skip = 0;
   PairDataOptions columns;  // its path is not used: data and dev are
   RankingDataOptions ranking;
   std::vector<std::string> metrics = {"map",     "mrr",        "p@1",
@@ -38,12 +39,14 @@ struct EvaluationOptions {
     v.field("task", task, choice_info("kind of evaluation", {"sts", "pairs", "ranking"}));
     v.field("name", name, {"name of the data set in reports"});
     v.field("data", data, path_info("sts, pairs: file of scored pairs"));
-    v.field("dev", dev,
-            path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
-                      "data itself, which the report labels as oracle"));
+    v.field(
+        "dev", dev,
+        path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
+                  "data itself, which the report labels as oracle"));
     columns.visit_columns(v);
-    v.field("skip", columns.skip, {"sts, pairs: pairs to pass over at the start", "pairs", 0});
-    v.field("limit", columns.limit, {"pairs to read; 0 reads all", "pairs", 0});
+    v.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
+    v.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
+    v.field("dev_skip", dev_skip, {"pairs of dev to pass over at the start", "pairs", 0});
     ranking.visit(v);
     v.field("metrics", metrics,
             {"ranking: map mrr p@k ndcg@k recall@k has_positive@k, in the order to report"});

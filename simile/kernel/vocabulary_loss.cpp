@@ -39,6 +39,7 @@ class VocabularyPass {
   VocabularyPass(const VocabularyLossCall& call, FloatBuffer& memory)
       : call_(call),
         kernels_(vector_kernels()),
+        threads_(std::min<int>(thread_count(), kVocabularyGroups)),
         chunks_((call.vocabulary + kVocabularyChunk - 1) / kVocabularyChunk),
         row_sums_(static_cast<size_t>(kVocabularyGroups * call.rows)) {
     const int64_t width = kVocabularyChunk;
@@ -47,14 +48,13 @@ class VocabularyPass {
     thread_floats_ = call.rows * width + panel_floats_;
     state_panel_floats_ = panel_floats(kernels_, call.hidden, call.rows);
     const int64_t group_floats = kVocabularyGroups * call.rows * call.hidden;
-    state_panels_ =
-        memory.reserve(thread_count() * thread_floats_ + state_panel_floats_ + group_floats);
+    state_panels_ = memory.reserve(threads_ * thread_floats_ + state_panel_floats_ + group_floats);
     group_gradients_ = state_panels_ + state_panel_floats_;
     thread_memory_ = group_gradients_ + group_floats;
   }
 
   VocabularyLoss run() {
-#pragma omp parallel for schedule(dynamic) num_threads(thread_count())
+#pragma omp parallel for schedule(dynamic) num_threads(threads_)
     for (int64_t group = 0; group < kVocabularyGroups; ++group) {
       for (int64_t chunk = first_chunk(group); chunk < first_chunk(group + 1); ++chunk) {
         add_chunk(chunk, row_sums_.data() + group * call_.rows);
@@ -77,7 +77,7 @@ class VocabularyPass {
 
   void run_backward() {
     kernels_.pack_columns(call_.states, call_.hidden, call_.rows, call_.hidden, state_panels_);
-#pragma omp parallel for schedule(dynamic) num_threads(thread_count())
+#pragma omp parallel for schedule(dynamic) num_threads(threads_)
     for (int64_t group = 0; group < kVocabularyGroups; ++group) {
       float* gradients = group_gradients_ + group * call_.rows * call_.hidden;
       std::memset(gradients, 0, static_cast<size_t>(call_.rows * call_.hidden) * sizeof(float));
@@ -174,6 +174,7 @@ class VocabularyPass {
 
   const VocabularyLossCall& call_;
   const VectorKernels& kernels_;
+  int threads_;
   int64_t chunks_, panel_floats_, thread_floats_, state_panel_floats_;
   std::vector<RowSums> row_sums_;  // [groups, rows]; after run(), the first rows are the totals
   float* state_panels_;

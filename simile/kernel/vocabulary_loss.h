@@ -8,7 +8,8 @@
 // logits, and 4 bytes * rows * H for each of kVocabularyGroups parts of the states' gradient; never
 // rows * V.
 //
-// Results do not depend on the number of threads. Threads: simile::thread_count().
+// Results do not depend on the number of threads. Threads: simile::thread_count(), at most
+// kVocabularyGroups.
 #pragma once
 
 #include <cstdint>

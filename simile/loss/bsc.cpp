@@ -6,6 +6,7 @@
 
 #include "simile/core/error.h"
 #include "simile/loss/normalize.h"
+#include "simile/loss/similarity.h"
 
 namespace simile {
 namespace {
@@ -93,8 +94,8 @@ Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor&
   std::vector<Tensor> right_texts = {input.right};
   right_texts.insert(right_texts.end(), input.negatives.begin(), input.negatives.end());
   const Tensor right = right_texts.size() == 1 ? input.right : torch::cat(right_texts, 0);
-  Tensor scores = normalize_embeddings(input.left, options.normalize)
-                      .matmul(normalize_embeddings(right, options.normalize).t());
+  Tensor scores = inner_products(normalize_embeddings(input.left, options.normalize),
+                                 normalize_embeddings(right, options.normalize));
   scores = scale.defined() ? scores * scale : scores * (1.0 / options.temperature.value);
   if (options.hard_negative_weight != 1.0) {
     scores = scores + own_negative_shift(scores, options.hard_negative_weight);

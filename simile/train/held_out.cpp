@@ -9,11 +9,11 @@
 
 namespace simile {
 
-HeldOut::HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer, EventSink& events) {
+HeldOut::HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer,
+                 const MaskVocabulary& vocabulary, EventSink& events) {
   const HeldOutOptions& held_out = options.held_out;
   if (held_out.path.empty()) return;
   inspect_corpus({held_out.path}, events);
-  const MaskVocabulary vocabulary = mask_vocabulary(tokenizer);
   const auto seed = stream_key(static_cast<uint64_t>(options.seed), "held out");
   int64_t masked = 0;
   PackedBatch packed;

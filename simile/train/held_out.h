@@ -15,7 +15,8 @@ class HeldOut {
  public:
   // Reads and masks the texts. Without a path there is nothing to evaluate. Errors: as TextStream;
   // ErrorKind::kInput when no word was masked.
-  HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer, EventSink& events);
+  HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer,
+          const MaskVocabulary& vocabulary, EventSink& events);
 
   bool empty() const { return batches_.empty(); }
 

@@ -2,6 +2,7 @@
 #include "simile/train/masked_batches.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "simile/core/error.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr size_t kReady = 16;            // batches made ahead
 constexpr int64_t kReportEvery = 20000;  // texts between two reports of progress
+constexpr const char* kNoTokens = "the corpus holds no text that the tokenizer gives a token for";
+constexpr std::chrono::milliseconds kPatience(200);
 
 // Batches of one epoch, not yet masked.
 class EpochBatches {
@@ -23,29 +26,61 @@ class EpochBatches {
 
   bool next(PackedBatch& batch) {
     batch = {};
-    while (batch.tokens() < options_.batch_tokens && stream_.next(text_)) {
-      pack_windows(tokenizer_, text_, options_.max_length, batch);
-      ++texts_;
+    while (batch.tokens() < options_.batch_tokens && (has_rest() || next_text())) {
+      if (rest_.tokens() <= options_.batch_tokens && next_window_ == 0) {
+        append_windows(rest_.size(), batch);
+      } else {
+        append_windows(1, batch);  // a very long text is spread over batches
+      }
     }
     return batch.size() > 0;
   }
   int64_t texts() const { return texts_; }
 
  private:
+  bool has_rest() const { return next_window_ < rest_.size(); }
+
+  // The next text that has a token, as windows in rest_.
+  bool next_text() {
+    next_window_ = 0;
+    do {
+      if (!stream_.next(text_)) return false;
+      rest_ = {};
+      pack_windows(tokenizer_, text_, options_.max_length, rest_);
+      ++texts_;
+    } while (rest_.size() == 0);
+    return true;
+  }
+
+  void append_windows(int64_t count, PackedBatch& batch) {
+    if (batch.offsets.empty()) batch.offsets.push_back(0);
+    for (const int64_t end = next_window_ + count; next_window_ < end; ++next_window_) {
+      const auto window = static_cast<size_t>(next_window_);
+      batch.ids.insert(batch.ids.end(), rest_.ids.begin() + rest_.offsets[window],
+                       rest_.ids.begin() + rest_.offsets[window + 1]);
+      batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
+    }
+  }
+
   TextStream stream_;
   const PretrainOptions& options_;
   const Tokenizer& tokenizer_;
   std::string text_;
   int64_t texts_ = 0;
+  PackedBatch rest_;  // windows of the current text
+  int64_t next_window_ = 0;
 };
 
 }  // namespace
 
 MaskVocabulary mask_vocabulary(const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special_tokens();
-  SIMILE_CHECK(special.mask >= 0 && special.cls >= 0 && special.sep >= 0, ErrorKind::kRecipe,
-               "the tokenizer lacks a mask, cls or sep token, which masked-language-model training "
-               "needs; `simile train-tokenizer` makes one that has them");
+  std::vector<int32_t> around;
+  tokenizer.encode_ids("", around);
+  const bool is_framed = around.size() == 2 && around[0] == special.cls && around[1] == special.sep;
+  SIMILE_CHECK(special.mask >= 0 && is_framed, ErrorKind::kRecipe,
+               "masked-language-model training needs a tokenizer that has a mask token and puts a "
+               "cls and a sep token around a text; `simile train-tokenizer` makes one");
   MaskVocabulary vocabulary;
   vocabulary.mask = special.mask;
   for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
@@ -76,11 +111,12 @@ void pack_windows(const Tokenizer& tokenizer, const std::string& text, int64_t m
 }
 
 MaskedBatches::MaskedBatches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
-                             const Tokenizer& tokenizer, int64_t first)
+                             const Tokenizer& tokenizer, const MaskVocabulary& vocabulary,
+                             int64_t first)
     : corpus_(corpus),
       options_(options),
       tokenizer_(tokenizer),
-      vocabulary_(mask_vocabulary(tokenizer)),
+      vocabulary_(vocabulary),
       first_(first),
       thread_([this] {
         try {
@@ -101,9 +137,12 @@ MaskedBatches::~MaskedBatches() {
   thread_.join();
 }
 
-MaskedBatch MaskedBatches::next() {
+MaskedBatch MaskedBatches::next(EventSink& events) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return !ready_.empty() || error_; });
+  const auto has_news = [&] { return !ready_.empty() || error_; };
+  while (!changed_.wait_for(lock, kPatience, has_news)) {
+    if (skipped_ < first_) events.progress({"skip", skipped_, first_, "batches", {}});
+  }
   if (ready_.empty()) std::rethrow_exception(error_);
   MaskedBatch batch = std::move(ready_.front());
   ready_.pop_front();
@@ -117,13 +156,16 @@ void MaskedBatches::produce() {
     EpochBatches batches(corpus_, options_, tokenizer_, epoch);
     const int64_t before = number;
     for (MaskedBatch batch; batches.next(batch.tokens); ++number) {
-      if (number < first_) continue;
+      if (stops_) return;
+      if (number < first_) {
+        skipped_ = number + 1;
+        continue;
+      }
       batch.masked = mask_words(options_.mask, vocabulary_, static_cast<uint64_t>(options_.seed),
                                 static_cast<uint64_t>(number), batch.tokens);
       if (!push(std::move(batch))) return;
     }
-    SIMILE_CHECK(number > before, ErrorKind::kInput,
-                 "the corpus holds no text that the tokenizer gives a token for");
+    SIMILE_CHECK(number > before, ErrorKind::kInput, kNoTokens);
   }
 }
 
@@ -137,15 +179,16 @@ bool MaskedBatches::push(MaskedBatch batch) {
 }
 
 int64_t count_batches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
-                      const Tokenizer& tokenizer, EventSink& events) {
+                      const Tokenizer& tokenizer, int64_t limit, EventSink& events) {
   EpochBatches batches(corpus, options, tokenizer, 0);
   int64_t texts = 0, count = 0, reported = 0;
   for (const CorpusFile& file : corpus) texts += file.texts;
-  for (PackedBatch batch; batches.next(batch); ++count) {
+  for (PackedBatch batch; (limit == 0 || count < limit) && batches.next(batch); ++count) {
     if (batches.texts() - reported < kReportEvery) continue;
     reported = batches.texts();
     events.progress({"tokenize", reported, texts, "texts", {}});
   }
+  SIMILE_CHECK(count > 0, ErrorKind::kInput, kNoTokens);
   return count;
 }
 

@@ -2,6 +2,7 @@
 // Batches for masked-language-model training, made in a thread of their own beside the training.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -25,8 +26,8 @@ struct MaskedBatch {
 };
 
 // What masking needs of `tokenizer`; tokens that start with "##" go on with the word before them.
-// Errors (ErrorKind::kRecipe): a tokenizer without mask, cls or sep token, or with special tokens
-// only.
+// Errors (ErrorKind::kRecipe): a tokenizer without mask token, with special tokens only, or that
+// does not put one cls token before and one sep token behind a text.
 MaskVocabulary mask_vocabulary(const Tokenizer& tokenizer);
 
 // Appends a text as sequences [CLS] ... [SEP] of at most `max_length` tokens: a longer text is cut
@@ -34,18 +35,19 @@ MaskVocabulary mask_vocabulary(const Tokenizer& tokenizer);
 void pack_windows(const Tokenizer& tokenizer, const std::string& text, int64_t max_length,
                   PackedBatch& batch);
 
-// The batches of all epochs, one after the other: a pure function of (corpus, options). A text is
-// never parted between batches, so a batch may exceed batch_tokens by one text; an epoch's last
-// batch is as small as what is left.
+// The batches of all epochs, one after the other: a pure function of (corpus, options). A text of
+// at most batch_tokens is never parted between batches, so a batch holds less than twice
+// batch_tokens (and max_length); an epoch's last batch is as small as what is left.
 class MaskedBatches {
  public:
-  // Batches 0 .. first - 1 are left out (their texts are read and tokenised, which is fast).
+  // Batches 0 .. first - 1 are left out; their texts are read and tokenised all the same.
   MaskedBatches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
-                const Tokenizer& tokenizer, int64_t first);
+                const Tokenizer& tokenizer, const MaskVocabulary& vocabulary, int64_t first);
   ~MaskedBatches();
 
-  // Waits for the next batch. What reading the corpus throws is thrown here.
-  MaskedBatch next();
+  // Waits for the next batch; events.progress() is called meanwhile and may throw kInterrupted.
+  // What reading the corpus throws is thrown here.
+  MaskedBatch next(EventSink& events);
 
  private:
   void produce();
@@ -60,13 +62,14 @@ class MaskedBatches {
   std::condition_variable changed_;
   std::deque<MaskedBatch> ready_;
   std::exception_ptr error_;
-  bool stops_ = false;
+  std::atomic<bool> stops_{false};
+  std::atomic<int64_t> skipped_{0};
   std::thread thread_;
 };
 
-// Batches of one epoch; reads and tokenises the whole corpus. May throw kInterrupted from
-// events.progress().
+// Batches of one epoch, at most `limit` (0: all); reads and tokenises as much of the corpus. May
+// throw kInterrupted from events.progress().
 int64_t count_batches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
-                      const Tokenizer& tokenizer, EventSink& events);
+                      const Tokenizer& tokenizer, int64_t limit, EventSink& events);
 
 }  // namespace simile

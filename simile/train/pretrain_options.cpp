@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/pretrain_options.h"
 
+#include "simile/checkpoint/builtin_model.h"
 #include "simile/core/error.h"
 
 namespace simile {
@@ -20,14 +21,17 @@ void PretrainOptions::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the run and of the model"});
   v.field("seed", seed, {"seed of every random stream", "", 0});
   v.field("model", model,
-          path_info("model folder whose encoder goes on; empty starts from random weights"));
+          name_or_path_info("model folder whose encoder goes on, or a built-in model's name; empty "
+                            "starts from random weights",
+                            model_marks()));
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
   v.field("corpus", corpus,
           path_info("text files, plain or .gz, one text a line; read side by side"));
   v.field("shuffle_buffer", shuffle_buffer,
-          {"texts held in memory to draw from; 1 keeps the files' order", "texts", 1, 1e8});
+          {"texts held in memory to draw from, of any length; 1 keeps the files' order", "texts", 1,
+           1e8});
   v.field("max_length", max_length,
           {"longest sequence, special tokens included; longer texts are cut into several", "tokens",
            3, 8192});
@@ -39,8 +43,10 @@ void PretrainOptions::visit(OptionVisitor& v) {
           {"passes over the corpus, which is tokenised once beforehand to count the steps",
            "epochs", 1e-6, 1e6});
   v.group("mask", mask, "words to predict");
-  v.field("hidden_dropout", hidden_dropout, {"dropout of hidden states", "", 0, 0.9});
-  v.field("attention_dropout", attention_dropout, {"dropout of attention weights", "", 0, 0.9});
+  v.field("hidden_dropout", hidden_dropout,
+          {"dropout of hidden states in this training", "", 0, 0.9});
+  v.field("attention_dropout", attention_dropout,
+          {"dropout of attention weights in this training", "", 0, 0.9});
   v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
   v.group("optimizer", optimizer, "AdamW");
   v.group("schedule", schedule, "learning rate over the steps");
@@ -52,6 +58,7 @@ void PretrainOptions::visit(OptionVisitor& v) {
 
 void check_pretrain_options(const PretrainOptions& options) {
   const auto fail = [](const char* message) { throw Error(ErrorKind::kRecipe, message); };
+  check_mask_options(options.mask);
   if (options.corpus.empty()) fail("the recipe has no `corpus`: give text files to learn from");
   if (options.model.empty() && options.architecture.layers == 0) {
     fail(

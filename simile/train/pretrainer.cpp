@@ -31,8 +31,6 @@ StartModel load_start(const PretrainOptions& options, EventSink& events) {
   start.architecture = options.architecture;
   start.tokenizer = options.tokenizer;
   start.max_length = options.max_length;
-  start.hidden_dropout = options.hidden_dropout;
-  start.attention_dropout = options.attention_dropout;
   return load_start_model(start, events);
 }
 
@@ -44,8 +42,10 @@ Tokenizer without_limit(Tokenizer tokenizer) {
 
 int64_t count_steps(const PretrainOptions& options, const std::vector<CorpusFile>& corpus,
                     const Tokenizer& tokenizer, EventSink& events) {
+  const int64_t limit = options.steps > 0 ? 1 : 0;  // one shows that there is something to learn
+  const auto batches =
+      static_cast<double>(count_batches(corpus, options, tokenizer, limit, events));
   if (options.steps > 0) return options.steps;
-  const auto batches = static_cast<double>(count_batches(corpus, options, tokenizer, events));
   return std::max<int64_t>(
       1, std::llround(options.epochs * batches / static_cast<double>(options.accumulation)));
 }
@@ -60,7 +60,8 @@ class PretrainingRun {
         start_(load_start(options, events)),
         shape_(start_.settings.encoder.shape()),
         tokenizer_(without_limit(start_.tokenizer)),
-        held_out_(options, tokenizer_, events),
+        vocabulary_(mask_vocabulary(tokenizer_)),
+        held_out_(options, tokenizer_, vocabulary_, events),
         corpus_(inspect_corpus(options.corpus, events)),
         total_steps_(count_steps(options, corpus_, tokenizer_, events)),
         weights_(std::move(start_.weights)),
@@ -72,8 +73,7 @@ class PretrainingRun {
         masked_lm_(shape_),
         folder_(folder, resume, overwrite) {
     initialise_masked_lm_weights(shape_, seed(), head_.data());
-    state_.objectives.resize(1);
-    state_.objectives[0].loss = corpus_numbers();
+    state_.data = data_fingerprint();
     if (resume) restore();
     folder_.write_run(recipe_);
   }
@@ -92,6 +92,7 @@ class PretrainingRun {
     TrainResult result;
     result.model_path = folder_.model_path();
     if (!held_out_.empty()) result.reports.push_back(evaluate_held_out());
+    state_.evaluated_step = state_.step;
     save_model(result.reports);
     save();
     const std::chrono::duration<double> elapsed = Clock::now() - begin;
@@ -101,7 +102,9 @@ class PretrainingRun {
 
  private:
   void train() {
-    MaskedBatches batches(corpus_, options_, tokenizer_, state_.step * options_.accumulation);
+    if (state_.step == total_steps_) return;
+    MaskedBatches batches(corpus_, options_, tokenizer_, vocabulary_,
+                          state_.step * options_.accumulation);
     auto saved = Clock::now();
     while (state_.step < total_steps_) {
       if (state_.step % options_.held_out.every_steps == 0 &&
@@ -126,7 +129,7 @@ class PretrainingRun {
     int64_t masked = 0;
     VocabularyLoss total;
     for (int64_t i = 0; i < options_.accumulation; ++i) {
-      const MaskedBatch batch = batches.next();
+      const MaskedBatch batch = batches.next(events_);
       const VocabularyLoss loss = backward(batch, i);
       total.sum += loss.sum;
       total.correct += loss.correct;
@@ -188,7 +191,9 @@ class PretrainingRun {
 
   Report evaluate_held_out() {
     Report report = held_out_.evaluate(shape_, weights_.data(), head_.data(), options_.name);
-    folder_.log_evaluation(kStage, state_.step, progress_made(), report);
+    if (state_.evaluated_step != state_.step) {
+      folder_.log_evaluation(kStage, state_.step, progress_made(), report);
+    }
     return report;
   }
 
@@ -233,13 +238,11 @@ class PretrainingRun {
   void restore() {
     if (!folder_.has_state()) return folder_.cut_metrics(0);
     TrainState saved = load_train_state(folder_.state_path(), recipe_);
-    const bool same_corpus =
-        saved.objectives.size() == 1 && saved.objectives[0].loss == state_.objectives[0].loss;
-    SIMILE_CHECK(same_corpus, ErrorKind::kInput,
-                 fmt::format("the corpus is not the one that '{}' was trained on: its files have "
-                             "other numbers of texts or bytes; bring the old files back or start "
-                             "anew with --overwrite",
-                             folder_.state_path()));
+    SIMILE_CHECK(
+        saved.data == state_.data, ErrorKind::kInput,
+        fmt::format("the corpus or the tokenizer is not the one that '{}' was trained with; "
+                    "bring the old files back or start anew with --overwrite",
+                    folder_.state_path()));
     SIMILE_CHECK(saved.weights.size() == weights_.size() + head_.size(), ErrorKind::kInput,
                  fmt::format("'{}' holds {} weights, the model has {}", folder_.state_path(),
                              saved.weights.size(), weights_.size() + head_.size()));
@@ -254,14 +257,10 @@ class PretrainingRun {
     events_.info(fmt::format("resuming at step {} of {}", state_.step, total_steps_));
   }
 
-  std::vector<std::pair<std::string, double>> corpus_numbers() const {
-    std::vector<std::pair<std::string, double>> numbers;
-    for (size_t i = 0; i < corpus_.size(); ++i) {
-      numbers.emplace_back(fmt::format("corpus {:04} texts", i), corpus_[i].texts);
-      numbers.emplace_back(fmt::format("corpus {:04} text bytes", i), corpus_[i].bytes);
-    }
-    std::sort(numbers.begin(), numbers.end());
-    return numbers;
+  std::string data_fingerprint() const {
+    uint64_t hash = stream_key(0, start_.tokenizer.to_json());
+    for (const CorpusFile& file : corpus_) hash = stream_key(hash, std::to_string(file.hash));
+    return fmt::format("{:016x}", hash);
   }
 
   std::vector<ExtraParameter> head_parameters() {
@@ -304,6 +303,7 @@ class PretrainingRun {
   StartModel start_;
   EncoderShape shape_;
   Tokenizer tokenizer_;  // without a length limit
+  MaskVocabulary vocabulary_;
   HeldOut held_out_;
   std::vector<CorpusFile> corpus_;
   int64_t total_steps_;

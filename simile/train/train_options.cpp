@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "simile/checkpoint/builtin_model.h"
 #include "simile/core/error.h"
 
 namespace simile {
@@ -57,7 +58,8 @@ void TrainOptions::visit(OptionVisitor& v) {
   v.field("seed", seed, {"seed of every random stream", "", 0});
   v.field("model", model,
           name_or_path_info("model folder to start from, or a built-in model's name; empty starts "
-                            "from random weights"));
+                            "from random weights",
+                            model_marks()));
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
@@ -77,7 +79,9 @@ void TrainOptions::visit(OptionVisitor& v) {
          "evaluated during training; the best weights are chosen on one");
   v.list("tests", tests, "evaluated once, at the end");
   v.field("baselines", baselines,
-          choice_info("evaluated beside the model", {"bm25", "tfidf", "untrained"}));
+          choice_info("evaluated beside the model; untrained: the weights the run starts from, "
+                      "reported as zero-shot when they come from `model`",
+                      {"bm25", "tfidf", "untrained"}));
   v.field("precision", precision,
           choice_info("numbers in the saved model; the final evaluations are of the weights as "
                       "saved",
@@ -119,8 +123,7 @@ void check_train_options(const TrainOptions& options) {
   if (options.model.empty() && options.architecture.layers == 0) {
     fail(
         "the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` "
-        "and "
-        "`tokenizer:` to start from random weights");
+        "and `tokenizer:` to start from random weights");
   }
   if (!options.model.empty() && options.architecture.layers > 0) {
     fail(

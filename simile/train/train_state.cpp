@@ -111,6 +111,7 @@ void save_train_state(const std::string& path, const TrainState& state, const st
   write_safetensors(path, tensors,
                     {{"format", kFormat},
                      {"recipe", recipe},
+                     {"data", state.data},
                      {"numbers", numbers.dump()},
                      {"objectives", objectives_to_json(state.objectives).dump()}});
 }
@@ -131,6 +132,7 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                            "overrides that the run was started with, or choose another --output",
                            path));
   TrainState state;
+  state.data = text("data");
   try {
     state.objectives = objectives_from_json(detail::parse_json(text("objectives"), path));
   } catch (const Json::exception& error) {

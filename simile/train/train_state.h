@@ -28,6 +28,7 @@ struct TrainState {
   int64_t next_batch = 0;       // batches of the current epoch already done, of all objectives
   int64_t evaluated_step = -1;  // step of this stage's last evaluation; -1: none yet
   int64_t metrics_bytes = 0;    // length of metrics.jsonl
+  std::string data;             // fingerprint of what it trains on; empty where none is kept
   EarlyStopState selection;
   std::vector<ObjectiveState> objectives;  // of this stage; empty before its first step
 

@@ -147,7 +147,7 @@ class TrainingRun {
     for (const std::string& baseline : options_.baselines) {
       if (baseline == "untrained") {
         std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
-        by_model.push_back(evaluate_all(baseline));
+        by_model.push_back(evaluate_all(options_.model.empty() ? baseline : "zero-shot"));
       } else {
         by_model.push_back(
             join(evaluations_.evaluate_baseline(baseline), tests_.evaluate_baseline(baseline)));
@@ -200,9 +200,19 @@ class TrainingRun {
         sets.back().push_back(read_training_set(
             objective, start_.tokenizer,
             prompt == start_.settings.prompts.end() ? "" : prompt->second, events_));
+        warn_about_equal_sides(stage, sets.back().back());
       }
     }
     return sets;
+  }
+
+  void warn_about_equal_sides(const StageOptions& stage, const TrainingSet& set) {
+    const EncoderConfig& config = start_.settings.encoder;
+    if (set.left != set.right || config.hidden_dropout > 0 || config.attention_dropout > 0) return;
+    events_.warning(
+        fmt::format("stage '{}': both sides of every pair are the same text and the model has no "
+                    "dropout, so nothing tells them apart; set hidden_dropout: 0.1",
+                    stage.name));
   }
 
   void restore() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of any file, field by field, whatever its columns are. Used by simile/data/overlap.h.
+// The texts of any file, field by field, whatever its columns are. Used by simile/data/overlap.h
+// and leave_out.h.
 #pragma once
 
 #include <cstdint>
