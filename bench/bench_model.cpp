@@ -13,16 +13,25 @@
 namespace simile::bench {
 namespace {
 
+struct Shape {
+  const char* name;
+  int64_t layers, hidden, heads, intermediate;
+};
+constexpr Shape kShapes[] = {
+    {"mini", 4, 256, 4, 1024}, {"minilm", 6, 384, 12, 1536}, {"bert", 12, 768, 12, 3072}};
+
 EncoderConfig make_config(const std::string& name) {
-  SIMILE_CHECK(name == "minilm" || name == "bert", ErrorKind::kUsage,
-               fmt::format("unknown model '{}'; expected minilm or bert", name));
-  EncoderConfig config;
-  const bool small = name == "minilm";
-  config.layers = small ? 6 : 12;
-  config.hidden = small ? 384 : 768;
-  config.heads = 12;
-  config.intermediate = small ? 1536 : 3072;
-  return config;
+  for (const Shape& shape : kShapes) {
+    if (name != shape.name) continue;
+    EncoderConfig config;
+    config.layers = shape.layers;
+    config.hidden = shape.hidden;
+    config.heads = shape.heads;
+    config.intermediate = shape.intermediate;
+    return config;
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("unknown model '{}'; expected mini, minilm or bert", name));
 }
 
 }  // namespace

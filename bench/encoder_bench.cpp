@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of Simile's encoder through the public API: one JSON object on stdout.
 //
-//   simile_bench model FOLDER minilm|bert TOKENIZER_FOLDER
+//   simile_bench model FOLDER mini|minilm|bert TOKENIZER_FOLDER
 //   simile_bench infer MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] [THREADS]
 //   simile_bench train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] [THREADS]
 //   [DROPOUT]
@@ -29,7 +29,7 @@ using simile::ErrorKind;
 using simile::bench::BenchOptions;
 
 constexpr const char* kUsage =
-    "usage: simile_bench model FOLDER minilm|bert TOKENIZER_FOLDER\n"
+    "usage: simile_bench model FOLDER mini|minilm|bert TOKENIZER_FOLDER\n"
     "       simile_bench infer|train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] "
     "[THREADS] [DROPOUT]";
 

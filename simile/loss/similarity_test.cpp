@@ -9,7 +9,7 @@ namespace {
 
 TEST(InnerProducts, AreThoseOfAMatrixProductWithTheSameGradients) {
   torch::manual_seed(1);
-  for (const auto [m, n, size] : {std::tuple<int, int, int>{1, 1, 1}, {3, 5, 7}, {40, 120, 256}}) {
+  for (const auto& [m, n, size] : {std::tuple<int, int, int>{1, 1, 1}, {3, 5, 7}, {40, 120, 256}}) {
     const torch::Tensor a = torch::randn({m, size}).requires_grad_();
     const torch::Tensor b = torch::randn({n, size}).requires_grad_();
     const torch::Tensor weights = torch::randn({m, n});
