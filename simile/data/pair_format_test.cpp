@@ -121,7 +121,7 @@ TEST(PairFormat, OptionsOfAnotherFormatAreRefused) {
   options.negatives = {"n"};
   options.label = "gold";
   EXPECT_THAT(error_with(options),
-              HasSubstr("data of the format documents do not take: left, negatives, label;"));
+              HasSubstr("the format documents does not take: left, negatives, label;"));
   options = options_for("texts", "t.txt");
   options.score = "";
   options.documents.negative_distance = 2;

@@ -138,7 +138,7 @@ TEST(Trec, BrokenRunsNameTheLine) {
       {"q Q0 d 1 0.5\n", "r.txt:1: expected the 6 fields"},
       {"q Q0 d 1 x t\n", "r.txt:1: expected a number as score, found 'x'"},
       {"q Q0 d 1 nan t\n", "r.txt:1"},
-      {"q Q0 d 1 2 t\nq Q0 d 2 1 t\n", "r.txt:2: document 'd' is given twice"},
+      {"q Q0 d 1 2 t\nq Q0 d 2 1 t\n", "r.txt:2: document 'd' stands twice"},
       {"", "no rankings"},
   };
   for (const auto& c : cases) {

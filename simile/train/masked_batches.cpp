@@ -44,8 +44,8 @@ class EpochBatches {
   bool next_text() {
     next_window_ = 0;
     do {
-      if (!stream_.next(text_)) return false;
       rest_ = {};
+      if (!stream_.next(text_)) return false;
       pack_windows(tokenizer_, text_, options_.max_length, rest_);
       ++texts_;
     } while (rest_.size() == 0);
