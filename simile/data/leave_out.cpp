@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/leave_out.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "simile/data/detail/field_reader.h"
@@ -10,7 +9,7 @@
 namespace simile {
 namespace {
 
-constexpr std::ptrdiff_t kMinimumWords = 4;
+constexpr int64_t kMinimumWords = 4;
 
 std::unordered_set<std::string> read_forms(const std::vector<std::string>& files) {
   std::unordered_set<std::string> forms;
@@ -20,7 +19,7 @@ std::unordered_set<std::string> read_forms(const std::vector<std::string>& files
     for (int64_t line = 0; reader.next(fields, line);) {
       for (const std::string& field : fields) {
         std::string form = comparison_form(field);
-        if (std::count(form.begin(), form.end(), ' ') + 1 < kMinimumWords) continue;
+        if (form_words(form) < kMinimumWords) continue;
         forms.insert(std::move(form));
       }
     }

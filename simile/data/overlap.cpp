@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
@@ -35,10 +34,6 @@ struct TestFile {
 
 // The forms of the test files' texts; the map's elements stay where they are.
 using KnownTexts = std::unordered_map<std::string, KnownText>;
-
-bool has_words(const std::string& form, int64_t minimum) {
-  return !form.empty() && std::count(form.begin(), form.end(), ' ') + 1 >= minimum;
-}
 
 class OverlapFinder {
  public:
@@ -100,7 +95,7 @@ class OverlapFinder {
       if (++rows_ % kReportEvery == 0) events_.progress({"read", rows_, 0, "rows", {}});
       for (const std::string& field : fields) {
         std::string form = comparison_form(field);
-        if (!has_words(form, options_.minimum_words)) continue;
+        if (form_words(form) < options_.minimum_words) continue;
         any = true;
         receive(field, std::move(form), line);
       }

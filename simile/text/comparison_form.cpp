@@ -6,6 +6,8 @@
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 
+#include <algorithm>
+
 #include "simile/core/error.h"
 #include "simile/text/unicode.h"
 
@@ -56,6 +58,10 @@ std::string comparison_form(std::string_view text) {
     i += c.size;
   }
   return form;
+}
+
+int64_t form_words(std::string_view form) {
+  return form.empty() ? 0 : std::count(form.begin(), form.end(), ' ') + 1;
 }
 
 }  // namespace simile

@@ -5,6 +5,7 @@
 //   "The  Cat's 9½ lives: ﬁne!" -> "the cat s 91 2 lives fine"
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,8 @@ namespace simile {
 // `text` is UTF-8. No space at either end; empty when no letter or digit is there.
 // Errors: ErrorKind::kFailed when ICU lacks its data. Thread-safe.
 std::string comparison_form(std::string_view text);
+
+// Words of a comparison form.
+int64_t form_words(std::string_view form);
 
 }  // namespace simile

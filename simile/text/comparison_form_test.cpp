@@ -30,5 +30,11 @@ TEST(ComparisonForm, AFormIsItsOwnForm) {
   }
 }
 
+TEST(ComparisonForm, WordsAreWhatSpacesSeparate) {
+  EXPECT_EQ(form_words(""), 0);
+  EXPECT_EQ(form_words("one"), 1);
+  EXPECT_EQ(form_words("one two three"), 3);
+}
+
 }  // namespace
 }  // namespace simile

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/pretrain_options.h"
 
-#include "simile/checkpoint/builtin_model.h"
 #include "simile/core/error.h"
 
 namespace simile {
@@ -13,20 +12,13 @@ void HeldOutOptions::visit(OptionVisitor& v) {
 }
 
 PretrainOptions::PretrainOptions() {
+  name = "pretrain";
   optimizer.beta2 = 0.98;
   schedule.warmup_fraction = 0.05;
 }
 
 void PretrainOptions::visit(OptionVisitor& v) {
-  v.field("name", name, {"name of the run and of the model"});
-  v.field("seed", seed, {"seed of every random stream", "", 0});
-  v.field("model", model,
-          name_or_path_info("model folder whose encoder goes on, or a built-in model's name; empty "
-                            "starts from random weights",
-                            model_marks()));
-  v.group("architecture", architecture, "encoder that starts from random weights");
-  v.field("tokenizer", tokenizer,
-          path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
+  visit_start(v);
   v.field("corpus", corpus,
           path_info("text files, plain or .gz, one text a line; read side by side"));
   v.field("shuffle_buffer", shuffle_buffer,
@@ -57,22 +49,10 @@ void PretrainOptions::visit(OptionVisitor& v) {
 }
 
 void check_pretrain_options(const PretrainOptions& options) {
-  const auto fail = [](const char* message) { throw Error(ErrorKind::kRecipe, message); };
+  check_start_options(options);
   check_mask_options(options.mask);
-  if (options.corpus.empty()) fail("the recipe has no `corpus`: give text files to learn from");
-  if (options.model.empty() && options.architecture.layers == 0) {
-    fail(
-        "the recipe names no starting point: give `architecture: {layers: 4}` and `tokenizer:` to "
-        "start from random weights, or `model: FOLDER`");
-  }
-  if (!options.model.empty() && options.architecture.layers > 0) {
-    fail("the recipe gives both `model` and `architecture.layers`; a model brings its own");
-  }
-  if (options.model.empty() && options.tokenizer.empty()) {
-    fail(
-        "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
-        "(`simile train-tokenizer` makes one)");
-  }
+  SIMILE_CHECK(!options.corpus.empty(), ErrorKind::kRecipe,
+               "the recipe has no `corpus`: give text files to learn from");
 }
 
 }  // namespace simile

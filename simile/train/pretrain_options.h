@@ -22,12 +22,7 @@ struct HeldOutOptions {
   void visit(OptionVisitor& v);
 };
 
-struct PretrainOptions {
-  std::string name = "pretrain";
-  int64_t seed = 1;
-  std::string model;
-  ArchitectureOptions architecture;
-  std::string tokenizer;
+struct PretrainOptions : StartOptions {
   std::vector<std::string> corpus;
   int64_t shuffle_buffer = 65536;
   int64_t max_length = 128;

@@ -25,11 +25,7 @@ constexpr const char* kStage = "pretrain";
 
 StartModel load_start(const PretrainOptions& options, EventSink& events) {
   TrainOptions start;
-  start.name = options.name;
-  start.seed = options.seed;
-  start.model = options.model;
-  start.architecture = options.architecture;
-  start.tokenizer = options.tokenizer;
+  static_cast<StartOptions&>(start) = options;
   start.max_length = options.max_length;
   return load_start_model(start, events);
 }

@@ -53,7 +53,7 @@ void StageOptions::visit(OptionVisitor& v) {
   v.group("selection", selection, "when to evaluate and which weights to keep");
 }
 
-void TrainOptions::visit(OptionVisitor& v) {
+void StartOptions::visit_start(OptionVisitor& v) {
   v.field("name", name, {"name of the run and of the model"});
   v.field("seed", seed, {"seed of every random stream", "", 0});
   v.field("model", model,
@@ -63,6 +63,10 @@ void TrainOptions::visit(OptionVisitor& v) {
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
+}
+
+void TrainOptions::visit(OptionVisitor& v) {
+  visit_start(v);
   v.field("max_length", max_length,
           {"longest text, special tokens included; 0: the model's own, 90 from random weights",
            "tokens", 0, 8192});
@@ -118,7 +122,7 @@ void check_objectives(const StageOptions& stage) {
 
 }  // namespace
 
-void check_train_options(const TrainOptions& options) {
+void check_start_options(const StartOptions& options) {
   const auto fail = [](const std::string& message) { throw Error(ErrorKind::kRecipe, message); };
   if (options.model.empty() && options.architecture.layers == 0) {
     fail(
@@ -135,6 +139,11 @@ void check_train_options(const TrainOptions& options) {
         "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
         "(`simile train-tokenizer` makes one)");
   }
+}
+
+void check_train_options(const TrainOptions& options) {
+  const auto fail = [](const std::string& message) { throw Error(ErrorKind::kRecipe, message); };
+  check_start_options(options);
   if (options.stages.empty()) fail("the recipe has no `stages`: nothing would be trained");
   std::set<std::string> names;
   for (const auto* list : {&options.evaluations, &options.tests}) {

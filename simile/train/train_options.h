@@ -69,12 +69,21 @@ struct StageOptions {
   void visit(OptionVisitor& v);
 };
 
-struct TrainOptions {
+// What every kind of training starts from.
+struct StartOptions {
   std::string name = "run";
   int64_t seed = 1;
   std::string model;  // folder to start from; empty: architecture and tokenizer
   ArchitectureOptions architecture;
   std::string tokenizer;  // folder, tokenizer.json or vocab.txt
+
+  void visit_start(OptionVisitor& v);
+};
+
+// A starting point is given, and only one. Errors: ErrorKind::kRecipe.
+void check_start_options(const StartOptions& options);
+
+struct TrainOptions : StartOptions {
   int64_t max_length = 0;
   std::string normalize = "auto";
   double hidden_dropout = -1;  // negative: as the model's config says
