@@ -31,10 +31,9 @@ double difference_from_oracle(const SentenceEncoder& encoder, const std::string&
   torch::Tensor weights = torch::empty({encoder_parameter_count(config.shape())});
   read_encoder_weights(open_model_folder(folder, silent_events()).weights_path, config,
                        weights.data_ptr<float>(), silent_events());
-  PackedBatch batch;
   std::vector<int32_t> all(sequences.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
-  pack_texts(sequences, all, batch);
+  const PackedBatch batch = pack_texts(sequences, {}, all);
   const int threads = thread_count();
   const torch::NoGradGuard no_grad;
   const torch::Tensor expected = torch::nn::functional::normalize(pool_tokens(

@@ -15,10 +15,11 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/loss/loss.h"
+#include "simile/loss/mnrl.h"
 #include "simile/nn/encoder_aten.h"
 #include "simile/nn/encoder_node.h"
 #include "simile/nn/pooling.h"
-#include "simile/train/adamw.h"
+#include "simile/train/optimizer.h"
 
 namespace simile::bench {
 namespace {
@@ -29,7 +30,7 @@ constexpr double kLearningRate = 2e-5;
 LossOptions mnrl_options() {
   LossOptions options;
   options.name = "mnrl";
-  options.mnrl.scale = 20.0;
+  options.get<MnrlOptions>().scale = 20.0;
   return options;
 }
 
@@ -42,11 +43,9 @@ LossInput halves(const torch::Tensor& embeddings) {
 }
 
 PackedBatch pack(const Workload& sequences) {
-  PackedBatch batch;
   std::vector<int32_t> all(sequences.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
-  pack_texts(sequences, all, batch);
-  return batch;
+  return pack_texts(sequences, {}, all);
 }
 
 // Milliseconds of one or more steps.
@@ -77,8 +76,8 @@ class Trainer {
     read_encoder_weights(folder_.weights_path, folder_.settings.encoder, node_.weights(),
                          silent_events());
     const std::vector<ParameterSlot> layout = encoder_layout(node_.shape());
-    optimizer_ = std::make_unique<AdamW>(AdamWOptions(), layout, node_.weights(),
-                                         deferred_table(layout.front()));
+    optimizer_ = std::make_unique<Optimizer>(OptimizerOptions(), layout, node_.weights(),
+                                             deferred_table(layout.front()));
   }
 
   // One training step; returns the loss.
@@ -134,7 +133,7 @@ class Trainer {
   EncoderNode node_;
   Loss loss_;
   EncoderDropout dropout_;
-  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
 };
 
 struct Checks {

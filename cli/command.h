@@ -38,6 +38,7 @@ void add_encode(const Commands& commands);
 void add_evaluate(const Commands& commands);
 void add_index(const Commands& commands);
 void add_overlap(const Commands& commands);
+void add_predict(const Commands& commands);
 void add_search(const Commands& commands);
 void add_similarity(const Commands& commands);
 void add_tokenize(const Commands& commands);

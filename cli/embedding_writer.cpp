@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simile/checkpoint/npy.h"
 #include "simile/core/error.h"
 
 namespace simile::cli {
@@ -31,15 +32,7 @@ EmbeddingFormat embedding_format(const std::string& path) {
 
 std::string embedding_header(EmbeddingFormat format, int64_t texts, int64_t dimension) {
   if (format != EmbeddingFormat::kNpy) return "";
-  std::string dictionary = fmt::format(
-      "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", texts, dimension);
-  constexpr size_t kPrefix = 10;  // magic, version, header length
-  dictionary.append(63 - (kPrefix + dictionary.size()) % 64, ' ');
-  dictionary += '\n';
-  std::string header("\x93NUMPY\x01\x00", 8);
-  header += static_cast<char>(dictionary.size() % 256);
-  header += static_cast<char>(dictionary.size() / 256);
-  return header + dictionary;
+  return npy_header(NpyNumber::kFloat, texts, dimension);
 }
 
 std::string embedding_rows(EmbeddingFormat format, const std::vector<std::string>& texts,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cli/command.h"
@@ -20,13 +18,6 @@ struct Arguments {
   bool no_normalize = false;
   EncodeOptions encode;
 };
-
-void tell_counts(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal) {
-  if (counts.truncated > 0) {
-    terminal.warning(fmt::format("{} of {} texts were cut at the model's limit of {} tokens",
-                                 counts.truncated, counts.texts, encoder.settings().max_length));
-  }
-}
 
 void run(Arguments arguments, Terminal& terminal) {
   const EmbeddingFormat format = embedding_format(arguments.output);
@@ -54,7 +45,7 @@ void run(Arguments arguments, Terminal& terminal) {
         embedding_rows(format, block, encoder.encode(block, arguments.encode, progress, &counts)));
   }
   output.finish();
-  tell_counts(counts, encoder, terminal);
+  warn_about(counts, encoder, terminal);
 }
 
 }  // namespace

@@ -172,14 +172,15 @@ void add_evaluate(const Commands& commands) {
   CLI::App* command = commands.add(
       "evaluate", "Score a model on a task, or a TREC run",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("--model", arguments->models,
-                      "Model folder, name of a built-in model (simile-mini), or the baselines bm25, "
-                      "tfidf and words:MODEL (mean of its word embeddings); several stand side by "
-                      "side");
+  command->add_option(
+      "--model", arguments->models,
+      "Model folder, name of a built-in model (simile-mini), or the baselines bm25, "
+      "tfidf and words:MODEL (mean of its word embeddings); several stand side by "
+      "side");
   command->add_option(
       "--task", arguments->task,
-      "sts, pairs, ranking, or a task file ending in .yaml, .yml or .json; of several "
-      "sets of one kind their mean is reported too");
+      "sts, pairs, ranking, classification, or a task file ending in .yaml, .yml or .json; of "
+      "several sets of one kind their mean is reported too");
   command->add_option("--run", arguments->run,
                       "TREC run to score by --qrels, in place of a model and a task");
   const size_t options_before = command->get_options().size();

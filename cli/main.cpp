@@ -68,6 +68,7 @@ int run(int argc, char** argv) {
   add_missing_train(commands);
 #endif
   add_encode(commands);
+  add_predict(commands);
   add_evaluate(commands);
   add_similarity(commands);
   add_index(commands);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/model.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "simile/encode/head.h"
 #include "simile/eval/embedding_scorer.h"
+#include "simile/eval/head_runner.h"
 #include "simile/eval/lexical_baseline.h"
 
 namespace simile::cli {
@@ -13,21 +17,31 @@ constexpr const char* kWordsPrefix = "words:";
 
 }  // namespace
 
-void add_model_options(CLI::App& command, EncodeOptions& options) {
+void add_text_options(CLI::App& command, EncodeOptions& options) {
   command.add_option("--batch-tokens", options.batch_tokens, "Tokens encoded at a time")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
-      ->capture_default_str();
-  command
-      .add_option("--dimensions", options.dimensions,
-                  "Leading dimensions to keep; 0 keeps what the model says")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 20))
       ->capture_default_str();
   command.add_option("--prompt", options.prompt_name,
                      "Name of the model's prompt to put before texts");
 }
 
+void add_model_options(CLI::App& command, EncodeOptions& options) {
+  add_text_options(command, options);
+  command
+      .add_option("--dimensions", options.dimensions,
+                  "Leading dimensions to keep; 0 keeps what the model says")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 20))
+      ->capture_default_str();
+}
+
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal) {
   return SentenceEncoder::load(model, terminal);
+}
+
+void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal) {
+  if (counts.truncated == 0) return;
+  terminal.warning(fmt::format("{} of {} texts were cut at the model's limit of {} tokens",
+                               counts.truncated, counts.texts, encoder.settings().max_length));
 }
 
 EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder) {
@@ -48,12 +62,14 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOption
                                                return encoder->mean_word_embeddings(texts);
                                              });
   }
+  const EmbeddingScorer::RunHead heads =
+      head_runner(encoder, load_heads(open_model_folder(name, silent_events())), options, terminal);
   return std::make_unique<EmbeddingScorer>(
       model,
       [encoder, options, &terminal](const std::vector<std::string>& texts) {
         return encoder->encode(texts, options, terminal);
       },
-      parse_similarity(encoder->settings().similarity));
+      parse_similarity(encoder->settings().similarity), nullptr, heads);
 }
 
 }  // namespace simile::cli

@@ -16,11 +16,17 @@ namespace simile::cli {
 inline constexpr const char* kModelHelp =
     "Model folder, or the name of a built-in model (simile-mini)";
 
-// Options of the commands that embed texts.
+// Options of the commands that put texts through an encoder.
+void add_text_options(CLI::App& command, EncodeOptions& options);
+
+// The same and the number of dimensions, for those that use the embeddings.
 void add_model_options(CLI::App& command, EncodeOptions& options);
 
 // A model folder or the name of a built-in model. Errors: see open_model_folder().
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal);
+
+// Tells how many texts were longer than the model reads.
+void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal);
 
 // The options with vectors of length 1 where the model compares them by cosine, so that the inner
 // products of an index are cosines.

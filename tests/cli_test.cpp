@@ -191,6 +191,11 @@ TEST_F(CliTest, BadUsageAndInputAreOneMessageAndAnExitCode) {
   expect_error("simile evaluate --model $M --task sts --data empty.tsv", 3, "empty.tsv");
   write("bad.tsv", "sentence1\tsentence2\tscore\na\tb\thigh\n");
   expect_error("simile evaluate --model $M --task sts --data bad.tsv", 3, "bad.tsv:2");
+  write("classes.tsv", "sentence\tlabel\na\tgood\nb\tbad\n");
+  expect_error("simile evaluate --model bm25 --task classification --data classes.tsv", 2,
+               "bm25 has no heads");
+  expect_error("simile evaluate --model bm25 --task classification --data pairs.tsv", 3,
+               "sentence");
   expect_error("simile search --index ix --query x", 3, "ix");
 }
 

@@ -168,7 +168,7 @@ void run_training(const EncoderShape& shape, const std::vector<float>& flat,
          3 * work(shape, lengths), measure(rounds, thread_count(), [&] {
            for (const PackedBatch& batch : batches) {
              encoder_forward_training(shape, weights, batch, dropout, nullptr, tape, hidden.data());
-             encoder_backward(shape, weights, batch, dropout, tape, grad_hidden.data(), pointers,
+             encoder_backward(shape, weights, batch, dropout, tape, grad_hidden.data(), &pointers,
                               nullptr);
              ++dropout.step;
            }

@@ -10,8 +10,9 @@
 
 namespace simile {
 
-// Appends sequences `which` of `texts` (token ids) to `batch`, in order.
-void pack_texts(const std::vector<std::vector<int32_t>>& texts, const std::vector<int32_t>& which,
-                PackedBatch& batch);
+// Sequences `which` of `texts` (token ids), in order. `second` says for each of `texts` at which
+// token its second text begins, from where type ids are 1; empty: all are 0.
+PackedBatch pack_texts(const std::vector<std::vector<int32_t>>& texts,
+                       const std::vector<int32_t>& second, const std::vector<int32_t>& which);
 
 }  // namespace simile

@@ -2,23 +2,26 @@
 #include "simile/batch/pack.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace simile {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
-TEST(PackTexts, LaysTheChosenTextsOneAfterTheOther) {
-  const std::vector<std::vector<int32_t>> texts = {{1, 2}, {}, {3, 4, 5}};
-  PackedBatch batch;
-  pack_texts(texts, {2, 0}, batch);
-  pack_texts(texts, {1, 2}, batch);
-  EXPECT_THAT(batch.ids, ElementsAre(3, 4, 5, 1, 2, 3, 4, 5));
-  EXPECT_THAT(batch.offsets, ElementsAre(0, 3, 5, 5, 8));
-  EXPECT_EQ(batch.size(), 4);
-  EXPECT_EQ(batch.tokens(), 8);
+TEST(PackTexts, StandOneAfterTheOtherInTheOrderAskedFor) {
+  const PackedBatch batch = pack_texts({{2, 9, 3}, {2, 3}}, {}, {1, 0, 1});
+  EXPECT_THAT(batch.ids, ElementsAre(2, 3, 2, 9, 3, 2, 3));
+  EXPECT_THAT(batch.offsets, ElementsAre(0, 2, 5, 7));
+  EXPECT_THAT(batch.type_ids, IsEmpty());
 }
+
+TEST(PackTexts, TheSecondTextOfAJointSequenceHasTypeOne) {
+  const PackedBatch batch = pack_texts({{2, 9, 3, 8, 3}, {2, 9, 3}}, {3, 3}, {1, 0});
+  EXPECT_THAT(batch.type_ids, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1));
+}
+
+TEST(PackTexts, OfNothingIsAnEmptyBatch) { EXPECT_EQ(pack_texts({{2, 3}}, {}, {}).size(), 0); }
 
 }  // namespace
 }  // namespace simile

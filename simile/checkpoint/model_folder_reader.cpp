@@ -203,6 +203,19 @@ std::string find_tokenizer(const std::string& folder) {
               fmt::format("'{}' has neither tokenizer.json nor vocab.txt", folder));
 }
 
+// What training left for training to go on with.
+void read_training(const std::string& path, ModelSettings& settings) {
+  if (!file_exists(path)) return;
+  const Json json = detail::read_json(path);
+  const JsonObject object(json, path);
+  if (!object.has("temperatures")) return;
+  const Json& temperatures = object.at("temperatures");
+  const JsonObject by_loss(temperatures, path);
+  for (const auto& item : temperatures.items()) {
+    settings.temperatures[item.key()] = by_loss.number_or(item.key().c_str(), 1.0, 1e-6, 1e6);
+  }
+}
+
 }  // namespace
 
 ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events) {
@@ -225,6 +238,7 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
   settings.normalize = modules.size() > 2;
   settings.max_length = read_max_length(encoder, settings.encoder);
   read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
+  read_training(join_path(path, "simile.json"), settings);
   if (modules.empty()) {
     events.warning(
         fmt::format("'{}' has no modules.json: using the mean of all tokens, not "
@@ -242,6 +256,7 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
   }
   model.weights_path = find_weights(encoder);
   model.tokenizer_path = find_tokenizer(encoder);
+  model.heads = open_heads(path);
   return model;
 }
 

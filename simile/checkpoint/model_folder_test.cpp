@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
+#include <numeric>
 
 #include "simile/checkpoint/fingerprint.h"
 #include "simile/checkpoint/initialise.h"
@@ -56,6 +58,28 @@ class ModelFolderTest : public testing::Test {
     model.self_test.texts = {"a"};
     model.self_test.vectors = Matrix<float>(1, 8, 0.5f);
     save_model_folder(folder_, model);
+  }
+
+  // A model with the heads "same" (concat, weights 0, 1, 2 ...) and "mood" (three classes).
+  std::vector<HeadSettings> save_heads() {
+    HeadSettings same, mood;
+    same.name = "same";
+    same.kind = "concat";
+    same.input = "pair";
+    same.output = "probability";
+    mood.name = "mood";
+    mood.output = "classes";
+    mood.class_names = {"bad", "so so", "good: \"very\""};
+    std::vector<float> numbers(27);
+    std::iota(numbers.begin(), numbers.end(), 0.0f);
+    ModelToSave model;
+    model.settings = settings();
+    model.weights = weights_.data();
+    model.weight_type = TensorType::kF16;
+    model.tokenizer = {{"tokenizer.json", kTokenizer}};
+    model.heads = {{same, numbers.data()}, {mood, numbers.data()}};
+    save_model_folder(folder_, model);
+    return {same, mood};
   }
 
   ModelSettings settings() const {
@@ -267,6 +291,81 @@ TEST_F(ModelFolderTest, IncludePromptFalseIsRefusedOnlyWithPrompts) {
   EXPECT_NO_THROW(open());
   put("config_sentence_transformers.json", R"({"prompts":{"query":"q: "}})");
   expect_error("include_prompt");
+}
+
+TEST_F(ModelFolderTest, TrainedTemperaturesAreKept) {
+  ModelSettings trained = settings();
+  save(trained);
+  EXPECT_FALSE(file_exists(join_path(folder_, "simile.json")));
+  trained.temperatures = {{"bsc", 0.07}, {"simcse", 0.2}};
+  save(trained);
+  EXPECT_EQ(open().settings.temperatures, trained.temperatures);
+  put("simile.json", R"({"temperatures": {"bsc": "warm"}})");
+  expect_error("simile.json");
+}
+
+TEST_F(ModelFolderTest, HeadsAreWrittenAndReadBackByName) {
+  const std::vector<HeadSettings> heads = save_heads();
+  const ModelFolder model = open();
+  ASSERT_EQ(model.heads.size(), 2u);
+  EXPECT_EQ(model.heads[0].settings.name, "mood");
+  EXPECT_EQ(model.heads[0].settings.class_names, heads[1].class_names);
+  EXPECT_EQ(model.heads[1].settings.name, "same");
+  const std::vector<float> same = read_head_weights(model.heads[1], 8);
+  ASSERT_EQ(same.size(), 25u);
+  EXPECT_EQ(same[24], 24.0f);
+  save(settings());
+  EXPECT_TRUE(open().heads.empty());
+  ModelToSave twice;
+  twice.settings = settings();
+  twice.weights = weights_.data();
+  twice.tokenizer = {{"tokenizer.json", kTokenizer}};
+  twice.heads = {{heads[0], weights_.data()}, {heads[0], weights_.data()}};
+  EXPECT_THROW(save_model_folder(folder_, twice), Error);
+}
+
+TEST_F(ModelFolderTest, HeadsThatCannotBeUsedAreNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"name":"same","kind":"concat","input":"pair","colour":"red"})", "unknown key 'colour'"},
+      {R"({"name":"same","kind":"cosin","input":"pair"})", "did you mean"},
+      {R"({"name":"same","kind":"concat"})", "cannot take input 'single'"},
+      {R"({"name":"other","kind":"concat","input":"pair"})", "like its folder"},
+      {"{", "heads/same/config.json"}};
+  for (const auto& [json, message] : cases) {
+    save_heads();
+    put("heads/same/config.json", json);
+    expect_error(message);
+    expect_error("heads/same/config.json");
+  }
+  std::filesystem::remove(folder_ + "/heads/same/config.json");
+  expect_error("heads/same/config.json' does not exist");
+}
+
+TEST_F(ModelFolderTest, WeightsOfHeadsThatCannotBeUsedAreNamed) {
+  const auto expect_weights_error = [&](const std::vector<TensorView>& tensors,
+                                        const std::string& message) {
+    save_heads();
+    write_safetensors(join_path(folder_, "heads/same/model.safetensors"), tensors);
+    try {
+      read_head_weights(open().heads[1], 8);
+      ADD_FAILURE() << "read; expected: " << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_THAT(error.what(), HasSubstr(message));
+      EXPECT_THAT(error.what(), HasSubstr("heads/same/model.safetensors"));
+    }
+  };
+  const std::vector<float> zeros(25);
+  std::vector<float> broken(25);
+  broken[7] = std::numeric_limits<float>::quiet_NaN();
+  const TensorView weight{"layers.0.weight", {1, 24}, zeros.data()};
+  const TensorView bias{"layers.0.bias", {1}, zeros.data()};
+  expect_weights_error({weight}, "'layers.0.bias' of shape [1] is missing");
+  expect_weights_error({{"layers.0.weight", {24}, zeros.data()}, bias}, "expected [1, 24]");
+  expect_weights_error({{"layers.0.weight", {1, 24}, broken.data()}, bias}, "not finite");
+  expect_weights_error({weight, bias, {"layers.1.bias", {1}, zeros.data()}}, "is no part of");
+  std::filesystem::remove(folder_ + "/heads/same/model.safetensors");
+  EXPECT_THROW(read_head_weights(open().heads[1], 8), Error);
 }
 
 TEST_F(ModelFolderTest, MissingFilesAreNamed) {

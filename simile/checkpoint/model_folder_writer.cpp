@@ -78,6 +78,17 @@ const char* torch_type_name(TensorType type) {
   }
 }
 
+void write_heads(const std::vector<HeadToSave>& heads, int64_t H, FolderWriter& writer) {
+  std::vector<HeadSettings> settings;
+  for (const HeadToSave& head : heads) settings.push_back(head.settings);
+  check_heads(settings);
+  for (const HeadToSave& head : heads) {
+    const std::string folder = "heads/" + head.settings.name;
+    writer.folder(folder);
+    write_head(writer.file(folder), head.settings, H, head.weights);
+  }
+}
+
 }  // namespace
 
 void save_model_folder(const std::string& path, const ModelToSave& model) {
@@ -97,10 +108,14 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
   writer.folder("1_Pooling");
   writer.json("1_Pooling/config.json", pooling_json(settings));
   if (settings.normalize) writer.folder("2_Normalize");
+  if (!settings.temperatures.empty()) {
+    writer.json("simile.json", {{"temperatures", settings.temperatures}});
+  }
   writer.text("README.md", model.model_card);
   if (!model.self_test.texts.empty()) {
     writer.text("self_test.json", self_test_to_json(model.self_test));
   }
+  write_heads(model.heads, settings.encoder.hidden, writer);
   writer.commit();
 }
 

@@ -23,6 +23,7 @@ struct ModelSettings {
   std::map<std::string, std::string> prompts;  // name -> text put before the input
   std::string default_prompt;                  // a name in `prompts`, or empty
   std::string similarity = "cosine";           // cosine, dot, euclidean or manhattan
+  std::map<std::string, double> temperatures;  // trained ones, by the loss they belong to
   int64_t dimensions = 0;                      // leading dimensions kept; 0 keeps all
 };
 

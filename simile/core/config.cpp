@@ -12,33 +12,64 @@
 namespace simile {
 namespace {
 
-constexpr int kMaximumDepth = 64;  // a recipe nested deeper is a mistake or an attack
+constexpr int kMaximumDepth = 64;       // a recipe nested deeper is a mistake or an attack
+constexpr int kMaximumNodes = 1000000;  // so is one whose aliases unfold to more
 
-ConfigNode convert(const YAML::Node& node, const std::string& source, int depth) {
-  ConfigNode out;
-  out.source = source;
-  out.line = node.Mark().line + 1;
-  SIMILE_CHECK(depth < kMaximumDepth, ErrorKind::kRecipe,
-               fmt::format("{}: nested more than {} levels deep", out.where(), kMaximumDepth));
-  if (node.IsScalar()) {
-    out.kind = ConfigNode::Kind::kScalar;
-    out.scalar = node.Scalar();
-  } else if (node.IsSequence()) {
-    out.kind = ConfigNode::Kind::kList;
-    for (const auto& item : node) out.items.push_back(convert(item, source, depth + 1));
-  } else if (node.IsMap()) {
-    out.kind = ConfigNode::Kind::kMap;
+class Converter {
+ public:
+  explicit Converter(const std::string& source) : source_(source) {}
+
+  ConfigNode convert(const YAML::Node& node, int depth = 0) {
+    ConfigNode out;
+    out.source = source_;
+    out.line = node.Mark().line + 1;
+    SIMILE_CHECK(depth < kMaximumDepth, ErrorKind::kRecipe,
+                 fmt::format("{}: nested more than {} levels deep", out.where(), kMaximumDepth));
+    SIMILE_CHECK(++nodes_ < kMaximumNodes, ErrorKind::kRecipe,
+                 fmt::format("{}: more than {} values once aliases are unfolded", out.where(),
+                             kMaximumNodes));
+    if (node.IsScalar()) {
+      out.kind = ConfigNode::Kind::kScalar;
+      out.scalar = node.Scalar();
+    } else if (node.IsSequence()) {
+      out.kind = ConfigNode::Kind::kList;
+      for (const auto& item : node) out.items.push_back(convert(item, depth + 1));
+    } else if (node.IsMap()) {
+      out.kind = ConfigNode::Kind::kMap;
+      convert_members(node, depth, out);
+    }
+    return out;
+  }
+
+ private:
+  void convert_members(const YAML::Node& node, int depth, ConfigNode& out) {
+    YAML::Node
+        merged;  // what `<<` brings in (YAML 1.1), for keys that the map does not give itself
     for (const auto& member : node) {
       const std::string name = member.first.Scalar();
+      if (name == "<<") {
+        merged.reset(member.second);
+        continue;
+      }
       SIMILE_CHECK(out.find(name) == nullptr, ErrorKind::kRecipe,
-                   fmt::format("{}:{}: key '{}' is given twice; keep one", source,
+                   fmt::format("{}:{}: key '{}' is given twice; keep one", source_,
                                member.first.Mark().line + 1, name));
-      out.members.emplace_back(name, convert(member.second, source, depth + 1));
+      out.members.emplace_back(name, convert(member.second, depth + 1));
       out.members.back().second.line = member.first.Mark().line + 1;
     }
+    if (merged.IsNull()) return;
+    ConfigNode other = convert(merged, depth + 1);
+    SIMILE_CHECK(
+        other.kind == ConfigNode::Kind::kMap, ErrorKind::kRecipe,
+        fmt::format("{}: '<<' should be an alias of a map, such as <<: *base", other.where()));
+    for (auto& member : other.members) {
+      if (out.find(member.first) == nullptr) out.members.push_back(std::move(member));
+    }
   }
-  return out;
-}
+
+  const std::string& source_;
+  int nodes_ = 0;
+};
 
 ConfigNode* member_or_item(ConfigNode& node, const std::string& name,
                            const std::string& assignment) {
@@ -82,7 +113,7 @@ std::string ConfigNode::where() const {
 
 ConfigNode parse_config(const std::string& text, const std::string& source) {
   try {
-    return convert(YAML::Load(text), source, 0);
+    return Converter(source).convert(YAML::Load(text));
   } catch (const YAML::Exception& error) {
     throw Error(ErrorKind::kRecipe,
                 fmt::format("{}:{}: not valid YAML: {}", source, error.mark.line + 1, error.msg));

@@ -94,6 +94,25 @@ TEST(Options, MistakesNameFileLineKeyAndRemedy) {
               AllOf(HasSubstr("r.yaml:3"), HasSubstr("stages.1.nam")));
 }
 
+TEST(Options, AMergeKeyBringsInWhatTheMapDoesNotSayItself) {
+  const Outer o =
+      read("stages:\n  - &first {name: bsc, margin: 1.5}\n  - {<<: *first, margin: 1}\n");
+  ASSERT_EQ(o.stages.size(), 2u);
+  EXPECT_EQ(o.stages[1].name, "bsc");
+  EXPECT_EQ(o.stages[1].margin, 1);
+  EXPECT_THAT(error_of("a: &a x\nloss: {<<: *a}"), HasSubstr("alias of a map"));
+}
+
+TEST(Options, AliasesThatUnfoldWithoutEndAreRefused) {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 8; ++i) {
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int j = 0; j < 10; ++j) bomb += (j > 0 ? ", *a" : "*a") + std::to_string(i - 1);
+    bomb += "]\n";
+  }
+  EXPECT_THAT(error_of(bomb), HasSubstr("aliases are unfolded"));
+}
+
 TEST(Options, OverridesReachIntoMapsAndLists) {
   ConfigNode node = parse_config("stages: [{name: mse}]", "r.yaml");
   apply_override(node, "steps=5");

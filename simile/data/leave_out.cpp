@@ -58,6 +58,7 @@ int64_t leave_out_texts_of(const std::vector<std::string>& files, PairDataset& d
   keep(is_kept, data.right);
   keep(is_kept, data.score);
   keep(is_kept, data.group);
+  keep(is_kept, data.classes);
   for (auto& column : data.negatives) keep(is_kept, column);
   return before - data.size();
 }

@@ -12,6 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
+#include "simile/data/class_data.h"
 #include "simile/data/leave_out.h"
 #include "simile/data/nli_pairs.h"
 #include "simile/data/text_list.h"
@@ -164,20 +165,33 @@ bool is_set(Options options) {
 std::vector<FormatOption> list_format_options(const PairDataOptions& options) {
   const PairDataOptions untouched;
   return {
-      {"path", !options.path.empty(), {"table", "texts", "documents", "nli"}},
-      {"left", options.left != untouched.left, {"table", "nli"}},
-      {"right", options.right != untouched.right, {"table", "nli"}},
+      {"path", !options.path.empty(), {"table", "texts", "documents", "nli", "classes"}},
+      {"left", options.left != untouched.left, {"table", "nli", "classes"}},
+      {"right", options.right != untouched.right, {"table", "nli", "classes"}},
       {"score", !options.score.empty() && options.score != untouched.score, {"table"}},
       {"score_scale", options.score_scale != untouched.score_scale, {"table"}},
       {"score_names", !options.score_names.empty(), {"table"}},
       {"group", !options.group.empty(), {"table"}},
       {"negatives", !options.negatives.empty(), {"table"}},
       {"keep_words", options.keep_words != 1, {"texts"}},
-      {"skip", options.skip != 0, {"table"}},
-      {"label", options.label != untouched.label, {"nli"}},
+      {"skip", options.skip != 0, {"table", "classes"}},
+      {"text", !options.text.empty() && options.text != untouched.text, {"classes"}},
+      {"label", options.label != untouched.label, {"nli", "classes"}},
+      {"class_names", !options.class_names.empty(), {"classes"}},
       {"documents", is_set(options.documents), {"documents"}},
       {"ranking", is_set(options.ranking), {"ranking"}},
   };
+}
+
+// Sides named in vain would mean that single texts are read where pairs were meant.
+void check_class_sides(const PairDataOptions& options) {
+  const PairDataOptions untouched;
+  const bool names_sides = options.left != untouched.left || options.right != untouched.right;
+  SIMILE_CHECK(
+      options.format != "classes" || options.text.empty() || !names_sides, ErrorKind::kRecipe,
+      fmt::format("single texts are read from the column '{}', yet left or right is given; for "
+                  "pairs with a class set text to nothing (text: \"\")",
+                  options.text));
 }
 
 void check_format_options(const PairDataOptions& options) {
@@ -197,6 +211,7 @@ void check_format_options(const PairDataOptions& options) {
                            options.format, fmt::join(strange, ", ")));
   SIMILE_CHECK(options.format == "ranking" || !options.path.empty(), ErrorKind::kRecipe,
                "no path of a file of pairs was given");
+  check_class_sides(options);
 }
 
 PairDataset read_format(const PairDataOptions& options) {
@@ -207,6 +222,10 @@ PairDataset read_format(const PairDataOptions& options) {
   if (options.format == "nli") {
     return read_nli_pairs(options.path, {options.left, options.right, options.label},
                           options.limit);
+  }
+  if (options.format == "classes") {
+    return read_class_data(options.path, {options.text, options.left, options.right, options.label},
+                           options.class_names, options.skip, options.limit);
   }
   if (options.format == "ranking") return read_ranking_pairs(options);
   return read_table_pairs(options);

@@ -10,6 +10,7 @@
 //              together (token deletion: Wu et al., CLEAR, 2020; Izacard et al., Contriever, 2022)
 //   documents  articles: simile/data/document_pairs.h
 //   nli        premises with labelled hypotheses: simile/data/nli_pairs.h
+//   classes    single texts, or pairs, each with its class: simile/data/class_data.h
 //   ranking    queries and the documents judged relevant to them (relevance of at least 1); the
 //              group is the query's id: simile/data/ranking_data.h
 //
@@ -29,7 +30,8 @@ namespace simile {
 
 // What a file of pairs is, and how pairs are made of it: PairDataOptions::format.
 inline const std::vector<std::string>& pair_formats() {
-  static const std::vector<std::string> formats = {"table", "texts", "documents", "nli", "ranking"};
+  static const std::vector<std::string> formats = {"table", "texts",   "documents",
+                                                   "nli",   "classes", "ranking"};
   return formats;
 }
 
@@ -43,7 +45,9 @@ struct PairDataOptions {
   std::vector<std::string> score_names;
   std::string group;
   std::vector<std::string> negatives;
+  std::string text = "sentence";
   std::string label = "label";
+  std::vector<std::string> class_names;
   double keep_words = 1;
   int64_t skip = 0;
   int64_t limit = 0;
@@ -62,16 +66,16 @@ struct PairDataOptions {
     v.field("format", format,
             choice_info("what the file is: a table of pairs; texts, each paired with itself; "
                         "documents, a paragraph a line and a blank line between articles; nli, a "
-                        "table of premises, hypotheses and labels; ranking, which takes the files "
-                        "of the group ranking in place of path",
+                        "table of premises (left), hypotheses (right) and labels (entailment, "
+                        "neutral, contradiction, or 0, 1, 2); classes, a table of texts or pairs "
+                        "with their class; ranking, which takes the files of the group ranking in "
+                        "place of path",
                         pair_formats()));
     visit_columns(v);
-    v.field("label", label,
-            {"nli: column of entailment, neutral, contradiction, or 0, 1, 2; premises and "
-             "hypotheses are the columns left and right"});
+    visit_class_columns(v);
     v.field("keep_words", keep_words,
             {"texts: share of the words that each side keeps, drawn anew for each", "", 0.01, 1});
-    v.field("skip", skip, {"table: pairs to pass over at the start", "pairs", 0});
+    v.field("skip", skip, {"table, classes: pairs to pass over at the start", "pairs", 0});
     v.field("limit", limit,
             {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
              "pairs", 0});
@@ -93,12 +97,21 @@ struct PairDataOptions {
             {"column that names what belongs together, such as a query; may be empty"});
     v.field("negatives", negatives, {"columns of texts that do not match the first text"});
   }
+  void visit_class_columns(OptionVisitor& v) {
+    v.field("text", text,
+            {"texts with classes: column of the text; empty: they are pairs, of the columns left "
+             "and right"});
+    v.field("label", label, {"column of the class"});
+    v.field("class_names", class_names,
+            {"the classes in order, as the column label has them; empty: those found there, sorted "
+             "(as numbers when all are whole numbers)"});
+  }
 };
 
 // Errors: ErrorKind::kInput from the readers, for a score that is neither a number nor a known
-// name, and for a file that yields no pair; ErrorKind::kRecipe for score_names that are not
-// NAME=NUMBER, an empty path, an unknown format, and for options set that do not belong to the
-// format.
+// name, for a label that is no class, and for a file that yields no pair; ErrorKind::kRecipe for
+// score_names that are not NAME=NUMBER, an empty path, an unknown format, and for options set that
+// do not belong to the format.
 PairDataset read_pairs(const PairDataOptions& options);
 
 }  // namespace simile

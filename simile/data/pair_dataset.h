@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of texts with a score, whatever they were made from (simile/data/pair_data.h).
+// Pairs of texts with a score, or texts with a class, whatever they were made from
+// (simile/data/pair_data.h).
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,15 @@
 
 namespace simile {
 
-// Columns side by side; all non-empty members have the same length.
+// Columns side by side; all that are not empty have the same length.
 struct PairDataset {
-  std::vector<std::string> left, right;
-  std::vector<double> score;       // always there: 1 for every pair of a set without scores
-  std::vector<std::string> group;  // empty without a group column
+  std::vector<std::string> left, right;  // right is empty for single texts
+  std::vector<double> score;             // always there: 1 for every pair of a set without scores
+  std::vector<std::string> group;        // empty without a group column
   std::vector<std::vector<std::string>>
-      negatives;  // [columns][pairs]; training refuses an empty text
+      negatives;                         // [columns][pairs]; training refuses an empty text
+  std::vector<int32_t> classes;          // place in class_names; empty without classes
+  std::vector<std::string> class_names;  // as the file has them; not one element per pair
   ReadReport report;
   std::vector<std::string> notes;  // how the pairs were made and what was left out, for the user
 

@@ -133,8 +133,9 @@ TEST(PairFormat, OptionsOfAnotherFormatAreRefused) {
   options.group = "g";
   EXPECT_THAT(error_with(options), HasSubstr("take: score, group;"));
   EXPECT_THAT(error_with(options_for("ranking", "q.tsv")), HasSubstr("take: path;"));
-  EXPECT_THAT(error_with(options_for("rows", "t.tsv")),
-              HasSubstr("expected one of table, texts, documents, nli, ranking, found 'rows'"));
+  EXPECT_THAT(
+      error_with(options_for("rows", "t.tsv")),
+      HasSubstr("expected one of table, texts, documents, nli, classes, ranking, found 'rows'"));
   EXPECT_THAT(error_with(options_for("nli", "")), HasSubstr("no path"));
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "simile/core/error.h"
@@ -94,11 +93,10 @@ std::string SentenceEncoder::find_prompt(const EncodeOptions& options) const {
                                               names.empty() ? "none" : names));
 }
 
-Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
-                                      const EncodeOptions& options, EventSink& events,
-                                      EncodeCounts* counts) const {
-  const std::string prompt = find_prompt(options);
-  const auto total = static_cast<int64_t>(texts.size());
+Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& tokenise,
+                                             const EncodeOptions& options, EventSink& events,
+                                             EncodeCounts* counts) const {
+  const auto total = static_cast<int64_t>(count);
   Matrix<float> vectors(total, dimension(options));
   EncodeCounts counted;
   int64_t done = 0;
@@ -108,19 +106,41 @@ Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
   };
   Output output{current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize),
                 finished};
-  for (size_t begin = 0; begin < texts.size(); begin += kTextsPerBlock) {
-    const size_t end = std::min(begin + kTextsPerBlock, texts.size());
+  for (size_t begin = 0; begin < count; begin += kTextsPerBlock) {
+    const size_t end = std::min(begin + kTextsPerBlock, count);
     output.first_row = static_cast<int64_t>(begin);
-    encode_sequences(tokenise(texts, begin, end, prompt, counted), options.batch_tokens, output);
+    const Sequences sequences = tokenise(begin, end, counted);
+    encode_sequences(sequences.ids, sequences.type_ids, options.batch_tokens, output);
   }
-  counted.texts = total;
   if (counts != nullptr) {
-    counts->texts += counted.texts;
+    counts->texts += total;
     counts->tokens += counted.tokens;
     counts->truncated += counted.truncated;
     counts->replaced += counted.replaced;
   }
   return vectors;
+}
+
+Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
+                                      const EncodeOptions& options, EventSink& events,
+                                      EncodeCounts* counts) const {
+  const std::string prompt = find_prompt(options);
+  const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
+    return tokenise(texts, begin, end, prompt, counted);
+  };
+  return encode_blocks(texts.size(), tokens, options, events, counts);
+}
+
+Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left,
+                                            const std::vector<std::string>& right,
+                                            const EncodeOptions& options, EventSink& events,
+                                            EncodeCounts* counts) const {
+  SIMILE_CHECK(left.size() == right.size(), ErrorKind::kInput,
+               fmt::format("pairs: {} left texts, but {} right ones", left.size(), right.size()));
+  const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
+    return tokenise_pairs(left, right, begin, end, counted);
+  };
+  return encode_blocks(left.size(), tokens, options, events, counts);
 }
 
 Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>>& sequences,
@@ -144,7 +164,7 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
     events.progress({"embed", done, total, "texts", {}});
   };
   encode_sequences(
-      sequences, options.batch_tokens,
+      sequences, {}, options.batch_tokens,
       {current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize), finished});
   return vectors;
 }
@@ -175,10 +195,10 @@ std::vector<float> SentenceEncoder::hidden_states(const PackedBatch& batch) cons
   return hidden;
 }
 
-std::vector<std::vector<int32_t>> SentenceEncoder::tokenise(const std::vector<std::string>& texts,
-                                                            size_t begin, size_t end,
-                                                            const std::string& prompt,
-                                                            EncodeCounts& counts) const {
+SentenceEncoder::Sequences SentenceEncoder::tokenise(const std::vector<std::string>& texts,
+                                                     size_t begin, size_t end,
+                                                     const std::string& prompt,
+                                                     EncodeCounts& counts) const {
   std::vector<std::string> prompted(texts.begin() + static_cast<std::ptrdiff_t>(begin),
                                     texts.begin() + static_cast<std::ptrdiff_t>(end));
   if (!prompt.empty()) {
@@ -196,10 +216,30 @@ std::vector<std::vector<int32_t>> SentenceEncoder::tokenise(const std::vector<st
     }
     counts.tokens += static_cast<int64_t>(sequences[i].size());
   }
+  return {std::move(sequences), {}};
+}
+
+SentenceEncoder::Sequences SentenceEncoder::tokenise_pairs(const std::vector<std::string>& left,
+                                                           const std::vector<std::string>& right,
+                                                           size_t begin, size_t end,
+                                                           EncodeCounts& counts) const {
+  const auto part = [&](const std::vector<std::string>& texts) {
+    return std::vector<std::string>(texts.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    texts.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  Sequences sequences;
+  for (Encoding& pair : tokenizer_.encode_pair_batch(part(left), part(right))) {
+    counts.tokens += static_cast<int64_t>(pair.ids.size());
+    counts.truncated += pair.dropped > 0 ? 1 : 0;
+    counts.replaced += pair.replaced;
+    sequences.ids.push_back(std::move(pair.ids));
+    if (shape_.types > 1) sequences.type_ids.push_back(std::move(pair.type_ids));
+  }
   return sequences;
 }
 
 void SentenceEncoder::encode_sequences(const std::vector<std::vector<int32_t>>& sequences,
+                                       const std::vector<std::vector<int32_t>>& type_ids,
                                        int64_t batch_tokens, const Output& output) const {
   PackedBatch batch;
   std::vector<size_t> rows;
@@ -214,6 +254,9 @@ void SentenceEncoder::encode_sequences(const std::vector<std::vector<int32_t>>& 
     if (batch.tokens() + static_cast<int64_t>(ids.size()) > batch_tokens) flush();
     if (batch.offsets.empty()) batch.offsets.push_back(0);
     batch.ids.insert(batch.ids.end(), ids.begin(), ids.end());
+    if (!type_ids.empty()) {
+      batch.type_ids.insert(batch.type_ids.end(), type_ids[i].begin(), type_ids[i].end());
+    }
     batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
     rows.push_back(i);
   }

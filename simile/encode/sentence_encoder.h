@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,7 +58,15 @@ class SentenceEncoder {
   Matrix<float> encode(const std::vector<std::string>& texts, const EncodeOptions& options,
                        EventSink& events, EncodeCounts* counts = nullptr) const;
 
-  // The same for texts that are ids already (special tokens included, no prompt).
+  // The same for pairs read as one sequence each, [CLS] left [SEP] right [SEP] with token types
+  // where the encoder has two; row i for left[i] and right[i]. Of a pair that is too long, the
+  // longer text is cut first. Prompts are for texts alone and are not put before pairs;
+  // counts.texts counts pairs. Errors (kInput): sides of different lengths; (kRecipe) as encode().
+  Matrix<float> encode_pairs(const std::vector<std::string>& left,
+                             const std::vector<std::string>& right, const EncodeOptions& options,
+                             EventSink& events, EncodeCounts* counts = nullptr) const;
+
+  // The same as encode() for texts that are ids already (special tokens included, no prompt).
   // Errors (kInput): an id outside the vocabulary, a sequence that is empty or too long.
   Matrix<float> encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                            const EncodeOptions& options, EventSink& events) const;
@@ -75,12 +84,23 @@ class SentenceEncoder {
 
  private:
   struct Output;  // what computes, where pooled vectors go and how they are finished
+  struct Sequences {
+    std::vector<std::vector<int32_t>> ids;
+    std::vector<std::vector<int32_t>> type_ids;  // of each sequence; empty: all 0
+  };
+  // Texts, or pairs, begin .. end as tokens.
+  using Tokenise = std::function<Sequences(size_t begin, size_t end, EncodeCounts& counts)>;
   std::shared_ptr<const EncoderForward> current_forward() const;
   std::string find_prompt(const EncodeOptions& options) const;
-  std::vector<std::vector<int32_t>> tokenise(const std::vector<std::string>& texts, size_t begin,
-                                             size_t end, const std::string& prompt,
-                                             EncodeCounts& counts) const;
-  void encode_sequences(const std::vector<std::vector<int32_t>>& sequences, int64_t batch_tokens,
+  Sequences tokenise(const std::vector<std::string>& texts, size_t begin, size_t end,
+                     const std::string& prompt, EncodeCounts& counts) const;
+  Sequences tokenise_pairs(const std::vector<std::string>& left,
+                           const std::vector<std::string>& right, size_t begin, size_t end,
+                           EncodeCounts& counts) const;
+  Matrix<float> encode_blocks(size_t count, const Tokenise& tokenise, const EncodeOptions& options,
+                              EventSink& events, EncodeCounts* counts) const;
+  void encode_sequences(const std::vector<std::vector<int32_t>>& sequences,
+                        const std::vector<std::vector<int32_t>>& type_ids, int64_t batch_tokens,
                         const Output& output) const;
   void encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
                     const Output& output) const;

@@ -196,11 +196,12 @@ Similarity parse_similarity(const std::string& name) {
 }
 
 EmbeddingScorer::EmbeddingScorer(std::string name, Embed embed, Similarity similarity,
-                                 Embed embed_queries)
+                                 Embed embed_queries, RunHead heads)
     : name_(std::move(name)),
       embed_(std::move(embed)),
       embed_queries_(std::move(embed_queries)),
-      similarity_(similarity) {}
+      similarity_(similarity),
+      heads_(std::move(heads)) {}
 
 std::vector<double> EmbeddingScorer::score_pairs(const std::vector<std::string>& left,
                                                  const std::vector<std::string>& right) {
@@ -236,6 +237,11 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
     }
   });
   return rankings;
+}
+
+HeadOutput EmbeddingScorer::run_head(const std::string& head, const std::vector<std::string>& left,
+                                     const std::vector<std::string>& right) {
+  return heads_ ? heads_(head, left, right) : Scorer::run_head(head, left, right);
 }
 
 }  // namespace simile

@@ -32,10 +32,15 @@ class EmbeddingScorer : public Scorer {
   // Embeddings of texts: [texts, D], D the same at every call.
   using Embed = std::function<Matrix<float>(const std::vector<std::string>&)>;
 
+  // Scorer::run_head() of the model.
+  using RunHead =
+      std::function<HeadOutput(const std::string& head, const std::vector<std::string>& left,
+                               const std::vector<std::string>& right)>;
+
   // Left texts and queries go through `embed_queries` where it is given, for models whose queries
-  // are prompted in another way than documents.
+  // are prompted in another way than documents. Without `heads` the model has none.
   EmbeddingScorer(std::string name, Embed embed, Similarity similarity = Similarity::kCosine,
-                  Embed embed_queries = nullptr);
+                  Embed embed_queries = nullptr, RunHead heads = nullptr);
 
   std::string name() const override { return name_; }
   std::vector<double> score_pairs(const std::vector<std::string>& left,
@@ -44,11 +49,14 @@ class EmbeddingScorer : public Scorer {
                             const std::vector<std::string>& corpus,
                             const std::vector<std::vector<int64_t>>& candidates,
                             int64_t depth) override;
+  HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
+                      const std::vector<std::string>& right) override;
 
  private:
   std::string name_;
   Embed embed_, embed_queries_;
   Similarity similarity_;
+  RunHead heads_;
 };
 
 }  // namespace simile

@@ -31,18 +31,19 @@ std::vector<int> read_labels(const PairDataset& data) {
 
 }  // namespace
 
-PairTask::PairTask(std::string name, PairDataset data, PairDataset dev)
+PairTask::PairTask(std::string name, PairDataset data, PairDataset dev, std::string head)
     : name_(std::move(name)),
       data_(std::move(data)),
       dev_(std::move(dev)),
+      head_(std::move(head)),
       labels_(read_labels(data_)),
       dev_labels_(dev_.size() > 0 ? read_labels(dev_) : std::vector<int>()) {}
 
 Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
-  const std::vector<double> scores = score_checked(scorer, data_);
+  const std::vector<double> scores = score_checked(scorer, data_, head_);
   if (!predictions_path.empty()) write_scored_pairs(predictions_path, data_, scores);
   const bool oracle = dev_labels_.empty();
-  const std::vector<double> dev_scores = oracle ? scores : score_checked(scorer, dev_);
+  const std::vector<double> dev_scores = oracle ? scores : score_checked(scorer, dev_, head_);
   const std::vector<int>& dev_labels = oracle ? labels_ : dev_labels_;
   const double accuracy_threshold = find_accuracy_threshold(dev_scores, dev_labels).threshold;
   const double f1_threshold = find_f1_threshold(dev_scores, dev_labels).threshold;

@@ -8,7 +8,8 @@
 //   threshold           for accuracy;  f1_threshold: for F1
 //
 // Without a dev set the thresholds are chosen on the test set itself, which flatters: the report
-// then notes "threshold: oracle". Formulas: simile/metric/threshold.h.
+// then notes "threshold: oracle". Formulas: simile/metric/threshold.h. The scores are the model's
+// own or, where a head is named, the head's (simile/eval/head_output.h).
 //
 // Data that does not fit (ErrorKind::kInput): gold scores other than 0 and 1, or all of one kind.
 #pragma once
@@ -24,13 +25,14 @@ namespace simile {
 class PairTask : public Task {
  public:
   // `dev` may be empty.
-  PairTask(std::string name, PairDataset data, PairDataset dev);
+  PairTask(std::string name, PairDataset data, PairDataset dev, std::string head = "");
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
   std::vector<std::string> warnings() const override;
 
  private:
   std::string name_;
   PairDataset data_, dev_;
+  std::string head_;
   std::vector<int> labels_, dev_labels_;
 };
 

@@ -47,6 +47,39 @@ size_t column_width(const std::vector<std::string>& cells) {
   return width;
 }
 
+nlohmann::ordered_json confusion_to_json(const ConfusionMatrix& confusion) {
+  nlohmann::ordered_json matrix = nlohmann::ordered_json::array();
+  for (int64_t i = 0; i < confusion.counts.rows; ++i) {
+    const int64_t* row = confusion.counts.row(i);
+    matrix.push_back(std::vector<int64_t>(row, row + confusion.counts.cols));
+  }
+  return {{"classes", confusion.classes}, {"matrix", std::move(matrix)}};
+}
+
+// More classes than a terminal is wide are left to the JSON form.
+constexpr size_t kTableClasses = 20;
+
+std::string show_confusion(const std::string& model, const ConfusionMatrix& confusion) {
+  const std::vector<std::string>& classes = confusion.classes;
+  if (classes.empty() || classes.size() > kTableClasses) return "";
+  const size_t name_width = column_width(classes);
+  std::string table = fmt::format("  {}: gold classes in rows, predicted ones in columns\n", model);
+  table += fmt::format("    {:{}}", "", name_width);
+  std::vector<size_t> widths;
+  for (const std::string& name : classes) {
+    widths.push_back(std::max<size_t>(column_width({name}), 6));
+    table += fmt::format("  {:>{}}", name, widths.back());
+  }
+  table += '\n';
+  for (size_t i = 0; i < classes.size(); ++i) {
+    table += fmt::format("    {:{}}", classes[i], name_width);
+    const int64_t* row = confusion.counts.row(static_cast<int64_t>(i));
+    for (size_t j = 0; j < classes.size(); ++j) table += fmt::format("  {:>{}}", row[j], widths[j]);
+    table += '\n';
+  }
+  return table;
+}
+
 // A table of reports on the same data.
 std::string show_group(const std::vector<Report>& reports) {
   const Report& first = reports.front();
@@ -74,6 +107,7 @@ std::string show_group(const std::vector<Report>& reports) {
       table += fmt::format("  {}: {}\n", report.model, note);
     }
   }
+  for (const Report& report : reports) table += show_confusion(report.model, report.confusion);
   return table;
 }
 
@@ -98,6 +132,7 @@ std::string Report::to_json() const {
   json["examples"] = examples;
   json["metrics"] = nlohmann::ordered_json::object();
   for (const auto& metric : metrics) json["metrics"][metric.first] = metric.second;
+  if (!confusion.classes.empty()) json["confusion"] = confusion_to_json(confusion);
   if (!notes.empty()) json["notes"] = notes;
   // Names may come from file names, which need not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -7,27 +7,36 @@
 #include <utility>
 #include <vector>
 
+#include "simile/core/matrix.h"
+
 namespace simile {
 
+struct ConfusionMatrix {
+  std::vector<std::string> classes;
+  Matrix<int64_t> counts;  // [classes, classes]: examples by gold (row) and predicted (column)
+};
+
 struct Report {
-  std::string task;  // "sts", "pairs", "ranking"
+  std::string task;  // "sts", "pairs", "ranking", "classification"
   std::string name;  // of the data set; may be empty
   std::string model;
-  int64_t examples = 0;                                 // pairs, or queries that count
+  int64_t examples = 0;                                 // pairs, texts, or queries that count
   std::vector<std::pair<std::string, double>> metrics;  // in the order to show
   std::vector<std::string> notes;                       // what a reader of the numbers should know
+  ConfusionMatrix confusion = {};                       // without classes: there is none
 
   // The metric, or ErrorKind::kRecipe with the names there are.
   double metric(const std::string& metric_name) const;
 
-  // {"task":..,"model":..,"examples":n,"metrics":{..}} with "name" and "notes" where there are any,
-  // in one line.
+  // {"task":..,"model":..,"examples":n,"metrics":{..}} with "name", "notes" and
+  // "confusion":{"classes":[..],"matrix":[[..]]} where there are any, in one line.
   std::string to_json() const;
 };
 
 // A table for people: one row per metric and one column per report (a model against baselines), x
 // 100 with two decimals; thresholds and perplexity as they are. Reports of different tasks or sets
-// follow one another, each under its own head. Notes stand below.
+// follow one another, each under its own head. Notes stand below, and then confusion matrices of up
+// to 20 classes, for each model its own.
 std::string to_table(const std::vector<Report>& reports);
 
 }  // namespace simile

@@ -46,6 +46,26 @@ TEST(Report, TableSetsModelsSideBySideTimesHundred) {
   EXPECT_EQ(to_table({}), "");
 }
 
+TEST(Report, ClassesConfusedStandBelowTheTable) {
+  Report report{"classification", "", "mini", 7, {{"accuracy", 5.0 / 7}}, {"a note"}};
+  report.confusion.classes = {"no", "perhaps"};
+  report.confusion.counts = Matrix<int64_t>(2, 2);
+  report.confusion.counts.values = {1, 2, 0, 4};
+  EXPECT_THAT(report.to_json(), HasSubstr("},\"confusion\":{\"classes\":[\"no\",\"perhaps\"],"
+                                          "\"matrix\":[[1,2],[0,4]]},\"notes\":[\"a note\"]}"));
+  EXPECT_EQ(to_table({report}),
+            "classification (7 examples)\n"
+            "               mini\n"
+            "  accuracy    71.43\n"
+            "  mini: a note\n"
+            "  mini: gold classes in rows, predicted ones in columns\n"
+            "                 no  perhaps\n"
+            "    no            1        2\n"
+            "    perhaps       0        4\n");
+  report.confusion = {std::vector<std::string>(21, "c"), Matrix<int64_t>(21, 21)};
+  EXPECT_THAT(to_table({report}), ::testing::Not(HasSubstr("gold classes")));
+}
+
 TEST(Report, AMetricIsFoundByNameOrAnErrorNamesThoseThereAre) {
   const Report report{"sts", "", "m", 3, {{"spearman", 0.25}}, {}};
   EXPECT_EQ(report.metric("spearman"), 0.25);

@@ -10,7 +10,6 @@
 #include "simile/core/file.h"
 
 namespace simile {
-namespace {
 
 std::string clean_field(std::string text) {
   const auto breaks_field = [](char c) { return c == '\t' || c == '\n' || c == '\r'; };
@@ -18,9 +17,9 @@ std::string clean_field(std::string text) {
   return text;
 }
 
-}  // namespace
-
-std::vector<double> score_checked(Scorer& scorer, const PairDataset& data) {
+std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
+                                  const std::string& head) {
+  if (!head.empty()) return head_scores(scorer.run_head(head, data.left, data.right), data.size());
   std::vector<double> scores = scorer.score_pairs(data.left, data.right);
   SIMILE_CHECK(
       static_cast<int64_t>(scores.size()) == data.size(), ErrorKind::kFailed,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/scorer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "simile/core/error.h"
 
 namespace simile {
 namespace {
@@ -11,6 +15,14 @@ bool is_better(const RankedDocument& a, const RankedDocument& b) {
 }
 
 }  // namespace
+
+HeadOutput Scorer::run_head(const std::string& head, const std::vector<std::string>&,
+                            const std::vector<std::string>&) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} has no heads{}; a head is trained with the model, by a recipe whose "
+                          "objective has one",
+                          name(), head.empty() ? "" : ", so none called '" + head + "'"));
+}
 
 void BestDocuments::add(int64_t document, double score) {
   const RankedDocument candidate{document, score};

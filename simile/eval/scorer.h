@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an evaluation needs of a model: a number for a pair of texts, and the best documents for a
-// query.
+// What an evaluation needs of a model: a number for a pair of texts, the best documents for a
+// query, and what its heads say, where it has any.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
+#include "simile/eval/head_output.h"
 
 namespace simile {
 
@@ -34,6 +35,13 @@ class Scorer {
                                     const std::vector<std::string>& corpus,
                                     const std::vector<std::vector<int64_t>>& candidates,
                                     int64_t depth) = 0;
+
+  // What the head called `head` says about pairs, or about single texts when `right` is empty. An
+  // empty name is the only head there is. Errors: ErrorKind::kUsage for a model without heads,
+  // which is what a scorer is that does not say otherwise, for several heads and no name, and for
+  // a name that none of them has.
+  virtual HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
+                              const std::vector<std::string>& right);
 };
 
 // The `depth` best of a stream of documents in bounded memory; a tie goes to the lower position.

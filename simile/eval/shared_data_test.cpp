@@ -57,6 +57,33 @@ TEST(SharedDataSlow, RowsAreAsPublished) {
   }
 }
 
+TEST(SharedDataSlow, ClassesAreAsPublished) {
+  SKIP_WITHOUT_SHARED();
+  const struct {
+    const char* file;
+    const char* text;
+    int64_t rows;
+    std::vector<std::string> classes;
+  } sets[] = {
+      {"sst5/train.tsv", "sentence", 8544, {"0", "1", "2", "3", "4"}},
+      {"sst5/dev.tsv", "sentence", 1101, {"0", "1", "2", "3", "4"}},
+      {"cfimdb/train.tsv", "sentence", 1707, {"0", "1"}},
+      {"cfimdb/dev.tsv", "sentence", 245, {"0", "1"}},
+      {"rte/train.tsv", "", 2490, {"entailment", "not_entailment"}},
+      {"snli_devtest/dev.tsv", "", 9842, {"contradiction", "entailment", "neutral"}},
+  };
+  for (const auto& set : sets) {
+    PairDataOptions options;
+    options.format = "classes";
+    options.path = kData + set.file;
+    options.text = set.text;
+    const PairDataset data = read_pairs(options);
+    EXPECT_EQ(data.size(), set.rows) << set.file;
+    EXPECT_EQ(data.right.empty(), options.text != "") << set.file;
+    EXPECT_EQ(data.class_names, set.classes) << set.file;
+  }
+}
+
 TEST(SharedDataSlow, RankingSetsAreComplete) {
   SKIP_WITHOUT_SHARED();
   const RankingData data = read_ranking_data(ranking_set("pfcc_s", "test").ranking);

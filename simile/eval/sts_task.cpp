@@ -11,8 +11,8 @@
 
 namespace simile {
 
-StsTask::StsTask(std::string name, PairDataset data)
-    : name_(std::move(name)), data_(std::move(data)) {
+StsTask::StsTask(std::string name, PairDataset data, std::string head)
+    : name_(std::move(name)), data_(std::move(data)), head_(std::move(head)) {
   SIMILE_CHECK(data_.size() >= 2, ErrorKind::kInput,
                fmt::format("{}: task sts needs at least two scored pairs, found {}",
                            data_.report.file, data_.size()));
@@ -24,7 +24,7 @@ StsTask::StsTask(std::string name, PairDataset data)
 }
 
 Report StsTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
-  const std::vector<double> scores = score_checked(scorer, data_);
+  const std::vector<double> scores = score_checked(scorer, data_, head_);
   if (!predictions_path.empty()) write_scored_pairs(predictions_path, data_, scores);
   Report report;
   report.task = "sts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semantic textual similarity: correlation of scores with graded gold scores. Metrics `spearman`
-// and `pearson` (simile/metric/correlation.h).
+// and `pearson` (simile/metric/correlation.h). The scores are the model's own or, where a head is
+// named, the head's (simile/eval/head_output.h).
 //
 // Data that does not fit (ErrorKind::kInput): fewer than two pairs, or equal gold scores only.
 #pragma once
@@ -15,13 +16,14 @@ namespace simile {
 
 class StsTask : public Task {
  public:
-  StsTask(std::string name, PairDataset data);
+  StsTask(std::string name, PairDataset data, std::string head = "");
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
   std::vector<std::string> warnings() const override;
 
  private:
   std::string name_;
   PairDataset data_;
+  std::string head_;
 };
 
 }  // namespace simile

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "simile/core/error.h"
+#include "simile/eval/classification_task.h"
 #include "simile/eval/pair_task.h"
 #include "simile/eval/ranking_task.h"
 #include "simile/eval/sts_task.h"
@@ -21,6 +22,7 @@ void check_empty(const std::string& task, const char* name, const std::string& v
 PairDataset read_data(const EvaluationOptions& options) {
   PairDataOptions pairs = options.columns;
   pairs.path = options.data;
+  if (options.task == "classification") pairs.format = "classes";
   return read_pairs(pairs);
 }
 
@@ -34,9 +36,11 @@ PairDataset read_dev(const EvaluationOptions& options) {
 }
 
 void check_pair_options(const EvaluationOptions& options) {
-  const char* takes = options.task == "sts" ? "data" : "data and dev";
+  const char* takes = options.task == "pairs" ? "data and dev" : "data";
+  const char* rows = options.task == "classification" ? "texts with a class" : "scored pairs";
   SIMILE_CHECK(!options.data.empty(), ErrorKind::kRecipe,
-               fmt::format("task {} needs 'data', a file of scored pairs", options.task));
+               fmt::format("task {} needs 'data', a file of {}", options.task, rows));
+  if (options.task != "pairs") check_empty(options.task, "dev", options.dev, takes);
   check_empty(options.task, "queries", options.ranking.queries, takes);
   check_empty(options.task, "corpus", options.ranking.corpus, takes);
   check_empty(options.task, "qrels", options.ranking.qrels, takes);
@@ -45,6 +49,7 @@ void check_pair_options(const EvaluationOptions& options) {
 std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
   check_empty("ranking", "data", options.data, "queries, corpus and qrels");
   check_empty("ranking", "dev", options.dev, "queries, corpus and qrels");
+  check_empty("ranking", "head", options.head, "the similarity of vectors");
   RankingTaskOptions task;
   task.metrics = parse_ranking_metrics(options.metrics);
   task.gain = parse_gain(options.gain);
@@ -63,15 +68,20 @@ std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
   if (options.task == "ranking") return load_ranking(options);
   if (options.task == "sts") {
     check_pair_options(options);
-    check_empty("sts", "dev", options.dev, "data");
-    return std::make_unique<StsTask>(options.name, read_data(options));
+    return std::make_unique<StsTask>(options.name, read_data(options), options.head);
   }
   if (options.task == "pairs") {
     check_pair_options(options);
-    return std::make_unique<PairTask>(options.name, read_data(options), read_dev(options));
+    return std::make_unique<PairTask>(options.name, read_data(options), read_dev(options),
+                                      options.head);
+  }
+  if (options.task == "classification") {
+    check_pair_options(options);
+    return std::make_unique<ClassificationTask>(options.name, read_data(options), options.head);
   }
   throw Error(ErrorKind::kRecipe,
-              fmt::format("task: expected sts, pairs or ranking, found '{}'", options.task));
+              fmt::format("task: expected sts, pairs, ranking or classification, found '{}'",
+                          options.task));
 }
 
 Report evaluate(const EvaluationOptions& options, Scorer& scorer,

@@ -25,6 +25,7 @@ struct EvaluationOptions {
   std::string task = "sts";
   std::string name;
   std::string data, dev;
+  std::string head;
   int64_t dev_skip = 0;
   PairDataOptions columns;  // its path is not used: data and dev are
   RankingDataOptions ranking;
@@ -36,14 +37,22 @@ struct EvaluationOptions {
   int64_t depth = 1000;
 
   void visit(OptionVisitor& v) {
-    v.field("task", task, choice_info("kind of evaluation", {"sts", "pairs", "ranking"}));
+    v.field("task", task,
+            choice_info("kind of evaluation", {"sts", "pairs", "ranking", "classification"}));
     v.field("name", name, {"name of the data set in reports"});
-    v.field("data", data, path_info("sts, pairs: file of scored pairs"));
+    v.field(
+        "data", data,
+        path_info(
+            "sts, pairs: file of scored pairs; classification: of texts or pairs with a class"));
     v.field(
         "dev", dev,
         path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
                   "data itself, which the report labels as oracle"));
+    v.field("head", head,
+            {"name of the model's head that scores; empty: the similarity of the vectors, or for "
+             "classification the only head"});
     columns.visit_columns(v);
+    columns.visit_class_columns(v);
     v.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
     v.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
     v.field("dev_skip", dev_skip, {"pairs of dev to pass over at the start", "pairs", 0});
@@ -68,7 +77,8 @@ class Task {
   virtual ~Task() = default;
 
   // Scores the model. With a path, also writes the predictions: `left right gold score` as .tsv for
-  // pairs of texts, a TREC run for rankings. May be called again and again, as after every epoch of
+  // pairs of texts, classes with their probability as classification_task.h has it, a TREC run for
+  // rankings. May be called again and again, as after every epoch of
   // training. Errors: ErrorKind::kFailed for a score that is not finite.
   virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const = 0;
 

@@ -42,18 +42,24 @@ void DropoutMask::fill(int64_t first, int64_t bytes, uint8_t* mask) const {
 }
 
 void DropoutMask::fill_heads(int64_t index, int64_t heads, float* factors) const {
+  if (heads == 0) return;
+  const double dropped = threshold_ / 65536.0;
+  double all_dropped = 1.0;  // by products, since pow() may differ between machines
+  for (int64_t h = 0; h < heads; ++h) all_dropped *= dropped;
+  const double survival = 1.0 - dropped + all_dropped / static_cast<double>(heads);
+  const float factor = static_cast<float>(1.0 / survival);
   bool any = false;
   for (int64_t h = 0; h < heads; ++h) {
     uint8_t byte = 0;
     fill(index * heads + h, 1, &byte);
-    factors[h] = (byte & 1) != 0 ? scale_ : 0.0f;
+    factors[h] = (byte & 1) != 0 ? factor : 0.0f;
     any = any || (byte & 1) != 0;
   }
-  if (any || heads == 0) return;
+  if (any) return;
   const std::array<uint32_t, 4> block =
       philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), site_, 1},
              {static_cast<uint32_t>(key_), static_cast<uint32_t>(key_ >> 32)});
-  factors[block[0] % static_cast<uint64_t>(heads)] = scale_;
+  factors[block[0] % static_cast<uint64_t>(heads)] = factor;
 }
 
 }  // namespace simile

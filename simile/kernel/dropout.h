@@ -3,10 +3,16 @@
 // for any number of threads and any way the work is cut.
 //
 // A decision takes 16 random bits: it keeps when they are at least round(p * 65536). What is kept
-// is multiplied by 1 / (1 - p'), p' being the exact probability round(p * 65536) / 65536. Byte b of
-// a site's mask holds 8 decisions, from Philox4x32-10 block (b, site) (Salmon et al. 2011) under a
-// key made of key and step: bit 2w of the byte from the low, bit 2w + 1 from the high half of word
-// w.
+// is multiplied by 1 / (1 - p'), p' being the exact probability round(p * 65536) / 65536, so that
+// each factor's expectation is 1 and no sum it multiplies is moved by dropout on average.
+//
+// DropHead draws so for each of n heads of a layer in a sequence. Were all to fall, one, drawn
+// evenly, survives; so a head survives with probability s = 1 - p' + p'^n / n, and the factor of
+// those that do is 1 / s in every draw: 1 / (1 - p') but for that rule, with expectation 1.
+//
+// Byte b of a site's mask holds 8 decisions, from Philox4x32-10 block (b, site) (Salmon et al.
+// 2011) under a key made of key and step: bit 2w of the byte from the low, bit 2w + 1 from the high
+// half of word w.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +37,15 @@ class DropoutMask {
   DropoutMask(const EncoderDropout& dropout, DropoutPlace place, int64_t layer);
 
   bool active() const { return threshold_ > 0; }
-  float scale() const { return scale_; }  // of what is kept
+  float scale() const { return scale_; }  // of what is kept; of heads see fill_heads
 
   // Bytes first .. first + bytes of the mask. Hidden masks have mask_bytes(H) bytes a token, tokens
   // in the order of the batch; attention masks, sequence by sequence, mask_bytes(length) bytes for
   // each head and query token.
   void fill(int64_t first, int64_t bytes, uint8_t* mask) const;
 
-  // kHead: the factors on the heads of sequence `index` of the batch, 0 or scale(); at least one
-  // head survives. factors [heads].
+  // kHead: the factors on the heads of sequence `index` of the batch, 0 or 1 / s, the same for all
+  // that survive; at least one does. factors [heads].
   void fill_heads(int64_t index, int64_t heads, float* factors) const;
 
  private:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bitset>
 #include <cmath>
 #include <vector>
@@ -67,21 +68,69 @@ TEST(Dropout, PlacesLayersStepsAndKeysDiffer) {
   EXPECT_NE(bytes(other, DropoutPlace::kOutput, 0), base);
 }
 
-TEST(Dropout, AtLeastOneHeadSurvives) {
-  const DropoutMask mask(dropout_of(0.9f), DropoutPlace::kHead, 0);
-  double kept = 0;
-  for (int64_t i = 0; i < 2000; ++i) {
-    std::vector<float> factors(4);
-    mask.fill_heads(i, 4, factors.data());
-    int survivors = 0;
-    for (const float f : factors) {
-      EXPECT_TRUE(f == 0 || f == mask.scale());
-      survivors += f != 0;
+// The mean factor is 1 within its error, where a share `kept` of `count` has factor `scale`, others
+// 0.
+void expect_mean_one(double kept, double count, double scale) {
+  const double deviation = scale * std::sqrt(kept * (1 - kept) / count);
+  EXPECT_NEAR(kept * scale, 1.0, 4.5 * deviation);
+}
+
+TEST(Dropout, ExpectationIsOneOverStepsLayersAndSites) {
+  constexpr int64_t kSteps = 300, kBytes = 500;
+  for (const DropoutPlace place : {DropoutPlace::kEmbedding, DropoutPlace::kAttentionOutput,
+                                   DropoutPlace::kOutput, DropoutPlace::kAttention}) {
+    for (const float p : {0.1f, 0.3f, 0.77f}) {
+      SCOPED_TRACE(p);
+      EncoderDropout dropout = dropout_of(p);
+      double kept = 0, count = 0;
+      std::vector<int64_t> kept_at(8 * kBytes);
+      for (; dropout.step < kSteps; ++dropout.step) {
+        for (int64_t layer = 0; layer < 3; ++layer) {
+          std::vector<uint8_t> bytes(kBytes);
+          DropoutMask(dropout, place, layer).fill(0, kBytes, bytes.data());
+          for (int64_t i = 0; i < 8 * kBytes; ++i) kept_at[i] += bytes[i / 8] >> i % 8 & 1;
+        }
+      }
+      const double scale = DropoutMask(dropout, place, 0).scale();
+      for (const int64_t at : kept_at) {
+        // No place is dropped more often than others: six deviations, since there are thousands.
+        EXPECT_NEAR(at * scale / (3 * kSteps), 1.0, 6 * std::sqrt((scale - 1) / (3 * kSteps)));
+        kept += static_cast<double>(at);
+        count += 3 * kSteps;
+      }
+      expect_mean_one(kept / count, count, scale);
     }
-    EXPECT_GE(survivors, 1);
-    kept += survivors;
   }
-  EXPECT_NEAR(kept / 8000, 0.1 + std::pow(0.9, 4) / 4, 0.02);
+}
+
+TEST(Dropout, EveryHeadsExpectationIsOneAndOneSurvives) {
+  constexpr int64_t kSteps = 200, kSequences = 50, kLayers = 2;
+  for (const float p : {0.1f, 0.5f, 0.9f}) {
+    for (const int64_t heads : {1, 2, 3, 12}) {
+      SCOPED_TRACE(testing::Message() << p << ", " << heads << " heads");
+      EncoderDropout dropout = dropout_of(p);
+      std::vector<double> kept(static_cast<size_t>(heads));
+      float factor = 0;
+      for (; dropout.step < kSteps; ++dropout.step) {
+        for (int64_t i = 0; i < kSequences * kLayers; ++i) {
+          std::vector<float> factors(static_cast<size_t>(heads));
+          const DropoutMask mask(dropout, DropoutPlace::kHead, i % kLayers);
+          mask.fill_heads(i / kLayers, heads, factors.data());
+          const float largest = *std::max_element(factors.begin(), factors.end());
+          ASSERT_GT(largest, 0);
+          if (factor == 0) factor = largest;
+          for (int64_t h = 0; h < heads; ++h) {
+            ASSERT_TRUE(factors[h] == 0 || factors[h] == factor);
+            kept[h] += factors[h] != 0;
+          }
+        }
+      }
+      const double draws = kSteps * kSequences * kLayers;
+      for (const double head : kept) expect_mean_one(head / draws, draws, factor);
+      const double survival = 1 - p + std::pow(p, heads) / static_cast<double>(heads);
+      EXPECT_NEAR(factor * survival, 1.0, 1e-4);  // p is rounded to 16 bits
+    }
+  }
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct LayerGradients {
 };
 
 struct BackwardMemory {
+  bool for_weights = true;                    // their gradients are wanted too
   float* hidden;                              // [rows, H], gradient of the hidden states under way
   LayerGradients layers[2];                   // of the layer at hand and the one before it
   std::vector<std::vector<VectorSums>> sums;  // [layers][chunks]
@@ -131,15 +132,16 @@ class ChunkBackward {
          sums.attention_norm_bias, sums.attention_bias);
     multiply(attention, H, panels.attention, context_, H, false);
     attend(i, g);
-    kernels_.column_sums(chunk_.rows, 3 * H, qkv, 3 * H, sums.qkv_bias);
     multiply(qkv, 3 * H, panels.qkv, hidden_, H, true);
+    if (!memory_.for_weights) return;
+    kernels_.column_sums(chunk_.rows, 3 * H, qkv, 3 * H, sums.qkv_bias);
     pack(tape_.input(i) + chunk_.row * H, H, g.input_panels);
     pack(tape.context + chunk_.row * H, H, g.context_panels);
     pack(tape.attention.output + chunk_.row * H, H, g.attended_panels);
     pack(gelu_, I, g.gelu_panels);
   }
 
-  // Leaves the gradient of the sum of embeddings in memory.hidden.
+  // Leaves the gradient of the sum of embeddings in memory.hidden, if weights want it.
   void embedding(float* grad_perturbation) {
     const int64_t H = shape_.hidden;
     const NormTape& tape = tape_.embedding;
@@ -152,6 +154,7 @@ class ChunkBackward {
       std::memcpy(grad_perturbation + s.token * H, memory_.hidden + s.row * H,
                   static_cast<size_t>(s.length * H) * sizeof(float));
     }
+    if (!memory_.for_weights) return;
     const VectorSums& sums = memory_.embedding_sums[number_];
     NormTape plain = tape;
     plain.keep = nullptr;
@@ -291,14 +294,14 @@ void add_embeddings(const EncoderShape& s, const PackedBatch& batch, const Batch
 }
 
 // One layer's tokens (of layer -1, the embedding), chunk by chunk, and beside them the weights of
-// the layer above, whose tokens are done.
+// the layer above, whose tokens are done, if there are `gradients` to add to.
 template <typename RunChunk>
 void run_round(const EncoderShape& shape, const BatchPlan& plan, const BackwardMemory& memory,
-               int64_t layer, const EncoderGradients& gradients, const RunChunk& run_chunk) {
+               int64_t layer, const EncoderGradients* gradients, const RunChunk& run_chunk) {
   const int64_t above = layer + 1, chunks = static_cast<int64_t>(plan.chunks.size());
-  const bool has_above = above < shape.layers;
+  const bool has_above = gradients && above < shape.layers;
   std::vector<WeightTile> tiles;
-  if (has_above) tiles = layer_tiles(shape, memory.layers[above % 2], gradients.layers[above]);
+  if (has_above) tiles = layer_tiles(shape, memory.layers[above % 2], gradients->layers[above]);
   const int64_t first_sum = chunks + static_cast<int64_t>(tiles.size());
   const int64_t items = first_sum + (has_above ? 1 : 0);
   const VectorKernels& kernels = vector_kernels();
@@ -312,7 +315,7 @@ void run_round(const EncoderShape& shape, const BatchPlan& plan, const BackwardM
       kernels.matmul_transposed(
           {t.rows, t.n, plan.rows, t.a, t.lda, t.panels, t.w, t.n, nullptr, true, false});
     } else {
-      add_sums(shape, memory.sums[above], gradients.layers[above]);
+      add_sums(shape, memory.sums[above], gradients->layers[above]);
     }
   }
 }
@@ -321,7 +324,7 @@ void run_round(const EncoderShape& shape, const BatchPlan& plan, const BackwardM
 
 void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
                       const PackedBatch& batch, const EncoderDropout& dropout, EncoderTape& tape,
-                      const float* grad_hidden, const EncoderGradients& gradients,
+                      const float* grad_hidden, const EncoderGradients* gradients,
                       float* grad_perturbation) {
   TapeContents& contents = tape.contents();
   const BatchPlan& plan = contents.plan;
@@ -334,6 +337,7 @@ void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
                    "; run the forward pass first");
   if (batch.tokens() == 0) return;
   BackwardMemory memory;
+  memory.for_weights = gradients != nullptr;
   const int64_t floats = carve_backward(shape, plan, memory, nullptr);
   carve_backward(shape, plan, memory, contents.gradients.reserve(floats));
   std::memset(memory.first_sum, 0, static_cast<size_t>(memory.sums_floats) * sizeof(float));
@@ -353,11 +357,12 @@ void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
   for (int64_t layer = shape.layers - 1; layer >= -1; --layer) {
     run_round(shape, plan, memory, layer, gradients, run_chunk);
   }
+  if (!gradients) return;
   for (const VectorSums& sums : memory.embedding_sums) {
-    vector_kernels().add_to(shape.hidden, sums.output_norm_weight, gradients.norm_weight);
-    vector_kernels().add_to(shape.hidden, sums.output_norm_bias, gradients.norm_bias);
+    vector_kernels().add_to(shape.hidden, sums.output_norm_weight, gradients->norm_weight);
+    vector_kernels().add_to(shape.hidden, sums.output_norm_bias, gradients->norm_bias);
   }
-  add_embeddings(shape, batch, plan, memory.hidden, gradients);
+  add_embeddings(shape, batch, plan, memory.hidden, *gradients);
 }
 
 }  // namespace simile

@@ -46,13 +46,14 @@ void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& w
 
 // Adds the gradients of sum(grad_hidden * hidden) to `gradients`, where hidden came of the last
 // forward pass on this tape with the same shape, weights, batch and dropout. Of the word embedding
-// only the rows of ids in the batch are touched. grad_perturbation is null or [tokens, H] and is
-// overwritten; it is the gradient of the perturbation, or of the normalised embedding when there
-// was none. May be called again on the same tape. Errors: kFailed when the tape holds another
-// batch.
+// only the rows of ids in the batch are touched. Null `gradients` leaves out the work for weights:
+// grad_perturbation gets the same bits at about half the cost. grad_perturbation is null or
+// [tokens, H] and is overwritten; it is the gradient of the perturbation, or of the normalised
+// embedding when there was none. May be called again on the same tape. Errors: kFailed when the
+// tape holds another batch.
 void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
                       const PackedBatch& batch, const EncoderDropout& dropout, EncoderTape& tape,
-                      const float* grad_hidden, const EncoderGradients& gradients,
+                      const float* grad_hidden, const EncoderGradients* gradients,
                       float* grad_perturbation);
 
 }  // namespace simile

@@ -33,12 +33,13 @@ Step train_step(const EncoderShape& shape, const std::vector<float>& flat, const
   step.hidden.resize(static_cast<size_t>(batch.tokens() * shape.hidden));
   step.grad_perturbation.resize(step.hidden.size());
   step.gradients.assign(flat.size(), 0.0f);
+  const EncoderGradients gradients = encoder_gradients(shape, step.gradients.data());
   const EncoderWeights weights = encoder_weights(shape, flat.data());
   encoder_forward_training(shape, weights, batch, dropout,
                            perturbation.empty() ? nullptr : perturbation.data(), tape,
                            step.hidden.data());
-  encoder_backward(shape, weights, batch, dropout, tape, coefficients.data(),
-                   encoder_gradients(shape, step.gradients.data()), step.grad_perturbation.data());
+  encoder_backward(shape, weights, batch, dropout, tape, coefficients.data(), &gradients,
+                   step.grad_perturbation.data());
   return step;
 }
 
@@ -239,8 +240,9 @@ TEST(EncoderTraining, GradientsAreAddedAndOnlyRowsOfWordsPresentAreTouched) {
   EncoderTape tape;
   const Step step = train_step(shape, flat, batch, {}, {}, coefficients, tape);
   std::vector<float> twice = step.gradients;
+  const EncoderGradients pointers = encoder_gradients(shape, twice.data());
   encoder_backward(shape, encoder_weights(shape, flat.data()), batch, {}, tape, coefficients.data(),
-                   encoder_gradients(shape, twice.data()), nullptr);
+                   &pointers, nullptr);
   for (size_t i = 0; i < twice.size(); ++i) {
     ASSERT_NEAR(twice[i], 2 * step.gradients[i], 1e-4 * (1 + std::abs(twice[i])));
   }
@@ -249,6 +251,22 @@ TEST(EncoderTraining, GradientsAreAddedAndOnlyRowsOfWordsPresentAreTouched) {
     const float* row = step.gradients.data() + id * shape.hidden;
     const bool touched = std::any_of(row, row + shape.hidden, [](float g) { return g != 0; });
     EXPECT_EQ(touched, present.count(id) == 1) << id;
+  }
+}
+
+TEST(EncoderTraining, ThePerturbationsGradientAloneHasTheSameBits) {
+  for (const Case& c : cases()) {
+    const PackedBatch batch = random_batch(c.shape, c.lengths);
+    const std::vector<float> flat = random_parameters(c.shape, 0.2);
+    const size_t size = static_cast<size_t>(batch.tokens() * c.shape.hidden);
+    const std::vector<float> perturbation = normals(size, 0.1, "perturbation");
+    const std::vector<float> coefficients = normals(size, 1.0, "coefficients");
+    EncoderTape tape;
+    const Step full = train_step(c.shape, flat, batch, c.dropout, perturbation, coefficients, tape);
+    std::vector<float> alone(size, 1.0f);
+    encoder_backward(c.shape, encoder_weights(c.shape, flat.data()), batch, c.dropout, tape,
+                     coefficients.data(), nullptr, alone.data());
+    EXPECT_EQ(alone, full.grad_perturbation) << c.what;
   }
 }
 
@@ -280,11 +298,60 @@ TEST(EncoderTraining, AnEmptyBatchGivesNothing) {
       std::all_of(step.gradients.begin(), step.gradients.end(), [](float g) { return g == 0; }));
 }
 
+TEST(EncoderTraining, ADroppedHeadIsSilentForItsWholeSequenceAndLearnsNothing) {
+  const EncoderShape shape = small_shape(2, 32, 4, 48);
+  const int64_t H = shape.hidden, size = shape.head_size(), layer = 1;
+  const std::vector<float> flat = random_parameters(shape, 0.2);
+  const PackedBatch batch = random_batch(shape, {7, 19});
+  const std::vector<float> coefficients =
+      normals(static_cast<size_t>(batch.tokens() * H), 1, "coefficients");
+  EncoderDropout dropout;
+  dropout.head = 0.5f;
+  // A step in which some head of the layer is dropped in the first text and kept in the second.
+  int64_t head = -1;
+  while (head < 0) {
+    ++dropout.step;
+    std::vector<float> first(4), second(4);
+    const DropoutMask mask(dropout, DropoutPlace::kHead, layer);
+    mask.fill_heads(0, 4, first.data());
+    mask.fill_heads(1, 4, second.data());
+    for (int64_t h = 0; h < 4; ++h) {
+      if (first[h] == 0 && second[h] != 0) head = h;
+    }
+  }
+  const Step step = train_step(shape, flat, batch, dropout, coefficients);
+  const auto gradient_of = [&](int64_t from, int64_t to) {  // of the head's values, tokens from..to
+    std::vector<float> part(coefficients.size(), 0.0f);
+    std::copy(coefficients.begin() + from * H, coefficients.begin() + to * H,
+              part.begin() + from * H);
+    Step only = train_step(shape, flat, batch, dropout, part);
+    const EncoderGradients g = encoder_gradients(shape, only.gradients.data());
+    const float* rows = g.layers[layer].qkv_weight + (2 * H + head * size) * H;
+    return std::vector<float>(rows, rows + size * H);
+  };
+  EXPECT_THAT(gradient_of(0, 7), testing::Each(0.0f));
+  EXPECT_THAT(gradient_of(7, 26), testing::Contains(testing::Ne(0.0f)));
+
+  // Other values of that head move every token of the second text and none of the first.
+  std::vector<float> other = flat;
+  const EncoderGradients pointers = encoder_gradients(shape, other.data());
+  for (int64_t i = 0; i < size; ++i) {
+    pointers.layers[layer].qkv_bias[2 * H + head * size + i] += 1.0f;
+  }
+  const Step moved = train_step(shape, other, batch, dropout, coefficients);
+  for (int64_t token = 0; token < batch.tokens(); ++token) {
+    const auto at = token * H;
+    const bool same = std::equal(step.hidden.begin() + at, step.hidden.begin() + at + H,
+                                 moved.hidden.begin() + at);
+    EXPECT_EQ(same, token < 7) << token;
+  }
+}
+
 TEST(EncoderTraining, BadProbabilitiesAndStrangeTapesAreRefused) {
   const EncoderShape shape = small_shape(1, 32, 2, 32);
   const std::vector<float> flat = random_parameters(shape, 0.1);
   const PackedBatch batch = random_batch(shape, {3});
-  std::vector<float> buffer(96, 0.0f), gradients(flat.size());
+  std::vector<float> buffer(96, 0.0f);
   for (const float p : {-0.1f, 1.0f, std::nanf("")}) {
     EncoderDropout dropout;
     dropout.attention = p;
@@ -299,7 +366,7 @@ TEST(EncoderTraining, BadProbabilitiesAndStrangeTapesAreRefused) {
   }
   EncoderTape tape;
   EXPECT_THROW(encoder_backward(shape, encoder_weights(shape, flat.data()), batch, {}, tape,
-                                buffer.data(), encoder_gradients(shape, gradients.data()), nullptr),
+                                buffer.data(), nullptr, nullptr),
                Error);
 }
 

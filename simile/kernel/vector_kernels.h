@@ -85,14 +85,14 @@ struct NormGradients {
   float* x_sum;       // [width] column sums of x's gradient, added to; or null
 };
 
-// One step of AdamW on n numbers (see adam_update.h).
+// One step of Adam or AdamW on n numbers (see optimizer_update.h).
 struct AdamCall {
   int64_t n;
   float* weight;
   float* first;
   float* second;
   const float* gradient;
-  float learning_rate, beta1, beta2, eps, decay;
+  float learning_rate, beta1, beta2, eps, decay, l2;
   float first_correction, second_correction;
   float gradient_scale;
 };

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/bsc.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <limits>
 
 #include "simile/core/error.h"
+#include "simile/loss/detail/row_parts.h"
 #include "simile/loss/normalize.h"
-#include "simile/loss/similarity.h"
+#include "simile/nn/inner_products.h"
 
 namespace simile {
 namespace {
@@ -59,6 +63,17 @@ Tensor own_negative_shift(const Tensor& scores, double weight) {
   return torch::cat(blocks, 1);
 }
 
+void check_score_shape(const Tensor& scores, int64_t m) {
+  SIMILE_CHECK(
+      scores.defined() && scores.dim() == 2 && scores.size(0) == m && scores.size(1) >= m &&
+          scores.size(1) % m == 0,
+      ErrorKind::kInput,
+      fmt::format(
+          "loss: the scores of all pairs should have shape [m, m + n·m] with m = "
+          "{}, found {}; give each left text its score with every right text",
+          m, scores.defined() ? fmt::format("[{}]", fmt::join(scores.sizes(), ", ")) : "nothing"));
+}
+
 }  // namespace
 
 void BscOptions::visit(OptionVisitor& v) {
@@ -85,21 +100,26 @@ void BscOptions::visit(OptionVisitor& v) {
       {"how many times a pair's own explicit negatives count among its negatives", "", 1e-6, 1e6});
 }
 
-Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
-  check_loss_input(input);
-  const int64_t m = input.left.size(0);
-  const Tensor is_positive = target_or_ones(input) > options.threshold;
-  const Tensor positives = known_positives(input, options.duplicates, is_positive);
-
+Tensor bsc_scores(const LossInput& input, const BscOptions& options, const Tensor& scale) {
+  check_pair_input(input);
   std::vector<Tensor> right_texts = {input.right};
   right_texts.insert(right_texts.end(), input.negatives.begin(), input.negatives.end());
   const Tensor right = right_texts.size() == 1 ? input.right : torch::cat(right_texts, 0);
-  Tensor scores = inner_products(normalize_embeddings(input.left, options.normalize),
-                                 normalize_embeddings(right, options.normalize));
-  scores = scale.defined() ? scores * scale : scores * (1.0 / options.temperature.value);
-  if (options.hard_negative_weight != 1.0) {
-    scores = scores + own_negative_shift(scores, options.hard_negative_weight);
-  }
+  const Tensor products = inner_products(normalize_embeddings(input.left, options.normalize),
+                                         normalize_embeddings(right, options.normalize));
+  return scale.defined() ? products * scale : products * (1.0 / options.temperature.value);
+}
+
+Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,
+                          const BscOptions& options) {
+  check_loss_input(input);
+  const int64_t m = input.left.size(0);
+  check_score_shape(all_scores, m);
+  const Tensor is_positive = target_or_ones(input) > options.threshold;
+  const Tensor positives = known_positives(input, options.duplicates, is_positive);
+  const double weight = options.hard_negative_weight;
+  const Tensor scores =
+      weight == 1.0 ? all_scores : all_scores + own_negative_shift(all_scores, weight);
 
   Tensor terms;
   if (options.directions != "right") terms = row_terms(scores, positives, options.duplicates);
@@ -112,6 +132,28 @@ Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor&
   const Tensor sum = -torch::where(is_positive, terms, torch::zeros_like(terms)).sum();
   if (options.divisor == "batch") return sum / m;
   return sum / is_positive.sum().clamp_min(1);
+}
+
+Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
+  return bsc_loss_of_scores(bsc_scores(input, options, scale), input, options);
+}
+
+LossRow bsc_row() {
+  return {"bsc",
+          "-(1/m) Σ_i 1[y_i > t] log softmax(U Vᵀ / τ)_ii, mean over rows and columns",
+          "Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring Tasks, 2021",
+          "positive pairs, with or without labelled negatives, when every other text of the batch "
+          "can serve as a negative; gains most from batches of similar texts (order: neighbours)",
+          "{name: bsc, temperature: 0.1, normalize: l2}",
+          [](const LossOptions&) { return pairs(kOptional, kOptional); },
+          visit_own<BscOptions>,
+          [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+            return bsc_loss(in, o.get<BscOptions>(), c.scale);
+          },
+          [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+            return row_output(bsc_scores(in, o.get<BscOptions>(), c.scale));
+          },
+          [](const LossOptions& o) { return bsc_parts(o.get<BscOptions>()); }};
 }
 
 }  // namespace simile

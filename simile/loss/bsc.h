@@ -33,6 +33,8 @@
 
 namespace simile {
 
+struct LossRow;
+
 struct BscOptions {
   TemperatureOptions temperature;
   std::string normalize = "l2";
@@ -47,8 +49,20 @@ struct BscOptions {
 
 // One number. `scale` is 1/τ as a tensor of one number; not defined, it is
 // 1/options.temperature.value. Without a positive pair the loss is 0 with zero gradients. Errors:
-// as check_loss_input(); kInput when duplicates are to be treated and no groups are given.
+// as check_pair_input(); kInput when duplicates are to be treated and no groups are given.
 torch::Tensor bsc_loss(const LossInput& input, const BscOptions& options,
                        const torch::Tensor& scale = {});
+
+// Its two halves. S, [m, m + n·m]; `scale` and errors as above.
+torch::Tensor bsc_scores(const LossInput& input, const BscOptions& options,
+                         const torch::Tensor& scale = {});
+
+// L of any S, such as the logits of all pairs of a batch; temperature and normalisation are not
+// looked at, nor are the embeddings. Errors: as check_loss_input(); kInput for scores that are not
+// [m, m + n·m] and for missing groups.
+torch::Tensor bsc_loss_of_scores(const torch::Tensor& scores, const LossInput& input,
+                                 const BscOptions& options);
+
+LossRow bsc_row();  // its row in loss_table.h
 
 }  // namespace simile

@@ -108,6 +108,51 @@ TEST(Bsc, SwappingTheSidesSwapsTheDirections) {
   }
 }
 
+TEST(Bsc, ScalingTheEmbeddingsIsDividingTheTemperature) {
+  LossInput input = repeated_input();
+  for (const std::string duplicates : {"positives", "mask", "negatives"}) {
+    BscOptions options;
+    options.normalize = "none";
+    options.duplicates = duplicates;
+    options.temperature.value = 0.9 / (3.0 * 3.0);
+    const double expected = value_of(input, options);
+    LossInput scaled = input;
+    scaled.left = input.left * 3.0;
+    scaled.right = input.right * 3.0;
+    scaled.negatives = {input.negatives[0] * 3.0};
+    options.temperature.value = 0.9;
+    EXPECT_NEAR(value_of(scaled, options), expected, 1e-11) << duplicates;
+  }
+}
+
+TEST(Bsc, IsMadeOfItsScoresAndTheLossOfScores) {
+  const LossInput input = repeated_input();
+  for (const std::string duplicates : {"positives", "mask", "negatives"}) {
+    BscOptions options;
+    options.duplicates = duplicates;
+    options.hard_negative_weight = 2.0;
+    const torch::Tensor scores = bsc_scores(input, options);
+    EXPECT_EQ(scores.sizes(), (std::vector<int64_t>{5, 10}));
+    EXPECT_NEAR(
+        scores[1][7].item<double>(),
+        10 * torch::cosine_similarity(input.left[1], input.negatives[0][2], 0).item<double>(),
+        1e-12);
+    LossInput others = input;  // embeddings are not looked at
+    others.right = torch::Tensor();
+    others.left = torch::zeros_like(input.left);
+    EXPECT_EQ(bsc_loss_of_scores(scores, others, options).item<double>(), value_of(input, options));
+  }
+}
+
+TEST(Bsc, ScoresOfAnotherShapeAreErrors) {
+  const LossInput input = random_input(3, 2);
+  EXPECT_THROW(bsc_loss_of_scores(torch::Tensor(), input, BscOptions()), Error);
+  for (const auto& shape : std::vector<std::vector<int64_t>>{{3}, {2, 2}, {3, 2}, {3, 4}}) {
+    EXPECT_THROW(bsc_loss_of_scores(torch::zeros(shape, torch::kFloat64), input, BscOptions()),
+                 Error);
+  }
+}
+
 TEST(Bsc, PositivesOutsideTheLogarithmAreTheDirectSum) {
   LossInput input = random_input(3, 4);
   input.left_group = ids({0, 0, 1});

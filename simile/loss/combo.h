@@ -8,6 +8,8 @@
 
 namespace simile {
 
+struct LossRow;
+
 struct ComboOptions {
   double mu = 0.1;
   BscOptions bsc;  // its options stand beside mu in a recipe
@@ -21,5 +23,7 @@ struct ComboOptions {
 // One number; `scale` as in bsc_loss(). A part of weight 0 is not computed. Errors: as bsc_loss().
 torch::Tensor combo_loss(const LossInput& input, const ComboOptions& options,
                          const torch::Tensor& scale = {});
+
+LossRow combo_row();  // its row in loss_table.h
 
 }  // namespace simile

@@ -2,60 +2,87 @@
 #include "simile/loss/loss.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "simile/core/error.h"
-#include "simile/loss/normalize.h"
+#include "simile/core/random.h"
 
 namespace simile {
 namespace {
 
 constexpr const char* kTemperature = "temperature";
-// Between the usual temperatures of the two kinds of normalisation.
-constexpr double kLowForCoordinates = 0.5;
-constexpr double kHighForL2 = 1.0;
+constexpr const char* kProjection = "projection";
 
-std::string data_text(const LossData& data) {
-  std::string text = data.negatives > 0 ? "triples (left, right, negative)" : "pairs (left, right)";
-  if (data.has_target) {
-    text +=
-        fmt::format(" with targets from {:g} to {:g}", data.target_minimum, data.target_maximum);
+// [E, D], so that a vector of independent numbers keeps its length on average.
+torch::Tensor make_projection(const LossSizes& sizes) {
+  torch::Tensor projection = torch::empty({sizes.teacher, sizes.embedding}, torch::kFloat32);
+  RandomStream random(sizes.seed, kProjection);
+  const double deviation = 1.0 / std::sqrt(static_cast<double>(sizes.teacher));
+  float* values = projection.data_ptr<float>();
+  for (int64_t i = 0; i < projection.numel(); ++i) {
+    values[i] = static_cast<float>(deviation * random.normal());
   }
-  return text;
+  return projection.requires_grad_(true);
 }
 
-bool in_unit_range(const LossData& data) {
-  return data.target_minimum >= 0.0 && data.target_maximum <= 1.0;
-}
-
-// What the loss lacks, or an empty text.
-std::string lack_text(const LossRow& row, const LossData& data) {
-  if (row.negatives == Requirement::kRequired && data.negatives == 0) return "a negative column";
-  if (row.target == Requirement::kRequired && !data.has_target) return "a score column";
-  if (row.unit_target && !in_unit_range(data)) return "targets between 0 and 1";
-  return "";
-}
-
-std::string fitting_losses(const LossData& data) {
-  std::vector<std::string> names;
-  for (const LossRow& row : loss_table()) {
-    if (lack_text(row, data).empty()) names.push_back(row.name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
+std::vector<float> numbers_of(const torch::Tensor& tensor) {
+  const float* first = tensor.data_ptr<float>();
+  return {first, first + tensor.numel()};
 }
 
 }  // namespace
 
-Loss::Loss(const LossOptions& options) : options_(options), row_(&find_loss(options.name)) {
+Loss::Loss(const LossOptions& options, const LossSizes& sizes)
+    : options_(options), row_(&find_loss(options.name)) {
   const LossParts parts = row_->parts(options_);
   if (parts.temperature != nullptr) temperature_.emplace_back(*parts.temperature);
+  if (parts.projection_learning_rate != nullptr && sizes.teacher != 0 &&
+      sizes.teacher != sizes.embedding) {
+    projection_ = make_projection(sizes);
+  }
+  for (const LossTerm& term : options_.of) terms_.emplace_back(term, sizes);
+  row_->needs(options_);  // refuses losses that cannot be combined
+}
+
+LossContext Loss::context(const LossInput& input) const {
+  LossContext context;
+  if (!temperature_.empty()) context.scale = temperature_[0].scale(input.left);
+  context.projection = projection_;
+  if (terms_.empty()) return context;
+  context.terms = [this](const LossInput& batch) {
+    torch::Tensor sum;
+    for (size_t i = 0; i < terms_.size(); ++i) {
+      const torch::Tensor part = options_.of[i].weight * terms_[i](batch);
+      sum = sum.defined() ? sum + part : part;
+    }
+    return sum;
+  };
+  return context;
 }
 
 torch::Tensor Loss::operator()(const LossInput& input) const {
   check_loss_input(input);
-  torch::Tensor scale;
-  if (!temperature_.empty()) scale = temperature_[0].scale(input.left);
-  return row_->compute(options_, input, scale);
+  return row_->compute(options_, input, context(input));
+}
+
+SmoothOutput Loss::output(const LossInput& input) const {
+  if (!terms_.empty()) return terms_[0].output(input);
+  check_loss_input(input);
+  return row_->output(options_, input, context(input));
+}
+
+// Nothing for a single term, so that its temperature is logged as that of a plain loss.
+std::string Loss::prefix_of(size_t term) const {
+  if (terms_.size() == 1) return "";
+  const std::string& name = options_.of[term].name;
+  int64_t before = 0, all = 0;
+  for (size_t i = 0; i < terms_.size(); ++i) {
+    all += options_.of[i].name == name ? 1 : 0;
+    before += options_.of[i].name == name && i < term ? 1 : 0;
+  }
+  return all == 1 ? name + "." : fmt::format("{} {}.", name, before);
 }
 
 std::vector<LossParameter> Loss::parameters() const {
@@ -63,85 +90,93 @@ std::vector<LossParameter> Loss::parameters() const {
   for (const Temperature& t : temperature_) {
     if (t.trainable()) parameters.push_back({kTemperature, t.parameter(), t.learning_rate()});
   }
+  if (projection_.defined()) {
+    parameters.push_back(
+        {kProjection, projection_, *row_->parts(options_).projection_learning_rate});
+  }
+  for (size_t i = 0; i < terms_.size(); ++i) {
+    for (LossParameter parameter : terms_[i].parameters()) {
+      parameter.name.insert(0, prefix_of(i));
+      parameters.push_back(std::move(parameter));
+    }
+  }
   return parameters;
 }
 
 void Loss::clamp_parameters() {
   for (Temperature& t : temperature_) t.clamp();
+  for (Loss& term : terms_) term.clamp_parameters();
 }
 
 std::vector<std::pair<std::string, double>> Loss::values() const {
   std::vector<std::pair<std::string, double>> values;
   for (const Temperature& t : temperature_) values.emplace_back(kTemperature, t.value());
+  for (size_t i = 0; i < terms_.size(); ++i) {
+    for (const auto& [name, value] : terms_[i].values()) {
+      values.emplace_back(prefix_of(i) + name, value);
+    }
+  }
   return values;
 }
 
-std::vector<std::pair<std::string, double>> Loss::state() const {
-  std::vector<std::pair<std::string, double>> state;
-  for (const Temperature& t : temperature_) {
-    if (t.trainable()) state.emplace_back(kTemperature, t.state());
+Loss::State Loss::state() const {
+  State state;
+  for (const LossParameter& parameter : parameters()) {
+    state.emplace_back(parameter.name, numbers_of(parameter.tensor));
   }
   return state;
 }
 
-void Loss::load_state(const std::vector<std::pair<std::string, double>>& state) {
-  const size_t expected = parameters().size();
-  SIMILE_CHECK(
-      state.size() == expected && (expected == 0 || state[0].first == kTemperature),
-      ErrorKind::kInput,
-      fmt::format("checkpoint: loss '{}' has {} trained parameters, the checkpoint {}; was "
-                  "it written by another recipe?",
-                  row_->name, expected, state.size()));
-  if (expected > 0) temperature_[0].load_state(state[0].second);
+void Loss::load_state(const State& state) {
+  const std::vector<LossParameter> expected = parameters();
+  const auto fail = [&](const std::string& found) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("checkpoint: loss '{}' has {} trained parameters, {}; was it written "
+                            "by another recipe?",
+                            row_->name, expected.size(), found));
+  };
+  if (state.size() != expected.size()) fail(fmt::format("the checkpoint {}", state.size()));
+  for (size_t i = 0; i < state.size(); ++i) {
+    const auto& [name, values] = state[i];
+    if (name != expected[i].name ||
+        static_cast<int64_t>(values.size()) != expected[i].tensor.numel())
+      fail(fmt::format("of which '{}' is not in the checkpoint", expected[i].name));
+    SIMILE_CHECK(
+        std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }),
+        ErrorKind::kInput,
+        fmt::format("checkpoint: '{}' of loss '{}' should be finite; the checkpoint is damaged: "
+                    "resume from an earlier one",
+                    name, row_->name));
+    torch::Tensor tensor = expected[i].tensor;
+    std::copy(values.begin(), values.end(), tensor.data_ptr<float>());
+  }
+  clamp_parameters();
+}
+
+void Loss::add_temperatures(Temperatures& trained) const {
+  for (const Temperature& t : temperature_) {
+    if (t.trainable()) trained[options_.name] = t.value();
+  }
+  for (const Loss& term : terms_) term.add_temperatures(trained);
+}
+
+int Loss::start_from(const Temperatures& trained) {
+  int count = 0;
+  for (Temperature& t : temperature_) {
+    const auto found = trained.find(options_.name);
+    if (!t.trainable() || found == trained.end()) continue;
+    t.set_value(found->second);
+    ++count;
+  }
+  for (Loss& term : terms_) count += term.start_from(trained);
+  return count;
 }
 
 bool Loss::needs_groups() const {
   const std::string* duplicates = row_->parts(options_).duplicates;
-  return duplicates != nullptr && *duplicates != "negatives";
-}
-
-std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data) {
-  const LossRow& row = find_loss(options.name);
-  const std::string lack = lack_text(row, data);
-  SIMILE_CHECK(
-      lack.empty(), ErrorKind::kRecipe,
-      fmt::format("loss '{}' needs {}; the data has {}; map what is missing or choose a loss "
-                  "that fits: {}",
-                  row.name, lack, data_text(data), fitting_losses(data)));
-  const double* threshold = row.parts(options).threshold;
-  SIMILE_CHECK(
-      threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
-      ErrorKind::kRecipe,
-      fmt::format("loss '{}' needs pairs with a target above its threshold {:g}; the data has "
-                  "{}; lower the threshold or rescale the targets",
-                  row.name, threshold != nullptr ? *threshold : 0.0, data_text(data)));
-  std::vector<std::string> warnings;
-  if (row.negatives == Requirement::kIgnored && data.negatives > 0) {
-    warnings.push_back(fmt::format("loss '{}' does not use the negative columns", row.name));
-  }
-  if (row.target == Requirement::kIgnored && data.has_target) {
-    warnings.push_back(fmt::format("loss '{}' does not use the targets", row.name));
-  }
-  return warnings;
-}
-
-std::vector<std::string> loss_option_warnings(const LossOptions& options) {
-  const LossParts parts = find_loss(options.name).parts(options);
-  if (parts.temperature == nullptr || parts.normalize == nullptr) return {};
-  const double tau = parts.temperature->value;
-  if (is_coordinate_normalization(*parts.normalize) && tau < kLowForCoordinates) {
-    return {
-        fmt::format("loss '{}': temperature {:g} is low for normalize: {}, which usually goes with "
-                    "1 to 3; values near 0.1 go with l2",
-                    options.name, tau, *parts.normalize)};
-  }
-  if (*parts.normalize == "l2" && tau >= kHighForL2) {
-    return {
-        fmt::format("loss '{}': temperature {:g} is high for normalize: l2, which usually goes "
-                    "with values near 0.1; 1 to 3 go with the coordinate normalisations",
-                    options.name, tau)};
-  }
-  return {};
+  return (duplicates != nullptr && *duplicates != "negatives") ||
+         std::any_of(terms_.begin(), terms_.end(),
+                     [](const Loss& term) { return term.needs_groups(); });
 }
 
 }  // namespace simile

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss as a recipe names it: options, and the trained temperature if it has one.
+// A loss as a recipe names it: options, what is trained with it (a temperature, a projection), and
+// the losses it is made of.
 #pragma once
 
 #include <torch/types.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "simile/loss/loss_data.h"
 #include "simile/loss/loss_input.h"
 #include "simile/loss/loss_options.h"
 #include "simile/loss/loss_table.h"
@@ -22,41 +25,66 @@ struct LossParameter {
   double learning_rate;  // its own peak; follows the model's schedule
 };
 
+// What the sizes of a loss's own parameters depend on.
+struct LossSizes {
+  int64_t embedding = 0;  // D
+  int64_t teacher = 0;    // E of the first teacher; 0: none
+  uint64_t seed = 1;      // a projection's first weights
+};
+
 class Loss {
  public:
-  // Errors (kRecipe): an unknown name.
-  explicit Loss(const LossOptions& options);
-  Loss(const Loss&) = delete;  // a copy would share the trained parameter
+  // A loss that learns from a teacher's vectors of another size gets a projection onto them.
+  // Errors (kRecipe): an unknown name, a sum of no losses.
+  explicit Loss(const LossOptions& options, const LossSizes& sizes = {});
+  Loss(const Loss&) = delete;  // a copy would share the trained parameters
   Loss(Loss&&) = default;
 
   // The loss of one batch: one number, with gradients to the embeddings and to parameters().
   // Errors: as the chosen loss's function.
   torch::Tensor operator()(const LossInput& input) const;
 
+  // What smoothness-inducing regularisation compares, see smoothness.h. Errors: as operator().
+  SmoothOutput output(const LossInput& input) const;
+
+  // Of a loss made of several, a parameter's name begins with that of its loss.
   std::vector<LossParameter> parameters() const;
   void clamp_parameters();  // after each optimiser step: keeps τ in [0.001, 100]
 
   // Numbers for the log: {"temperature", τ} for losses that have one.
   std::vector<std::pair<std::string, double>> values() const;
 
-  // What a checkpoint stores, by name; empty without parameters. Errors of load_state() (kInput): a
-  // name that is missing or not known, a number that is not finite.
-  std::vector<std::pair<std::string, double>> state() const;
-  void load_state(const std::vector<std::pair<std::string, double>>& state);
+  // What a checkpoint stores: parameters() as they stand. Errors of load_state() (kInput): a name
+  // that is missing or not known, another size, a number that is not finite.
+  using State = std::vector<std::pair<std::string, std::vector<float>>>;
+  State state() const;
+  void load_state(const State& state);
+
+  // Trained temperatures by the name of their loss, to go on from in another stage or run; of equal
+  // losses the last. start_from() leaves alone what has no entry, and tells how many it set.
+  using Temperatures = std::map<std::string, double>;
+  void add_temperatures(Temperatures& trained) const;
+  int start_from(const Temperatures& trained);
 
   const LossRow& row() const { return *row_; }
+  LossNeeds needs() const { return row_->needs(options_); }
   bool needs_groups() const;  // LossInput's groups must be given
 
  private:
+  LossContext context(const LossInput& input) const;
+  std::string prefix_of(size_t term) const;
+
   LossOptions options_;
   const LossRow* row_;
   std::vector<Temperature> temperature_;  // none or one
+  torch::Tensor projection_;              // [E, D], or not defined
+  std::vector<Loss> terms_;
 };
 
-// Compares a loss with the data before training. Errors (kRecipe): the loss lacks something
-// (targets, negatives, targets in [0, 1], a target above its threshold); the message says what the
-// loss needs, what the data has, and which losses would fit. Returns warnings: data the loss does
-// not look at.
+// Compares a loss with the data before training. Errors (kRecipe): the loss lacks something (pairs,
+// targets, negatives, classes, a head, teachers, targets in [0, 1], a target above its threshold);
+// the message says what the loss needs, what the data has, and which losses would fit. Returns
+// warnings: data the loss does not look at.
 std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data);
 
 // Warnings about options that rarely belong together: a temperature near 0.1 with a normalisation

@@ -23,8 +23,9 @@ struct LossInput {
   torch::Tensor left_group;
   torch::Tensor right_group;
 
-  // What the objective's head gives (simile/nn/head.h): logits of each pair or text, and, for losses
-  // that compare every left with every right, those of all pairs of the batch. Not defined: no head.
+  // What the objective's head gives (simile/nn/head.h): logits of each pair or text, and, for
+  // losses that compare every left with every right, those of all pairs of the batch. Not defined:
+  // no head.
   torch::Tensor logits;        // [m, k]
   torch::Tensor cross_logits;  // [m, m + n·m], columns as bsc.h stacks its right side
 
@@ -33,9 +34,13 @@ struct LossInput {
   std::vector<torch::Tensor> right_teachers;  // empty for single texts
 };
 
-// Errors (kInput): an embedding that is not [m, D] with m > 0, sides of different shapes, a target
-// or group of another length; the message names the tensor and both shapes.
+// Errors (kInput): an embedding that is not [m, D] with m > 0, sides of different shapes, a target,
+// group, class, logit or teacher's vector for another number of pairs; the message names the tensor
+// and both shapes.
 void check_loss_input(const LossInput& input);
+
+// The same, and there is a right side.
+void check_pair_input(const LossInput& input);
 
 // The target as a tensor like `left` in type and device: ones when it is not defined.
 torch::Tensor target_or_ones(const LossInput& input);

@@ -12,4 +12,9 @@ void LossOptions::visit(OptionVisitor& v) {
   find_loss(name).visit(*this, v);
 }
 
+void LossTerm::visit(OptionVisitor& v) {
+  LossOptions::visit(v);
+  v.field("weight", weight, {"factor on this loss in the sum", "", -1e12, 1e12});
+}
+
 }  // namespace simile

@@ -3,31 +3,49 @@
 //
 //   loss: {name: bsc, temperature: 0.05, normalize: l2}
 //   loss: mse
+//   loss: {name: sum, of: [{name: bsc, weight: 0.5}, pearson]}
+//   loss: {name: matryoshka, dimensions: [256, 64], of: bsc}
 //
 // visit() names `name` first and then only the options of the loss it holds, so that an option of
 // another loss is an unknown key.
 #pragma once
 
+#include <any>
 #include <string>
+#include <vector>
 
 #include "simile/core/options.h"
-#include "simile/loss/bsc.h"
-#include "simile/loss/combo.h"
-#include "simile/loss/mnrl.h"
-#include "simile/loss/mse.h"
-#include "simile/loss/simcse.h"
-#include "simile/loss/triplet.h"
 
 namespace simile {
 
+struct LossTerm;
+
 struct LossOptions {
   std::string name = "bsc";
-  BscOptions bsc;
-  ComboOptions combo;
-  MnrlOptions mnrl;
-  MseOptions mse;
-  SimcseOptions simcse;
-  TripletOptions triplet;
+  std::vector<LossTerm> of;  // of the losses that are made of others: sum, matryoshka
+
+  // The options of the loss `name`, T being their type (BscOptions, ...); as they are by default
+  // until they are set.
+  template <typename T>
+  T& get() {
+    if (T* options = std::any_cast<T>(&own_)) return *options;
+    return own_.emplace<T>();
+  }
+  template <typename T>
+  const T& get() const {
+    static const T defaults{};
+    const T* options = std::any_cast<T>(&own_);
+    return options != nullptr ? *options : defaults;
+  }
+
+  void visit(OptionVisitor& v);
+
+ private:
+  std::any own_;
+};
+
+struct LossTerm : LossOptions {
+  double weight = 1;
 
   void visit(OptionVisitor& v);
 };

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every loss as one row of a table: what it is called, what it needs, how it is computed.
 //
-// To add a loss: its header, source and test, a member in LossOptions, and a row in loss_table.cpp.
+// To add a loss: a header with its options and function, a source that also says its row, a test,
+// and its line in loss_table().
 #pragma once
 
 #include <torch/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "simile/loss/loss_data.h"
 #include "simile/loss/loss_input.h"
 #include "simile/loss/loss_options.h"
+#include "simile/loss/smoothness.h"
+#include "simile/loss/temperature.h"
 
 namespace simile {
 
-// What a data set, as the recipe maps it, has to offer a loss. A right column is always there.
-struct LossData {
-  int64_t negatives = 0;  // columns of explicit negatives
-  bool has_target = false;
-  double target_minimum = 1.0;
-  double target_maximum = 1.0;
-};
+struct BscOptions;
 
 // The options several losses have in common; null where a loss has none.
 struct LossParts {
@@ -28,22 +27,30 @@ struct LossParts {
   const std::string* normalize = nullptr;
   const double* threshold = nullptr;
   const std::string* duplicates = nullptr;
+  const double* projection_learning_rate = nullptr;  // of a trained projection onto a teacher
 };
 
-enum class Requirement { kIgnored, kOptional, kRequired };
+// What a loss is computed with beside its options and the batch.
+struct LossContext {
+  torch::Tensor scale;       // 1/τ for losses with a temperature, not defined for the others
+  torch::Tensor projection;  // [E, D] onto a teacher's vectors, or not defined
+  std::function<torch::Tensor(const LossInput&)> terms;  // the weighted sum of the losses in `of`
+};
 
 struct LossRow {
   const char* name;
-  Requirement target;
-  Requirement negatives;
-  bool unit_target;  // targets must lie in [0, 1]
   const char* formula;
   const char* paper;
-  const char* advice;  // when to use it
+  const char* advice;   // when to use it
+  const char* example;  // the recipe's `loss:`
+  LossNeeds (*needs)(const LossOptions& options);
   void (*visit)(LossOptions& options, OptionVisitor& v);
-  // `scale` is 1/τ for losses with a temperature, not defined for the others.
   torch::Tensor (*compute)(const LossOptions& options, const LossInput& input,
-                           const torch::Tensor& scale);
+                           const LossContext& context);
+  // What smoothness is measured on (smoothness.h): logits of a head, scores of a row of the batch,
+  // or the score of each pair. A loss made of others has that of its first.
+  SmoothOutput (*output)(const LossOptions& options, const LossInput& input,
+                         const LossContext& context);
   LossParts (*parts)(const LossOptions& options);
 };
 
@@ -52,7 +59,7 @@ const std::vector<LossRow>& loss_table();  // sorted by name
 // Errors (kRecipe): no such loss, with the nearest name.
 const LossRow& find_loss(const std::string& name);
 
-// docs/losses.md: one overview table and, per loss, formula, paper, advice and options.
+// docs/losses.md: one overview table and, per loss, formula, needs, paper, advice and options.
 std::string losses_to_markdown();
 
 }  // namespace simile

@@ -3,9 +3,12 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
+#include "simile/loss/bsc.h"
+#include "simile/loss/combo.h"
 #include "simile/loss/detail/loss_testing.h"
 
 namespace simile {
@@ -39,42 +42,108 @@ torch::Tensor matrix(const Json& rows) {
   return torch::tensor(values, torch::kFloat64).reshape({count, -1});
 }
 
+std::vector<torch::Tensor> matrices(const Json& c, const char* name) {
+  std::vector<torch::Tensor> list;
+  for (const auto& rows : c.value(name, Json::array())) list.push_back(matrix(rows));
+  return list;
+}
+
 LossInput golden_input(const Json& c) {
   LossInput input;
   input.left = matrix(c["left"]);
-  input.right = matrix(c["right"]);
-  for (const auto& negative : c["negatives"]) input.negatives.push_back(matrix(negative));
+  if (c.contains("right")) input.right = matrix(c["right"]);
+  input.negatives = matrices(c, "negatives");
   input.target = torch::tensor(c["target"].get<std::vector<double>>(), torch::kFloat64);
   input.left_group = torch::tensor(c["left_group"].get<std::vector<int64_t>>());
   input.right_group = torch::tensor(c["right_group"].get<std::vector<int64_t>>());
+  if (c.contains("classes")) {
+    input.classes = torch::tensor(c["classes"].get<std::vector<int64_t>>());
+  }
+  if (c.contains("logits")) input.logits = matrix(c["logits"]);
+  if (c.contains("cross_logits")) input.cross_logits = matrix(c["cross_logits"]);
+  input.left_teachers = matrices(c, "left_teachers");
+  input.right_teachers = matrices(c, "right_teachers");
   return input;
+}
+
+// The loss of the case's recipe, with the projection of the case if there is one.
+Loss golden_loss(const Json& c) {
+  LossSizes sizes;
+  if (c.contains("projection")) {
+    sizes.teacher = matrix(c["projection"]).size(0);
+    sizes.embedding = matrix(c["projection"]).size(1);
+  }
+  Loss loss(options_from(c["recipe"].dump()), sizes);
+  torch::NoGradGuard guard;
+  for (const LossParameter& parameter : loss.parameters()) {
+    torch::Tensor tensor = parameter.tensor;
+    if (parameter.name == "projection") tensor.copy_(matrix(c["projection"]));
+  }
+  return loss;
+}
+
+// What the reference says of the gradients of require_gradients(), in its order.
+std::vector<torch::Tensor> golden_gradients(const Json& c) {
+  std::vector<torch::Tensor> gradients = {matrix(c["left_gradient"])};
+  if (c.contains("right")) gradients.push_back(matrix(c["right_gradient"]));
+  for (const auto& rows : c["negative_gradients"]) gradients.push_back(matrix(rows));
+  for (const char* name : {"logits_gradient", "cross_logits_gradient"}) {
+    if (c.contains(name)) gradients.push_back(matrix(c[name]));
+  }
+  return gradients;
 }
 
 TEST(LossGolden, ValuesAndGradientsMatchTheReference) {
   std::ifstream file(SIMILE_SOURCE_DIR "/tests/golden/losses.json");
   const Json cases = Json::parse(file);
-  ASSERT_GT(cases.size(), 20u);
+  ASSERT_GT(cases.size(), 80u);
   for (const Json& c : cases) {
     SCOPED_TRACE(c["name"].get<std::string>());
-    const Loss loss(options_from(c["recipe"].dump()));
+    const Loss loss = golden_loss(c);
     LossInput input = golden_input(c);
     const auto leaves = testing::require_gradients(input);
     const torch::Tensor value = loss(input);
-    // A trained temperature is a float.
+    // A trained temperature or projection is of floats.
     const double tolerance = loss.parameters().empty() ? 1e-11 : 1e-6;
     EXPECT_NEAR(value.item<double>(), c["loss"].get<double>(), tolerance);
     value.backward();
-    EXPECT_LT(largest_difference(gradient_of(leaves[0]), matrix(c["left_gradient"])), tolerance);
-    EXPECT_LT(largest_difference(gradient_of(leaves[1]), matrix(c["right_gradient"])), tolerance);
-    for (size_t i = 2; i < leaves.size(); ++i) {
-      EXPECT_LT(largest_difference(gradient_of(leaves[i]), matrix(c["negative_gradients"][i - 2])),
-                tolerance);
+    const auto gradients = golden_gradients(c);
+    ASSERT_EQ(leaves.size(), gradients.size());
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      EXPECT_LT(largest_difference(gradient_of(leaves[i]), gradients[i]), tolerance) << i;
     }
     for (const LossParameter& parameter : loss.parameters()) {
-      EXPECT_NEAR(parameter.tensor.grad().item<double>(), c["temperature_gradient"].get<double>(),
-                  tolerance);
+      const Json& expected = c[parameter.name + "_gradient"];
+      const torch::Tensor gradient =
+          expected.is_array() ? matrix(expected)
+                              : torch::full({1}, expected.get<double>(), torch::kFloat64);
+      EXPECT_LT(largest_difference(parameter.tensor.grad(), gradient), tolerance);
     }
   }
+}
+
+TEST(LossGolden, HasEveryLossButThoseMadeOfOthers) {
+  std::ifstream file(SIMILE_SOURCE_DIR "/tests/golden/losses.json");
+  std::set<std::string> names;
+  for (const Json& c : Json::parse(file)) names.insert(c["recipe"]["name"]);
+  for (const LossRow& row : loss_table()) {
+    const bool made_of_others = !options_from(row.example).of.empty();
+    EXPECT_EQ(names.count(row.name), made_of_others ? 0u : 1u) << row.name;
+  }
+}
+
+// A batch with all that a loss may need, and no right side if it is for single texts.
+LossInput input_for(const LossNeeds& needs) {
+  LossInput input = testing::random_input(4, 8, 1);
+  if (needs.texts == TextNeed::kSingles) input.right = torch::Tensor();
+  input.target = torch::tensor({1.0, 0.0, 0.25, 1.0}, torch::kFloat64);
+  if (needs.classes != Requirement::kIgnored)
+    input.classes = torch::tensor({0, 1, 1, 0}, torch::kInt64);
+  const int64_t outputs = needs.head == HeadNeed::kClasses ? 2 : 1;
+  if (needs.head != HeadNeed::kNone) input.logits = input.left.narrow(1, 0, outputs);
+  input.left_teachers = {input.left.flip({0})};
+  input.right_teachers = {input.left.flip({1})};
+  return input;
 }
 
 TEST(LossTable, IsSortedAndEveryRowIsComplete) {
@@ -85,13 +154,12 @@ TEST(LossTable, IsSortedAndEveryRowIsComplete) {
     for (const char* text : {row.formula, row.paper, row.advice}) {
       EXPECT_GT(std::string(text).size(), 5u) << row.name;
     }
-    LossOptions options;
-    options.name = row.name;
+    const LossOptions options = options_from(row.example);
+    EXPECT_EQ(options.name, row.name);
     EXPECT_EQ(&Loss(options).row(), &row);
-    LossInput input = testing::random_input(3, 4, 1);
-    const torch::Tensor value = Loss(options)(input);
+    const torch::Tensor value = Loss(options)(input_for(row.needs(options)));
     EXPECT_EQ(value.dim(), 0) << row.name;
-    EXPECT_GE(value.item<double>(), 0.0) << row.name;
+    EXPECT_TRUE(value.isfinite().item<bool>()) << row.name;
   }
 }
 
@@ -106,12 +174,12 @@ TEST(LossTable, DocumentationNamesEveryLossAndOption) {
 TEST(LossOptionsTest, AreReadByTheNameOfTheLoss) {
   EXPECT_EQ(options_from("mse").name, "mse");
   const LossOptions bsc = options_from("{temperature: 0.05, name: bsc, normalize: none}");
-  EXPECT_EQ(bsc.bsc.temperature.value, 0.05);
-  EXPECT_EQ(bsc.bsc.normalize, "none");
+  EXPECT_EQ(bsc.get<BscOptions>().temperature.value, 0.05);
+  EXPECT_EQ(bsc.get<BscOptions>().normalize, "none");
   const LossOptions combo =
       options_from("{name: combo, mu: 0.9, temperature: {value: 0.07, trainable: true}}");
-  EXPECT_EQ(combo.combo.mu, 0.9);
-  EXPECT_TRUE(combo.combo.bsc.temperature.trainable);
+  EXPECT_EQ(combo.get<ComboOptions>().mu, 0.9);
+  EXPECT_TRUE(combo.get<ComboOptions>().bsc.temperature.trainable);
   LossOptions written = combo;
   LossOptions read = options_from(options_to_json(written));
   EXPECT_EQ(options_to_json(read), options_to_json(written));
@@ -124,17 +192,17 @@ TEST(LossOptionsTest, OptionsOfAnotherLossAndUnknownNamesAreErrors) {
             std::string::npos);
   EXPECT_THROW(options_from("{name: bsc, temperature: 0}"), Error);
   LossOptions options;
-  options.name = "bcs";
+  options.name = "bscc";
   EXPECT_NE(error_of([&] { Loss loss(options); }).find("did you mean 'bsc'"), std::string::npos);
 }
 
 TEST(LossCheck, SaysWhatTheLossNeedsAndWhichLossesFit) {
   const LossData pairs;
-  const LossData stars{0, true, 0.0, 5.0};
+  const LossData stars{0, true, 0.0, 5.0, true};
   const std::string triplet = error_of([&] { check_loss_data(options_from("triplet"), pairs); });
   EXPECT_EQ(triplet,
             "loss 'triplet' needs a negative column; the data has pairs (left, right); map what is "
-            "missing or choose a loss that fits: bsc, mnrl, "
+            "missing or choose a loss that fits: bsc, global_orthogonal, mnrl, rcl_entropy, "
             "simcse");
   EXPECT_NE(error_of([&] { check_loss_data(options_from("mse"), pairs); }).find("a score column"),
             std::string::npos);
@@ -191,10 +259,51 @@ TEST(LossState, FixedLossesHaveNoneAndRefuseAnothers) {
   EXPECT_TRUE(fixed.parameters().empty());
   EXPECT_TRUE(fixed.state().empty());
   fixed.load_state({});
-  EXPECT_THROW(fixed.load_state({{"temperature", 1.0}}), Error);
+  EXPECT_THROW(fixed.load_state({{"temperature", {1.0f}}}), Error);
   Loss trained(options_from("{name: bsc, temperature: {value: 1, trainable: true}}"));
   EXPECT_THROW(trained.load_state({}), Error);
-  EXPECT_THROW(trained.load_state({{"margin", 1.0}}), Error);
+  EXPECT_THROW(trained.load_state({{"margin", {1.0f}}}), Error);
+  EXPECT_THROW(trained.load_state({{"temperature", {1.0f, 2.0f}}}), Error);
+}
+
+TEST(LossState, ATrainedTemperatureGoesOnInALossOfTheSameName) {
+  Loss first(options_from(
+      "{name: sum, of: [{name: bsc, temperature: {value: 0.2, trainable: true}}, mse]}"));
+  ASSERT_EQ(first.parameters()[0].name, "bsc.temperature");
+  {
+    torch::NoGradGuard guard;
+    first.parameters()[0].tensor.add_(0.5);
+  }
+  Loss::Temperatures trained;
+  first.add_temperatures(trained);
+  Loss next(options_from("{name: bsc, temperature: {value: 1, trainable: true}}"));
+  EXPECT_EQ(next.start_from(trained), 1);
+  EXPECT_NEAR(next.values()[0].second, 0.2 * std::exp(-0.5), 1e-6);
+  Loss fixed(options_from("{name: bsc, temperature: 0.3}"));
+  EXPECT_EQ(fixed.start_from(trained), 0);
+  EXPECT_NEAR(fixed.values()[0].second, 0.3, 1e-12);
+}
+
+TEST(LossSum, IsTheWeightedSumOfItsLosses) {
+  LossInput input = testing::random_input(5, 6);
+  input.target = torch::tensor({1.0, 0.0, 0.5, 0.9, 0.7}, torch::kFloat64);
+  const auto value = [&](const char* recipe) {
+    return Loss(options_from(recipe))(input).item<double>();
+  };
+  EXPECT_NEAR(value("{name: sum, of: [{name: bsc, weight: 0.25}, {name: mse, weight: 0.75}]}"),
+              value("{name: combo, mu: 0.25}"), 1e-12);
+  EXPECT_NEAR(value("{name: sum, of: [{name: mse, weight: 3}]}"), 3 * value("mse"), 1e-12);
+}
+
+TEST(LossSum, NamesTheParametersOfItsLosses) {
+  const Loss loss(
+      options_from("{name: sum, of: [{name: bsc, temperature: {value: 0.2, trainable: true}}, mse, "
+                   "{name: bsc, temperature: 0.5}]}"));
+  EXPECT_EQ(loss.values()[0].first, "bsc 0.temperature");
+  EXPECT_EQ(loss.values()[1].first, "bsc 1.temperature");
+  EXPECT_EQ(loss.parameters().size(), 1u);
+  EXPECT_NE(error_of([] { Loss empty(options_from("{name: sum}")); }).find("has no `of`"),
+            std::string::npos);
 }
 
 TEST(LossState, GroupsAreNeededOnlyToTreatDuplicates) {
@@ -202,6 +311,7 @@ TEST(LossState, GroupsAreNeededOnlyToTreatDuplicates) {
   EXPECT_FALSE(Loss(options_from("mse")).needs_groups());
   EXPECT_TRUE(Loss(options_from("{name: combo, duplicates: mask}")).needs_groups());
   EXPECT_TRUE(Loss(options_from("{name: mnrl, duplicates: positives}")).needs_groups());
+  EXPECT_TRUE(Loss(options_from("{name: sum, of: {name: bsc, duplicates: mask}}")).needs_groups());
 }
 
 // Value and gradients of a batch large enough for ATen to share its work among threads.
@@ -212,6 +322,10 @@ std::vector<torch::Tensor> results_with_threads(const std::string& recipe, int t
   input.left = input.left.to(torch::kFloat32);
   input.right = input.right.to(torch::kFloat32);
   input.negatives[0] = input.negatives[0].to(torch::kFloat32);
+  input.target = torch::arange(256).remainder(5).to(torch::kFloat32) / 4;
+  input.classes = torch::arange(256).remainder(7);
+  input.left_teachers = {input.left.flip({0})};
+  input.right_teachers = {input.right.flip({0})};
   const auto leaves = testing::require_gradients(input);
   const torch::Tensor value = Loss(options_from(recipe))(input);
   value.backward();
@@ -225,7 +339,10 @@ TEST(LossThreads, DoNotChangeTheBits) {
   for (const std::string recipe :
        {"bsc", "{name: bsc, normalize: coordinate_l2, temperature: 1}",
         "{name: bsc, normalize: coordinate_minmax, temperature: 1}", "combo", "mnrl",
-        "{name: simcse, hard_negative_weight: 2}", "triplet"}) {
+        "{name: simcse, hard_negative_weight: 2}", "triplet", "angle", "contrastive", "cosent",
+        "distill", "{name: distill, distance: cosine}", "global_orthogonal", "online_contrastive",
+        "pearson", "rcl", "rcl_entropy", "{name: triplet, mining: batch_all}",
+        "{name: triplet, mining: batch_semi_hard, distance: cosine}"}) {
     const auto one = results_with_threads(recipe, 1), two = results_with_threads(recipe, 2);
     for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(torch::equal(one[i], two[i])) << recipe;
   }

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/mnrl.h"
 
+#include "simile/core/error.h"
+#include "simile/loss/detail/row_parts.h"
+
 namespace simile {
 namespace {
 
 constexpr double kCosineScale = 20.0;
-constexpr double kDotScale = 1.0;
+constexpr double kPlainScale = 1.0;  // of dot products and of a head's numbers
+
+double scale_of(const MnrlOptions& options) {
+  if (options.scale > 0.0) return options.scale;
+  return options.similarity == "cosine" ? kCosineScale : kPlainScale;
+}
 
 }  // namespace
 
 void MnrlOptions::visit(OptionVisitor& v) {
-  OptionInfo similarity_info{"score of two embeddings: their cosine or dot product"};
-  similarity_info.choices = {"cosine", "dot"};
-  v.field("similarity", similarity, similarity_info);
+  v.field("similarity", similarity,
+          choice_info("score of two texts: cosine or dot product of their embeddings, or the "
+                      "number of a head that compares every left text with every right one",
+                      {"cosine", "dot", "head"}));
   v.field("scale", scale,
-          {"what scores are multiplied by (1 / temperature); 0 takes 20 for cosine and 1 for dot",
+          {"what scores are multiplied by (1 / temperature); 0 takes 20 for cosine and 1 otherwise",
            "", 0.0});
   v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
   OptionInfo duplicates_info{
@@ -25,19 +34,53 @@ void MnrlOptions::visit(OptionVisitor& v) {
 }
 
 BscOptions bsc_options(const MnrlOptions& options) {
-  const bool cosine = options.similarity == "cosine";
-  const double scale = options.scale > 0.0 ? options.scale : cosine ? kCosineScale : kDotScale;
   BscOptions bsc;
-  bsc.temperature.value = 1.0 / scale;
-  bsc.normalize = cosine ? "l2" : "none";
+  bsc.temperature.value = 1.0 / scale_of(options);
+  bsc.normalize = options.similarity == "cosine" ? "l2" : "none";
   bsc.directions = "left";
   bsc.threshold = options.threshold;
   bsc.duplicates = options.duplicates;
   return bsc;
 }
 
+torch::Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options) {
+  if (options.similarity != "head") return bsc_scores(input, bsc_options(options));
+  SIMILE_CHECK(
+      input.cross_logits.defined(), ErrorKind::kInput,
+      "loss: mnrl with similarity: head needs a head's numbers for all pairs of the batch, "
+      "and there are none; give the objective a head or choose cosine or dot");
+  return input.cross_logits * scale_of(options);
+}
+
 torch::Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options) {
-  return bsc_loss(input, bsc_options(options));
+  return bsc_loss_of_scores(mnrl_scores(input, options), input, bsc_options(options));
+}
+
+LossRow mnrl_row() {
+  return {"mnrl",
+          "-(1/m) Σ_i 1[y_i > t] log softmax_j(s · sim(u_i, v_j))_i",
+          "Henderson et al., Efficient Natural Language Response Suggestion for Smart Reply, 2017",
+          "questions and answers, queries and documents: only the left side searches the right; "
+          "takes hard negatives",
+          "{name: mnrl, scale: 20}",
+          [](const LossOptions& o) {
+            LossNeeds needs = pairs(kOptional, kOptional);
+            if (o.get<MnrlOptions>().similarity != "head") return needs;
+            needs.head = HeadNeed::kNumber;
+            needs.cross_logits = true;
+            return needs;
+          },
+          visit_own<MnrlOptions>,
+          [](const LossOptions& o, const LossInput& in, const LossContext&) {
+            return mnrl_loss(in, o.get<MnrlOptions>());
+          },
+          [](const LossOptions& o, const LossInput& in, const LossContext&) {
+            return row_output(mnrl_scores(in, o.get<MnrlOptions>()));
+          },
+          [](const LossOptions& o) {
+            return LossParts{nullptr, nullptr, &o.get<MnrlOptions>().threshold,
+                             &o.get<MnrlOptions>().duplicates};
+          }};
 }
 
 }  // namespace simile

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multiple negatives ranking loss (Henderson et al., "Efficient Natural Language Response
 // Suggestion for Smart Reply", 2017, section 4.4): bsc in the left direction alone, with scores
-// s·cos(u_i, v_j) or s·u_i·v_j; explicit negatives of every row are further columns for all rows.
+// s·cos(u_i, v_j), s·u_i·v_j or s times a head's number for the two texts (`similarity: head`,
+// LossInput::cross_logits); explicit negatives of every row are further columns for all rows.
 #pragma once
 
 #include <torch/types.h>
@@ -14,6 +15,8 @@
 
 namespace simile {
 
+struct LossRow;
+
 struct MnrlOptions {
   std::string similarity = "cosine";
   double scale = 0.0;
@@ -23,10 +26,16 @@ struct MnrlOptions {
   void visit(OptionVisitor& v);
 };
 
-// The bsc options that compute the same numbers.
+// The bsc options that compute the same numbers; with a head, of the scores it gives.
 BscOptions bsc_options(const MnrlOptions& options);
 
-// One number. Rows with y_i <= threshold give no numerator. Errors: as bsc_loss().
+// The scores of every left with every right, [m, m + n·m]. Errors: as mnrl_loss().
+torch::Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options);
+
+// One number. Rows with y_i <= threshold give no numerator. Errors: as bsc_loss(); with a
+// head as bsc_loss_of_scores().
 torch::Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options);
+
+LossRow mnrl_row();  // its row in loss_table.h
 
 }  // namespace simile

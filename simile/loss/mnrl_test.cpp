@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/mnrl.h"
 
+#include "simile/core/error.h"
 #include "simile/loss/detail/loss_testing.h"
 
 namespace simile {
@@ -43,6 +44,27 @@ TEST(Mnrl, RowsWithLowTargetsOnlyServeAsNegatives) {
   as_column.negatives = {input.right.narrow(0, 1, 1)};
   EXPECT_NEAR(2 * mnrl_loss(input, MnrlOptions()).item<double>(),
               mnrl_loss(as_column, MnrlOptions()).item<double>(), 1e-12);
+}
+
+TEST(Mnrl, OfAHeadIsTheCrossEntropyOfItsNumbers) {
+  LossInput input = testing::random_input(4, 3);
+  input.cross_logits = testing::random_input(4, 8).left;
+  MnrlOptions options;
+  options.similarity = "head";
+  const torch::Tensor labels = torch::arange(4);
+  EXPECT_NEAR(mnrl_loss(input, options).item<double>(),
+              torch::cross_entropy_loss(input.cross_logits, labels).item<double>(), 1e-12);
+  options.scale = 3.0;
+  EXPECT_NEAR(mnrl_loss(input, options).item<double>(),
+              torch::cross_entropy_loss(3 * input.cross_logits, labels).item<double>(), 1e-12);
+  testing::expect_gradients_match([&] { return mnrl_loss(input, options); },
+                                  testing::require_gradients(input));
+  input.right = torch::Tensor();  // the head has read the texts
+  EXPECT_GT(mnrl_loss(input, options).item<double>(), 0.0);
+  input.cross_logits = torch::zeros({4, 6}, torch::kFloat64);
+  EXPECT_THROW(mnrl_loss(input, options), Error);
+  input.cross_logits = torch::Tensor();
+  EXPECT_THROW(mnrl_loss(input, options), Error);
 }
 
 TEST(Mnrl, ZeroEmbeddingsStayFinite) {

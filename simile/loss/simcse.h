@@ -12,6 +12,8 @@
 
 namespace simile {
 
+struct LossRow;
+
 struct SimcseOptions {
   SimcseOptions() {
     bsc.temperature.value = 0.05;
@@ -22,5 +24,7 @@ struct SimcseOptions {
 
   void visit(OptionVisitor& v) { bsc.visit(v); }
 };
+
+LossRow simcse_row();  // its row in loss_table.h
 
 }  // namespace simile

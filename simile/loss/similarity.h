@@ -6,14 +6,15 @@
 
 #include <torch/types.h>
 
+#include <string>
+
 namespace simile {
 
 torch::Tensor row_cosine(const torch::Tensor& u, const torch::Tensor& v);     // cos(u_i, v_i)
 torch::Tensor row_euclidean(const torch::Tensor& u, const torch::Tensor& v);  // |u_i - v_i|
 
-// a b^T [m, n] of a [m, D] and b [n, D]. Floats on the CPU are multiplied by Simile's own kernels,
-// whose sums have one order: the bits do not depend on the number of threads, which those of a BLAS
-// may. Differentiable once. Other tensors go to torch's matmul, with its errors.
-torch::Tensor inner_products(const torch::Tensor& a, const torch::Tensor& b);
+// d(u_i, v_i): `cosine` is 1 - cos(u_i, v_i), `euclidean` |u_i - v_i|, `manhattan` the sum of
+// |u_ik - v_ik| over k. Errors (kRecipe): an unknown name.
+torch::Tensor row_distance(const torch::Tensor& u, const torch::Tensor& v, const std::string& name);
 
 }  // namespace simile

@@ -12,10 +12,9 @@ namespace simile {
 
 Temperature::Temperature(const TemperatureOptions& options) : options_(options) {
   if (!options.trainable) return;
-  const double start = logarithmic() ? -std::log(options.value) : 1.0 / options.value;
-  parameter_ = torch::full({1}, start, torch::kFloat32);
+  parameter_ = torch::empty({1}, torch::kFloat32);
   parameter_.requires_grad_(true);
-  clamp();
+  set_value(options.value);
 }
 
 torch::Tensor Temperature::scale(const torch::Tensor& like) const {
@@ -29,6 +28,8 @@ double Temperature::value() const {
   const double tau = logarithmic() ? std::exp(-state()) : 1.0 / state();
   return std::clamp(tau, kMinimumTemperature, kMaximumTemperature);
 }
+
+void Temperature::set_value(double tau) { load_state(logarithmic() ? -std::log(tau) : 1.0 / tau); }
 
 void Temperature::clamp() {
   if (!trainable()) return;

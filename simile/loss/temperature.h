@@ -44,7 +44,8 @@ class Temperature {
   // s = 1/τ, one number of the type and on the device of `like`; part of the graph when trainable.
   torch::Tensor scale(const torch::Tensor& like) const;
 
-  double value() const;  // τ now
+  double value() const;        // τ now
+  void set_value(double tau);  // of a trained one: where it goes on from; clamped
   bool trainable() const { return parameter_.defined(); }
   torch::Tensor parameter() const { return parameter_; }  // one float, requires gradient
   double learning_rate() const { return options_.learning_rate; }

@@ -11,12 +11,20 @@ namespace {
 
 using TapePool = std::vector<std::unique_ptr<EncoderTape>>;
 
+std::unique_ptr<EncoderTape> take_tape(TapePool& pool) {
+  if (pool.empty()) return std::make_unique<EncoderTape>();
+  std::unique_ptr<EncoderTape> tape = std::move(pool.back());
+  pool.pop_back();
+  return tape;
+}
+
 // What one forward call keeps for its backward call.
 struct EncoderCall {
   EncoderShape shape;
   PackedBatch batch;
   EncoderDropout dropout;
   bool has_perturbation = false;
+  WeightGradients weight_gradients = WeightGradients::kAdd;
   torch::Tensor weights, gradients;
   std::unique_ptr<EncoderTape> tape;
   std::shared_ptr<TapePool> pool;
@@ -48,9 +56,12 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
     const torch::Tensor grad = outputs[0].contiguous();
     const bool wants_perturbation = call.has_perturbation && context->needs_input_grad(1);
     const torch::Tensor shift = wants_perturbation ? torch::empty_like(grad) : torch::Tensor();
+    const EncoderGradients gradients =
+        encoder_gradients(call.shape, call.gradients.data_ptr<float>());
+    const bool adds = call.weight_gradients == WeightGradients::kAdd;
     encoder_backward(call.shape, encoder_weights(call.shape, call.weights.data_ptr<float>()),
                      call.batch, call.dropout, *call.tape, grad.data_ptr<float>(),
-                     encoder_gradients(call.shape, call.gradients.data_ptr<float>()),
+                     adds ? &gradients : nullptr,
                      wants_perturbation ? shift.data_ptr<float>() : nullptr);
     return {torch::Tensor(), shift, torch::Tensor()};
   }
@@ -84,7 +95,8 @@ EncoderWeights EncoderNode::weight_pointers() const {
 }
 
 torch::Tensor EncoderNode::forward(const PackedBatch& batch, const EncoderDropout& dropout,
-                                   const torch::Tensor& perturbation) {
+                                   const torch::Tensor& perturbation,
+                                   WeightGradients weight_gradients) {
   auto call = std::make_shared<EncoderCall>();
   call->shape = shape_;
   call->batch = batch;
@@ -92,14 +104,24 @@ torch::Tensor EncoderNode::forward(const PackedBatch& batch, const EncoderDropou
   call->weights = weights_.detach();
   call->gradients = gradients_;
   call->pool = free_tapes_;
-  if (free_tapes_->empty()) free_tapes_->push_back(std::make_unique<EncoderTape>());
-  call->tape = std::move(free_tapes_->back());
-  free_tapes_->pop_back();
+  call->tape = take_tape(*free_tapes_);
   call->has_perturbation = perturbation.defined();
+  call->weight_gradients = weight_gradients;
   // Autograd does not take undefined tensors as inputs.
   c10::optional<torch::Tensor> shift;
   if (perturbation.defined()) shift = perturbation;
-  return EncoderFunction::apply(weights_, shift, call);
+  const bool adds = weight_gradients == WeightGradients::kAdd;
+  return EncoderFunction::apply(adds ? weights_ : call->weights, shift, call);
+}
+
+torch::Tensor EncoderNode::forward_with(const float* weights, const PackedBatch& batch,
+                                        const EncoderDropout& dropout) {
+  std::unique_ptr<EncoderTape> tape = take_tape(*free_tapes_);
+  const torch::Tensor hidden = torch::empty({batch.tokens(), shape_.hidden});
+  encoder_forward_training(shape_, encoder_weights(shape_, weights), batch, dropout, nullptr, *tape,
+                           hidden.data_ptr<float>());
+  free_tapes_->push_back(std::move(tape));
+  return hidden;
 }
 
 }  // namespace simile

@@ -19,6 +19,10 @@
 
 namespace simile {
 
+// What backward() does with the gradients of the weights: adding them to gradients() takes half of
+// its time, which a search for a perturbation does not need.
+enum class WeightGradients { kAdd, kSkip };
+
 class EncoderNode {
  public:
   // Weights and gradients are zero at first. Errors: ErrorKind::kFailed when memory does not
@@ -34,9 +38,17 @@ class EncoderNode {
 
   // Hidden states [tokens, H] that backward() flows through. `perturbation` [tokens, H] is added to
   // the embedding output (smoothness-inducing regularisation) and receives its gradient through
-  // autograd; it may be undefined. Several calls may precede backward(). One thread at a time.
+  // autograd; it may be undefined. With kSkip that is all that backward() yields, with the same
+  // bits, and without a perturbation the hidden states are constants. Several calls, of both kinds,
+  // may precede backward(). One thread at a time.
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
-                        const torch::Tensor& perturbation = {});
+                        const torch::Tensor& perturbation = {},
+                        WeightGradients weight_gradients = WeightGradients::kAdd);
+
+  // The same function of other weights [parameter_count()], laid out as weights() are and owned by
+  // the caller: an average of past ones. The hidden states are constants.
+  torch::Tensor forward_with(const float* weights, const PackedBatch& batch,
+                             const EncoderDropout& dropout);
 
  private:
   EncoderShape shape_;

@@ -110,6 +110,76 @@ TEST(EncoderNode, AddsTheGradientsOfSeveralForwardCalls) {
   EXPECT_LT(largest_difference(both, gradient_of({&first}) + gradient_of({&second})), 1e-4);
 }
 
+EncoderDropout some_dropout() {
+  EncoderDropout dropout;
+  dropout.hidden = dropout.attention = dropout.head = 0.2f;
+  dropout.key = 5;
+  return dropout;
+}
+
+TEST(EncoderNode, SkippingWeightGradientsKeepsTheBitsOfThePerturbations) {
+  const EncoderConfig config = small_config();
+  EncoderNode node(config.shape());
+  fill(node, config);
+  const PackedBatch batch = make_batch({5, 9, 31}, false);
+  torch::manual_seed(1);
+  const torch::Tensor start = 0.01 * torch::randn({batch.tokens(), config.hidden});
+  const auto gradient_of = [&](WeightGradients mode) {
+    const torch::Tensor shift = start.clone().set_requires_grad(true);
+    node.forward(batch, some_dropout(), shift, mode).sin().sum().backward();
+    return shift.grad();
+  };
+  const torch::Tensor alone = gradient_of(WeightGradients::kSkip);
+  const torch::Tensor gradients = flat(node.gradients(), node.parameter_count());
+  EXPECT_EQ(gradients.count_nonzero().item<int64_t>(), 0);
+  EXPECT_TRUE(torch::equal(alone, gradient_of(WeightGradients::kAdd)));
+  EXPECT_FALSE(node.forward(batch, {}, {}, WeightGradients::kSkip).requires_grad());
+}
+
+TEST(EncoderNode, CallsOfBothKindsMayPrecedeBackward) {
+  const EncoderConfig config = small_config();
+  EncoderNode node(config.shape());
+  fill(node, config);
+  const PackedBatch first = make_batch({5, 9}, false), second = make_batch({11}, false);
+  torch::manual_seed(1);
+  const torch::Tensor start = 0.01 * torch::randn({second.tokens(), config.hidden});
+  const auto run = [&](bool with_first, bool with_second) {
+    std::fill_n(node.gradients(), node.parameter_count(), 0.0f);
+    const torch::Tensor shift = start.clone().set_requires_grad(true);
+    torch::Tensor sum = torch::zeros({});
+    if (with_first) sum = sum + node.forward(first, some_dropout()).sin().sum();
+    if (with_second) {
+      sum = sum + node.forward(second, {}, shift, WeightGradients::kSkip).sin().sum();
+      sum = sum + node.forward(second, {}, shift, WeightGradients::kSkip).cos().sum();
+    }
+    sum.backward();
+    return std::make_pair(flat(node.gradients(), node.parameter_count()), shift.grad());
+  };
+  const auto both = run(true, true);
+  EXPECT_TRUE(torch::equal(both.first, run(true, false).first));
+  EXPECT_TRUE(torch::equal(both.second, run(false, true).second));
+}
+
+TEST(EncoderNode, OtherWeightsGiveConstantsUnderTheSameMasks) {
+  const EncoderConfig config = small_config();
+  EncoderNode node(config.shape());
+  fill(node, config);
+  const PackedBatch batch = make_batch({5, 9}, false);
+  const torch::Tensor own = node.forward(batch, some_dropout());
+  std::vector<float> other(node.weights(), node.weights() + node.parameter_count());
+  const torch::Tensor same = node.forward_with(other.data(), batch, some_dropout());
+  EXPECT_TRUE(torch::equal(same, own));
+  EXPECT_FALSE(same.requires_grad());
+  for (float& weight : other) weight *= 0.9f;
+  const torch::Tensor moved = node.forward_with(other.data(), batch, some_dropout());
+  EXPECT_FALSE(torch::equal(moved, own));
+  own.sum().backward();  // its tape was not taken by the calls in between
+  const torch::Tensor gradient = flat(node.gradients(), node.parameter_count());
+  std::copy(other.begin(), other.end(), node.weights());
+  EXPECT_TRUE(torch::equal(node.forward(batch, some_dropout()), moved));
+  EXPECT_GT(gradient.abs().max().item<double>(), 0);
+}
+
 TEST(EncoderNode, GivesTheSameBitsOnOneAndTwoThreads) {
   const EncoderConfig config = small_config();
   const PackedBatch batch = make_batch({30, 7, 40, 12, 3, 25, 33, 40, 18}, false);

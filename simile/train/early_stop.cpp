@@ -11,9 +11,10 @@ void EarlyStopOptions::visit(OptionVisitor& v) {
            "evaluations", 0.0});
   v.field("minimum_improvement", minimum_improvement,
           {"an evaluation must be better by more than this to restart the patience", "", 0.0});
-  OptionInfo direction_info{"whether a higher (max) or a lower (min) value is better"};
-  direction_info.choices = {"max", "min"};
-  v.field("direction", direction, direction_info);
+  v.field("direction", direction,
+          choice_info("whether a higher (max) or a lower (min) value is better; auto: lower for "
+                      "losses, higher for metrics",
+                      {"auto", "max", "min"}));
 }
 
 bool EarlyStop::update(double value) {

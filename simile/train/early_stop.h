@@ -12,7 +12,7 @@ namespace simile {
 struct EarlyStopOptions {
   int64_t patience = 0;
   double minimum_improvement = 0.0;
-  std::string direction = "max";
+  std::string direction = "auto";  // who knows the metric puts max or min in its place
 
   void visit(OptionVisitor& v);
 };

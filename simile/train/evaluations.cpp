@@ -2,8 +2,10 @@
 #include "simile/train/evaluations.h"
 
 #include "simile/core/error.h"
+#include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
+#include "simile/eval/head_runner.h"
 #include "simile/eval/lexical_baseline.h"
 
 namespace simile {
@@ -11,29 +13,37 @@ namespace simile {
 Evaluations::Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events) {
   for (const EvaluationOptions& evaluation : options) {
     tasks_.push_back(load_task(evaluation));
+    needs_head_.push_back(!evaluation.head.empty() || evaluation.task == "classification");
     for (const std::string& warning : tasks_.back()->warnings()) events.warning(warning);
   }
 }
 
-std::vector<Report> Evaluations::run(Scorer& scorer) const {
+std::vector<Report> Evaluations::evaluate(const std::string& model_name, ModelWeights& weights,
+                                          const Tokenizer& tokenizer, const ModelSettings& settings,
+                                          EventSink& events) const {
+  const auto encoder = std::make_shared<const SentenceEncoder>(weights.encoder().weight_pointers(),
+                                                               settings, tokenizer);
+  std::vector<Head> heads;
+  for (HeadModule& head : weights.heads()) {
+    heads.emplace_back(head.settings(), settings.encoder.hidden, head.weights());
+  }
+  EmbeddingScorer scorer(
+      model_name,
+      [&](const std::vector<std::string>& texts) { return encoder->encode(texts, {}, events); },
+      parse_similarity(settings.similarity), nullptr,
+      head_runner(encoder, heads, EncodeOptions(), events));
   std::vector<Report> reports;
   for (const auto& task : tasks_) reports.push_back(task->evaluate(scorer));
   return reports;
 }
 
-std::vector<Report> Evaluations::evaluate(const std::string& model_name,
-                                          const EncoderWeights& weights, const Tokenizer& tokenizer,
-                                          const ModelSettings& settings, EventSink& events) const {
-  const SentenceEncoder encoder(weights, settings, tokenizer);
-  EmbeddingScorer scorer(
-      model_name,
-      [&](const std::vector<std::string>& texts) { return encoder.encode(texts, {}, events); },
-      parse_similarity(settings.similarity));
-  return run(scorer);
-}
-
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {
-  return run(*make_lexical_scorer(name));
+  const std::unique_ptr<Scorer> scorer = make_lexical_scorer(name);
+  std::vector<Report> reports;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    reports.push_back(needs_head_[i] ? Report() : tasks_[i]->evaluate(*scorer));
+  }
+  return reports;
 }
 
 }  // namespace simile

@@ -9,8 +9,8 @@
 #include "simile/checkpoint/model_settings.h"
 #include "simile/core/event.h"
 #include "simile/eval/task.h"
-#include "simile/kernel/encoder_parameters.h"
 #include "simile/text/tokenizer.h"
+#include "simile/train/model_weights.h"
 
 namespace simile {
 
@@ -19,18 +19,18 @@ class Evaluations {
   // Reads the data; what should be known about it goes to `events` as warnings.
   Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
 
-  // One report per evaluation, in order, of an encoder's weights as they are.
-  std::vector<Report> evaluate(const std::string& model_name, const EncoderWeights& weights,
+  // One report per evaluation, in order, of weights as they are.
+  std::vector<Report> evaluate(const std::string& model_name, ModelWeights& weights,
                                const Tokenizer& tokenizer, const ModelSettings& settings,
                                EventSink& events) const;
 
-  // The same of a lexical baseline, "bm25" or "tfidf".
+  // The same of a lexical baseline, "bm25" or "tfidf"; where a head scores, which a baseline does
+  // not have, the report has no metrics.
   std::vector<Report> evaluate_baseline(const std::string& name) const;
 
  private:
-  std::vector<Report> run(Scorer& scorer) const;
-
   std::vector<std::unique_ptr<Task>> tasks_;
+  std::vector<bool> needs_head_;  // [tasks]
 };
 
 }  // namespace simile

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "simile/batch/pack.h"
 #include "simile/checkpoint/initialise.h"
 #include "simile/core/random.h"
+#include "simile/loss/simcse.h"
 #include "simile/nn/encoder_node.h"
 #include "simile/nn/pooling.h"
 
@@ -16,20 +18,30 @@ namespace {
 using ::testing::ElementsAre;
 
 // Three texts, each the positive of itself, as unsupervised training has them.
-TrainingSet same_texts() {
-  TrainingSet set;
+ObjectiveData same_texts() {
+  ObjectiveData data;
+  TrainingSet& set = data.train;
   set.texts = {{2, 10, 11, 3}, {2, 12, 3}, {2, 13, 14, 15, 3}};
   set.left = set.right = {0, 1, 2};
   set.target = {1, 1, 1};
-  return set;
+  return data;
 }
 
 ObjectiveOptions simcse_options(const std::string& duplicates) {
   ObjectiveOptions options;
   options.loss.name = "simcse";
-  options.loss.simcse.bsc.duplicates = duplicates;
+  options.loss.get<SimcseOptions>().bsc.duplicates = duplicates;
   options.batch_size = 2;
   return options;
+}
+
+Objective make_objective(const ObjectiveOptions& options, const ObjectiveData& data,
+                         uint64_t order_seed = 1) {
+  return Objective(options, "0", data, nullptr, LossSizes(), order_seed);
+}
+
+PackedBatch pack(const TrainingSet& set, const std::vector<int32_t>& examples) {
+  return pack_texts(set.texts, set.second, set.texts_of(examples));
 }
 
 torch::Tensor embed(const PackedBatch& packed, float dropout_probability) {
@@ -50,18 +62,15 @@ torch::Tensor embed(const PackedBatch& packed, float dropout_probability) {
 }
 
 TEST(Objective, CountsBatchesAndPacksTheSidesOneAfterTheOther) {
-  const TrainingSet set = same_texts();
-  const Objective objective(simcse_options("negatives"), "0", set, 1);
-  EXPECT_EQ(objective.batches_per_epoch(), 2);
-  const PackedBatch packed = objective.pack({2, 1});
+  const ObjectiveData data = same_texts();
+  EXPECT_EQ(make_objective(simcse_options("negatives"), data).batches_per_epoch(), 2);
+  const PackedBatch packed = pack(data.train, {2, 1});
   EXPECT_THAT(packed.offsets, ElementsAre(0, 5, 8, 13, 16));
   EXPECT_THAT(packed.ids, ElementsAre(2, 13, 14, 15, 3, 2, 12, 3, 2, 13, 14, 15, 3, 2, 12, 3));
 }
 
 TEST(Objective, TheTwoCopiesOfATextGetDifferentDropoutMasks) {
-  const TrainingSet set = same_texts();
-  const Objective objective(simcse_options("negatives"), "0", set, 1);
-  const PackedBatch packed = objective.pack({0, 1, 2});
+  const PackedBatch packed = pack(same_texts().train, {0, 1, 2});
   const torch::Tensor plain = embed(packed, 0), dropped = embed(packed, 0.1f);
   for (int64_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(torch::equal(plain[i], plain[3 + i])) << "text " << i;
@@ -70,23 +79,27 @@ TEST(Objective, TheTwoCopiesOfATextGetDifferentDropoutMasks) {
 }
 
 TEST(Objective, ATextThatIsBothSidesOfItsPairIsItsPositiveUnderEveryTreatmentOfDuplicates) {
-  const TrainingSet set = same_texts();
-  const Objective plain(simcse_options("negatives"), "0", set, 1);
+  const ObjectiveData data = same_texts();
   const std::vector<int32_t> batch = {0, 1, 2};
-  const torch::Tensor embeddings = embed(plain.pack(batch), 0.1f);
-  const double expected = plain.compute(embeddings, batch).item<double>();
+  const torch::Tensor embeddings = embed(pack(data.train, batch), 0.1f);
+  const auto loss_of = [&](const std::string& duplicates) {
+    Objective objective = make_objective(simcse_options(duplicates), data);
+    return objective.loss()(objective.read(data.train, batch, embeddings, {})).item<double>();
+  };
+  const double expected = loss_of("negatives");
   for (const std::string duplicates : {"mask", "positives"}) {
-    const Objective objective(simcse_options(duplicates), "0", set, 1);
-    EXPECT_NEAR(objective.compute(embeddings, batch).item<double>(), expected, 1e-6);
+    EXPECT_NEAR(loss_of(duplicates), expected, 1e-6);
   }
 }
 
 TEST(Objective, OrdersDependOnTheSeedAndTheEpoch) {
-  TrainingSet set;
+  ObjectiveData data;
+  TrainingSet& set = data.train;
   set.texts = {{2, 3}};
   set.left = set.right = std::vector<int32_t>(40, 0);
   set.target = std::vector<float>(40, 1);
-  const Objective one(ObjectiveOptions(), "0", set, 1), two(ObjectiveOptions(), "1", set, 2);
+  const Objective one = make_objective(ObjectiveOptions(), data);
+  const Objective two = make_objective(ObjectiveOptions(), data, 2);
   EXPECT_EQ(one.order_epoch(0, {}), one.order_epoch(0, {}));
   EXPECT_NE(one.order_epoch(0, {}), one.order_epoch(1, {}));
   EXPECT_NE(one.order_epoch(0, {}), two.order_epoch(0, {}));

@@ -40,7 +40,7 @@ void PretrainOptions::visit(OptionVisitor& v) {
   v.field("attention_dropout", attention_dropout,
           {"dropout of attention weights in this training", "", 0, 0.9});
   v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
-  v.group("optimizer", optimizer, "AdamW");
+  v.group("optimizer", optimizer, "optimiser");
   v.group("schedule", schedule, "learning rate over the steps");
   v.group("held_out", held_out, "masked accuracy and perplexity on other texts");
   v.field("save_every_minutes", save_every_minutes,

@@ -8,7 +8,7 @@
 
 #include "simile/batch/masking.h"
 #include "simile/core/options.h"
-#include "simile/train/adamw.h"
+#include "simile/train/optimizer.h"
 #include "simile/train/schedule.h"
 #include "simile/train/train_options.h"
 
@@ -34,7 +34,7 @@ struct PretrainOptions : StartOptions {
   double hidden_dropout = 0;
   double attention_dropout = 0;
   double learning_rate = 1e-3;
-  AdamWOptions optimizer;
+  OptimizerOptions optimizer;
   ScheduleOptions schedule;
   HeldOutOptions held_out;
   double save_every_minutes = 10;

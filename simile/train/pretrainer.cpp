@@ -158,8 +158,9 @@ class PretrainingRun {
         hidden_gradients_.data(), head_gradients_.data(), gradients_.data()};
     const VocabularyLoss loss = masked_lm_(head_.data(), weights_.data(), hidden_.data(),
                                            batch.tokens.tokens(), batch.masked, &gradients);
+    const EncoderGradients encoder = encoder_gradients(shape_, gradients_.data());
     encoder_backward(shape_, weights, batch.tokens, dropout, tape_, hidden_gradients_.data(),
-                     encoder_gradients(shape_, gradients_.data()), nullptr);
+                     &encoder, nullptr);
     return loss;
   }
 
@@ -305,7 +306,7 @@ class PretrainingRun {
   int64_t total_steps_;
   std::vector<float> weights_, gradients_;    // of the encoder, flat
   std::vector<float> head_, head_gradients_;  // of the head, flat
-  AdamW optimizer_;
+  Optimizer optimizer_;
   MaskedLm masked_lm_;
   EncoderTape tape_;
   std::vector<float> hidden_, hidden_gradients_;  // [tokens, H]

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "simile/checkpoint/safetensors.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
@@ -32,6 +33,10 @@ std::string processor_name() {
     if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
   }
   return "unknown";
+}
+
+std::string stage_path(const std::string& folder, const std::string& stage) {
+  return join_path(folder, stage + ".safetensors");
 }
 
 }  // namespace
@@ -71,7 +76,7 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
   }
   if (resume) return;
   for (const char* old :
-       {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model"}) {
+       {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model", "stages"}) {
     std::filesystem::remove_all(join_path(path_, old), ignored);
   }
 }
@@ -84,6 +89,28 @@ RunFolder::~RunFolder() {
 std::string RunFolder::state_path() const { return join_path(path_, "state.safetensors"); }
 std::string RunFolder::model_path() const { return join_path(path_, "model"); }
 bool RunFolder::has_state() const { return file_exists(state_path()); }
+
+std::string RunFolder::teachers_path() const { return join_path(path_, "teachers"); }
+
+void RunFolder::keep_stage(const std::string& stage, const std::vector<float>& weights) const {
+  const std::string folder = join_path(path_, "stages");
+  make_folders(folder);
+  write_safetensors(
+      stage_path(folder, stage),
+      {{"weights", {static_cast<int64_t>(weights.size())}, weights.data(), TensorType::kF32}});
+}
+
+std::vector<float> RunFolder::read_stage(const std::string& stage) const {
+  const SafetensorsFile file(stage_path(join_path(path_, "stages"), stage));
+  const TensorInfo* tensor = file.find("weights");
+  SIMILE_CHECK(tensor != nullptr, ErrorKind::kInput,
+               fmt::format("'{}': the weights are missing; run the stage '{}' again with "
+                           "--overwrite",
+                           file.path(), stage));
+  std::vector<float> weights(static_cast<size_t>(tensor->size));
+  file.read_floats(*tensor, 0, tensor->size, weights.data());
+  return weights;
+}
 
 void RunFolder::write_run(const std::string& recipe) const {
   Json run = Json::parse(recipe);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of one run: run.json, metrics.jsonl, TensorBoard events, state.safetensors,
-// results.json and model/.
+// results.json and model/; of runs whose stages refer to others also stages/ and teachers/.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,12 @@ class RunFolder {
   std::string state_path() const;
   std::string model_path() const;
   bool has_state() const;
+  std::string teachers_path() const;  // a folder of vectors, reused by later runs
+
+  // The weights that a stage kept, for later stages that begin with them or learn from them. Errors
+  // of read_stage(): ErrorKind::kInput where they are missing or damaged.
+  void keep_stage(const std::string& stage, const std::vector<float>& weights) const;
+  std::vector<float> read_stage(const std::string& stage) const;
 
   // `recipe` is the resolved recipe as JSON; library versions, threads and machine go beside it.
   void write_run(const std::string& recipe) const;

@@ -4,16 +4,20 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "simile/checkpoint/model_settings.h"
 #include "simile/core/event.h"
-#include "simile/nn/encoder_node.h"
+#include "simile/eval/report.h"
 #include "simile/text/tokenizer.h"
-#include "simile/train/adamw.h"
+#include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
+#include "simile/train/optimizer.h"
+#include "simile/train/smoothing.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
 
@@ -21,26 +25,28 @@ namespace simile {
 
 // What a stage trains: lives as long as the run.
 struct TrainedModel {
-  EncoderNode& encoder;
+  ModelWeights& weights;
   const Tokenizer& tokenizer;
   const ModelSettings& settings;
+  double drop_head;
   uint64_t seed;
 };
 
 struct StepResult {
   std::string objective;     // its name; empty in a stage that has but one
-  double loss = 0;           // of the objective, without its weight
+  double loss = 0;           // of the objective, without its weight and without `siar`
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
-  std::vector<std::pair<std::string, double>> values;  // of the loss: its temperature
+  std::vector<std::pair<std::string, double>> values;  // its temperature; what `siar` added
 };
 
 class Stage {
  public:
-  // `sets` is the data of options.objectives, in their order, and outlives this; the stage's name
-  // tells its random streams from those of others.
+  // `data` is that of options.objectives, in their order, and outlives this; the stage's name tells
+  // its random streams from those of others. Errors (kRecipe): a head that does not exist; nothing
+  // to train in a frozen stage; a loss that does not fit its head or teachers.
   Stage(const StageOptions& options, const TrainedModel& model,
-        const std::vector<TrainingSet>& sets, EventSink& events);
+        const std::vector<ObjectiveData>& data, EventSink& events);
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }  // of all objectives, mixed
   int64_t total_steps() const;
@@ -58,13 +64,24 @@ class Stage {
   // as before.
   StepResult step(int64_t step, size_t objective, const std::vector<int32_t>& batch);
 
-  AdamW& optimizer() { return optimizer_; }
+  // The losses on the objectives' dev data, without dropout: one metric for each objective that has
+  // some, and `all`, their weighted sum; nothing where none has. The optimiser's rows must be up to
+  // date (Optimizer::flush_rows()).
+  std::optional<Report> measure_losses();
+
+  Optimizer& optimizer() { return optimizer_; }
   std::vector<Objective>& objectives() { return objectives_; }
+  Smoothing& smoothing() { return smoothing_; }
 
  private:
   Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts);
-  torch::Tensor embed_batch(const PackedBatch& packed, int64_t step);
-  std::vector<float*> loss_gradients() const;
+  StepBatch make_batch(int64_t step, const Objective& objective,
+                       const std::vector<int32_t>& examples) const;
+  torch::Tensor embed(const StepBatch& batch);
+  torch::Tensor embed_without_dropout(const TrainingSet& set, const std::vector<int32_t>& texts);
+  const torch::Tensor& frozen_vectors(const TrainingSet& set);
+  double measure_loss(const Objective& objective);
+  std::vector<float*> extra_gradients();
   [[noreturn]] void fail_step(int64_t step, const Objective& objective,
                               const std::vector<int32_t>& batch, const char* what,
                               double value) const;
@@ -73,10 +90,13 @@ class Stage {
   TrainedModel model_;
   EventSink& events_;
   std::vector<Objective> objectives_;
-  AdamW optimizer_;
+  std::vector<size_t> trained_heads_;  // numbers of those that objectives use, each once
+  Optimizer optimizer_;
+  Smoothing smoothing_;
   uint64_t dropout_key_, mixing_seed_;
   int64_t batches_per_epoch_ = 0;
   double pairs_per_step_ = 0;
+  std::map<const TrainingSet*, torch::Tensor> frozen_vectors_;  // [texts, H] of a frozen encoder
 };
 
 }  // namespace simile

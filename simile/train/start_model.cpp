@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "simile/checkpoint/encoder_checkpoint.h"
 #include "simile/checkpoint/initialise.h"
@@ -23,21 +24,64 @@ std::string folder_of(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
+bool equal_settings(HeadSettings a, HeadSettings b) {
+  return options_to_json(a) == options_to_json(b);
+}
+
+// The weights of `saved`, or random ones where it is null.
+std::vector<float> head_weights(const HeadSettings& head, const SavedHead* saved, int64_t hidden,
+                                uint64_t seed) {
+  if (saved == nullptr) {
+    std::vector<float> weights(static_cast<size_t>(head_parameter_count(head, hidden)));
+    initialise_head_weights(head, hidden, seed, weights.data());
+    return weights;
+  }
+  SIMILE_CHECK(
+      equal_settings(head, saved->settings), ErrorKind::kRecipe,
+      fmt::format("the model has a head '{}' with other settings than the recipe's; leave "
+                  "it out of the recipe to go on with the model's, or call yours otherwise",
+                  head.name));
+  return read_head_weights(*saved, hidden);
+}
+
+void add_heads(const TrainOptions& options, const std::vector<SavedHead>& saved,
+               StartModel& start) {
+  start.heads = options.heads;
+  std::map<std::string, const SavedHead*> by_name;
+  for (const SavedHead& head : saved) by_name[head.settings.name] = &head;
+  for (const HeadSettings& head : options.heads) by_name.emplace(head.name, nullptr);
+  for (const SavedHead& head : saved) {
+    const auto& name = head.settings.name;
+    const bool is_listed =
+        std::any_of(options.heads.begin(), options.heads.end(),
+                    [&](const HeadSettings& listed) { return listed.name == name; });
+    if (!is_listed) start.heads.push_back(head.settings);
+  }
+  for (const HeadSettings& head : start.heads) {
+    const std::vector<float> weights =
+        head_weights(head, by_name[head.name], start.settings.encoder.hidden,
+                     static_cast<uint64_t>(options.seed));
+    start.weights.insert(start.weights.end(), weights.begin(), weights.end());
+  }
+}
+
 StartModel load_model(const TrainOptions& options, EventSink& events) {
   const ModelFolder folder = open_model_folder(options.model, events);
   const std::string tokenizer =
       options.tokenizer.empty() ? folder.tokenizer_path : options.tokenizer;
   const std::string beside = folder_exists(tokenizer) ? tokenizer : folder_of(tokenizer);
-  StartModel start{Tokenizer::load(tokenizer), read_tokenizer_files(beside), folder.settings, {}};
+  StartModel start{
+      Tokenizer::load(tokenizer), read_tokenizer_files(beside), folder.settings, {}, {}};
   start.weights.resize(
       static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
   read_encoder_weights(folder.weights_path, folder.settings.encoder, start.weights.data(), events);
+  add_heads(options, folder.heads, start);
   return start;
 }
 
 StartModel make_model(const TrainOptions& options) {
   const ArchitectureOptions& sizes = options.architecture;
-  StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}};
+  StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
   EncoderConfig& config = start.settings.encoder;
   config.layers = sizes.layers;
   config.hidden = sizes.hidden;
@@ -51,6 +95,7 @@ StartModel make_model(const TrainOptions& options) {
   start.settings.max_length = std::min(kDefaultMaxLength, config.positions);
   start.weights.resize(static_cast<size_t>(encoder_parameter_count(config.shape())));
   initialise_encoder_weights(config, static_cast<uint64_t>(options.seed), start.weights.data());
+  add_heads(options, {}, start);
   return start;
 }
 
@@ -104,15 +149,20 @@ void round_to_precision(const TrainOptions& options, float* flat, int64_t count)
 }
 
 void save_trained_model(const std::string& path, const TrainOptions& options,
-                        const StartModel& start, const EncoderWeights& weights, const float* flat,
+                        const StartModel& start, ModelWeights& weights,
+                        const Loss::Temperatures& temperatures,
                         const std::vector<Report>& reports) {
+  EncoderNode& encoder = weights.encoder();
   ModelToSave model;
   model.settings = start.settings;
-  model.weights = flat;
+  model.settings.temperatures = temperatures;
+  model.weights = encoder.weights();
   if (options.precision == "fp16") model.weight_type = TensorType::kF16;
+  for (HeadModule& head : weights.heads()) model.heads.push_back({head.settings(), head.weights()});
   model.tokenizer = start.tokenizer_files;
   model.model_card = make_card(options, reports);
-  model.self_test = make_self_test(SentenceEncoder(weights, start.settings, start.tokenizer));
+  model.self_test =
+      make_self_test(SentenceEncoder(encoder.weight_pointers(), start.settings, start.tokenizer));
   save_model_folder(path, model);
 }
 

@@ -21,35 +21,75 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
   v.field("pooling", pooling, choice_info("tokens to embedding", {"mean", "cls", "max"}));
 }
 
+void DevDataOptions::visit(OptionVisitor& v) {
+  v.field("path", path, path_info("file read like data.path; empty: the same file"));
+  v.field("qrels", qrels, path_info("format ranking: judgements read like data.ranking.qrels"));
+  v.field("skip", skip, {"table, classes: examples to pass over at the start", "pairs", 0});
+  v.field("limit", limit, {"examples to read; 0 reads all", "pairs", 0});
+}
+
 void ObjectiveOptions::visit(OptionVisitor& v) {
   v.group("data", data, "training pairs");
+  v.group("dev", dev,
+          "data on which the loss is measured at every evaluation: `loss.NAME`, and `loss.all` for "
+          "the weighted sum over the objectives");
   v.group("loss", loss, "loss and its options (see `simile docs losses`)");
   v.group("order", order, "batch order");
   v.field("batch_size", batch_size, {"pairs in a batch", "pairs", 1, 1e6});
   v.field("weight", weight,
           {"factor on the loss, beside the other objectives of the stage", "", 1e-12, 1e12});
   v.field("name", name, {"name of the objective in logs; empty: its number, from 0"});
+  v.field("head", head, {"head that turns the embeddings into what the loss takes; empty: none"});
+  v.field(
+      "teachers", teachers,
+      name_or_path_info("frozen models whose vectors of the same texts the loss takes, computed "
+                        "once: earlier stages by name, model folders, or built-in models",
+                        model_marks()));
+  v.field("teacher_precision", teacher_precision,
+          choice_info("numbers in which the teachers' vectors are stored", {"fp32", "fp16"}));
+  v.field(
+      "max_length", max_length,
+      {"longest text of this objective, special tokens included; 0: the run's", "tokens", 0, 8192});
+}
+
+PairDataOptions ObjectiveOptions::dev_data() const {
+  PairDataOptions options = data;
+  if (!dev.path.empty()) options.path = dev.path;
+  if (!dev.qrels.empty()) options.ranking.qrels = dev.qrels;
+  options.skip = dev.skip;
+  options.limit = dev.limit;
+  return options;
 }
 
 void SelectionOptions::visit(OptionVisitor& v) {
   v.field("metric", metric,
-          {"evaluation and metric by which the best weights are kept, such as dev.spearman; empty "
-           "keeps the last"});
+          {"evaluation and metric by which the best weights are kept, such as dev.spearman; of a "
+           "list the mean; empty keeps the last"});
   v.field("every_steps", every_steps,
           {"evaluate after this many steps; 0: see every_epochs", "steps", 0});
   v.field("every_epochs", every_epochs, {"evaluate after this part of an epoch", "epochs", 1e-4});
+  v.field("keep", keep,
+          choice_info("weights at the end of the stage: those with the best metric, or the last",
+                      {"best", "last"}));
   v.group("early_stop", early_stop, "when to stop before the last step");
 }
 
 void StageOptions::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the stage in logs"});
+  v.field("from", from,
+          {"weights the stage begins with: what the stage before kept (previous), those the run "
+           "starts from (start), or what an earlier stage kept, by its name"});
+  v.field("frozen", frozen, {"train the heads alone; the encoder stays, without dropout"});
   v.list("objectives", objectives, "what is trained; several take turns");
   mixing.visit(v);
   v.field("epochs", epochs, {"passes over the data", "epochs", 0, 1e6});
   v.field("steps", steps, {"steps instead of epochs; 0: epochs count", "steps", 0});
   v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
-  v.group("optimizer", optimizer, "AdamW");
+  v.field("head_learning_rate", head_learning_rate,
+          {"peak learning rate of the heads; 0: the same", "", 0, 10});
+  v.group("optimizer", optimizer, "how gradients move the weights");
   v.group("schedule", schedule, "learning rate over the steps");
+  v.group("siar", siar, "smoothness-inducing adversarial regularisation");
   v.group("selection", selection, "when to evaluate and which weights to keep");
 }
 
@@ -78,6 +118,10 @@ void TrainOptions::visit(OptionVisitor& v) {
           {"dropout of hidden states; negative: the model's own", "", -1, 0.9});
   v.field("attention_dropout", attention_dropout,
           {"dropout of attention weights; negative: the model's own", "", -1, 0.9});
+  v.field("drop_head", drop_head,
+          {"share of attention heads that are left out of a layer for a whole sequence (DropHead)",
+           "", 0, 0.9});
+  v.list("heads", heads, "task heads on the embeddings, saved with the model");
   v.list("stages", stages, "training stages in order, each from the weights the one before kept");
   v.list("evaluations", evaluations,
          "evaluated during training; the best weights are chosen on one");
@@ -102,28 +146,86 @@ std::string StageOptions::objective_name(size_t objective) const {
 
 namespace {
 
-void check_objectives(const StageOptions& stage) {
-  SIMILE_CHECK(!stage.objectives.empty(), ErrorKind::kRecipe,
-               fmt::format("stage '{}' has no `objectives`, expected at least one: "
-                           "{{data: ..., loss: ...}}",
-                           stage.name));
+[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::kRecipe, message); }
+
+// The name is new among `names`.
+void check_new_name(std::set<std::string>& names, const std::string& name,
+                    const std::string& what) {
+  if (!names.insert(name).second) {
+    fail(fmt::format("two {} are called '{}'; give each its own name", what, name));
+  }
+}
+
+void check_objectives(const TrainOptions& options, size_t number) {
+  const StageOptions& stage = options.stages[number];
+  if (stage.objectives.empty()) {
+    fail(
+        fmt::format("stage '{}' has no `objectives`, expected at least one: {{data: ..., loss: "
+                    "...}}",
+                    stage.name));
+  }
   std::set<std::string> names;
   for (size_t i = 0; i < stage.objectives.size(); ++i) {
-    SIMILE_CHECK(names.insert(stage.objective_name(i)).second, ErrorKind::kRecipe,
-                 fmt::format("stage '{}': two objectives are called '{}'; give each its own `name`",
-                             stage.name, stage.objective_name(i)));
+    check_new_name(names, stage.objective_name(i), fmt::format("objectives of '{}'", stage.name));
+    for (const std::string& teacher : stage.objectives[i].teachers) {
+      const int64_t found = find_stage(options, teacher, options.stages.size());
+      if (found >= static_cast<int64_t>(number)) {
+        fail(
+            fmt::format("stage '{}': the teacher '{}' is trained no earlier than it; teachers are "
+                        "earlier stages or models",
+                        stage.name, teacher));
+      }
+    }
   }
-  SIMILE_CHECK(stage.mixing.mixing == "round_robin" || stage.mixing.mixing_ends == "longest",
-               ErrorKind::kRecipe,
-               fmt::format("stage '{}': `mixing_ends: {}` belongs to `mixing: round_robin`; with "
-                           "`mixing: {}` an epoch has every batch once",
-                           stage.name, stage.mixing.mixing_ends, stage.mixing.mixing));
+  if (stage.mixing.mixing != "round_robin" && stage.mixing.mixing_ends != "longest") {
+    fail(
+        fmt::format("stage '{}': `mixing_ends: {}` belongs to `mixing: round_robin`; with "
+                    "`mixing: {}` an epoch has every batch once",
+                    stage.name, stage.mixing.mixing_ends, stage.mixing.mixing));
+  }
+}
+
+bool is_loss_measured(const StageOptions& stage) {
+  return std::any_of(stage.objectives.begin(), stage.objectives.end(),
+                     [](const ObjectiveOptions& objective) { return objective.dev.is_set(); });
+}
+
+void check_selection(const TrainOptions& options, const StageOptions& stage) {
+  std::vector<std::string> during;
+  for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
+  if (is_loss_measured(stage)) during.push_back(kLossEvaluation);
+  for (const std::string& metric : stage.selection.metric) {
+    const std::string evaluation = metric.substr(0, metric.find('.'));
+    if (std::find(during.begin(), during.end(), evaluation) != during.end()) continue;
+    fail(
+        fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of "
+                    "the evaluations [{}]",
+                    stage.name, metric, fmt::join(during, ", ")));
+  }
+}
+
+void check_stage(const TrainOptions& options, size_t number) {
+  const StageOptions& stage = options.stages[number];
+  check_objectives(options, number);
+  check_selection(options, stage);
+  if (stage.from != "previous" && stage.from != "start" &&
+      find_stage(options, stage.from, number) < 0) {
+    fail(
+        fmt::format("stage '{}': `from: {}` should be previous, start, or the name of an earlier "
+                    "stage",
+                    stage.name, stage.from));
+  }
+  if (stage.frozen && (stage.siar.weight > 0 || stage.siar.bregman > 0)) {
+    fail(
+        fmt::format("stage '{}': `siar` smooths the encoder, which is `frozen`; leave one of the "
+                    "two out",
+                    stage.name));
+  }
 }
 
 }  // namespace
 
 void check_start_options(const StartOptions& options) {
-  const auto fail = [](const std::string& message) { throw Error(ErrorKind::kRecipe, message); };
   if (options.model.empty() && options.architecture.layers == 0) {
     fail(
         "the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` "
@@ -142,38 +244,28 @@ void check_start_options(const StartOptions& options) {
 }
 
 void check_train_options(const TrainOptions& options) {
-  const auto fail = [](const std::string& message) { throw Error(ErrorKind::kRecipe, message); };
   check_start_options(options);
   if (options.stages.empty()) fail("the recipe has no `stages`: nothing would be trained");
-  std::set<std::string> names;
+  std::set<std::string> names = {kLossEvaluation};
   for (const auto* list : {&options.evaluations, &options.tests}) {
     for (const EvaluationOptions& evaluation : *list) {
       if (evaluation.name.empty()) fail("every evaluation needs a `name`, such as dev");
-      if (!names.insert(evaluation.name).second) {
-        fail(fmt::format("two evaluations are called '{}'; give each its own name",
-                         evaluation.name));
-      }
+      check_new_name(names, evaluation.name, "evaluations");
     }
   }
-  std::set<std::string> stages;
-  for (const StageOptions& stage : options.stages) {
-    if (!stages.insert(stage.name).second) {
-      fail(fmt::format("two stages are called '{}'; give each its own name", stage.name));
-    }
+  check_heads(options.heads);
+  std::set<std::string> stages = {"previous", "start"};
+  for (size_t i = 0; i < options.stages.size(); ++i) {
+    check_new_name(stages, options.stages[i].name, "stages");
+    check_stage(options, i);
   }
-  std::vector<std::string> during;
-  for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
-  for (const StageOptions& stage : options.stages) {
-    check_objectives(stage);
-    const std::string& metric = stage.selection.metric;
-    const std::string evaluation = metric.substr(0, metric.find('.'));
-    if (metric.empty() || std::find(during.begin(), during.end(), evaluation) != during.end())
-      continue;
-    fail(
-        fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of the "
-                    "evaluations [{}]",
-                    stage.name, metric, fmt::join(during, ", ")));
+}
+
+int64_t find_stage(const TrainOptions& options, const std::string& name, size_t before) {
+  for (size_t i = 0; i < before; ++i) {
+    if (options.stages[i].name == name) return static_cast<int64_t>(i);
   }
+  return -1;
 }
 
 }  // namespace simile

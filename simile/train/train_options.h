@@ -8,12 +8,14 @@
 
 #include "simile/batch/mixing.h"
 #include "simile/batch/plan.h"
+#include "simile/checkpoint/head_settings.h"
 #include "simile/core/options.h"
 #include "simile/data/pair_data.h"
 #include "simile/eval/task.h"
 #include "simile/loss/loss_options.h"
-#include "simile/train/adamw.h"
+#include "simile/loss/siar.h"
 #include "simile/train/early_stop.h"
+#include "simile/train/optimizer.h"
 #include "simile/train/schedule.h"
 
 namespace simile {
@@ -30,23 +32,43 @@ struct ArchitectureOptions {
   void visit(OptionVisitor& v);
 };
 
+// Data of the same kind on which an objective's loss is measured, not trained.
+struct DevDataOptions {
+  std::string path;  // in place of the objective's data.path
+  std::string qrels;
+  int64_t skip = 0;
+  int64_t limit = 0;
+
+  bool is_set() const { return !path.empty() || !qrels.empty() || skip > 0 || limit > 0; }
+  void visit(OptionVisitor& v);
+};
+
 // What a stage trains on, with which loss, in which order.
 struct ObjectiveOptions {
   PairDataOptions data;
+  DevDataOptions dev;
   LossOptions loss;
   OrderOptions order;
   int64_t batch_size = 32;
   double weight = 1;
   std::string name;  // empty: StageOptions::objective_name()
+  std::string head;  // a name in TrainOptions::heads or of the model's heads; empty: none
+  std::vector<std::string> teachers;  // earlier stages, or models
+  std::string teacher_precision = "fp32";
+  int64_t max_length = 0;  // 0: the run's
+
+  // The objective's data with what `dev` says in its place.
+  PairDataOptions dev_data() const;
 
   void visit(OptionVisitor& v);
 };
 
 // When to evaluate, and which weights to keep.
 struct SelectionOptions {
-  std::string metric;  // "dev.spearman"; empty keeps the last weights
+  std::vector<std::string> metric;  // "dev.spearman"; of several the mean; none keeps the last
   int64_t every_steps = 0;
   double every_epochs = 1.0;
+  std::string keep = "best";
   EarlyStopOptions early_stop;
 
   void visit(OptionVisitor& v);
@@ -54,13 +76,17 @@ struct SelectionOptions {
 
 struct StageOptions {
   std::string name = "train";
+  std::string from = "previous";  // or "start", or the name of an earlier stage
+  bool frozen = false;
   std::vector<ObjectiveOptions> objectives;  // at least one
   MixingOptions mixing;
   double epochs = 5;
   int64_t steps = 0;
   double learning_rate = 2e-5;
-  AdamWOptions optimizer;
+  double head_learning_rate = 0;  // 0: the same
+  OptimizerOptions optimizer;
   ScheduleOptions schedule;
+  SiarOptions siar;
   SelectionOptions selection;
 
   // The name of an objective in logs: its own, or its number from 0.
@@ -88,6 +114,8 @@ struct TrainOptions : StartOptions {
   std::string normalize = "auto";
   double hidden_dropout = -1;  // negative: as the model's config says
   double attention_dropout = -1;
+  double drop_head = 0;
+  std::vector<HeadSettings> heads;
   std::vector<StageOptions> stages;
   std::vector<EvaluationOptions> evaluations;
   std::vector<EvaluationOptions> tests;
@@ -98,9 +126,15 @@ struct TrainOptions : StartOptions {
   void visit(OptionVisitor& v);
 };
 
+// The evaluation that measures the losses of a stage on the objectives' `dev` data.
+inline constexpr const char* kLossEvaluation = "loss";
+
 // Checks what can be seen without the data: a starting point, at least one stage, each with an
-// objective, names that are unique, a selection metric that names one of `evaluations`. Errors:
-// ErrorKind::kRecipe.
+// objective, names that are unique and refer to what there is, a selection metric that names one of
+// `evaluations`. Errors: ErrorKind::kRecipe.
 void check_train_options(const TrainOptions& options);
+
+// The number of the earlier stage that `name` means, or -1 where it is none.
+int64_t find_stage(const TrainOptions& options, const std::string& name, size_t before);
 
 }  // namespace simile

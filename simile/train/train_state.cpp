@@ -15,7 +15,7 @@ namespace {
 
 using detail::Json;
 
-constexpr const char* kFormat = "simile training state 2";
+constexpr const char* kFormat = "simile training state 3";
 
 template <typename T>
 TensorType type_of();
@@ -41,12 +41,17 @@ template <typename State, typename Visit>
 void visit_arrays(State& state, Visit visit) {
   visit("weights", state.weights);
   visit("best", state.best);
+  visit("average", state.average);
   visit("first_moment", state.optimizer.first_moment);
   visit("second_moment", state.optimizer.second_moment);
   visit("learning_rates", state.optimizer.learning_rates);
   visit("row_steps", state.optimizer.row_steps);
   for (size_t i = 0; i < state.objectives.size(); ++i) {
-    visit("order." + std::to_string(i), state.objectives[i].order);
+    auto& objective = state.objectives[i];
+    visit(fmt::format("order.{}", i), objective.order);
+    for (size_t j = 0; j < objective.loss.size(); ++j) {
+      visit(fmt::format("loss.{}.{}", i, j), objective.loss[j].second);
+    }
   }
 }
 
@@ -59,6 +64,7 @@ void visit_numbers(State& state, Visit visit) {
   visit("next_batch", state.next_batch);
   visit("evaluated_step", state.evaluated_step);
   visit("metrics_bytes", state.metrics_bytes);
+  visit("siar_skipped", state.siar_skipped);
   visit("optimizer_step", state.optimizer.step);
   visit("evaluations", state.selection.evaluations);
   visit("best_evaluation", state.selection.best_evaluation);
@@ -67,12 +73,12 @@ void visit_numbers(State& state, Visit visit) {
   visit("without_improvement", state.selection.without_improvement);
 }
 
-// All of the objectives but their orders, which are arrays.
+// All of the objectives but their arrays; of the loss the names of its arrays.
 Json objectives_to_json(const std::vector<ObjectiveState>& objectives) {
   Json json = Json::array();
   for (const ObjectiveState& objective : objectives) {
-    Json loss = Json::object();
-    for (const auto& [name, value] : objective.loss) loss[name] = value;
+    Json loss = Json::array();
+    for (const auto& parameter : objective.loss) loss.push_back(parameter.first);
     json.push_back(
         {{"epoch", objective.epoch}, {"next_batch", objective.next_batch}, {"loss", loss}});
   }
@@ -85,8 +91,8 @@ std::vector<ObjectiveState> objectives_from_json(const Json& json) {
     ObjectiveState objective;
     objective.epoch = item.at("epoch");
     objective.next_batch = item.at("next_batch");
-    for (const auto& [name, value] : item.at("loss").items()) {
-      objective.loss.emplace_back(name, value.get<double>());
+    for (const Json& name : item.at("loss")) {
+      objective.loss.emplace_back(name.get<std::string>(), std::vector<float>());
     }
     objectives.push_back(std::move(objective));
   }
@@ -113,7 +119,9 @@ void save_train_state(const std::string& path, const TrainState& state, const st
                      {"recipe", recipe},
                      {"data", state.data},
                      {"numbers", numbers.dump()},
-                     {"objectives", objectives_to_json(state.objectives).dump()}});
+                     {"objectives", objectives_to_json(state.objectives).dump()},
+                     {"temperatures", Json(state.temperatures).dump()},
+                     {"best_temperatures", Json(state.best_temperatures).dump()}});
 }
 
 TrainState load_train_state(const std::string& path, const std::string& recipe) {
@@ -135,6 +143,8 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   state.data = text("data");
   try {
     state.objectives = objectives_from_json(detail::parse_json(text("objectives"), path));
+    detail::parse_json(text("temperatures"), path).get_to(state.temperatures);
+    detail::parse_json(text("best_temperatures"), path).get_to(state.best_temperatures);
   } catch (const Json::exception& error) {
     throw Error(
         ErrorKind::kInput,

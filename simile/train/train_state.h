@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "simile/batch/plan.h"
-#include "simile/train/adamw.h"
+#include "simile/loss/loss.h"
 #include "simile/train/early_stop.h"
+#include "simile/train/optimizer.h"
 
 namespace simile {
 
@@ -18,7 +19,7 @@ struct ObjectiveState {
   int64_t epoch = 0;       // epochs begun
   int64_t next_batch = 0;  // batches of the current epoch's order already done
   ExampleOrder order;      // of the current epoch
-  std::vector<std::pair<std::string, double>> loss;  // trained numbers of the loss
+  Loss::State loss;        // what is trained with the loss
 };
 
 struct TrainState {
@@ -31,10 +32,14 @@ struct TrainState {
   std::string data;             // fingerprint of what it trains on; empty where none is kept
   EarlyStopState selection;
   std::vector<ObjectiveState> objectives;  // of this stage; empty before its first step
+  Loss::Temperatures temperatures;         // trained before this stage
+  Loss::Temperatures best_temperatures;    // those that belong to `best`
+  int64_t siar_skipped = 0;                // in this stage
 
-  std::vector<float> weights;  // [parameters]
+  std::vector<float> weights;  // [parameters]: the encoder's, then those of its heads
   std::vector<float> best;     // [parameters], or empty while nothing was kept in this stage
-  AdamWState optimizer;
+  std::vector<float> average;  // [parameters] of the Bregman term, or empty
+  OptimizerState optimizer;
 };
 
 // Written under a temporary name and renamed. `recipe` is kept with it. Errors: ErrorKind::kIo.

@@ -24,9 +24,14 @@ TrainState example() {
   state.step = 7;
   state.evaluated_step = 5;
   state.objectives.resize(2);
-  state.objectives[0] = {3, 1, {3, 1, 2}, {{"log_scale", 2.302585092994046}}};
+  state.objectives[0] = {
+      3, 1, {3, 1, 2}, {{"temperature", {2.3f}}, {"projection", {0.5f, -1e-42f}}}};
   state.objectives[1] = {1, 2, {0, 1, 2, 3, 4}, {}};
   state.selection.best_value = 0.1;
+  state.temperatures = {{"bsc", 0.1}};
+  state.best_temperatures = {{"bsc", 0.07}, {"simcse", 1.0 / 3.0}};
+  state.siar_skipped = 2;
+  state.average = {0.1f};
   state.weights = {1.5f, -0.0f, 3e-42f};
   state.optimizer.step = 7;
   state.optimizer.first_moment = {0.25f};
@@ -51,6 +56,10 @@ TEST(TrainState, ComesBackBitForBit) {
     EXPECT_EQ(back.objectives[i].loss, state.objectives[i].loss);
   }
   EXPECT_EQ(back.selection.best_value, 0.1);
+  EXPECT_EQ(back.temperatures, state.temperatures);
+  EXPECT_EQ(back.best_temperatures, state.best_temperatures);
+  EXPECT_EQ(back.siar_skipped, 2);
+  EXPECT_EQ(back.average, state.average);
   EXPECT_EQ(back.weights, state.weights);
   EXPECT_TRUE(std::signbit(back.weights[1]));
   EXPECT_TRUE(back.best.empty());

@@ -13,7 +13,9 @@
 #include "simile/loss/loss_table.h"
 #include "simile/train/batch_feed.h"
 #include "simile/train/evaluations.h"
+#include "simile/train/run_data.h"
 #include "simile/train/run_folder.h"
+#include "simile/train/selection.h"
 #include "simile/train/stage.h"
 #include "simile/train/start_model.h"
 #include "simile/train/train_state.h"
@@ -31,12 +33,13 @@ class TrainingRun {
         events_(events),
         recipe_(options_to_json(options_)),
         start_(load_start_model(options, events)),
-        encoder_(start_.settings.encoder.shape()),
+        weights_(start_.settings.encoder.shape(), start_.heads),
         evaluations_(options.evaluations, events),
         tests_(options.tests, events),
-        sets_(read_training_sets()),
+        data_(read_run_data(options_, start_, events_)),
         folder_(folder, resume, overwrite) {
-    std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
+    weights_.assign(start_.weights);
+    state_.temperatures = start_.settings.temperatures;
     if (resume) restore();
     folder_.write_run(recipe_);
   }
@@ -59,12 +62,15 @@ class TrainingRun {
   // The training loop. state_ always tells exactly what was done, so that an interruption between
   // any two lines can be saved and resumed.
   void run_stage() {
-    const StageOptions& options = options_.stages[static_cast<size_t>(state_.stage)];
+    const StageOptions& options = options_.stages[stage_number()];
+    if (state_.step == 0) take_weights(options.from);
+    open_teachers(options_, stage_number(), start_, folder_, data_[stage_number()], events_);
     stage_ = std::make_unique<Stage>(
-        options, TrainedModel{encoder_, start_.tokenizer, start_.settings, seed()},
-        sets_[static_cast<size_t>(state_.stage)], events_);
+        options,
+        TrainedModel{weights_, start_.tokenizer, start_.settings, options_.drop_head, seed()},
+        data_[stage_number()], events_);
     Stage& stage = *stage_;
-    EarlyStop selection(options.selection.early_stop);
+    EarlyStop selection(selection_rules(options.selection));
     resume_stage(stage, selection);
     BatchFeed feed(stage, state_);
     for (;;) {
@@ -84,13 +90,29 @@ class TrainingRun {
     end_stage(stage);
   }
 
+  // Before a stage's first step: `from` of its options.
+  void take_weights(const std::string& from) {
+    if (from == "start") weights_.assign(start_.weights);
+    if (find_stage(options_, from, stage_number()) >= 0) weights_.assign(folder_.read_stage(from));
+  }
+
   void resume_stage(Stage& stage, EarlyStop& selection) {
+    if (state_.step == 0) {
+      for (Objective& objective : stage.objectives()) {
+        if (objective.loss().start_from(state_.temperatures) == 0) continue;
+        events_.info(
+            fmt::format("stage '{}': the temperature of {} goes on from where it was trained",
+                        stage_name(), objective.options().loss.name));
+      }
+    }
     if (state_.step == 0 && state_.evaluated_step < 0) return;
     selection.load_state(state_.selection);
     if (!state_.optimizer.first_moment.empty()) stage.optimizer().load_state(state_.optimizer);
+    if (state_.step == 0) return;
     for (size_t i = 0; i < state_.objectives.size(); ++i) {
       stage.objectives()[i].loss().load_state(state_.objectives[i].loss);
     }
+    stage.smoothing().load_state(state_.average, state_.siar_skipped);
   }
 
   bool is_save_due() const {
@@ -111,42 +133,68 @@ class TrainingRun {
   // Evaluates and keeps the weights if they are the best so far.
   void evaluate(Stage& stage, const SelectionOptions& options, EarlyStop& selection) {
     stage.optimizer().flush_rows();
-    for (const Report& report : evaluate_weights(evaluations_, options_.name)) {
+    std::vector<Report> reports = evaluate_weights(evaluations_, options_.name);
+    if (const auto losses = stage.measure_losses()) reports.push_back(*losses);
+    for (const Report& report : reports) {
       folder_.log_evaluation(stage_name(), state_.step, epochs_done(stage), report);
-      const std::string prefix = report.name + ".";
-      if (options.metric.rfind(prefix, 0) != 0) continue;
-      const double value = report.metric(options.metric.substr(prefix.size()));
+    }
+    if (!options.metric.empty()) {
+      const double value = selection_value(reports, options.metric);
       const bool is_best = selection.update(value);
-      if (is_best)
-        state_.best.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
-      events_.info(fmt::format("{} step {}: {} {:.2f}{}", stage_name(), state_.step, options.metric,
-                               100 * value, is_best ? " (best so far)" : ""));
+      if (is_best && options.keep == "best") {
+        state_.best = weights_.copy();
+        state_.best_temperatures = temperatures_of(stage);
+      }
+      events_.info(fmt::format("{} step {}: {}", stage_name(), state_.step,
+                               describe_selection(options, value, is_best)));
     }
     state_.selection = selection.state();
     state_.evaluated_step = state_.step;
   }
 
-  // The next stage starts from the weights this one kept.
+  Loss::Temperatures temperatures_of(Stage& stage) const {
+    Loss::Temperatures temperatures = state_.temperatures;
+    for (const Objective& objective : stage.objectives()) {
+      objective.loss().add_temperatures(temperatures);
+    }
+    return temperatures;
+  }
+
+  // The next stage starts from the weights this one kept, unless it says otherwise.
   void end_stage(Stage& stage) {
     stage.optimizer().flush_rows();
-    stage_.reset();
-    if (!state_.best.empty()) std::copy(state_.best.begin(), state_.best.end(), encoder_.weights());
     TrainState next;
     next.stage = state_.stage + 1;
+    next.temperatures = state_.best.empty() ? temperatures_of(stage) : state_.best_temperatures;
+    stage_.reset();
+    if (!state_.best.empty()) weights_.assign(state_.best);
+    if (is_referred_to(stage_name())) folder_.keep_stage(stage_name(), weights_.copy());
+    for (ObjectiveData& data : data_[stage_number()]) data = {};  // it will not be asked for again
     state_ = std::move(next);
+  }
+
+  bool is_referred_to(const std::string& name) const {
+    const auto& stages = options_.stages;
+    return std::any_of(stages.begin() + state_.stage + 1, stages.end(), [&](const auto& stage) {
+      return stage.from == name ||
+             std::any_of(stage.objectives.begin(), stage.objectives.end(), [&](const auto& o) {
+               return std::count(o.teachers.begin(), o.teachers.end(), name) > 0;
+             });
+    });
   }
 
   TrainResult finish(Clock::time_point begin) {
     TrainResult result;
     result.model_path = folder_.model_path();
-    round_to_precision(options_, encoder_.weights(), encoder_.parameter_count());
+    EncoderNode& encoder = weights_.encoder();
+    round_to_precision(options_, encoder.weights(), encoder.parameter_count());
     // One list per model; every list has the evaluations, then the tests.
     std::vector<std::vector<Report>> by_model = {evaluate_all(options_.name)};
-    save_trained_model(result.model_path, options_, start_, encoder_.weight_pointers(),
-                       encoder_.weights(), by_model[0]);
+    save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
+                       by_model[0]);
     for (const std::string& baseline : options_.baselines) {
       if (baseline == "untrained") {
-        std::copy(start_.weights.begin(), start_.weights.end(), encoder_.weights());
+        weights_.assign(start_.weights);
         by_model.push_back(evaluate_all(options_.model.empty() ? baseline : "zero-shot"));
       } else {
         by_model.push_back(
@@ -154,7 +202,15 @@ class TrainingRun {
       }
     }
     for (size_t i = 0; i < by_model[0].size(); ++i) {
-      for (const auto& reports : by_model) result.reports.push_back(reports[i]);
+      for (const auto& reports : by_model) {
+        if (!reports[i].metrics.empty()) result.reports.push_back(reports[i]);
+      }
+    }
+    const std::vector<std::string>& metrics = options_.stages.back().selection.metric;
+    for (const auto& reports : by_model) {
+      if (metrics.size() < 2) break;
+      const Report mean = mean_report(reports, metrics);
+      if (!mean.metrics.empty()) result.reports.push_back(mean);
     }
     const std::chrono::duration<double> elapsed = Clock::now() - begin;
     folder_.write_results(result.reports, elapsed.count());
@@ -171,14 +227,15 @@ class TrainingRun {
   }
 
   std::vector<Report> evaluate_weights(const Evaluations& set, const std::string& name) {
-    return set.evaluate(name, encoder_.weight_pointers(), start_.tokenizer, start_.settings,
-                        events_);
+    return set.evaluate(name, weights_, start_.tokenizer, start_.settings, events_);
   }
 
   void save() {
-    state_.weights.assign(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
+    state_.weights = weights_.copy();
     if (stage_) {
       state_.optimizer = stage_->optimizer().state();
+      state_.average = stage_->smoothing().average();
+      state_.siar_skipped = stage_->smoothing().skipped();
       for (size_t i = 0; i < state_.objectives.size(); ++i) {
         state_.objectives[i].loss = stage_->objectives()[i].loss().state();
       }
@@ -186,43 +243,15 @@ class TrainingRun {
     state_.metrics_bytes = folder_.flush_metrics();
     save_train_state(folder_.state_path(), state_, recipe_);
     state_.weights = {};  // the copies were only for the file
+    state_.average = {};
     state_.optimizer = {};
     saved_at_ = Clock::now();
-  }
-
-  // [stages][objectives]
-  std::vector<std::vector<TrainingSet>> read_training_sets() {
-    const auto prompt = start_.settings.prompts.find(start_.settings.default_prompt);
-    std::vector<std::vector<TrainingSet>> sets;
-    for (const StageOptions& stage : options_.stages) {
-      sets.emplace_back();
-      for (const ObjectiveOptions& objective : stage.objectives) {
-        sets.back().push_back(read_training_set(
-            objective, start_.tokenizer,
-            prompt == start_.settings.prompts.end() ? "" : prompt->second, events_));
-        warn_about_equal_sides(stage, sets.back().back());
-      }
-    }
-    return sets;
-  }
-
-  void warn_about_equal_sides(const StageOptions& stage, const TrainingSet& set) {
-    const EncoderConfig& config = start_.settings.encoder;
-    if (set.left != set.right || config.hidden_dropout > 0 || config.attention_dropout > 0) return;
-    events_.warning(
-        fmt::format("stage '{}': both sides of every pair are the same text and the model has no "
-                    "dropout, so nothing tells them apart; set hidden_dropout: 0.1",
-                    stage.name));
   }
 
   void restore() {
     if (!folder_.has_state()) return folder_.cut_metrics(0);
     state_ = load_train_state(folder_.state_path(), recipe_);
-    SIMILE_CHECK(static_cast<int64_t>(state_.weights.size()) == encoder_.parameter_count(),
-                 ErrorKind::kInput,
-                 fmt::format("'{}' holds {} weights, the model has {}", folder_.state_path(),
-                             state_.weights.size(), encoder_.parameter_count()));
-    std::copy(state_.weights.begin(), state_.weights.end(), encoder_.weights());
+    weights_.assign(state_.weights);
     folder_.cut_metrics(state_.metrics_bytes);
     events_.info(fmt::format("resuming at stage {} step {}", state_.stage + 1, state_.step));
   }
@@ -250,16 +279,17 @@ class TrainingRun {
   double epochs_done(const Stage& stage) const {
     return static_cast<double>(state_.step) / static_cast<double>(stage.batches_per_epoch());
   }
-  std::string stage_name() const { return options_.stages[static_cast<size_t>(state_.stage)].name; }
+  size_t stage_number() const { return static_cast<size_t>(state_.stage); }
+  std::string stage_name() const { return options_.stages[stage_number()].name; }
   uint64_t seed() const { return static_cast<uint64_t>(options_.seed); }
 
   TrainOptions options_;
   EventSink& events_;
   std::string recipe_;
   StartModel start_;
-  EncoderNode encoder_;
+  ModelWeights weights_;
   Evaluations evaluations_, tests_;
-  std::vector<std::vector<TrainingSet>> sets_;  // [stages][objectives]
+  std::vector<std::vector<ObjectiveData>> data_;  // [stages][objectives]
   RunFolder folder_;  // after all that is read: a mistake in the recipe changes nothing on disk
   TrainState state_;
   std::unique_ptr<Stage> stage_;  // while it runs

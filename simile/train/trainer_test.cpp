@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -20,75 +19,19 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/task.h"
+#include "simile/train/detail/run_testing.h"
 
 namespace simile {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::Interrupter;
+using testing::Killer;
 using ::testing::Not;
 
-// Stops the run at the n-th report of a training step, as a signal would.
-class Interrupter : public EventSink {
- public:
-  explicit Interrupter(int reports) : left_(reports) {}
-  void progress(const Progress& progress) override {
-    if (progress.unit == "pairs" && --left_ == 0)
-      throw Error(ErrorKind::kInterrupted, "told to stop");
-  }
-
- private:
-  int left_;
-};
-
-// Ends the run at the n-th report of a training step without a word, as a power cut would; notes
-// where a run resumed.
-class Killer : public EventSink {
- public:
-  explicit Killer(int reports) : left_(reports) {}
-  void progress(const Progress& progress) override {
-    if (progress.unit == "pairs" && --left_ == 0) throw Error(ErrorKind::kFailed, "cut off");
-  }
-  void info(const std::string& message) override {
-    if (message.rfind("resuming", 0) == 0) resumed_at_ = message;
-  }
-  const std::string& resumed_at() const { return resumed_at_; }
-
- private:
-  int left_;
-  std::string resumed_at_;
-};
-
-class TrainerTest : public ::testing::Test {
+class TrainerTest : public testing::RunTest {
  protected:
-  TrainerTest()
-      : folder_(fmt::format("{}simile_trainer_test_{}_{}", ::testing::TempDir(), getpid(),
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(folder_);
-    make_folders(folder_);
-    std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
-    for (int i = 0; i < 40; ++i) vocabulary += fmt::format("w{}\n", i);
-    write("vocab.txt", vocabulary);
-    write("train.tsv", pairs(0, 60));
-    write("dev.tsv", pairs(60, 90));
-  }
-  ~TrainerTest() override { std::filesystem::remove_all(folder_); }
-
-  // Pairs whose score is the share of words they have in common.
-  static std::string pairs(int begin, int end) {
-    std::string text = "sentence1\tsentence2\tscore\n";
-    for (int i = begin; i < end; ++i) {
-      const int a = i * 7 % 40, b = i * 11 % 40, c = i * 13 % 40;
-      const bool same = i % 3 == 0;
-      text += fmt::format("w{} w{}\tw{} w{}\t{}\n", a, b, a, same ? b : c, same || b == c ? 5 : 1);
-    }
-    return text;
-  }
-
-  void write(const std::string& name, const std::string& text) const {
-    write_file_atomic(join_path(folder_, name), text);
-  }
-
   ConfigNode recipe(const std::vector<std::string>& overrides = {}) const {
     write("recipe.yaml", R"(
 name: small
@@ -143,9 +86,6 @@ baselines: [bm25, untrained]
     return node;
   }
 
-  std::string path(const std::string& name) const { return join_path(folder_, name); }
-  std::string bytes(const std::string& name) const { return read_file(path(name)); }
-
   std::string error_of(const std::vector<std::string>& overrides, ErrorKind kind) const {
     try {
       train(recipe(overrides), path("bad"), false, true, silent_events());
@@ -155,8 +95,6 @@ baselines: [bm25, untrained]
     }
     return "no error";
   }
-
-  const std::string folder_;
 };
 
 TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
@@ -363,7 +301,7 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   EXPECT_THAT(error_of({"save_every_minutes=-1"}, recipe_error), HasSubstr("at least 0"));
   const std::string two =
       "stages.0.objectives=[{name: a, data: {path: x}}, {name: a, data: {path: y}}]";
-  EXPECT_THAT(error_of({two}, recipe_error), HasSubstr("two objectives are called 'a'"));
+  EXPECT_THAT(error_of({two}, recipe_error), HasSubstr("two objectives of 'first' are called 'a'"));
   write("words.tsv", "sentence1\tsentence2\tscore\nw1\tw2\tmany\n");
   EXPECT_THAT(error_of({"stages.0.objectives.0.data.path=" + path("words.tsv")}, input),
               AllOf(HasSubstr("words.tsv:2"), HasSubstr("many")));

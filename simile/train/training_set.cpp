@@ -2,6 +2,7 @@
 #include "simile/train/training_set.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
@@ -33,13 +34,19 @@ class TextNumbers {
   std::vector<std::string> texts_;
 };
 
-LossData describe_data(const PairDataset& pairs, const PairDataOptions& options) {
+LossData describe_data(const PairDataset& pairs, const TrainingSetSource& source) {
   LossData data;
+  data.has_right = !pairs.right.empty();
   data.negatives = static_cast<int64_t>(pairs.negatives.size());
-  data.has_target = options.has_scores();
+  data.has_target = source.data.has_scores();
   const auto [low, high] = std::minmax_element(pairs.score.begin(), pairs.score.end());
   data.target_minimum = *low;
   data.target_maximum = *high;
+  data.classes = static_cast<int64_t>(pairs.class_names.size());
+  data.teachers = static_cast<int64_t>(source.objective.teachers.size());
+  if (source.head != nullptr) {
+    data.head_outputs = std::max<int64_t>(1, static_cast<int64_t>(source.head->class_names.size()));
+  }
   return data;
 }
 
@@ -63,38 +70,122 @@ std::vector<std::string> put_before(const std::string& prompt, std::vector<std::
   return texts;
 }
 
-}  // namespace
+// What kind of examples a head reads.
+void check_head_data(const PairDataset& pairs, const TrainingSetSource& source) {
+  if (source.head == nullptr) return;
+  const std::string& input = source.head->input;
+  const bool is_single = pairs.right.empty();
+  SIMILE_CHECK(
+      (input == "single") == is_single, ErrorKind::kRecipe,
+      fmt::format("{}: the head '{}' has `input: {}`, the data has {}; map other columns or "
+                  "take another head",
+                  source.data.file(), source.head->name, input,
+                  is_single ? "single texts" : "pairs"));
+  if (input != "joint") return;
+  SIMILE_CHECK(
+      pairs.negatives.empty() && source.objective.teachers.empty(), ErrorKind::kRecipe,
+      fmt::format("{}: the head '{}' reads both texts as one sequence, so negative columns "
+                  "and teachers have no use; remove them",
+                  source.data.file(), source.head->name));
+}
 
-TrainingSet read_training_set(const ObjectiveOptions& objective, const Tokenizer& tokenizer,
-                              const std::string& prompt, EventSink& events) {
-  const PairDataset pairs = read_pairs(objective.data);
-  for (const std::string& warning : loss_option_warnings(objective.loss)) events.warning(warning);
-  for (const std::string& warning :
-       check_loss_data(objective.loss, describe_data(pairs, objective.data))) {
-    events.warning(warning);
+// The data's classes as the head numbers them; as they are without a head of classes.
+std::vector<int32_t> head_classes(const PairDataset& pairs, const TrainingSetSource& source) {
+  if (source.head == nullptr || source.head->class_names.empty()) return pairs.classes;
+  const std::vector<std::string>& known = source.head->class_names;
+  std::vector<int32_t> number;
+  for (const std::string& name : pairs.class_names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    SIMILE_CHECK(
+        found != known.end(), ErrorKind::kRecipe,
+        fmt::format("{}: the class '{}' is none of the head '{}', which knows {}; name all "
+                    "of them in the head's class_names",
+                    source.data.file(), name, source.head->name, fmt::join(known, ", ")));
+    number.push_back(static_cast<int32_t>(found - known.begin()));
   }
-  if (!pairs.report.warning().empty()) events.warning(pairs.report.warning());
-  for (const std::string& note : pairs.notes) events.info(note);
-  check_negatives(pairs, objective.data);
+  std::vector<int32_t> classes;
+  for (const int32_t c : pairs.classes) classes.push_back(number[static_cast<size_t>(c)]);
+  return classes;
+}
 
-  TrainingSet set;
+void tokenise_texts(const PairDataset& pairs, const Tokenizer& tokenizer, const std::string& prompt,
+                    bool keep_originals, TrainingSet& set) {
   TextNumbers numbers;
   set.left = numbers.number(pairs.left);
   set.right = numbers.number(pairs.right);
   for (const auto& column : pairs.negatives) set.negatives.push_back(numbers.number(column));
-  set.target.assign(pairs.score.begin(), pairs.score.end());
   set.texts = tokenizer.encode_ids_batch(put_before(prompt, numbers.texts()));
+  if (keep_originals) set.originals = numbers.texts();
+}
 
+void tokenise_joint(const PairDataset& pairs, const Tokenizer& tokenizer, TrainingSet& set) {
+  for (Encoding& encoding : tokenizer.encode_pair_batch(pairs.left, pairs.right)) {
+    const auto first = std::find(encoding.type_ids.begin(), encoding.type_ids.end(), 1);
+    set.second.push_back(static_cast<int32_t>(first - encoding.type_ids.begin()));
+    set.left.push_back(static_cast<int32_t>(set.texts.size()));
+    set.texts.push_back(std::move(encoding.ids));
+  }
+}
+
+void tell_sizes(const TrainingSet& set, int64_t limit, EventSink& events) {
   size_t tokens = 0, at_limit = 0;
   for (const auto& ids : set.texts) {
     tokens += ids.size();
-    at_limit += static_cast<int64_t>(ids.size()) == tokenizer.max_length() ? 1 : 0;
+    at_limit += static_cast<int64_t>(ids.size()) == limit ? 1 : 0;
   }
-  events.info(
-      fmt::format("{}: {} pairs, {} distinct texts of {:.1f} tokens, {} of them at the limit of {}",
-                  objective.data.file(), set.size(), set.texts.size(),
-                  static_cast<double>(tokens) / static_cast<double>(set.texts.size()), at_limit,
-                  tokenizer.max_length()));
+  events.info(fmt::format(
+      "{}: {} {}, {} distinct {} of {:.1f} tokens, {} of them at the limit of {}", set.file,
+      set.size(), set.right.empty() && set.second.empty() ? "texts" : "pairs", set.texts.size(),
+      set.second.empty() ? "texts" : "joint sequences",
+      static_cast<double>(tokens) / static_cast<double>(set.texts.size()), at_limit, limit));
+}
+
+Tokenizer with_limit(Tokenizer tokenizer, int64_t limit) {
+  if (limit > 0) tokenizer.set_max_length(limit);
+  return tokenizer;
+}
+
+}  // namespace
+
+std::vector<int32_t> TrainingSet::texts_of(const std::vector<int32_t>& examples) const {
+  std::vector<int32_t> picked;
+  const auto pick = [&](const std::vector<int32_t>& column) {
+    if (column.empty()) return;
+    for (const int32_t i : examples) picked.push_back(column[static_cast<size_t>(i)]);
+  };
+  pick(left);
+  pick(right);
+  for (const auto& column : negatives) pick(column);
+  return picked;
+}
+
+TrainingSet read_training_set(const TrainingSetSource& source, bool keep_originals,
+                              EventSink& events) {
+  const PairDataset pairs = read_pairs(source.data);
+  check_head_data(pairs, source);
+  for (const std::string& warning : loss_option_warnings(source.objective.loss)) {
+    events.warning(warning);
+  }
+  LossData data = describe_data(pairs, source);
+  if (source.head != nullptr && source.head->input == "joint") data.has_right = false;
+  for (const std::string& warning : check_loss_data(source.objective.loss, data)) {
+    events.warning(warning);
+  }
+  if (!pairs.report.warning().empty()) events.warning(pairs.report.warning());
+  for (const std::string& note : pairs.notes) events.info(note);
+  check_negatives(pairs, source.data);
+
+  TrainingSet set;
+  set.file = source.data.file();
+  set.target.assign(pairs.score.begin(), pairs.score.end());
+  set.classes = head_classes(pairs, source);
+  const Tokenizer tokenizer = with_limit(source.tokenizer, source.objective.max_length);
+  if (source.head != nullptr && source.head->input == "joint") {
+    tokenise_joint(pairs, tokenizer, set);
+  } else {
+    tokenise_texts(pairs, tokenizer, source.prompt, keep_originals, set);
+  }
+  tell_sizes(set, tokenizer.max_length(), events);
   return set;
 }
 

@@ -147,6 +147,203 @@ def triplet(tensors, o):
     return sum(terms) / len(terms)
 
 
+def pair_scores(tensors):
+    """A head's number for each pair, or the cosine."""
+    if 'logits' in tensors:
+        return [row[0] for row in scalars(tensors['logits'])]
+    return [cosine(u, v) for u, v in zip(scalars(tensors['left']), scalars(tensors['right']))]
+
+
+def mean_square(case, tensors):
+    terms = [(c - y) ** 2 for c, y in zip(pair_scores(tensors), case['target'])]
+    return sum(terms) / len(terms)
+
+
+def pearson(case, tensors):
+    scores, targets = pair_scores(tensors), case['target']
+    m = len(scores)
+    score_mean, target_mean = sum(scores) / m, sum(targets) / m
+    covariance = sum((c - score_mean) * (y - target_mean) for c, y in zip(scores, targets)) / m
+    score_variance = sum((c - score_mean) ** 2 for c in scores) / m
+    target_variance = sum((y - target_mean) ** 2 for y in targets) / m
+    return 1 - covariance / (score_variance * target_variance).sqrt()
+
+
+def distance(a, b, name):
+    if name == 'cosine':
+        return 1 - cosine(a, b)
+    if name == 'manhattan':
+        return sum((x - y).abs() for x, y in zip(a, b))
+    return length([x - y for x, y in zip(a, b)])
+
+
+def above_zero(value):
+    return value if value > 0 else value * 0
+
+
+def pair_distances(tensors, o):
+    name = o.get('distance', 'cosine')
+    left, right = scalars(tensors['left']), scalars(tensors['right'])
+    return [distance(u, v, name) for u, v in zip(left, right)]
+
+
+def contrastive(case, tensors, o):
+    total = 0.0
+    for d, y in zip(pair_distances(tensors, o), case['target']):
+        term = d if y > o.get('threshold', 0.5) else above_zero(o.get('margin', 0.5) - d)
+        total = total + term ** 2 / 2
+    return total / len(case['target'])
+
+
+def online_contrastive(case, tensors, o):
+    near, far = [], []
+    for d, y in zip(pair_distances(tensors, o), case['target']):
+        (near if y > o.get('threshold', 0.5) else far).append(d)
+    total = tensors['left'].sum() * 0
+    for d in near:
+        if d > (min(far) if len(far) > 1 else sum(near) / len(near)):
+            total = total + d ** 2
+    for d in far:
+        if d < (max(near) if len(near) > 1 else sum(far) / len(far)):
+            total = total + above_zero(o.get('margin', 0.5) - d) ** 2
+    return total
+
+
+def ordered_pairs(scores, targets, s):
+    total = 1.0
+    for low, y_low in zip(scores, targets):
+        for high, y_high in zip(scores, targets):
+            if y_low < y_high:
+                total = total + (s * (low - high)).exp()
+    return total.log()
+
+
+def angle_score(u, v):
+    """The quotient of two vectors of complex numbers, its real and imaginary parts added up."""
+    if len(u) % 2:
+        u, v = u + [0.0], v + [0.0]
+    half = len(u) // 2
+    total = 0.0
+    for k in range(half):
+        a, b, c, d = u[k], u[half + k], v[k], v[half + k]
+        total = total + (a * c + b * d) + (b * c - a * d)
+    return total.abs() / (length(u) * length(v))
+
+
+def angle(case, tensors, o):
+    left, right = scalars(tensors['left']), scalars(tensors['right'])
+    scores = [angle_score(u, v) for u, v in zip(left, right)]
+    return ordered_pairs(scores, case['target'], o.get('scale', 20.0))
+
+
+def probabilities(u, columns, s):
+    weights = [(s * cosine(u, column)).exp() for column in columns]
+    return [weight / sum(weights) for weight in weights]
+
+
+def rcl_columns(tensors):
+    columns = scalars(tensors['right'])
+    for negative in tensors['negatives']:
+        columns = columns + scalars(negative)
+    return columns
+
+
+def rcl_entropy(case, tensors, o):
+    columns, total = rcl_columns(tensors), 0.0
+    for i, u in enumerate(scalars(tensors['left'])):
+        if not case['target'][i] > o.get('threshold', 0.5):
+            continue
+        p = probabilities(u, columns, o.get('scale', 1.0))
+        entropy = -sum(p[j] * p[j].log() for j in range(len(p)) if j != i)
+        total = total - p[i].log() + o.get('phi', 0.01) * entropy
+    return total / len(case['target'])
+
+
+def rcl(case, tensors, o):
+    s, total = o.get('scale', 1.0), 0.0
+    left, right, columns = scalars(tensors['left']), scalars(tensors['right']), rcl_columns(tensors)
+    for i, y in enumerate(case['target']):
+        if y > o.get('threshold', 0.5):
+            total = total - probabilities(left[i], columns, s)[i].log()
+        for teacher in tensors['left_teachers']:
+            total = total - probabilities(left[i], scalars(teacher), s)[i].log()
+        for teacher in tensors['right_teachers']:
+            total = total - probabilities(right[i], scalars(teacher), s)[i].log()
+    return total / len(left)
+
+
+def softmax_classification(case, tensors, o):
+    share, total = o.get('label_smoothing', 0.0), 0.0
+    for row, wanted in zip(scalars(tensors['logits']), case['classes']):
+        z = sum(value.exp() for value in row)
+        for c, value in enumerate(row):
+            weight = share / len(row) + (1 - share if c == wanted else 0.0)
+            total = total - weight * (value.exp() / z).log()
+    return total / len(case['classes'])
+
+
+def bce(case, tensors, o):
+    total = 0.0
+    for row, y in zip(scalars(tensors['logits']), case['target']):
+        p = 1 / (1 + (-row[0]).exp())
+        total = total - o.get('positive_weight', 1.0) * y * p.log() - (1 - y) * (1 - p).log()
+    return total / len(case['target'])
+
+
+def distill(tensors, o):
+    sides = []
+    for side in ('left', 'right'):
+        if not tensors[side + '_teachers']:
+            continue
+        total = 0.0
+        for x, a in zip(scalars(tensors[side]), scalars(tensors[side + '_teachers'][0])):
+            if 'projection' in tensors:
+                x = [dot(row, x) for row in scalars(tensors['projection'])]
+            if o.get('distance') == 'cosine':
+                total = total + 1 - cosine(x, a)
+            else:
+                total = total + sum((p - q) ** 2 for p, q in zip(x, a)) / len(a)
+        sides.append(total / len(tensors[side]))
+    return sum(sides) / len(sides)
+
+
+def global_orthogonal(tensors):
+    left, right = scalars(tensors['left']), scalars(tensors['right'])
+    cells = [cosine(u, v) for i, u in enumerate(left) for j, v in enumerate(right) if i != j]
+    mean, second = sum(cells) / len(cells), sum(c * c for c in cells) / len(cells)
+    return mean ** 2 + above_zero(second - 1 / len(left[0]))
+
+
+def batch_triplet(case, tensors, o):
+    x, classes, mining = scalars(tensors['left']), case['classes'], o['mining']
+    name, margin = o.get('distance', 'euclidean'), o.get('margin', 0.5)
+    terms = []
+    for a, anchor in enumerate(x):
+        near = [distance(anchor, x[i], name) for i in range(len(x))
+                if i != a and classes[i] == classes[a]]
+        far = [distance(anchor, x[i], name) for i in range(len(x)) if classes[i] != classes[a]]
+        if not near or not far:
+            continue
+        if mining == 'batch_hard':
+            terms.append(max(near) - min(far) + margin)
+        for d in near:
+            if mining == 'batch_semi_hard':
+                beyond = [n for n in far if n > d]
+                terms.append(d - (min(beyond) if beyond else max(far)) + margin)
+            if mining == 'batch_all':
+                terms += [d - n + margin for n in far if d - n + margin > 0]
+    return sum(above_zero(t) for t in terms) / len(terms)
+
+
+def head_ranking(case, tensors, o):
+    """mnrl over the numbers a head gives all pairs."""
+    s, table = o.get('scale', 1.0), scalars(tensors['cross_logits'])
+    m, t = len(table), o.get('threshold', 0.5)
+    return one_side(lambda i, j: s * table[i][j], m, len(table[0]),
+                    lambda i, j: known_positive(case, i, j, t), case['target'], t,
+                    o.get('duplicates', 'negatives')) / m
+
+
 def evaluate(case, tensors, parameter):
     o = case['recipe']
     name = o['name']
@@ -158,29 +355,48 @@ def evaluate(case, tensors, parameter):
     if name == 'bsc':
         return bsc(case, tensors, o, s)
     if name == 'mse':
-        return mse(case, tensors)
+        return mean_square(case, tensors) if 'logits' in tensors else mse(case, tensors)
     if name == 'combo':
         mu = o.get('mu', 0.1)
         return mu * bsc(case, tensors, o, s) + (1 - mu) * mse(case, tensors)
     if name == 'mnrl':
+        if o.get('similarity') == 'head':
+            return head_ranking(case, tensors, o)
         use_dot = o.get('similarity') == 'dot'
         inner = dict(o, normalize='none' if use_dot else 'l2', directions='left')
         return bsc(case, tensors, inner, o.get('scale', 1.0 if use_dot else 20.0))
     if name == 'simcse':
         return simcse(case, tensors, o, s)
-    return triplet(tensors, o)
+    if name == 'triplet':
+        return batch_triplet(case, tensors, o) if 'mining' in o else triplet(tensors, o)
+    if name == 'pearson':
+        return pearson(case, tensors)
+    if name == 'cosent':
+        return ordered_pairs(pair_scores(tensors), case['target'], o.get('scale', 20.0))
+    if name == 'distill':
+        return distill(tensors, o)
+    if name == 'global_orthogonal':
+        return global_orthogonal(tensors)
+    others = {'angle': angle, 'bce': bce, 'contrastive': contrastive, 'rcl': rcl,
+              'online_contrastive': online_contrastive, 'rcl_entropy': rcl_entropy,
+              'softmax_classification': softmax_classification}
+    return others[name](case, tensors, o)
 
 
-def run(name, recipe, rng, m=4, size=3, negatives=0, target=None, groups=None):
+def run(name, recipe, rng, m=4, size=3, negatives=0, target=None, groups=None, **more):
+    """One case. `more`: single (no right side), classes (list), logits (outputs of the head), cross
+    (True: a head's numbers for all pairs), teachers (how many), teacher_size, projection (True)."""
     case = {'name': name, 'recipe': recipe, 'target': target or [1.0] * m}
     case['left_group'], case['right_group'] = groups or (list(range(m)), list(range(m)))
-    tensors = {'left': matrix(rng, m, size), 'right': matrix(rng, m, size),
-               'negatives': [matrix(rng, m, size) for _ in range(negatives)]}
+    sides = ['left'] if more.get('single') else ['left', 'right']
+    tensors = {side: matrix(rng, m, size) for side in sides}
+    tensors['negatives'] = [matrix(rng, m, size) for _ in range(negatives)]
     with torch.no_grad():  # equal texts have equal embeddings
-        for side in ('left', 'right'):
+        for side in sides:
             group = case[side + '_group']
             for i in range(m):
                 tensors[side][i] = tensors[side][group.index(group[i])]
+    add_more(case, tensors, rng, m, size, negatives, more)
     parameter = None
     if isinstance(recipe.get('temperature'), dict):
         tau = recipe['temperature']['value']
@@ -189,15 +405,33 @@ def run(name, recipe, rng, m=4, size=3, negatives=0, target=None, groups=None):
                                  requires_grad=True)
     value = evaluate(case, tensors, parameter)
     value.backward()
-    for side in ('left', 'right'):
-        case[side] = tensors[side].tolist()
-        case[side + '_gradient'] = gradient(tensors[side])
+    for part in sides + [p for p in ('logits', 'cross_logits', 'projection') if p in tensors]:
+        case[part] = tensors[part].tolist()
+        case[part + '_gradient'] = gradient(tensors[part])
     case['negatives'] = [t.tolist() for t in tensors['negatives']]
     case['negative_gradients'] = [gradient(t) for t in tensors['negatives']]
+    for part in ('left_teachers', 'right_teachers'):
+        if tensors[part]:
+            case[part] = [t.tolist() for t in tensors[part]]
     case['loss'] = value.item()
     if parameter is not None:
         case['temperature_gradient'] = parameter.grad.item()
     return case
+
+
+def add_more(case, tensors, rng, m, size, negatives, more):
+    if 'classes' in more:
+        case['classes'] = more['classes']
+    if 'logits' in more:
+        tensors['logits'] = matrix(rng, m, more['logits'])
+    if more.get('cross'):
+        tensors['cross_logits'] = matrix(rng, m, m + negatives * m)
+    teacher_size = more.get('teacher_size', size)
+    for side in ('left', 'right'):
+        count = more.get('teachers', 0) if side in tensors else 0
+        tensors[side + '_teachers'] = [matrix(rng, m, teacher_size) for _ in range(count)]
+    if more.get('projection'):
+        tensors['projection'] = matrix(rng, teacher_size, size)
 
 
 def gradient(tensor):
@@ -246,7 +480,77 @@ def main():
     trained = {'value': 0.3, 'trainable': True}
     cases.append(run('simcse trained', {'name': 'simcse', 'temperature': trained}, rng,
                      negatives=1))
+    cases += pair_cases(rng, graded) + ranking_cases(rng, labels, repeated)
+    cases += class_cases(rng, graded)
     print('[\n' + ',\n'.join(json.dumps(case) for case in cases) + '\n]')
+
+
+def pair_cases(rng, graded):
+    """Losses of one score or distance a pair."""
+    cases = [run('pearson', {'name': 'pearson'}, rng, target=graded),
+             run('pearson stars', {'name': 'pearson'}, rng, m=5, target=[5.0, 0.0, 3.2, 3.2, 1.0]),
+             run('pearson head', {'name': 'pearson'}, rng, target=graded, logits=1),
+             run('mse head', {'name': 'mse'}, rng, target=graded, logits=1),
+             run('cosent', {'name': 'cosent'}, rng, m=5, target=[5.0, 0.0, 3.2, 3.2, 1.0]),
+             run('cosent head', {'name': 'cosent', 'scale': 3.0}, rng, target=graded, logits=1),
+             run('angle', {'name': 'angle'}, rng, target=graded, size=4),
+             run('angle odd', {'name': 'angle', 'scale': 7.0}, rng, target=graded)]
+    labels = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0]
+    margins = {'cosine': 1.2, 'euclidean': 2.5, 'manhattan': 4.0}
+    for name in ('contrastive', 'online_contrastive'):
+        cases.append(run(name, {'name': name}, rng, m=7, target=labels))
+        for distance_name, margin in margins.items():
+            recipe = {'name': name, 'distance': distance_name, 'margin': margin}
+            cases.append(run(name + ' ' + distance_name, recipe, rng, m=7, target=labels))
+    for kind, target in (('positives', [1.0] * 4), ('negatives', [0.2] * 4),
+                         ('one positive', [1.0, 0.0, 0.0, 0.0])):
+        recipe = {'name': 'online_contrastive', 'margin': 2.0}
+        cases.append(run('online_contrastive ' + kind, recipe, rng, target=target))
+    cases.append(run('global_orthogonal', {'name': 'global_orthogonal'}, rng))
+    cases.append(run('global_orthogonal wide', {'name': 'global_orthogonal'}, rng, m=3, size=8))
+    return cases
+
+
+def ranking_cases(rng, labels, repeated):
+    """Losses over the batch's columns, and those with teachers."""
+    recipe = {'name': 'rcl_entropy', 'scale': 6.0, 'phi': -0.3}
+    cases = [run('rcl_entropy', {'name': 'rcl_entropy'}, rng),
+             run('rcl_entropy labels', recipe, rng, m=5, negatives=2, target=labels),
+             run('rcl', {'name': 'rcl'}, rng, teachers=1),
+             run('rcl labels', {'name': 'rcl', 'scale': 4.0}, rng, m=5, negatives=1, target=labels,
+                 teachers=3)]
+    for duplicates in ('negatives', 'mask', 'positives'):
+        recipe = {'name': 'mnrl', 'similarity': 'head', 'duplicates': duplicates}
+        cases.append(run('mnrl head ' + duplicates, recipe, rng, m=5, negatives=1, target=labels,
+                         groups=repeated, cross=True))
+    cases.append(run('mnrl head scale', {'name': 'mnrl', 'similarity': 'head', 'scale': 2.5}, rng,
+                     cross=True))
+    for distance_name in ('mse', 'cosine'):
+        recipe = {'name': 'distill', 'distance': distance_name}
+        cases.append(run('distill ' + distance_name, recipe, rng, teachers=1))
+        cases.append(run('distill texts ' + distance_name, recipe, rng, teachers=1, single=True))
+        cases.append(run('distill projection ' + distance_name, recipe, rng, teachers=1,
+                         teacher_size=5, projection=True))
+    return cases
+
+
+def class_cases(rng, graded):
+    """Losses of a head's numbers, and of texts with classes."""
+    cases = [run('bce', {'name': 'bce'}, rng, target=[1.0, 0.0, 0.0, 1.0], logits=1),
+             run('bce texts', {'name': 'bce', 'positive_weight': 2.5}, rng, target=graded, logits=1,
+                 single=True)]
+    for share in (0.0, 0.2):
+        recipe = {'name': 'softmax_classification', 'label_smoothing': share}
+        cases.append(run('softmax_classification %g' % share, recipe, rng, classes=[2, 0, 1, 2],
+                         logits=3))
+        cases.append(run('softmax_classification texts %g' % share, recipe, rng, logits=5,
+                         classes=[4, 0, 3, 3], single=True))
+    for mining in ('batch_hard', 'batch_semi_hard', 'batch_all'):
+        for distance_name in ('euclidean', 'cosine'):
+            recipe = {'name': 'triplet', 'mining': mining, 'distance': distance_name}
+            cases.append(run('triplet %s %s' % (mining, distance_name), recipe, rng, m=8,
+                             classes=[0, 1, 0, 2, 1, 0, 1, 1], single=True))
+    return cases
 
 
 main()

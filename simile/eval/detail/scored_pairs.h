@@ -10,11 +10,15 @@
 
 namespace simile {
 
-// One score per pair. Errors: ErrorKind::kFailed for a wrong number of scores, or one that is not
-// finite.
-std::vector<double> score_checked(Scorer& scorer, const PairDataset& data);
+// One score per pair: the scorer's own, or that of its head where one is named. Errors:
+// ErrorKind::kFailed for a wrong number of scores, or one that is not finite; and those of
+// Scorer::run_head() and simile/eval/head_output.h.
+std::vector<double> score_checked(Scorer& scorer, const PairDataset& data, const std::string& head);
 
-// Writes `left right gold score` with a header; tabs and line ends in texts become spaces.
+// A text as the field of a .tsv: tabs and line ends become spaces.
+std::string clean_field(std::string text);
+
+// Writes `left right gold score` with a header.
 void write_scored_pairs(const std::string& path, const PairDataset& data,
                         const std::vector<double>& scores);
 

@@ -26,10 +26,22 @@ inline LossInput random_input(int64_t m, int64_t D, int64_t n = 0, uint64_t seed
   return input;
 }
 
-// Makes every embedding of the batch a leaf that collects a gradient; returns them.
+// Single texts of size D, one for each of `classes`.
+inline LossInput random_texts(const std::vector<int64_t>& classes, int64_t D, uint64_t seed = 1) {
+  LossInput input = random_input(static_cast<int64_t>(classes.size()), D, 0, seed);
+  input.right = torch::Tensor();
+  input.classes = torch::tensor(classes, torch::kInt64);
+  return input;
+}
+
+// Makes every embedding and logit of the batch a leaf that collects a gradient; returns those there
+// are, in this order.
 inline std::vector<torch::Tensor> require_gradients(LossInput& input) {
-  std::vector<torch::Tensor> leaves = {input.left, input.right};
+  std::vector<torch::Tensor> leaves = {input.left};
+  if (input.right.defined()) leaves.push_back(input.right);
   leaves.insert(leaves.end(), input.negatives.begin(), input.negatives.end());
+  if (input.logits.defined()) leaves.push_back(input.logits);
+  if (input.cross_logits.defined()) leaves.push_back(input.cross_logits);
   for (torch::Tensor& leaf : leaves) leaf.requires_grad_(true);
   return leaves;
 }
@@ -67,6 +79,19 @@ inline void expect_gradients_match(const std::function<torch::Tensor()>& loss,
       ASSERT_NEAR(gradient[i], difference, kTolerance * std::max(1.0, std::abs(difference)))
           << "tensor " << t << ", number " << i;
     }
+  }
+}
+
+// The value is `expected`, every gradient is zero, and a backward pass is possible.
+inline void expect_constant(const std::function<torch::Tensor()>& loss, double expected,
+                            const std::vector<torch::Tensor>& leaves) {
+  for (const torch::Tensor& leaf : leaves) leaf.mutable_grad() = torch::Tensor();
+  const torch::Tensor value = loss();
+  EXPECT_EQ(value.item<double>(), expected);
+  ASSERT_TRUE(value.requires_grad());
+  value.backward();
+  for (size_t t = 0; t < leaves.size(); ++t) {
+    EXPECT_EQ(gradient_of(leaves[t]).abs().max().item<double>(), 0.0) << "tensor " << t;
   }
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/data/class_data.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <unordered_map>
+
+#include "simile/core/error.h"
+#include "simile/data/reader.h"
+
+namespace simile {
+namespace {
+
+// Classes by name, numbered from 0; names that come up get the next number unless the classes were
+// given.
+class ClassNumbers {
+ public:
+  explicit ClassNumbers(const std::vector<std::string>& given) : is_open_(given.empty()) {
+    for (const std::string& name : given) {
+      SIMILE_CHECK(add(name), ErrorKind::kRecipe,
+                   fmt::format("class_names: '{}' stands there twice", name));
+    }
+  }
+
+  // -1 for a class that is not known.
+  int32_t number(const std::string& name) {
+    if (is_open_) add(name);
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? -1 : found->second;
+  }
+
+  bool is_open() const { return is_open_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  bool add(const std::string& name) {
+    const bool is_new = numbers_.emplace(name, static_cast<int32_t>(names_.size())).second;
+    if (is_new) names_.push_back(name);
+    return is_new;
+  }
+
+  bool is_open_;
+  std::unordered_map<std::string, int32_t> numbers_;
+  std::vector<std::string> names_;
+};
+
+int32_t read_class(const TableReader& reader, const Row& row, size_t column,
+                   ClassNumbers& classes) {
+  const std::string& label = row.fields[column];
+  if (label.empty()) reader.fail(row, column, "expected a class, found nothing");
+  const int32_t number = classes.number(label);
+  if (number < 0) {
+    reader.fail(row, column,
+                fmt::format("expected one of the classes {}, found '{}'",
+                            fmt::join(classes.names(), ", "), label));
+  }
+  return number;
+}
+
+bool parse_integer(const std::string& text, int64_t& number) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+bool are_integers(const std::vector<std::string>& names) {
+  int64_t ignored = 0;
+  return std::all_of(names.begin(), names.end(),
+                     [&ignored](const std::string& name) { return parse_integer(name, ignored); });
+}
+
+// Brings the names into their order, and the numbers that rows have with them.
+void sort_classes(PairDataset& data) {
+  const std::vector<std::string> found = data.class_names;
+  const bool by_number = are_integers(found);
+  const auto comes_before = [&](size_t a, size_t b) {
+    int64_t x = 0, y = 0;
+    if (by_number && parse_integer(found[a], x) && parse_integer(found[b], y) && x != y) {
+      return x < y;
+    }
+    return found[a] < found[b];
+  };
+  std::vector<size_t> order(found.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), comes_before);
+  std::vector<int32_t> place(found.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    data.class_names[i] = found[order[i]];
+    place[order[i]] = static_cast<int32_t>(i);
+  }
+  for (int32_t& number : data.classes) number = place[static_cast<size_t>(number)];
+}
+
+std::vector<Column> list_columns(const ClassColumns& columns) {
+  if (columns.text.empty()) {
+    return {{"left", {columns.left}}, {"right", {columns.right}}, {"label", {columns.label}}};
+  }
+  return {{"text", {columns.text}}, {"label", {columns.label}}};
+}
+
+std::string describe_classes(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown));
+  return fmt::format("{} classes: {}{}", names.size(), fmt::join(names.begin(), end, ", "),
+                     names.size() > kShown ? ", ..." : "");
+}
+
+}  // namespace
+
+PairDataset read_class_data(const std::string& path, const ClassColumns& columns,
+                            const std::vector<std::string>& class_names, int64_t skip,
+                            int64_t limit) {
+  ClassNumbers classes(class_names);
+  const std::vector<Column> wanted = list_columns(columns);
+  TableReader reader(path, wanted, ReadOptions{limit == 0 ? 0 : skip + limit});
+  PairDataset data;
+  int64_t rows = 0;
+  for (Row row; reader.next(row);) {
+    if (++rows <= skip) continue;
+    data.classes.push_back(read_class(reader, row, wanted.size() - 1, classes));
+    data.left.push_back(std::move(row.fields[0]));
+    if (columns.text.empty()) data.right.push_back(std::move(row.fields[1]));
+    data.score.push_back(1);
+  }
+  SIMILE_CHECK(data.size() > 0 || skip == 0, ErrorKind::kInput,
+               fmt::format("{}: skip passes over all of its {} rows", path, rows));
+  data.class_names = classes.names();
+  if (classes.is_open()) sort_classes(data);
+  data.report = reader.report();
+  data.notes.push_back(fmt::format("{}: {}", path, describe_classes(data.class_names)));
+  return data;
+}
+
+}  // namespace simile

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/head.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simile/core/error.h"
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kRowsPerChunk = 1024;  // rows whose features are in memory at a time
+constexpr int64_t kRowsPerBlock = 64;    // rows one thread multiplies at a time
+constexpr double kSmallestNorm = 1e-12;
+
+float mean_distance(const float* u, const float* v, int64_t H) {
+  double sum = 0;
+  for (int64_t j = 0; j < H; ++j) sum += std::abs(static_cast<double>(u[j]) - v[j]);
+  return static_cast<float>(-sum / static_cast<double>(H));
+}
+
+float cosine(const float* u, const float* v, int64_t H) {
+  double uv = 0, uu = 0, vv = 0;
+  for (int64_t j = 0; j < H; ++j) {
+    uv += static_cast<double>(u[j]) * v[j];
+    uu += static_cast<double>(u[j]) * u[j];
+    vv += static_cast<double>(v[j]) * v[j];
+  }
+  const double u_norm = std::sqrt(uu), v_norm = std::sqrt(vv);
+  if (u_norm <= kSmallestNorm || v_norm <= kSmallestNorm) return 0;
+  return static_cast<float>(uv / (u_norm * v_norm));
+}
+
+// [u; v; |u - v|]
+void concatenate(const float* u, const float* v, int64_t H, float* out) {
+  std::copy(u, u + H, out);
+  std::copy(v, v + H, out + H);
+  for (int64_t j = 0; j < H; ++j) out[2 * H + j] = std::abs(u[j] - v[j]);
+}
+
+std::string describe(const Matrix<float>& matrix) {
+  return fmt::format("[{}, {}]", matrix.rows, matrix.cols);
+}
+
+void softmax(const float* logits, int64_t k, float* out) {
+  const double top = *std::max_element(logits, logits + k);
+  double sum = 0;
+  for (int64_t j = 0; j < k; ++j) sum += std::exp(logits[j] - top);
+  for (int64_t j = 0; j < k; ++j) out[j] = static_cast<float>(std::exp(logits[j] - top) / sum);
+}
+
+}  // namespace
+
+struct Head::Layer {
+  int64_t inputs, outputs;
+  std::vector<float> panels;
+  const float* bias;
+  bool relu;
+
+  void apply(const Matrix<float>& x, Matrix<float>& y) const {
+    const int64_t blocks = (x.rows + kRowsPerBlock - 1) / kRowsPerBlock;
+#pragma omp parallel for schedule(static) if (blocks > 1)
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t first = block * kRowsPerBlock, count = std::min(kRowsPerBlock, x.rows - first);
+      float* const out = y.row(first);
+      vector_kernels().matmul({count, outputs, inputs, x.row(first), inputs, panels.data(), out,
+                               outputs, bias, false, false});
+      for (int64_t i = 0; relu && i < count * outputs; ++i) out[i] = std::max(out[i], 0.0f);
+    }
+  }
+};
+
+Head::Head(const HeadSettings& settings, int64_t H, const float* weights)
+    : weights_(weights), settings_(settings), H_(H) {
+  check_head(settings);
+  widths_ = head_widths(settings, H);
+}
+
+Head::Head(const HeadSettings& settings, int64_t H, std::vector<float> weights)
+    : Head(settings, H, weights.data()) {
+  const int64_t expected = head_parameter_count(settings, H);
+  SIMILE_CHECK(
+      static_cast<int64_t>(weights.size()) == expected, ErrorKind::kInput,
+      fmt::format("head '{}': {} weights, expected {}", settings.name, weights.size(), expected));
+  owned_ = std::make_shared<const std::vector<float>>(std::move(weights));
+  weights_ = owned_->data();
+}
+
+void Head::check_shapes(const Matrix<float>& u, const Matrix<float>& v) const {
+  const bool pair = settings_.input == "pair";
+  SIMILE_CHECK(
+      u.cols == H_, ErrorKind::kInput,
+      fmt::format("head '{}' takes embeddings [m, {}], found {}", settings_.name, H_, describe(u)));
+  SIMILE_CHECK(pair ? v.rows == u.rows && v.cols == H_ : v.rows == 0, ErrorKind::kInput,
+               fmt::format("head '{}' of input {} takes {}, found {} and {}", settings_.name,
+                           settings_.input,
+                           pair ? "two embeddings of one shape" : "one embedding of each text",
+                           describe(u), describe(v)));
+}
+
+Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
+                             int64_t end) const {
+  Matrix<float> x(end - begin, widths_[0]);
+#pragma omp parallel for schedule(static) if (x.rows > kRowsPerBlock)
+  for (int64_t i = 0; i < x.rows; ++i) {
+    const float* const left = u.row(begin + i);
+    if (settings_.input != "pair") {
+      std::copy(left, left + H_, x.row(i));
+    } else if (settings_.kind == "l1") {
+      *x.row(i) = mean_distance(left, v.row(begin + i), H_);
+    } else if (settings_.kind == "cosine") {
+      *x.row(i) = cosine(left, v.row(begin + i), H_);
+    } else {
+      concatenate(left, v.row(begin + i), H_, x.row(i));
+    }
+  }
+  return x;
+}
+
+std::vector<Head::Layer> Head::pack_layers() const {
+  const VectorKernels& kernels = vector_kernels();
+  const std::vector<ParameterSlot> slots = head_layout(settings_, H_);
+  std::vector<Layer> layers(widths_.size() - 1);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    Layer& layer = layers[i];
+    layer.inputs = widths_[i];
+    layer.outputs = widths_[i + 1];
+    layer.panels.resize(static_cast<size_t>(panel_floats(kernels, layer.outputs, layer.inputs)));
+    kernels.pack_rows(weights_ + slots[2 * i].offset, layer.outputs, layer.inputs, layer.inputs,
+                      layer.panels.data());
+    layer.bias = weights_ + slots[2 * i + 1].offset;
+    layer.relu = i + 1 < layers.size();
+  }
+  return layers;
+}
+
+Matrix<float> Head::logits(const Matrix<float>& u, const Matrix<float>& v) const {
+  check_shapes(u, v);
+  const std::vector<Layer> layers = pack_layers();
+  Matrix<float> logits(u.rows, logit_count());
+  for (int64_t begin = 0; begin < u.rows; begin += kRowsPerChunk) {
+    const int64_t end = std::min(begin + kRowsPerChunk, u.rows);
+    Matrix<float> x = features(u, v, begin, end);
+    for (const Layer& layer : layers) {
+      Matrix<float> y(x.rows, layer.outputs);
+      layer.apply(x, y);
+      x = std::move(y);
+    }
+    std::copy(x.values.begin(), x.values.end(), logits.row(begin));
+  }
+  return logits;
+}
+
+Matrix<float> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits) {
+  const int64_t k = head_widths(settings, 1).back();
+  SIMILE_CHECK(logits.cols == k, ErrorKind::kInput,
+               fmt::format("head '{}' has {} logits, found {}", settings.name, k, logits.cols));
+  Matrix<float> out = logits;
+  for (int64_t i = 0; i < out.rows; ++i) {
+    float* const row = out.row(i);
+    if (settings.output == "classes") softmax(logits.row(i), k, row);
+    if (settings.output == "probability") {
+      *row = static_cast<float>(1 / (1 + std::exp(-static_cast<double>(*row))));
+    }
+  }
+  return out;
+}
+
+std::vector<Head> load_heads(const ModelFolder& model) {
+  const int64_t H = model.settings.encoder.hidden;
+  std::vector<Head> heads;
+  for (const SavedHead& head : model.heads) {
+    heads.emplace_back(head.settings, H, read_head_weights(head, H));
+  }
+  return heads;
+}
+
+Head load_head(const ModelFolder& model, const std::string& name) {
+  const int64_t H = model.settings.encoder.hidden;
+  std::vector<std::string> names;
+  for (const SavedHead& head : model.heads) {
+    if (head.settings.name == name || (name.empty() && model.heads.size() == 1)) {
+      return Head(head.settings, H, read_head_weights(head, H));
+    }
+    names.push_back(head.settings.name);
+  }
+  const std::string has = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  if (!name.empty()) {
+    throw Error(ErrorKind::kRecipe,
+                fmt::format("the model '{}' has no head '{}'; it has: {}", model.path, name, has));
+  }
+  throw Error(ErrorKind::kRecipe,
+              names.empty()
+                  ? fmt::format("the model '{}' has no heads: it gives embeddings only", model.path)
+                  : fmt::format("the model '{}' has several heads, name one: {}", model.path, has));
+}
+
+}  // namespace simile

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooled embeddings to the logits of a task head, and logits to what they mean. The formulas are in
+// simile/checkpoint/head_settings.h.
+//
+//   const Head head = load_head(open_model_folder("models/mini", silent_events()), "sentiment");
+//   const Matrix<float> logits = head.logits(u);  // [m, k]
+//
+// A row's logits are the same, bit for bit, whatever rows come with it and with however many
+// threads. Const methods may run in several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simile/checkpoint/model_folder.h"
+#include "simile/core/matrix.h"
+
+namespace simile {
+
+class Head {
+ public:
+  // A view of weights [head_parameter_count(settings, H)] that somebody else owns and may change
+  // between calls (training's evaluation). Errors: see check_head().
+  Head(const HeadSettings& settings, int64_t H, const float* weights);
+  // Owns the weights. Errors: the same; kInput for another number of weights.
+  Head(const HeadSettings& settings, int64_t H, std::vector<float> weights);
+
+  const HeadSettings& settings() const { return settings_; }
+  int64_t embedding_size() const { return H_; }  // H
+  int64_t logit_count() const { return widths_.back(); }
+
+  // Logits [m, k] of embeddings u [m, H] before Normalize and, for input pair, v [m, H].
+  // Errors (kInput): v missing, not wanted or of another shape; rows that are not H long.
+  Matrix<float> logits(const Matrix<float>& u, const Matrix<float>& v = {}) const;
+
+ private:
+  struct Layer;
+  void check_shapes(const Matrix<float>& u, const Matrix<float>& v) const;
+  Matrix<float> features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
+                         int64_t end) const;
+  std::vector<Layer> pack_layers() const;
+
+  std::shared_ptr<const std::vector<float>> owned_;  // null for a view
+  const float* weights_;
+  HeadSettings settings_;
+  int64_t H_;
+  std::vector<int64_t> widths_;
+};
+
+// Probabilities [m, k] of the classes (softmax), the probability [m, 1] (sigmoid), or the score as
+// it is. Errors (kInput): logits of another width than the head's.
+Matrix<float> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits);
+
+// Heads of a model folder, weights included. Errors: see head_checkpoint.h.
+std::vector<Head> load_heads(const ModelFolder& model);
+
+// One of them; an empty name means the only one. Errors (kRecipe): no such head, or no or several
+// heads where the name is empty; the message names those the model has.
+Head load_head(const ModelFolder& model, const std::string& name);
+
+}  // namespace simile

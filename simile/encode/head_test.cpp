@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/head.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/random.h"
+#include "simile/core/threads.h"
+
+namespace simile {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+json golden_heads() { return json::parse(read_file(SIMILE_SOURCE_DIR "/tests/golden/heads.json")); }
+
+HeadSettings read_settings(const json& head) {
+  HeadSettings settings;
+  read_options(parse_config(head["settings"].dump(), "heads.json"), settings);
+  return settings;
+}
+
+Matrix<float> read_matrix(const json& rows) {
+  Matrix<float> matrix;
+  if (rows.empty()) return matrix;
+  matrix = Matrix<float>(static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size()));
+  matrix.values.clear();
+  for (const json& row : rows) {
+    for (const json& value : row) matrix.values.push_back(value.get<float>());
+  }
+  return matrix;
+}
+
+void expect_near(const Matrix<float>& actual, const json& rows, const std::string& what) {
+  const Matrix<float> expected = read_matrix(rows);
+  ASSERT_EQ(actual.rows, expected.rows) << what;
+  ASSERT_EQ(actual.cols, expected.cols) << what;
+  for (size_t i = 0; i < expected.values.size(); ++i) {
+    EXPECT_NEAR(actual.values[i], expected.values[i],
+                1e-6 * std::max(1.0f, std::abs(expected.values[i])))
+        << what << " " << i;
+  }
+}
+
+Matrix<float> random_matrix(int64_t rows, int64_t cols, const char* name) {
+  Matrix<float> matrix(rows, cols);
+  RandomStream stream(1, name);
+  for (float& value : matrix.values) value = static_cast<float>(stream.normal());
+  return matrix;
+}
+
+Matrix<float> rows_of(const Matrix<float>& matrix, int64_t begin, int64_t count) {
+  Matrix<float> part(count, matrix.cols);
+  std::copy(matrix.row(begin), matrix.row(begin) + count * matrix.cols, part.values.data());
+  return part;
+}
+
+TEST(HeadGolden, LogitsAndProbabilitiesMatchTheIndependentImplementation) {
+  const json golden = golden_heads();
+  for (const json& item : golden["heads"]) {
+    const HeadSettings settings = read_settings(item);
+    const Head head(settings, golden["size"], item["weights"].get<std::vector<float>>());
+    const std::string what = settings.kind + " " + settings.input + " " + settings.output;
+    const Matrix<float> logits = head.logits(read_matrix(item["u"]), read_matrix(item["v"]));
+    expect_near(logits, item["logits"], what);
+    expect_near(head_probabilities(settings, logits), item["probabilities"], what);
+  }
+}
+
+TEST(Head, BatchAndThreadsChangeNoBit) {
+  constexpr int64_t kRows = 1100, H = 48;  // more than one chunk
+  for (const char* kind : {"l1", "cosine", "concat", "mlp"}) {
+    HeadSettings settings;
+    settings.name = settings.kind = kind;
+    settings.input = "pair";
+    settings.layers = 3;
+    std::vector<float> weights(static_cast<size_t>(head_parameter_count(settings, H)));
+    initialise_head_weights(settings, H, 7, weights.data());
+    const Head head(settings, H, weights.data());
+    const Matrix<float> u = random_matrix(kRows, H, "u"), v = random_matrix(kRows, H, "v");
+    const Matrix<float> expected = head.logits(u, v);
+    for (const int threads : {1, 3}) {
+      set_thread_count(threads);
+      EXPECT_EQ(head.logits(u, v).values, expected.values) << kind;
+    }
+    for (const int64_t row : {0, 63, 64, 1023, 1024, 1099}) {
+      EXPECT_EQ(head.logits(rows_of(u, row, 1), rows_of(v, row, 1)).values[0], expected.at(row, 0))
+          << kind << " " << row;
+    }
+  }
+  set_thread_count(2);
+}
+
+TEST(Head, AViewFollowsItsWeightsAndACopyKeepsThem) {
+  HeadSettings settings;
+  settings.name = "view";
+  std::vector<float> weights = {1, 2, 0};
+  const Head view(settings, 2, weights.data()), copy(settings, 2, weights);
+  const Matrix<float> u(1, 2, 1.0f);
+  weights = {1, 2, 5};
+  EXPECT_EQ(view.logits(u).values[0], 8.0f);
+  EXPECT_EQ(copy.logits(u).values[0], 3.0f);
+  EXPECT_THROW(Head(settings, 2, std::vector<float>(4)), Error);
+}
+
+TEST(Head, EmbeddingsOfAnotherShapeAreRefused) {
+  HeadSettings settings;
+  settings.name = "pair";
+  settings.kind = "cosine";
+  settings.input = "pair";
+  const Head pair(settings, 2, std::vector<float>{1, 0});
+  const Matrix<float> one(1, 2, 1.0f), two(2, 2, 1.0f), wide(1, 3, 1.0f);
+  EXPECT_NO_THROW(pair.logits(one, one));
+  EXPECT_EQ(pair.logits(Matrix<float>(0, 2), Matrix<float>(0, 2)).rows, 0);
+  EXPECT_THROW(pair.logits(one), Error);
+  EXPECT_THROW(pair.logits(one, two), Error);
+  EXPECT_THROW(pair.logits(wide, wide), Error);
+  settings.kind = "linear";
+  settings.input = "single";
+  EXPECT_THROW(Head(settings, 2, std::vector<float>(3)).logits(one, one), Error);
+  EXPECT_THROW(head_probabilities(settings, one), Error);
+}
+
+TEST(Head, ProbabilitiesStayFiniteForLargeLogits) {
+  HeadSettings settings;
+  settings.name = "large";
+  settings.output = "classes";
+  settings.class_names = {"a", "b"};
+  Matrix<float> logits(1, 2);
+  logits.values = {1000, -1000};
+  EXPECT_THAT(head_probabilities(settings, logits).values, testing::ElementsAre(1.0f, 0.0f));
+  settings.class_names.clear();
+  settings.output = "probability";
+  logits = Matrix<float>(1, 1, -1000.0f);
+  EXPECT_EQ(head_probabilities(settings, logits).values[0], 0.0f);
+}
+
+TEST(LoadHead, WhatAModelLacksIsToldWithWhatItHas) {
+  ModelFolder model;
+  model.path = "models/mini";
+  const auto expect_error = [&](const std::string& name, const std::string& message) {
+    try {
+      load_head(model, name);
+      ADD_FAILURE() << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  };
+  expect_error("mood", "no head 'mood'; it has: none");
+  expect_error("", "has no heads");
+  model.heads.resize(2);
+  model.heads[0].settings.name = "same";
+  model.heads[1].settings.name = "tone";
+  expect_error("mood", "it has: same, tone");
+  expect_error("", "name one: same, tone");
+}
+
+}  // namespace
+}  // namespace simile

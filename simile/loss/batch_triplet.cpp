@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/loss/batch_triplet.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "simile/core/error.h"
+#include "simile/loss/normalize.h"
+#include "simile/nn/inner_products.h"
+
+namespace simile {
+namespace {
+
+using torch::Tensor;
+
+// [m, m]; equal rows have distance 0 with zero gradient.
+Tensor distances_among(const Tensor& x, const std::string& name) {
+  if (name == "cosine") {
+    const Tensor unit = normalize_embeddings(x, "l2");
+    return 1.0 - inner_products(unit, unit);
+  }
+  // From differences, as a detour over inner products would lose the distances of near neighbours.
+  constexpr int64_t kWithoutProducts = 2;
+  return torch::cdist(x, x, 2.0, kWithoutProducts);
+}
+
+// Of an anchor: the texts of its class without itself, and those of others.
+struct Candidates {
+  std::vector<int64_t> positives;
+  std::vector<int64_t> negatives;
+};
+
+Candidates candidates_of(int64_t anchor, const int64_t* classes, int64_t m) {
+  Candidates found;
+  for (int64_t i = 0; i < m; ++i) {
+    if (classes[i] != classes[anchor]) found.negatives.push_back(i);
+    if (classes[i] == classes[anchor] && i != anchor) found.positives.push_back(i);
+  }
+  return found;
+}
+
+// The loss is linear in the distances of the triplets above zero: what each distance counts.
+struct Mined {
+  explicit Mined(int64_t m) : weights(static_cast<size_t>(m * m), 0.0) {}
+  std::vector<double> weights;  // [anchor, other]
+  int64_t above = 0;            // triplets above zero
+  int64_t all = 0;
+};
+
+class Miner {
+ public:
+  Miner(const Tensor& distances, const Tensor& classes, const TripletOptions& options)
+      : m_(distances.size(0)),
+        distances_(distances.detach().to(torch::kCPU, torch::kDouble).contiguous()),
+        classes_(classes.to(torch::kCPU, torch::kInt64).contiguous()),
+        margin_(options.margin),
+        mined_(m_) {
+    for (int64_t anchor = 0; anchor < m_; ++anchor) {
+      const Candidates c = candidates_of(anchor, classes_.data_ptr<int64_t>(), m_);
+      if (!c.positives.empty() && !c.negatives.empty()) mine(anchor, c, options.mining);
+    }
+  }
+
+  const Mined& mined() const { return mined_; }
+
+ private:
+  double distance(int64_t anchor, int64_t other) const {
+    return distances_.data_ptr<double>()[anchor * m_ + other];
+  }
+
+  void add(int64_t anchor, int64_t positive, int64_t negative) {
+    ++mined_.all;
+    if (!(distance(anchor, positive) - distance(anchor, negative) + margin_ > 0.0)) return;
+    ++mined_.above;
+    mined_.weights[static_cast<size_t>(anchor * m_ + positive)] += 1.0;
+    mined_.weights[static_cast<size_t>(anchor * m_ + negative)] -= 1.0;
+  }
+
+  void mine(int64_t anchor, const Candidates& c, const std::string& mining) {
+    const auto nearer = [&](int64_t a, int64_t b) {
+      return distance(anchor, a) < distance(anchor, b);
+    };
+    if (mining == "batch_hard") {
+      add(anchor, *std::max_element(c.positives.begin(), c.positives.end(), nearer),
+          *std::min_element(c.negatives.begin(), c.negatives.end(), nearer));
+      return;
+    }
+    for (const int64_t positive : c.positives) {
+      if (mining == "batch_semi_hard") {
+        add(anchor, positive, semi_hard_negative(anchor, positive, c.negatives));
+      } else {
+        for (const int64_t negative : c.negatives) add(anchor, positive, negative);
+      }
+    }
+  }
+
+  int64_t semi_hard_negative(int64_t anchor, int64_t positive,
+                             const std::vector<int64_t>& negatives) const {
+    const double at_least = distance(anchor, positive);
+    int64_t semi_hard = -1, farthest = negatives[0];
+    for (const int64_t n : negatives) {
+      const double d = distance(anchor, n);
+      if (d > at_least && (semi_hard < 0 || d < distance(anchor, semi_hard))) semi_hard = n;
+      if (d > distance(anchor, farthest)) farthest = n;
+    }
+    return semi_hard >= 0 ? semi_hard : farthest;
+  }
+
+  int64_t m_;
+  Tensor distances_;
+  Tensor classes_;
+  double margin_;
+  Mined mined_;
+};
+
+void check_batch(const LossInput& input, const std::string& mining) {
+  check_loss_input(input);
+  SIMILE_CHECK(mining == "batch_hard" || mining == "batch_semi_hard" || mining == "batch_all",
+               ErrorKind::kRecipe,
+               "'" + mining + "' is no mining; choose batch_hard, batch_semi_hard or batch_all");
+  SIMILE_CHECK(input.classes.defined() && input.classes.dim() == 1 &&
+                   input.classes.size(0) == input.left.size(0),
+               ErrorKind::kInput,
+               "loss: triplet with mining: " + mining +
+                   " needs classes, one for each text of the batch, and there are none; use data "
+                   "with classes or mining: none");
+}
+
+}  // namespace
+
+Tensor batch_triplet_loss(const LossInput& input, const TripletOptions& options) {
+  check_batch(input, options.mining);
+  const Tensor distances = distances_among(input.left, options.distance);
+  const Miner miner(distances, input.classes, options);
+  const Mined& mined = miner.mined();
+  const int64_t count =
+      std::max<int64_t>(1, options.mining == "batch_all" ? mined.above : mined.all);
+  const Tensor weights = torch::tensor(mined.weights, torch::kDouble)
+                             .reshape(distances.sizes())
+                             .to(distances.options());
+  const double margins = options.margin * static_cast<double>(mined.above);
+  return ((distances * weights).sum(1).sum() + margins) / count;
+}
+
+}  // namespace simile

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/loss/bce.h"
+
+#include "simile/core/error.h"
+#include "simile/loss/detail/loss_testing.h"
+
+namespace simile {
+namespace {
+
+using testing::random_input;
+using testing::require_gradients;
+
+LossInput judged(const std::vector<double>& logits, const std::vector<double>& targets) {
+  LossInput input = random_input(static_cast<int64_t>(logits.size()), 2);
+  input.logits = torch::tensor(logits, torch::kFloat64).unsqueeze(1);
+  input.target = torch::tensor(targets, torch::kFloat64);
+  return input;
+}
+
+TEST(Bce, IsTheCrossEntropyOfTheSigmoid) {
+  const double logit = std::log(3.0);  // a probability of 3/4
+  BceOptions options;
+  EXPECT_NEAR(bce_loss(judged({logit, logit}, {1, 0}), options).item<double>(),
+              -(std::log(0.75) + std::log(0.25)) / 2, 1e-12);
+  EXPECT_NEAR(bce_loss(judged({logit}, {0.5}), options).item<double>(),
+              -(std::log(0.75) + std::log(0.25)) / 2, 1e-12);
+  options.positive_weight = 4.0;
+  EXPECT_NEAR(bce_loss(judged({logit, logit}, {1, 0}), options).item<double>(),
+              -(4 * std::log(0.75) + std::log(0.25)) / 2, 1e-12);
+}
+
+TEST(Bce, SwappingTheLabelsTurnsTheLogits) {
+  EXPECT_NEAR(bce_loss(judged({0.7, -2.0}, {1, 0.25}), BceOptions()).item<double>(),
+              bce_loss(judged({-0.7, 2.0}, {0, 0.75}), BceOptions()).item<double>(), 1e-12);
+}
+
+TEST(Bce, GradientsMatchFiniteDifferences) {
+  LossInput input = judged({0.7, -2.0, 0.1, 3.0}, {1.0, 0.25, 0.0, 0.0});
+  BceOptions options;
+  options.positive_weight = 2.5;
+  testing::expect_gradients_match([&] { return bce_loss(input, options); },
+                                  require_gradients(input));
+}
+
+TEST(Bce, ExtremeLogitsAreExact) {
+  EXPECT_NEAR(bce_loss(judged({1e5, -1e5}, {1, 0}), BceOptions()).item<double>(), 0.0, 1e-12);
+  EXPECT_NEAR(bce_loss(judged({-1e5, 1e5}, {1, 0}), BceOptions()).item<double>(), 1e5, 1e-6);
+  for (const double logit : {0.0, 1e30, -1e30}) {
+    LossInput input = judged({logit}, {0.0});
+    const auto leaves = require_gradients(input);
+    testing::expect_finite([&] { return bce_loss(input, BceOptions()); }, leaves);
+  }
+}
+
+TEST(Bce, OfSingleTextsNeedsOneNumberEach) {
+  LossInput input = judged({0.7, -2.0}, {1, 0});
+  input.right = torch::Tensor();
+  EXPECT_GT(bce_loss(input, BceOptions()).item<double>(), 0.0);
+  input.logits = torch::zeros({2, 2}, torch::kFloat64);
+  EXPECT_THROW(bce_loss(input, BceOptions()), Error);
+  input.logits = torch::Tensor();
+  EXPECT_THROW(bce_loss(input, BceOptions()), Error);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rows of losses (loss_table.h) are put together from.
+#pragma once
+
+#include "simile/loss/loss_table.h"
+
+namespace simile {
+
+inline constexpr Requirement kIgnored = Requirement::kIgnored;
+inline constexpr Requirement kOptional = Requirement::kOptional;
+inline constexpr Requirement kRequired = Requirement::kRequired;
+
+// Needs of losses on pairs.
+LossNeeds pairs(Requirement target, Requirement negatives, bool unit_target = false);
+
+// Of losses that compare one score of each pair, the cosine or a head's number, with its target.
+LossNeeds scored_pairs(bool unit_target = false);
+
+// Of losses made of those in `of`. Errors (kRecipe): there are none.
+LossNeeds needs_of_terms(const LossOptions& options);
+
+template <typename Options>
+void visit_own(LossOptions& options, OptionVisitor& v) {
+  options.get<Options>().visit(v);
+}
+
+void visit_terms(LossOptions& options, OptionVisitor& v);
+
+LossParts no_parts(const LossOptions& options);
+LossParts bsc_parts(const BscOptions& options);
+
+// What smoothness is measured on: scores as the logits of a softmax over each row; those of a head;
+// the score of each pair, of single texts their cosines in the batch.
+SmoothOutput row_output(const torch::Tensor& scores);
+SmoothOutput head_output(const LossOptions&, const LossInput& input, const LossContext&);
+SmoothOutput score_output(const LossOptions&, const LossInput& input, const LossContext&);
+
+}  // namespace simile

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "simile/core/error.h"
+#include "simile/loss/loss.h"
+#include "simile/loss/normalize.h"
+
+namespace simile {
+namespace {
+
+// Between the usual temperatures of the two kinds of normalisation.
+constexpr double kLowForCoordinates = 0.5;
+constexpr double kHighForL2 = 1.0;
+
+// Losses that are made of others fit whatever those fit.
+std::string fitting_losses(const LossData& data) {
+  std::vector<std::string> names;
+  for (const LossRow& row : loss_table()) {
+    LossOptions options;
+    read_options(parse_config(row.example, row.name), options);
+    if (options.of.empty() && find_lack(row.needs(options), data).empty()) {
+      names.push_back(row.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Of the loss itself and of those it is made of.
+void check_thresholds(const LossOptions& options, const LossData& data) {
+  const double* threshold = find_loss(options.name).parts(options).threshold;
+  SIMILE_CHECK(
+      threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
+      ErrorKind::kRecipe,
+      fmt::format("loss '{}' needs pairs with a target above its threshold {:g}; the data has "
+                  "{}; lower the threshold or rescale the targets",
+                  options.name, threshold != nullptr ? *threshold : 0.0, describe(data)));
+  for (const LossTerm& term : options.of) check_thresholds(term, data);
+}
+
+}  // namespace
+
+std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data) {
+  const LossNeeds needs = find_loss(options.name).needs(options);
+  const std::string lack = find_lack(needs, data);
+  SIMILE_CHECK(
+      lack.empty(), ErrorKind::kRecipe,
+      fmt::format("loss '{}' needs {}; the data has {}; map what is missing or choose a loss "
+                  "that fits: {}",
+                  options.name, lack, describe(data), fitting_losses(data)));
+  check_thresholds(options, data);
+  std::vector<std::string> warnings;
+  const auto warn = [&](bool is_there, bool is_used, const char* what) {
+    if (is_there && !is_used) {
+      warnings.push_back(fmt::format("loss '{}' does not use the {}", options.name, what));
+    }
+  };
+  warn(data.negatives > 0, needs.negatives != Requirement::kIgnored, "negative columns");
+  warn(data.has_target, needs.target != Requirement::kIgnored, "targets");
+  warn(data.classes > 0, needs.classes != Requirement::kIgnored, "classes");
+  warn(data.teachers > 0, needs.teachers != Requirement::kIgnored, "teachers");
+  warn(data.head_outputs > 0, needs.head != HeadNeed::kNone, "head");
+  return warnings;
+}
+
+std::vector<std::string> loss_option_warnings(const LossOptions& options) {
+  std::vector<std::string> warnings;
+  for (const LossTerm& term : options.of) {
+    for (std::string& warning : loss_option_warnings(term)) warnings.push_back(std::move(warning));
+  }
+  const LossParts parts = find_loss(options.name).parts(options);
+  if (parts.temperature == nullptr || parts.normalize == nullptr) return warnings;
+  const double tau = parts.temperature->value;
+  if (is_coordinate_normalization(*parts.normalize) && tau < kLowForCoordinates) {
+    warnings.push_back(
+        fmt::format("loss '{}': temperature {:g} is low for normalize: {}, which usually goes with "
+                    "1 to 3; values near 0.1 go with l2",
+                    options.name, tau, *parts.normalize));
+  }
+  if (*parts.normalize == "l2" && tau >= kHighForL2) {
+    warnings.push_back(
+        fmt::format("loss '{}': temperature {:g} is high for normalize: l2, which usually goes "
+                    "with values near 0.1; 1 to 3 go with the coordinate normalisations",
+                    options.name, tau));
+  }
+  return warnings;
+}
+
+}  // namespace simile

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What losses need of the data, and what data there is: compared before the first step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace simile {
+
+enum class Requirement { kIgnored, kOptional, kRequired };
+
+enum class TextNeed { kPairs, kSingles, kEither };
+
+// What a loss takes from the objective's head: nothing; the one number of a pair (or text), in
+// place of the cosine if there is a head or always; one number for each class.
+enum class HeadNeed { kNone, kNumberIfGiven, kNumber, kClasses };
+
+struct LossNeeds {
+  TextNeed texts = TextNeed::kPairs;  // a loss that reads a head does not look at the texts
+  Requirement target = Requirement::kIgnored;
+  Requirement negatives = Requirement::kIgnored;
+  Requirement classes = Requirement::kIgnored;
+  Requirement teachers = Requirement::kIgnored;
+  HeadNeed head = HeadNeed::kNone;
+  bool unit_target = false;   // targets must lie in [0, 1]
+  bool cross_logits = false;  // the head compares every left with every right
+};
+
+// The needs of two losses computed on the same batch.
+LossNeeds operator|(const LossNeeds& a, const LossNeeds& b);
+
+// What a data set, as the recipe maps it, has to offer a loss.
+struct LossData {
+  int64_t negatives = 0;  // columns of explicit negatives
+  bool has_target = false;
+  double target_minimum = 1.0;
+  double target_maximum = 1.0;
+  bool has_right = true;     // pairs; otherwise single texts
+  int64_t classes = 0;       // 0: the texts have none
+  int64_t teachers = 0;      // frozen models whose vectors are there
+  int64_t head_outputs = 0;  // numbers the head gives; 0: no head
+};
+
+// "triples (left, right, negative) with targets from 0 to 1"
+std::string describe(const LossData& data);
+
+// "pairs, a score, classes optional": for the table of losses.
+std::string describe(const LossNeeds& needs);
+
+// What of `needs` the data lacks, or an empty text.
+std::string find_lack(const LossNeeds& needs, const LossData& data);
+
+}  // namespace simile

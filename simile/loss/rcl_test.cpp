@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/loss/rcl.h"
+
+#include "simile/core/error.h"
+#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/rcl_entropy.h"
+
+namespace simile {
+namespace {
+
+using testing::random_input;
+using testing::require_gradients;
+
+LossInput taught_input(int64_t m, int64_t D, size_t teachers, int64_t negatives = 0) {
+  LossInput input = random_input(m, D, negatives);
+  for (size_t n = 0; n < teachers; ++n) {
+    const LossInput vectors = random_input(m, D, 0, 10 + n);
+    input.left_teachers.push_back(vectors.left);
+    input.right_teachers.push_back(vectors.right);
+  }
+  return input;
+}
+
+double value_of(const LossInput& input) { return rcl_loss(input, RclOptions()).item<double>(); }
+
+double contrastive_value(const torch::Tensor& left, const torch::Tensor& right) {
+  LossInput input;
+  input.left = left;
+  input.right = right;
+  RclEntropyOptions options;
+  options.phi = 0.0;
+  return rcl_entropy_loss(input, options).item<double>();
+}
+
+TEST(Rcl, AddsAContrastiveTermForEverySideOfEveryTeacher) {
+  const LossInput input = taught_input(4, 3, 2);
+  double expected = contrastive_value(input.left, input.right);
+  for (size_t n = 0; n < 2; ++n) {
+    expected += contrastive_value(input.left, input.left_teachers[n]);
+    expected += contrastive_value(input.right, input.right_teachers[n]);
+  }
+  EXPECT_NEAR(value_of(input), expected, 1e-12);
+}
+
+TEST(Rcl, LowTargetsKeepTheRegularisersAlone) {
+  LossInput input = taught_input(4, 3, 1);
+  input.target = torch::zeros({4}, torch::kFloat64);
+  EXPECT_NEAR(value_of(input),
+              contrastive_value(input.left, input.left_teachers[0]) +
+                  contrastive_value(input.right, input.right_teachers[0]),
+              1e-12);
+}
+
+TEST(Rcl, OrderOfTheRowsDoesNotMatter) {
+  LossInput input = taught_input(4, 3, 1, 1);
+  const double value = value_of(input);
+  for (torch::Tensor* tensor : {&input.left, &input.right, &input.negatives[0],
+                                &input.left_teachers[0], &input.right_teachers[0]}) {
+    *tensor = tensor->flip({0});
+  }
+  EXPECT_NEAR(value_of(input), value, 1e-12);
+}
+
+TEST(Rcl, GradientsMatchFiniteDifferencesAndSpareTheTeachers) {
+  LossInput input = taught_input(4, 3, 2, 1);
+  input.target = torch::tensor({1.0, 0.0, 1.0, 1.0}, torch::kFloat64);
+  RclOptions options;
+  options.scale = 3.0;
+  input.left_teachers[0].requires_grad_(true);
+  testing::expect_gradients_match([&] { return rcl_loss(input, options); },
+                                  require_gradients(input));
+  EXPECT_FALSE(input.left_teachers[0].grad().defined());
+}
+
+TEST(Rcl, ExtremeBatchesStayFinite) {
+  for (const double fill : {0.0, 1.0}) {
+    for (const int64_t m : {1, 3}) {
+      LossInput input;
+      input.left = torch::full({m, 3}, fill);
+      input.right = torch::full({m, 3}, fill);
+      input.left_teachers = {torch::full({m, 3}, fill)};
+      input.right_teachers = {torch::zeros({m, 3})};
+      const auto leaves = require_gradients(input);
+      testing::expect_finite([&] { return rcl_loss(input, RclOptions()); }, leaves);
+    }
+  }
+}
+
+TEST(Rcl, MissingTeachersOrThoseOfAnotherSizeAreErrors) {
+  const LossInput good = taught_input(3, 4, 1);
+  std::vector<LossInput> bad(4, good);
+  bad[0].left_teachers.clear();
+  bad[1].right_teachers.clear();
+  bad[2].left_teachers[0] = torch::zeros({3, 5}, torch::kFloat64);
+  bad[3].right_teachers[0] = torch::zeros({2, 4}, torch::kFloat64);
+  for (const LossInput& input : bad) EXPECT_THROW(rcl_loss(input, RclOptions()), Error);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/nn/head.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "simile/core/error.h"
+#include "simile/kernel/dropout.h"
+#include "simile/kernel/vector_kernels.h"
+#include "simile/nn/inner_products.h"
+
+namespace simile {
+namespace {
+
+using torch::Tensor;
+
+constexpr int64_t kPairsPerBlock = 1024;
+constexpr double kSmallestSquare = 1e-24;  // of a norm, below which a row counts as zero
+
+Tensor row_sums(const Tensor& x) {  // [m, n] -> [m, 1]
+  return inner_products(x, torch::ones({1, x.size(1)}, x.options()));
+}
+
+// Norms [m, 1], and 1 in place of those too small to divide by.
+std::pair<Tensor, Tensor> guarded_norms(const Tensor& x) {
+  const Tensor squares = row_sums(x * x);
+  const Tensor usable = squares > kSmallestSquare;
+  return {torch::where(usable, squares, torch::ones_like(squares)).sqrt(), usable};
+}
+
+Tensor cosines(const Tensor& u, const Tensor& v) {
+  const auto [u_norms, u_usable] = guarded_norms(u);
+  const auto [v_norms, v_usable] = guarded_norms(v);
+  const Tensor cosine = row_sums(u * v) / (u_norms * v_norms);
+  return torch::where(u_usable.logical_and(v_usable), cosine, torch::zeros_like(cosine));
+}
+
+Tensor features(const HeadSettings& settings, const Tensor& u, const Tensor& v) {
+  if (settings.input != "pair") return u;
+  if (settings.kind == "cosine") return cosines(u, v);
+  const Tensor distances = (u - v).abs();
+  if (settings.kind == "l1") return row_sums(distances) * (-1.0 / static_cast<double>(u.size(1)));
+  return torch::cat({u, v, distances}, 1);
+}
+
+// x with the mask of `layer`, of which x is rows first_row ...
+Tensor drop(const Tensor& x, const HeadDropout& dropout, int64_t layer, int64_t first_row) {
+  EncoderDropout options;
+  options.hidden = static_cast<float>(dropout.probability);
+  options.key = dropout.key;
+  options.step = dropout.step;
+  const DropoutMask mask(options, DropoutPlace::kOutput, layer);
+  if (!mask.active()) return x;
+  const int64_t rows = x.size(0), width = x.size(1), row_bytes = mask_bytes(width);
+  std::vector<uint8_t> keep(static_cast<size_t>(rows * row_bytes));
+  mask.fill(first_row * row_bytes, rows * row_bytes, keep.data());
+  const Tensor factors = torch::ones({rows, width});
+  float* const numbers = factors.data_ptr<float>();
+  vector_kernels().apply_mask(rows, width, numbers, keep.data(), mask.scale(), numbers);
+  return x * factors.to(x.options());
+}
+
+// Logits of rows first_row ... of a batch.
+Tensor compute_logits(const HeadSettings& settings, const Tensor& parameters, const Tensor& u,
+                      const Tensor& v, const HeadDropout& dropout, int64_t first_row) {
+  const std::vector<ParameterSlot> slots = head_layout(settings, u.size(1));
+  std::vector<int64_t> sizes;
+  for (const ParameterSlot& slot : slots) sizes.push_back(slot.size);
+  const std::vector<Tensor> tensors = parameters.split_with_sizes(sizes);
+  Tensor x = features(settings, u, v);
+  const Tensor ones = torch::ones({u.size(0), 1}, u.options());
+  for (size_t i = 0; i + 1 < slots.size(); i += 2) {
+    const bool affine = !slots[i].decays;  // of l1 and cosine
+    if (!affine) x = drop(x, dropout, static_cast<int64_t>(i / 2), first_row);
+    // The bias as a product, so that its gradient, too, is a sum of one order.
+    x = inner_products(x, tensors[i].view(slots[i].shape)) +
+        inner_products(ones, tensors[i + 1].view({-1, 1}));
+    if (i + 2 < slots.size()) x = x.relu();
+  }
+  return x;
+}
+
+// What the blocks of cross_logits() share.
+struct CrossCall {
+  HeadSettings settings;
+  HeadDropout dropout;
+};
+
+// Rows [begin, end) of u [m, H] with every v [n, H]: both as [(end - begin) n, H].
+std::pair<Tensor, Tensor> make_pairs(const Tensor& u, const Tensor& v, int64_t begin, int64_t end) {
+  const int64_t rows = end - begin, n = v.size(0), H = v.size(1);
+  const auto flat = [&](const Tensor& x) {
+    return x.expand({rows, n, H}).reshape({rows * n, H}).detach();
+  };
+  return {flat(u.narrow(0, begin, rows).unsqueeze(1)), flat(v.unsqueeze(0))};
+}
+
+class CrossLogits : public torch::autograd::Function<CrossLogits> {
+ public:
+  static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& u, const Tensor& v,
+                        const Tensor& parameters, const std::shared_ptr<const CrossCall>& call) {
+    context->save_for_backward({u, v, parameters});
+    context->saved_data["call"] = torch::IValue::make_capsule(
+        c10::intrusive_ptr<torch::CustomClassHolder>(c10::make_intrusive<Holder>(call)));
+    const Tensor logits = torch::empty({u.size(0), v.size(0)}, u.options());
+    for_each_block(u, v, [&](int64_t begin, int64_t end) {
+      const auto [left, right] = make_pairs(u, v, begin, end);
+      logits.narrow(0, begin, end - begin)
+          .copy_(block_logits(*call, parameters, left, right, begin * v.size(0))
+                     .view({end - begin, v.size(0)}));
+    });
+    return logits;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& outputs) {
+    const auto saved = context->get_saved_variables();
+    const auto holder = context->saved_data["call"].toCapsule();
+    const CrossCall& call = *static_cast<Holder*>(holder.get())->call;
+    const Tensor u = saved[0], v = saved[1];
+    const Tensor u_sum = torch::zeros_like(u), v_sum = torch::zeros_like(v);
+    const Tensor parameter_sum = torch::zeros_like(saved[2]);
+    for_each_block(u, v, [&](int64_t begin, int64_t end) {
+      const auto [left, right] = make_pairs(u, v, begin, end);
+      const auto gradients = block_gradients(call, saved[2], left, right, begin * v.size(0),
+                                             outputs[0].narrow(0, begin, end - begin));
+      add_to_sides(gradients[0], gradients[1], u_sum.narrow(0, begin, end - begin), v_sum);
+      parameter_sum.add_(gradients[2]);
+    });
+    return {u_sum, v_sum, parameter_sum, Tensor()};
+  }
+
+ private:
+  struct Holder : torch::CustomClassHolder {
+    explicit Holder(std::shared_ptr<const CrossCall> kept) : call(std::move(kept)) {}
+    std::shared_ptr<const CrossCall> call;
+  };
+
+  template <typename Work>
+  static void for_each_block(const Tensor& u, const Tensor& v, const Work& work) {
+    const int64_t m = u.size(0), step = std::max<int64_t>(1, kPairsPerBlock / v.size(0));
+    for (int64_t begin = 0; begin < m; begin += step) work(begin, std::min(begin + step, m));
+  }
+
+  static Tensor block_logits(const CrossCall& call, const Tensor& parameters, const Tensor& left,
+                             const Tensor& right, int64_t first_row) {
+    return compute_logits(call.settings, parameters, left, right, call.dropout, first_row);
+  }
+
+  // Of a block's pairs, one each, and of the parameters.
+  static torch::autograd::variable_list block_gradients(const CrossCall& call,
+                                                        const Tensor& parameters,
+                                                        const Tensor& left, const Tensor& right,
+                                                        int64_t first_row, const Tensor& gradient) {
+    torch::AutoGradMode guard(true);
+    const std::vector<Tensor> leaves = {left.requires_grad_(true), right.requires_grad_(true),
+                                        parameters.detach().requires_grad_(true)};
+    const Tensor logits = block_logits(call, leaves[2], leaves[0], leaves[1], first_row);
+    return torch::autograd::grad({logits}, leaves, {gradient.reshape({-1, 1})});
+  }
+
+  // Gradients of the pairs [rows n, H] added to those of u [rows, H] and v [n, H], one after the
+  // other: a sum over a dimension would be cut by the number of threads.
+  static void add_to_sides(const Tensor& left, const Tensor& right, const Tensor& u_sum,
+                           const Tensor& v_sum) {
+    const int64_t rows = u_sum.size(0), n = v_sum.size(0), H = v_sum.size(1);
+    const Tensor of_left = left.view({rows, n, H}), of_right = right.view({rows, n, H});
+    for (int64_t j = 0; j < n; ++j) u_sum.add_(of_left.select(1, j));
+    for (int64_t i = 0; i < rows; ++i) v_sum.add_(of_right[i]);
+  }
+};
+
+std::string describe(const Tensor& tensor) {
+  return tensor.defined() ? fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")) : "nothing";
+}
+
+void check_embeddings(const HeadSettings& settings, int64_t H, const Tensor& x, const char* side) {
+  SIMILE_CHECK(x.defined() && x.dim() == 2 && x.size(1) == H, ErrorKind::kInput,
+               fmt::format("head '{}': the {} should be embeddings [m, {}], found {}",
+                           settings.name, side, H, describe(x)));
+}
+
+}  // namespace
+
+HeadModule::HeadModule(const HeadSettings& settings, int64_t H, torch::Dtype type)
+    : settings_(settings), H_(H) {
+  check_head(settings);
+  parameters_ = torch::zeros({head_parameter_count(settings, H)}, type);
+  parameters_.mutable_grad() = torch::zeros_like(parameters_);
+  parameters_.requires_grad_(true);
+}
+
+float* HeadModule::weights() { return parameters_.data_ptr<float>(); }
+
+float* HeadModule::gradients() { return parameters_.grad().data_ptr<float>(); }
+
+torch::Tensor HeadModule::logits(const Tensor& u, const Tensor& v,
+                                 const HeadDropout& dropout) const {
+  check_embeddings(settings_, H_, u, "first side");
+  if (settings_.input == "pair") check_embeddings(settings_, H_, v, "second side");
+  SIMILE_CHECK(settings_.input == "pair" ? u.size(0) == v.size(0) : !v.defined(), ErrorKind::kInput,
+               fmt::format("head '{}' of input {}: found sides {} and {}", settings_.name,
+                           settings_.input, describe(u), describe(v)));
+  return compute_logits(settings_, parameters_, u, v, dropout, 0);
+}
+
+torch::Tensor HeadModule::cross_logits(const Tensor& u, const Tensor& v,
+                                       const HeadDropout& dropout) const {
+  SIMILE_CHECK(settings_.input == "pair" && settings_.output != "classes", ErrorKind::kRecipe,
+               fmt::format("head '{}' cannot score every pair of a batch: that takes input pair "
+                           "and one logit, it has input {} and output {}",
+                           settings_.name, settings_.input, settings_.output));
+  check_embeddings(settings_, H_, u, "left side");
+  check_embeddings(settings_, H_, v, "right side");
+  if (u.size(0) == 0 || v.size(0) == 0) return torch::zeros({u.size(0), v.size(0)}, u.options());
+  return CrossLogits::apply(u, v, parameters_,
+                            std::make_shared<const CrossCall>(CrossCall{settings_, dropout}));
+}
+
+}  // namespace simile

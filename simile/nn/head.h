@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trainable form of a task head: logits as tensors that gradients flow through. The formulas
+// are in simile/checkpoint/head_settings.h; simile/encode/head.h computes the same without torch.
+//
+// For floats on the CPU every sum has an order that the shapes decide, so values and gradients do
+// not depend on the number of threads. Differentiable once. One thread at a time.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+
+#include "simile/checkpoint/head_settings.h"
+
+namespace simile {
+
+// Masks on the input of every linear layer: a pure function of key, step, layer, row and column,
+// see simile/kernel/dropout.h. What is kept is scaled so that the expected value stays.
+struct HeadDropout {
+  double probability = 0;  // HeadSettings::dropout in training, 0 otherwise
+  uint64_t key = 0;        // of the random stream, stream_key(seed, name); differs between heads
+  uint64_t step = 0;       // other masks each step
+};
+
+class HeadModule {
+ public:
+  // Weights and gradients are zero at first; initialise_head_weights() gives a start. `type` is
+  // double in tests of gradients. Errors: see check_head().
+  HeadModule(const HeadSettings& settings, int64_t H, torch::Dtype type = torch::kFloat);
+
+  const HeadSettings& settings() const { return settings_; }
+  int64_t embedding_size() const { return H_; }  // H
+
+  // All weights as one leaf [parameters] in the order of head_layout(), and their gradients, which
+  // each backward() adds to and whoever uses them sets back to zero.
+  const torch::Tensor& parameters() const { return parameters_; }
+  int64_t parameter_count() const { return parameters_.numel(); }
+  float* weights();    // of a module of floats
+  float* gradients();  // likewise
+
+  // Logits [m, k] of embeddings u [m, H] before Normalize and, for input pair, v [m, H].
+  // Errors (kInput): v missing, not wanted or of another shape; rows that are not H long.
+  torch::Tensor logits(const torch::Tensor& u, const torch::Tensor& v = {},
+                       const HeadDropout& dropout = {}) const;
+
+  // The logit [m, n] of every u [m, H] with every v [n, H]: for losses over all pairs of a batch,
+  // such as mnrl with a head. The same bits as logits() of the m n pairs, u_0 v_0, u_0 v_1, ... ,
+  // but only about a thousand pairs are in memory at a time: backward computes them again.
+  // Errors (kRecipe): a head whose input is not pair or that has several logits; (kInput) as above.
+  torch::Tensor cross_logits(const torch::Tensor& u, const torch::Tensor& v,
+                             const HeadDropout& dropout = {}) const;
+
+ private:
+  HeadSettings settings_;
+  int64_t H_;
+  torch::Tensor parameters_;
+};
+
+}  // namespace simile

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/batch_input.h"
+
+#include <torch/torch.h>
+
+namespace simile {
+namespace {
+
+template <typename T>
+std::vector<T> pick(const std::vector<T>& values, const std::vector<int32_t>& examples) {
+  std::vector<T> picked;
+  for (const int32_t i : examples) picked.push_back(values[static_cast<size_t>(i)]);
+  return picked;
+}
+
+torch::Tensor pick_numbers(const std::vector<int32_t>& values,
+                           const std::vector<int32_t>& examples) {
+  return torch::tensor(pick(values, examples), torch::kInt32).to(torch::kInt64);
+}
+
+// The teacher's vectors [m, E] of one side.
+torch::Tensor read_rows(const EmbeddingStore& store, const std::vector<int32_t>& texts) {
+  const torch::Tensor rows =
+      torch::empty({static_cast<int64_t>(texts.size()), store.dimension()}, torch::kFloat32);
+  float* out = rows.data_ptr<float>();
+  for (const int32_t text : texts) {
+    store.row(text, out);
+    out += store.dimension();
+  }
+  return rows;
+}
+
+void add_teachers(const TrainingSet& set, const std::vector<int32_t>& examples, LossInput& input) {
+  for (const EmbeddingStore& store : set.teachers) {
+    input.left_teachers.push_back(read_rows(store, pick(set.left, examples)));
+    if (set.right.empty()) continue;
+    input.right_teachers.push_back(read_rows(store, pick(set.right, examples)));
+  }
+}
+
+// All that stands right of the score matrix, as bsc stacks it.
+torch::Tensor right_side(const LossInput& input) {
+  std::vector<torch::Tensor> texts = {input.right};
+  texts.insert(texts.end(), input.negatives.begin(), input.negatives.end());
+  return texts.size() == 1 ? input.right : torch::cat(texts, 0);
+}
+
+}  // namespace
+
+LossInput BatchReader::operator()(const TrainingSet& set, const std::vector<int32_t>& examples,
+                                  const torch::Tensor& embeddings,
+                                  const HeadDropout& dropout) const {
+  const auto m = static_cast<int64_t>(examples.size());
+  LossInput input;
+  input.left = embeddings.narrow(0, 0, m);
+  if (!set.right.empty()) input.right = embeddings.narrow(0, m, m);
+  for (size_t i = 0; i < set.negatives.size(); ++i) {
+    input.negatives.push_back(embeddings.narrow(0, static_cast<int64_t>(2 + i) * m, m));
+  }
+  input.target = torch::tensor(pick(set.target, examples));
+  if (!set.classes.empty()) input.classes = pick_numbers(set.classes, examples);
+  if (loss.needs_groups()) {
+    input.left_group = pick_numbers(set.left, examples);
+    if (!set.right.empty()) input.right_group = pick_numbers(set.right, examples);
+  }
+  if (head != nullptr) {
+    input.logits = head->logits(input.left, input.right, dropout);
+    if (loss.needs().cross_logits) {
+      input.cross_logits = head->cross_logits(input.left, right_side(input), dropout);
+    }
+  }
+  add_teachers(set, examples, input);
+  return input;
+}
+
+}  // namespace simile

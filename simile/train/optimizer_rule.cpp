@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/optimizer_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "simile/core/error.h"
+#include "simile/kernel/optimizer_update.h"
+
+namespace simile {
+namespace {
+
+// In the order of OptimizerRule::Kind.
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> all = {"adamw", "adam", "adamax", "sgd"};
+  return all;
+}
+
+// 1 - β^t for the β that the kernel computes with.
+float correction(double beta, int64_t step) {
+  const double rounded = static_cast<float>(beta);
+  return static_cast<float>(1.0 - std::pow(rounded, static_cast<double>(step)));
+}
+
+}  // namespace
+
+void OptimizerOptions::visit(OptionVisitor& v) {
+  v.field("name", name, choice_info("how gradients move the weights", names()));
+  v.field("bias_correction", bias_correction,
+          {"all but sgd: correct the moments for their start at zero (BERT's own optimiser did "
+           "not)"});
+  v.field("beta1", beta1, {"all but sgd: decay of the mean of gradients", "", 0.0, 0.9999});
+  v.field("beta2", beta2,
+          {"all but sgd: decay of the mean of squared gradients, or of the largest", "", 0.0,
+           0.999999});
+  v.field("epsilon", epsilon,
+          {"all but sgd: added to the root of the second moment, or to a gradient's size", "",
+           1e-30, 1.0});
+  v.field("momentum", momentum,
+          {"sgd: how much of the last step's direction is kept", "", 0.0, 0.9999});
+  v.field("weight_decay", weight_decay,
+          {"adamw: share of a weight taken off, times the learning rate; others: share of it added "
+           "to its gradient; not of biases and LayerNorm",
+           "", 0.0, 1.0});
+  v.field("clip_norm", clip_norm,
+          {"largest norm of all gradients together; 0 for no limit", "", 0.0});
+}
+
+OptimizerRule::OptimizerRule(const OptimizerOptions& options)
+    : options_(options), kind_(kind_of(options.name)) {}
+
+OptimizerRule::Kind OptimizerRule::kind_of(const std::string& name) {
+  const auto found = std::find(names().begin(), names().end(), name);
+  SIMILE_CHECK(found != names().end(), ErrorKind::kRecipe,
+               "optimizer '" + name + "': expected adamw, adam, adamax or sgd");
+  return static_cast<Kind>(found - names().begin());
+}
+
+StepConstants OptimizerRule::constants(int64_t step, double learning_rate, bool decays) const {
+  const float decay = decays ? static_cast<float>(options_.weight_decay) : 0.0f;
+  StepConstants c{};
+  c.learning_rate = static_cast<float>(learning_rate);
+  (kind_ == Kind::kAdamW ? c.decay : c.l2) = decay;
+  c.first_correction = options_.bias_correction ? correction(options_.beta1, step) : 1.0f;
+  c.second_correction = options_.bias_correction ? correction(options_.beta2, step) : 1.0f;
+  c.gradient_scale = 1.0f;
+  c.shrink = 1.0f;
+  if (kind_ == Kind::kAdamW) {
+    // What one step makes of a weight of 1 with nothing else to move it.
+    const float gradient = 0.0f;
+    float first = 0.0f, second = 0.0f;
+    update(c, 1, &gradient, &c.shrink, &first, &second);
+  }
+  return c;
+}
+
+void OptimizerRule::update(const StepConstants& c, int64_t size, const float* gradient,
+                           float* weight, float* first, float* second) const {
+  if (kind_ == Kind::kSgd) {
+    sgd_update({c.learning_rate, static_cast<float>(options_.momentum), c.l2, c.gradient_scale},
+               size, weight, first, gradient);
+    return;
+  }
+  AdamUpdate call;
+  call.learning_rate = c.learning_rate;
+  call.beta1 = static_cast<float>(options_.beta1);
+  call.beta2 = static_cast<float>(options_.beta2);
+  call.eps = static_cast<float>(options_.epsilon);
+  call.decay = c.decay;
+  call.l2 = c.l2;
+  call.first_correction = c.first_correction;
+  call.second_correction = c.second_correction;
+  call.gradient_scale = c.gradient_scale;
+  (kind_ == Kind::kAdamax ? adamax_update : adam_update)(call, size, weight, first, second,
+                                                         gradient);
+}
+
+void OptimizerRule::update_still(const StepConstants& c, int64_t size, float* weight,
+                                 float* second) const {
+  if (kind_ == Kind::kSgd) return;
+  const float beta2 = static_cast<float>(options_.beta2);
+  const float least = kind_ == Kind::kAdamax ? static_cast<float>(options_.epsilon) : 0.0f;
+  for (int64_t i = 0; i < size; ++i) {
+    second[i] = std::max(beta2 * second[i], least);
+    weight[i] = c.shrink * weight[i];
+  }
+}
+
+}  // namespace simile

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update rules of the optimisers: what one step makes of a weight w with gradient g (after
+// clipping), learning rate η and decay λ (0 for weights that do not decay).
+//
+//   adamw    w = (1 - η λ) w,  m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²
+//            w = w - η/c1 · m / (sqrt(v)/sqrt(c2) + ε)
+//            (Loshchilov & Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2)
+//   adam     the same with g + λ w for g and no shrinking of w before
+//            (Kingma & Ba, "Adam: A Method for Stochastic Optimization", 2015, algorithm 1)
+//   adamax   with g + λ w for g: m as above,  v = max(β2 v, |g| + ε),  w = w - η/c1 · m / v
+//            (the same, algorithm 2)
+//   sgd      with g + λ w for g: m = μ m + g,  w = w - η m
+//
+// with c1 = 1-β1^t, c2 = 1-β2^t at step t, or both 1 without bias correction. All in float, as
+// PyTorch's optimisers of these names compute them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "simile/core/options.h"
+
+namespace simile {
+
+struct OptimizerOptions {
+  std::string name = "adamw";
+  bool bias_correction = true;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
+  double momentum = 0.0;  // μ
+  double weight_decay = 0.01;
+  double clip_norm = 1.0;
+
+  void visit(OptionVisitor& v);
+};
+
+// The numbers of one step's formula, as floats.
+struct StepConstants {
+  float learning_rate;                        // η
+  float decay, l2;                            // λ of adamw, λ of the others
+  float first_correction, second_correction;  // c1, c2
+  float gradient_scale;                       // of clipping
+  float shrink;                               // 1 - η decay, as the kernel rounds it
+};
+
+class OptimizerRule {
+ public:
+  // Errors (kRecipe): an unknown name.
+  explicit OptimizerRule(const OptimizerOptions& options);
+
+  bool has_second_moment() const { return kind_ != Kind::kSgd; }
+
+  // Of step `step`, from 1; for weights that decay, or not. gradient_scale is 1.
+  StepConstants constants(int64_t step, double learning_rate, bool decays) const;
+
+  // One step on `size` numbers; `second` is null where there is no second moment.
+  void update(const StepConstants& c, int64_t size, const float* gradient, float* weight,
+              float* first, float* second) const;
+
+  // The same for gradients and first moments of zero, where coupled decay (l2) is zero too: little
+  // is left of it then.
+  void update_still(const StepConstants& c, int64_t size, float* weight, float* second) const;
+
+ private:
+  enum class Kind { kAdamW, kAdam, kAdamax, kSgd };
+  static Kind kind_of(const std::string& name);
+
+  OptimizerOptions options_;
+  Kind kind_;
+};
+
+}  // namespace simile

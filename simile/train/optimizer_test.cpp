@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/optimizer.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/core/threads.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kRows = 37, kColumns = 24;
+
+// A table, a matrix and a bias, as an encoder's layout has them.
+std::vector<ParameterSlot> small_layout() {
+  const int64_t table = kRows * kColumns, matrix = 12 * kColumns;
+  return {{"word", {kRows, kColumns}, 0, table, true},
+          {"weight", {12, kColumns}, table, matrix, true},
+          {"bias", {kColumns}, table + matrix, kColumns, false}};
+}
+
+int64_t layout_size() { return small_layout().back().offset + small_layout().back().size; }
+
+std::vector<float> random_floats(int64_t count, const std::string& name, double deviation = 1.0) {
+  RandomStream stream(11, name);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = static_cast<float>(deviation * stream.normal());
+  return values;
+}
+
+// The rows that step `step` uses: a few, some of them often, some hardly ever.
+std::vector<int32_t> rows_of_step(int64_t step) {
+  RandomStream stream(12, "rows", static_cast<uint64_t>(step));
+  std::vector<int32_t> rows;
+  for (int i = 0; i < 5; ++i) {
+    const double u = stream.uniform();
+    rows.push_back(static_cast<int32_t>(u * u * (kRows - 2)));  // the last two are never used
+  }
+  return rows;
+}
+
+// A gradient that is zero in the rows the step does not use.
+std::vector<float> gradient_of_step(int64_t step) {
+  std::vector<float> gradient =
+      random_floats(layout_size(), "gradient" + std::to_string(step), 0.05);
+  const std::vector<int32_t> rows = rows_of_step(step);
+  for (int64_t row = 0; row < kRows; ++row) {
+    if (std::count(rows.begin(), rows.end(), row) > 0) continue;
+    std::fill_n(gradient.begin() + row * kColumns, kColumns, 0.0f);
+  }
+  return gradient;
+}
+
+double rate_of_step(int64_t step) { return 1e-2 / (1.0 + 0.01 * static_cast<double>(step)); }
+
+struct Training {
+  std::vector<float> weights;
+  std::unique_ptr<Optimizer> optimizer;
+
+  explicit Training(bool deferred, const OptimizerOptions& options = {})
+      : weights(random_floats(layout_size(), "weights")) {
+    const DeferredTable table = deferred ? deferred_table(small_layout()[0]) : DeferredTable{};
+    optimizer = std::make_unique<Optimizer>(options, small_layout(), weights.data(), table);
+  }
+  double step(int64_t number, bool deferred) {
+    std::vector<float> gradient = gradient_of_step(number);
+    if (deferred) optimizer->prepare_rows(rows_of_step(number));
+    const double norm = optimizer->step(rate_of_step(number), gradient.data());
+    for (const float value : gradient) EXPECT_EQ(value, 0.0f);
+    return norm;
+  }
+};
+
+TEST(Optimizer, FollowsTorchsAdamWFor100Steps) {
+  OptimizerOptions options;
+  options.weight_decay = 0.1;
+  options.epsilon = 1e-6;
+  Training training(false, options);
+
+  // Copies, since torch's tensors of the same numbers must not share memory with ours.
+  std::vector<torch::Tensor> decaying, rest;
+  const torch::Tensor start = torch::tensor(training.weights);
+  for (const ParameterSlot& slot : small_layout()) {
+    torch::Tensor tensor = start.narrow(0, slot.offset, slot.size).clone().requires_grad_(true);
+    (slot.decays ? decaying : rest).push_back(tensor);
+  }
+  using torch::optim::AdamWOptions;
+  const auto group = [](const std::vector<torch::Tensor>& tensors, double decay) {
+    return torch::optim::OptimizerParamGroup(
+        tensors, std::make_unique<AdamWOptions>(AdamWOptions(1e-2).eps(1e-6).weight_decay(decay)));
+  };
+  torch::optim::AdamW reference({group(decaying, 0.1), group(rest, 0.0)});
+  const std::vector<torch::Tensor> tensors = {decaying[0], decaying[1], rest[0]};
+
+  for (int64_t number = 1; number <= 100; ++number) {
+    const torch::Tensor gradient = torch::tensor(gradient_of_step(number));
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const ParameterSlot slot = small_layout()[i];
+      tensors[i].mutable_grad() = gradient.narrow(0, slot.offset, slot.size).clone();
+    }
+    for (auto& parameters : reference.param_groups()) {
+      static_cast<AdamWOptions&>(parameters.options()).lr(rate_of_step(number));
+    }
+    const double norm = torch::nn::utils::clip_grad_norm_(tensors, 1.0);
+    EXPECT_NEAR(training.step(number, false), norm, 1e-5 * norm);
+    reference.step();
+  }
+  const torch::Tensor ours = torch::tensor(training.weights), theirs = torch::cat(tensors);
+  // 100 steps of about 0.01 moved the weights by about 0.1; both sum in float.
+  EXPECT_LT((ours - theirs).abs().max().item<double>(), 3e-6);
+  EXPECT_GT((ours - start).abs().max().item<double>(), 0.05);
+}
+
+std::string described(OptimizerOptions options) { return options_to_json(options); }
+
+TEST(OptimizerGolden, TrajectoriesMatchTheReference) {
+  std::ifstream file(SIMILE_SOURCE_DIR "/tests/golden/optimizers.json");
+  const Json golden = Json::parse(file);
+  const auto start = golden["start"].get<std::vector<float>>();
+  const auto gradients = golden["gradients"].get<std::vector<std::vector<float>>>();
+  const auto steps = golden["steps"].get<std::vector<int64_t>>();
+  const int64_t size = static_cast<int64_t>(start.size()), decaying = golden["decaying"];
+  for (const Json& expected : golden["runs"]) {
+    OptimizerOptions options;
+    options.name = expected["name"];
+    options.bias_correction = expected["bias_correction"];
+    options.epsilon = expected["epsilon"];
+    options.momentum = expected["momentum"];
+    options.weight_decay = expected["weight_decay"];
+    options.clip_norm = golden["clip_norm"];
+    SCOPED_TRACE(described(options));
+    std::vector<float> weights = start;
+    Optimizer optimizer(options,
+                        {{"a", {decaying}, 0, decaying, true},
+                         {"b", {size - decaying}, decaying, size - decaying, false}},
+                        weights.data());
+    size_t kept = 0;
+    for (size_t step = 0; step < gradients.size(); ++step) {
+      std::vector<float> gradient = gradients[step];
+      const double norm = optimizer.step(expected["learning_rate"], gradient.data());
+      EXPECT_NEAR(norm, golden["norms"][step], 1e-5);
+      if (optimizer.state().step != steps[kept]) continue;
+      for (size_t i = 0; i < start.size(); ++i) {
+        EXPECT_NEAR(weights[i], expected["weights"][kept][i].get<double>(), 1e-5)
+            << "weight " << i << ", step " << steps[kept];
+      }
+      ++kept;
+    }
+    EXPECT_EQ(kept, steps.size());
+  }
+}
+
+// Every rule, with and without what decides how far a row moves by itself.
+std::vector<OptimizerOptions> all_rules() {
+  std::vector<OptimizerOptions> all;
+  for (const char* name : {"adamw", "adam", "adamax", "sgd"}) {
+    for (const double decay : {0.0, 0.01}) {
+      for (const bool other : {false, true}) {
+        OptimizerOptions options;
+        options.name = name;
+        options.weight_decay = decay;
+        options.bias_correction = !other;
+        options.momentum = other ? 0.9 : 0.0;
+        all.push_back(options);
+      }
+    }
+  }
+  return all;
+}
+
+void expect_equal(const Training& a, const Training& b) {
+  EXPECT_EQ(a.weights, b.weights);
+  EXPECT_EQ(a.optimizer->state().first_moment, b.optimizer->state().first_moment);
+  EXPECT_EQ(a.optimizer->state().second_moment, b.optimizer->state().second_moment);
+}
+
+TEST(Optimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
+  for (OptimizerOptions options : all_rules()) {
+    options.clip_norm = 0.5;  // below the norms, so that clipping acts at every step
+    SCOPED_TRACE(described(options));
+    Training dense(false, options), deferred(true, options);
+    for (int64_t number = 1; number <= 60; ++number) {
+      EXPECT_EQ(dense.step(number, false), deferred.step(number, true));
+      if (number == 20) deferred.optimizer->flush_rows();
+      for (const int32_t row : rows_of_step(number + 1)) {
+        deferred.optimizer->prepare_rows({row});
+        for (int64_t i = row * kColumns; i < (row + 1) * kColumns; ++i) {
+          ASSERT_EQ(dense.weights[i], deferred.weights[i]) << "step " << number << " row " << row;
+        }
+      }
+    }
+    // Rows do lag behind, but for plain descent, where none moves by itself.
+    const bool moves = options.name != "sgd" || options.momentum > 0 || options.weight_decay > 0;
+    EXPECT_EQ(dense.weights != deferred.weights, moves);
+    deferred.optimizer->flush_rows();
+    expect_equal(dense, deferred);
+  }
+}
+
+TEST(Optimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
+  for (const OptimizerOptions& options : all_rules()) {
+    SCOPED_TRACE(described(options));
+    Training dense(false, options), deferred(true, options);
+    dense.step(1, false);
+    deferred.step(1, true);
+    // Nothing more than row 0 and the other weights, until the first moments underflow.
+    for (int64_t number = 2; number <= 1100; ++number) {
+      std::vector<float> gradient(static_cast<size_t>(layout_size()), 0.0f);
+      gradient[number % kColumns] = 0.1f;
+      std::vector<float> same = gradient;
+      dense.optimizer->step(1e-3, gradient.data());
+      deferred.optimizer->prepare_rows({0});
+      deferred.optimizer->step(1e-3, same.data());
+    }
+    deferred.optimizer->flush_rows();
+    expect_equal(dense, deferred);
+  }
+}
+
+TEST(Optimizer, ContinuesFromASavedStateBitForBit) {
+  for (const OptimizerOptions& options : all_rules()) {
+    SCOPED_TRACE(described(options));
+    Training whole(true, options);
+    for (int64_t number = 1; number <= 30; ++number) whole.step(number, true);
+    whole.optimizer->flush_rows();
+
+    Training first(true, options), second(true, options);
+    for (int64_t number = 1; number <= 17; ++number) first.step(number, true);
+    const OptimizerState saved = first.optimizer->state();  // with rows that lag behind
+    EXPECT_FALSE(saved.learning_rates.empty());
+    std::copy(first.weights.begin(), first.weights.end(), second.weights.begin());
+    second.optimizer->load_state(saved);
+    for (int64_t number = 18; number <= 30; ++number) second.step(number, true);
+    second.optimizer->flush_rows();
+    expect_equal(whole, second);
+  }
+}
+
+TEST(Optimizer, TheNumberOfThreadsDoesNotChangeTheBits) {
+  const int kept = thread_count();
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    Training training(true);
+    for (int64_t number = 1; number <= 10; ++number) training.step(number, true);
+    training.optimizer->flush_rows();
+    results.push_back(training.weights);
+  }
+  set_thread_count(kept);
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST(Optimizer, RowsOfSeveralForwardPassesAddUp) {
+  Training dense(false), deferred(true);
+  std::vector<float> gradient(static_cast<size_t>(layout_size()), 0.0f);
+  gradient[3 * kColumns] = gradient[5 * kColumns] = 1.0f;
+  std::vector<float> same = gradient;
+  dense.optimizer->step(0.1, gradient.data());
+  deferred.optimizer->prepare_rows({3, 3});
+  deferred.optimizer->prepare_rows({5, 3});
+  deferred.optimizer->step(0.1, same.data());
+  EXPECT_EQ(same, gradient);
+  deferred.optimizer->flush_rows();
+  EXPECT_EQ(dense.weights, deferred.weights);
+}
+
+TEST(Optimizer, ExtrasHaveTheirOwnLearningRateAndCountForTheNorm) {
+  OptimizerOptions options;
+  options.clip_norm = 0.0;
+  std::vector<float> weights = {1.0f, 1.0f}, gradient = {3.0f, 0.0f};
+  float temperature = 1.0f, head = 1.0f, temperature_gradient = 4.0f;
+  Optimizer optimizer(
+      options, {{"w", {2}, 0, 2, false}}, weights.data(), {},
+      {{"temperature", &temperature, 1, 50.0, false}, {"head", &head, 1, 1.0, true}});
+  const double norm = optimizer.step(0.001, gradient.data(), {&temperature_gradient, nullptr});
+  EXPECT_NEAR(norm, 5.0, 1e-12);
+  EXPECT_NEAR(weights[0], 1.0 - 0.001, 1e-6);  // a first step has the size of the rate
+  EXPECT_NEAR(temperature, 1.0 - 0.05, 1e-5);
+  EXPECT_NEAR(head, 1.0 - 0.001 * 0.01, 1e-7);  // decays, and has no gradient
+  EXPECT_EQ(weights[1], 1.0f);
+  EXPECT_EQ(temperature_gradient, 0.0f);
+  EXPECT_EQ(optimizer.state().first_moment.size(), 4u);
+}
+
+TEST(Optimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
+  constexpr int64_t kSize = 30000;  // a head's matrix
+  for (const OptimizerOptions& options : all_rules()) {
+    SCOPED_TRACE(described(options));
+    for (const bool decays : {false, true}) {
+      std::vector<float> weights = random_floats(kSize, "head"), head = weights;
+      Optimizer flat(options, {{"w", {kSize}, 0, kSize, decays}}, weights.data());
+      Optimizer extra(options, {}, nullptr, {}, {{"head", head.data(), kSize, 2.0, decays}});
+      for (int64_t number = 1; number <= 4; ++number) {
+        const bool none = number == 3;  // a step in which the head has no part
+        std::vector<float> gradient(kSize);
+        if (!none) gradient = random_floats(kSize, "gradient" + std::to_string(number));
+        std::vector<float> same = gradient;
+        EXPECT_EQ(flat.step(0.02, gradient.data()),
+                  extra.step(0.01, nullptr, {none ? nullptr : same.data()}));
+      }
+      EXPECT_EQ(head, weights);
+    }
+  }
+}
+
+TEST(Optimizer, AFrozenEncoderLeavesOnlyTheExtras) {
+  float head = 1.0f, gradient = 0.5f;
+  Optimizer optimizer({}, {}, nullptr, {}, {{"head", &head, 1, 1.0, false}});
+  optimizer.prepare_rows({3, 70000});
+  EXPECT_EQ(optimizer.step(0.01, nullptr, {&gradient}), 0.5);
+  optimizer.flush_rows();
+  EXPECT_NEAR(head, 0.99f, 1e-6);
+  EXPECT_EQ(gradient, 0.0f);
+  EXPECT_TRUE(optimizer.state().learning_rates.empty());
+
+  float later = head, same = 0.25f;
+  Optimizer resumed({}, {}, nullptr, {}, {{"head", &later, 1, 1.0, false}});
+  resumed.load_state(optimizer.state());
+  gradient = 0.25f;
+  optimizer.step(0.01, nullptr, {&gradient});
+  resumed.step(0.01, nullptr, {&same});
+  EXPECT_EQ(later, head);
+
+  gradient = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(std::isfinite(optimizer.step(0.01, nullptr, {&gradient})));
+  EXPECT_EQ(later, head);
+}
+
+TEST(Optimizer, SgdKeepsOneMomentAndHasAName) {
+  OptimizerOptions options;
+  options.name = "sgd";
+  Training training(true, options);
+  EXPECT_EQ(training.optimizer->state().first_moment.size(), training.weights.size());
+  EXPECT_TRUE(training.optimizer->state().second_moment.empty());
+  options.name = "lion";
+  try {
+    Training{true, options};
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
+  }
+}
+
+TEST(Optimizer, ANormThatIsNotFiniteChangesNothing) {
+  Training training(true);
+  training.step(1, true);
+  const std::vector<float> weights = training.weights;
+  const OptimizerState state = training.optimizer->state();
+  for (const float bad :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<float> gradient(static_cast<size_t>(layout_size()), 0.0f);
+    gradient[static_cast<size_t>(layout_size()) - 1] = bad;
+    EXPECT_FALSE(std::isfinite(training.optimizer->step(0.1, gradient.data())));
+    EXPECT_EQ(gradient.back(), 0.0f);
+  }
+  EXPECT_EQ(training.weights, weights);
+  EXPECT_EQ(training.optimizer->state().step, state.step);
+  EXPECT_EQ(training.optimizer->state().first_moment, state.first_moment);
+}
+
+TEST(Optimizer, WrongLayoutsIdsAndStatesAreErrors) {
+  std::vector<float> weights(10);
+  const OptimizerOptions options;
+  EXPECT_THROW(Optimizer(options, {{"w", {4}, 2, 4, true}}, weights.data()), Error);
+  EXPECT_THROW(Optimizer(options, {{"w", {2, 2}, 0, 4, true}}, weights.data(), {0, 2, 3}), Error);
+  EXPECT_THROW(deferred_table({"bias", {4}, 0, 4, false}), Error);
+  Training training(true);
+  EXPECT_THROW(training.optimizer->prepare_rows({static_cast<int32_t>(kRows)}), Error);
+  EXPECT_THROW(training.optimizer->prepare_rows({-1}), Error);
+
+  const OptimizerState good = training.optimizer->state();
+  std::vector<OptimizerState> bad(5, good);
+  bad[0].first_moment.pop_back();
+  bad[1].second_moment.push_back(0.0f);
+  bad[2].row_steps.clear();
+  bad[3].row_steps[0] = 1;
+  bad[4].step = 1;  // rows at step 0, no learning rate to replay it with
+  for (const OptimizerState& state : bad)
+    EXPECT_THROW(training.optimizer->load_state(state), Error);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The training data of every stage of a run, and the vectors that teachers give its texts.
+#pragma once
+
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/train/objective.h"
+#include "simile/train/run_folder.h"
+#include "simile/train/start_model.h"
+#include "simile/train/train_options.h"
+
+namespace simile {
+
+// [stages][objectives]. Errors: as read_training_set(); ErrorKind::kRecipe for a head that neither
+// the recipe nor the model has.
+std::vector<std::vector<ObjectiveData>> read_run_data(const TrainOptions& options,
+                                                      const StartModel& start, EventSink& events);
+
+// Opens the vectors of a stage's teachers, which stand in `folder` or are computed now: those of an
+// earlier stage from the weights it kept. Errors: as model_teacher() and RunFolder::read_stage().
+void open_teachers(const TrainOptions& options, size_t stage, const StartModel& start,
+                   const RunFolder& folder, std::vector<ObjectiveData>& data, EventSink& events);
+
+}  // namespace simile

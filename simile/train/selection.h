@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// By which number the best weights are chosen.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/eval/report.h"
+#include "simile/train/early_stop.h"
+#include "simile/train/train_options.h"
+
+namespace simile {
+
+// options.early_stop with a direction: for `auto`, min for losses and max for metrics.
+EarlyStopOptions selection_rules(const SelectionOptions& options);
+
+// The mean of `metrics`, each REPORT.METRIC of one of the reports. Errors (kRecipe): a report
+// without that metric.
+double selection_value(const std::vector<Report>& reports, const std::vector<std::string>& metrics);
+
+// "mse step 40: dev.spearman 81.20 (best so far)", without the stage and step.
+std::string describe_selection(const SelectionOptions& options, double value, bool is_best);
+
+// That mean of a model's reports as a report, or one without metrics where a report has none.
+Report mean_report(const std::vector<Report>& reports, const std::vector<std::string>& metrics);
+
+}  // namespace simile

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Smoothness-inducing regularisation of a training step (simile/loss/siar.h) for the encoder and
+// heads of a run.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "simile/checkpoint/model_settings.h"
+#include "simile/kernel/dropout.h"
+#include "simile/kernel/packed.h"
+#include "simile/loss/siar.h"
+#include "simile/train/model_weights.h"
+#include "simile/train/objective.h"
+
+namespace simile {
+
+// One training step's batch and the masks of its forward pass, which every other pass repeats.
+struct StepBatch {
+  const Objective& objective;
+  const std::vector<int32_t>& examples;  // of the objective's training set
+  PackedBatch packed;
+  EncoderDropout dropout;
+  HeadDropout head_dropout;
+  uint64_t step;
+};
+
+class Smoothing {
+ public:
+  // The moving average starts from the weights as they are. `seed` is that of the noise.
+  Smoothing(const SiarOptions& options, ModelWeights& weights, PoolingMode pooling, uint64_t seed);
+
+  bool is_on() const { return options_.weight > 0 || options_.bregman > 0; }
+
+  // What is added to the loss of a batch, of which `clean` is the forward pass: not defined when
+  // the perturbation was not finite and there is nothing else to add. Leaves gradients alone.
+  torch::Tensor penalty(const StepBatch& batch, const LossInput& clean);
+
+  // To be called after each step of the optimiser.
+  void follow_weights();
+
+  int64_t skipped() const { return skipped_; }  // perturbations that were not finite
+
+  // For a checkpoint: the moving average, empty without a Bregman term. Errors (kInput): another
+  // number of weights.
+  const std::vector<float>& average() const { return average_; }
+  void load_state(std::vector<float> average, int64_t skipped);
+
+ private:
+  SmoothOutput perturbed(const StepBatch& batch, const torch::Tensor& delta, bool for_perturbation);
+  SmoothOutput averaged(const StepBatch& batch);
+
+  SiarOptions options_;
+  ModelWeights& weights_;
+  PoolingMode pooling_;
+  uint64_t seed_;
+  int64_t skipped_ = 0;
+  std::vector<float> average_;
+};
+
+}  // namespace simile

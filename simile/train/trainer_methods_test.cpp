@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs with heads, several tasks, teachers, regularisers and stages that refer to others.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "simile/checkpoint/model_folder.h"
+#include "simile/checkpoint/safetensors.h"
+#include "simile/encode/predictor.h"
+#include "simile/eval/embedding_scorer.h"
+#include "simile/eval/head_runner.h"
+#include "simile/eval/task.h"
+#include "simile/train/detail/run_testing.h"
+#include "simile/train/trainer.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Interrupter;
+
+using Json = nlohmann::json;
+
+// The head of every recipe here; its stages follow.
+constexpr const char* kStart = R"(
+name: small
+architecture: {layers: 2, hidden: 16, heads: 2, intermediate: 32, positions: 16}
+tokenizer: vocab.txt
+max_length: 16
+hidden_dropout: 0.1
+baselines: [bm25, untrained]
+)";
+
+constexpr const char* kTasks = R"(
+heads:
+  - {name: kind, kind: mlp, input: single, output: classes, class_names: [low, high]}
+  - {name: alike, kind: concat, input: pair, output: probability}
+  - {name: joint, kind: mlp, input: joint, output: score}
+stages:
+  - name: tasks
+    objectives:
+      - {name: kind, data: {path: words.tsv, format: classes}, loss: softmax_classification,
+         head: kind, batch_size: 8}
+      - {name: alike, data: {path: alike.tsv}, dev: {path: alike-dev.tsv}, loss: bce, head: alike,
+         batch_size: 8}
+      - {name: joint, data: {path: train.tsv, score_scale: 5}, loss: mse, head: joint,
+         batch_size: 16}
+    epochs: 3
+    learning_rate: 1e-3
+    head_learning_rate: 1e-2
+    selection: {metric: [kind.accuracy, alike.ap, joint.spearman]}
+evaluations:
+  - {name: kind, task: classification, data: words.tsv, head: kind}
+  - {name: alike, task: pairs, data: alike.tsv, head: alike}
+  - {name: joint, task: sts, data: dev.tsv, head: joint}
+)";
+
+constexpr const char* kRcl = R"(
+stages:
+  - name: entropy
+    objectives: {data: {path: train.tsv, score_scale: 5}, dev: {path: dev.tsv}, batch_size: 16,
+                 loss: {name: rcl_entropy, phi: 0.05}}
+    epochs: 2
+    learning_rate: 1e-3
+    selection: {metric: loss.all, every_steps: 2, early_stop: {patience: 3}}
+  - name: other
+    from: start
+    objectives: {data: {path: train.tsv, score_scale: 5}, batch_size: 16, loss: rcl_entropy}
+    epochs: 1
+    learning_rate: 1e-3
+  - name: final
+    from: start
+    objectives: {data: {path: train.tsv, score_scale: 5}, batch_size: 16, loss: rcl,
+                 teachers: [entropy, other], teacher_precision: fp16}
+    epochs: 1
+    learning_rate: 1e-3
+    selection: {metric: dev.spearman, every_steps: 2}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+)";
+
+class MethodsTest : public testing::RunTest {
+ protected:
+  MethodsTest() {
+    std::string words = "sentence\tlabel\n", alike = "sentence1\tsentence2\tscore\n";
+    for (int i = 0; i < 40; ++i) {
+      words += fmt::format("w{} w{}\t{}\n", i, (i * 7 + 3) % 40, i < 20 ? "low" : "high");
+      alike += fmt::format("w{0} w{1}\tw{0} w{2}\t{3}\n", i, (i * 3) % 40,
+                           i % 2 == 0 ? (i * 3) % 40 : (i * 5 + 1) % 40, i % 2 == 0 ? 1 : 0);
+    }
+    write("words.tsv", words);
+    write("alike.tsv", alike);
+    write("alike-dev.tsv", alike);
+  }
+
+  ConfigNode recipe(const std::string& stages, const std::vector<std::string>& overrides = {}) {
+    write("recipe.yaml", kStart + stages);
+    ConfigNode node = load_config(path("recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  }
+
+  TrainResult run(const std::string& stages, const std::string& folder,
+                  const std::vector<std::string>& overrides = {}) {
+    return train(recipe(stages, overrides), path(folder), false, true, silent_events());
+  }
+
+  std::string error_of(const std::string& stages, const std::vector<std::string>& overrides = {}) {
+    try {
+      run(stages, "bad", overrides);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  // Interrupts the run at several steps and expects it to end as if it had not been.
+  void expect_resumes(const std::string& stages, const std::vector<int>& stops,
+                      const std::vector<std::string>& overrides = {}) {
+    run(stages, "whole", overrides);
+    for (const int stop_at : stops) {
+      Interrupter interrupter(stop_at);
+      const std::string name = fmt::format("cut{}", stop_at);
+      const ConfigNode node = recipe(stages, overrides);
+      EXPECT_THROW(train(node, path(name), false, false, interrupter), Error);
+      train(node, path(name), true, false, silent_events());
+      EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes(name + "/model/model.safetensors"));
+      EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+    }
+  }
+
+  // The values of one key in the steps of metrics.jsonl.
+  std::vector<double> logged(const std::string& folder, const std::string& key) {
+    std::istringstream lines(bytes(folder + "/metrics.jsonl"));
+    std::vector<double> values;
+    for (std::string line; std::getline(lines, line);) {
+      const Json json = Json::parse(line);
+      if (json.contains(key)) values.push_back(json[key]);
+    }
+    return values;
+  }
+
+  // A metric of an evaluation, in order.
+  std::vector<double> evaluated(const std::string& folder, const std::string& evaluation,
+                                const std::string& metric) {
+    std::istringstream lines(bytes(folder + "/metrics.jsonl"));
+    std::vector<double> values;
+    for (std::string line; std::getline(lines, line);) {
+      const Json json = Json::parse(line);
+      if (json.value("evaluation", "") == evaluation) values.push_back(json["metrics"][metric]);
+    }
+    return values;
+  }
+};
+
+const Report& find_report(const TrainResult& result, const std::string& name,
+                          const std::string& model) {
+  for (const Report& report : result.reports) {
+    if (report.name == name && report.model == model) return report;
+  }
+  throw std::runtime_error("no report " + name + " of " + model);
+}
+
+TEST_F(MethodsTest, SeveralTasksAreLearntOnOneEncoderEachWithItsHead) {
+  const TrainResult result =
+      run(kTasks, "run", {"stages.0.epochs=30", "stages.0.learning_rate=3e-3"});
+  for (const auto& [name, metric] : std::vector<std::pair<std::string, std::string>>{
+           {"kind", "accuracy"}, {"alike", "ap"}, {"mean", "mean"}}) {
+    EXPECT_GT(find_report(result, name, "small").metric(metric),
+              find_report(result, name, "untrained").metric(metric))
+        << name;
+  }
+  const Report& mean = find_report(result, "mean", "small");
+  EXPECT_NEAR(mean.metric("mean"),
+              (find_report(result, "kind", "small").metric("accuracy") +
+               find_report(result, "alike", "small").metric("ap") +
+               find_report(result, "joint", "small").metric("spearman")) /
+                  3,
+              1e-12);
+}
+
+TEST_F(MethodsTest, TheSavedHeadsGiveTheReportedMetrics) {
+  const TrainResult result = run(kTasks, "run");
+  const ModelFolder folder = open_model_folder(result.model_path, silent_events());
+  ASSERT_EQ(folder.heads.size(), 3u);
+  const auto encoder = std::make_shared<const SentenceEncoder>(
+      SentenceEncoder::load(result.model_path, silent_events()));
+  EmbeddingScorer scorer(
+      "small",
+      [&](const std::vector<std::string>& texts) {
+        return encoder->encode(texts, {}, silent_events());
+      },
+      Similarity::kCosine, nullptr,
+      head_runner(encoder, load_heads(folder), EncodeOptions(), silent_events()));
+  EvaluationOptions options;
+  options.task = "classification";
+  options.data = path("words.tsv");
+  options.head = "kind";
+  EXPECT_EQ(load_task(options)->evaluate(scorer).metric("accuracy"),
+            find_report(result, "kind", "small").metric("accuracy"));
+  EvaluationOptions joint;
+  joint.data = path("dev.tsv");
+  joint.head = "joint";
+  EXPECT_EQ(load_task(joint)->evaluate(scorer).metric("spearman"),
+            find_report(result, "joint", "small").metric("spearman"));
+}
+
+TEST_F(MethodsTest, ARunOfSeveralTasksResumesToTheSameBits) {
+  expect_resumes(kTasks, {1, 4, 9, 16});
+}
+
+TEST_F(MethodsTest, AHeadOfTheModelIsGoneOnWith) {
+  run(kTasks, "first");
+  const std::string next = R"(
+stages:
+  - name: more
+    objectives: {data: {path: words.tsv, format: classes}, loss: softmax_classification, head: kind}
+    steps: 1
+    learning_rate: 1e-12
+evaluations: {name: kind, task: classification, data: words.tsv, head: kind}
+)";
+  const std::vector<std::string> from_model = {"architecture.layers=0",
+                                               "tokenizer=", "model=" + path("first/model")};
+  const TrainResult result = run(next, "second", from_model);
+  EXPECT_EQ(find_report(result, "kind", "small").metric("accuracy"),
+            find_report(result, "kind", "zero-shot").metric("accuracy"));
+  EXPECT_EQ(open_model_folder(result.model_path, silent_events()).heads.size(), 3u);
+  std::vector<std::string> other = from_model;
+  other.push_back(
+      "heads={name: kind, kind: linear, input: single, output: classes, "
+      "class_names: [low, high]}");
+  EXPECT_THAT(error_of(next, other), HasSubstr("other settings"));
+}
+
+TEST_F(MethodsTest, AFrozenEncoderStaysAndItsHeadLearns) {
+  run(kTasks, "run", {"stages.0.frozen=true", "stages.0.epochs=8"});
+  run(kTasks, "same", {"stages.0.frozen=true", "stages.0.epochs=1"});
+  EXPECT_EQ(bytes("run/model/model.safetensors"), bytes("same/model/model.safetensors"));
+  const std::vector<double> losses = evaluated("run", "loss", "all");
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_THAT(error_of(kRcl, {"stages.0.frozen=true"}), HasSubstr("no head"));
+}
+
+TEST_F(MethodsTest, TheLossOnDevDataFallsAndChoosesTheWeights) {
+  run(kTasks, "run", {"stages.0.selection.metric=loss.all", "stages.0.epochs=6"});
+  const std::vector<double> losses = evaluated("run", "loss", "alike");
+  ASSERT_EQ(losses.size(), 7u);
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_EQ(losses, evaluated("run", "loss", "all"));
+}
+
+TEST_F(MethodsTest, EntropyModelsTeachTheFinalOneAndItAllResumes) {
+  const TrainResult result = run(kRcl, "run");
+  EXPECT_EQ(result.reports[0].model, "small");
+  std::vector<std::string> stores;
+  for (const auto& file : std::filesystem::directory_iterator(path("run/teachers"))) {
+    if (file.path().extension() == ".npy") stores.push_back(file.path());
+  }
+  EXPECT_EQ(stores.size(), 2u);
+  EXPECT_TRUE(file_exists(path("run/stages/entropy.safetensors")));
+  EXPECT_FALSE(file_exists(path("run/stages/final.safetensors")));
+  expect_resumes(kRcl, {1, 6, 9, 11, 13, 15});
+}
+
+TEST_F(MethodsTest, VectorsOfTeachersAreReusedWhenNothingChanged) {
+  run(kRcl, "run");
+  const auto store = std::filesystem::directory_iterator(path("run/teachers"))->path();
+  const auto written = std::filesystem::last_write_time(store);
+  run(kRcl, "run");
+  EXPECT_EQ(std::filesystem::last_write_time(store), written);
+}
+
+TEST_F(MethodsTest, AModelTeachesAStudentOfAnotherSize) {
+  run(kRcl, "teacher");
+  const std::string student = R"(
+stages:
+  - name: distil
+    objectives:
+      data: {path: train.tsv, score: ""}
+      dev: {path: dev.tsv}
+      loss: {name: distill, distance: cosine}
+      teachers: )" + path("teacher/model") +
+                              R"(
+      batch_size: 8
+    epochs: 4
+    learning_rate: 1e-2
+    selection: {metric: loss.all}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+)";
+  const std::vector<std::string> small = {"architecture.hidden=8", "architecture.intermediate=16"};
+  run(student, "student", small);
+  const std::vector<double> losses = evaluated("student", "loss", "all");
+  EXPECT_LT(losses.back(), 0.8 * losses.front());
+  expect_resumes(student, {3, 20}, small);
+}
+
+TEST_F(MethodsTest, SmoothnessIsAddedLoggedAndResumed) {
+  const std::vector<std::string> smooth = {
+      "stages.0.siar={weight: 3, bregman: 0.5, radius: 1e-3, step_size: 1e-2}"};
+  run(kTasks, "run", smooth);
+  const std::vector<double> penalties = logged("run", "siar");
+  ASSERT_EQ(penalties.size(), 45u);
+  EXPECT_GT(penalties[3], 0);
+  EXPECT_EQ(logged("run", "siar_skipped").back(), 0);
+  expect_resumes(kTasks, {5, 12}, smooth);
+}
+
+TEST_F(MethodsTest, SmoothnessWithoutARadiusChangesNothing) {
+  run(kTasks, "plain");
+  run(kTasks, "smooth", {"stages.0.siar={weight: 3, radius: 0}"});
+  for (const double penalty : logged("smooth", "siar")) EXPECT_EQ(penalty, 0);
+  EXPECT_EQ(logged("plain", "loss"), logged("smooth", "loss"));
+}
+
+TEST_F(MethodsTest, DropHeadChangesTrainingAlone) {
+  run(kTasks, "plain");
+  const TrainResult result = run(kTasks, "dropped", {"drop_head=0.5"});
+  EXPECT_NE(logged("plain", "loss"), logged("dropped", "loss"));
+  EXPECT_EQ(
+      check_self_test(result.model_path, SentenceEncoder::load(result.model_path, silent_events())),
+      0);
+}
+
+TEST_F(MethodsTest, ATrainedTemperatureGoesOnInTheNextStageAndTheNextRun) {
+  const std::string stages = R"(
+stages:
+  - name: first
+    objectives: &it {data: {path: train.tsv, score_scale: 5}, batch_size: 8,
+      loss: {name: bsc, temperature: {value: 0.2, trainable: true, learning_rate: 0.1}}}
+    epochs: 2
+    learning_rate: 1e-3
+  - {name: second, objectives: *it, steps: 1, learning_rate: 1e-12}
+)";
+  run(stages, "run");
+  const std::vector<double> temperatures = logged("run", "temperature");
+  ASSERT_EQ(temperatures.size(), 17u);
+  EXPECT_GT(std::abs(temperatures[15] - 0.2), 0.01);
+  EXPECT_NEAR(temperatures[16], temperatures[15], 0.2 * temperatures[15]);
+  const ModelFolder model = open_model_folder(path("run/model"), silent_events());
+  EXPECT_NEAR(model.settings.temperatures.at("bsc"), temperatures[16], 1e-6);
+  run(stages, "more",
+      {"architecture.layers=0", "tokenizer=", "model=" + path("run/model"),
+       "stages.0.learning_rate=1e-12"});
+  EXPECT_NEAR(logged("more", "temperature")[0], temperatures[16], 0.2 * temperatures[16]);
+}
+
+TEST_F(MethodsTest, StagesBeginWhereTheySayTheyDo) {
+  const std::string stages = R"(
+stages:
+  - name: first
+    objectives: &it {data: {path: train.tsv, score_scale: 5}, batch_size: 8, loss: mse}
+    epochs: 2
+    learning_rate: 1e-3
+  - {name: second, objectives: *it, epochs: 2, learning_rate: 1e-3}
+  - {name: third, from: first, objectives: *it, steps: 1, learning_rate: 1e-12,
+     optimizer: {weight_decay: 0}}
+)";
+  run(stages, "whole");
+  run(stages, "start", {"stages.2.from=start"});
+  const auto word = [&](const std::string& run) {
+    const SafetensorsFile file(path(run + "/model/model.safetensors"));
+    std::vector<float> values(static_cast<size_t>(file.tensors()[0].size));
+    file.read_floats(file.tensors()[0], 0, file.tensors()[0].size, values.data());
+    return values;
+  };
+  EXPECT_NE(word("whole"), word("start"));
+  run(stages, "first", {"stages.1.steps=1", "stages.1.learning_rate=1e-12"});
+  const std::vector<float> kept = word("whole"), expected = word("first");
+  for (size_t i = 0; i < kept.size(); ++i) EXPECT_NEAR(kept[i], expected[i], 1e-6);
+}
+
+TEST_F(MethodsTest, MistakesSayWhatToChange) {
+  EXPECT_THAT(error_of(kTasks, {"stages.0.objectives.0.head=none"}),
+              AllOf(HasSubstr("no head 'none'"), HasSubstr("kind, alike, joint")));
+  EXPECT_THAT(error_of(kTasks, {"stages.0.objectives.0.head="}),
+              AllOf(HasSubstr("softmax_classification"), HasSubstr("a head")));
+  EXPECT_THAT(error_of(kTasks, {"stages.0.objectives.0.head=alike"}), HasSubstr("input: pair"));
+  EXPECT_THAT(error_of(kTasks, {"heads.0.class_names=[low, middle]"}),
+              AllOf(HasSubstr("'high'"), HasSubstr("low, middle")));
+  EXPECT_THAT(error_of(kTasks, {"stages.0.objectives.0.loss=bsc"}),
+              AllOf(HasSubstr("pairs of texts"), HasSubstr("softmax_classification")));
+  EXPECT_THAT(error_of(kTasks, {"stages.0.objectives.2.order=neighbours"}),
+              HasSubstr("joint head"));
+  EXPECT_THAT(error_of(kTasks, {"stages.0.frozen=true", "stages.0.siar.weight=1"}),
+              HasSubstr("frozen"));
+  EXPECT_THAT(error_of(kRcl, {"stages.2.objectives.0.teachers=[final]"}),
+              HasSubstr("no earlier than it"));
+  EXPECT_THAT(error_of(kRcl, {"stages.2.objectives.0.teachers=[]"}), HasSubstr("teachers"));
+  EXPECT_THAT(error_of(kRcl, {"stages.1.from=final"}), HasSubstr("earlier stage"));
+  EXPECT_THAT(error_of(kRcl, {"evaluations.0.name=loss"}), HasSubstr("loss"));
+}
+
+}  // namespace
+}  // namespace simile

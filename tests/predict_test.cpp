@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// `simile predict` as a user runs it, on a model with heads that the library saved.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/file.h"
+#include "simile/encode/predictor.h"
+
+namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+HeadSettings make_head(const std::string& name, const std::string& kind, const std::string& input,
+                       const std::string& output) {
+  HeadSettings settings;
+  settings.name = name;
+  settings.kind = kind;
+  settings.input = input;
+  settings.output = output;
+  if (output == "classes") settings.class_names = {"bad", "so \"so\"", "good"};
+  return settings;
+}
+
+// The golden model with `heads`, saved to `folder`.
+void save_model(const std::string& folder, const std::vector<HeadSettings>& heads) {
+  const std::string golden = SIMILE_SOURCE_DIR "/tests/golden/tiny-bert";
+  const ModelFolder opened = open_model_folder(golden, silent_events());
+  ModelToSave model;
+  model.settings = opened.settings;
+  const EncoderShape shape = model.settings.encoder.shape();
+  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(shape)));
+  read_encoder_weights(opened.weights_path, model.settings.encoder, flat.data(), silent_events());
+  model.weights = flat.data();
+  model.tokenizer = read_tokenizer_files(golden);
+  std::vector<std::vector<float>> weights;
+  for (const HeadSettings& head : heads) {
+    weights.emplace_back(static_cast<size_t>(head_parameter_count(head, shape.hidden)));
+    initialise_head_weights(head, shape.hidden, 1, weights.back().data());
+  }
+  for (size_t i = 0; i < heads.size(); ++i) model.heads.push_back({heads[i], weights[i].data()});
+  save_model_folder(folder, model);
+}
+
+class PredictTest : public ::testing::Test {
+ protected:
+  PredictTest()
+      : folder_(fmt::format("{}simile_predict_test_{}_{}", ::testing::TempDir(), getpid(),
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    save_model(path("model"), {make_head("mood", "mlp", "single", "classes"),
+                               make_head("same", "concat", "pair", "probability"),
+                               make_head("near", "cosine", "pair", "score"),
+                               make_head("cross", "linear", "joint", "score")});
+    write("texts.txt", "hello world\n\nthe quick brown fox\n");
+    write("pairs.tsv", "hello\thello\nthe quick fox\tworld\n");
+    write("pairs.jsonl", R"({"text":"hello","pair":"hello"})"
+                         "\n"
+                         R"({"text":"the quick fox","pair":"world"})"
+                         "\n");
+  }
+  ~PredictTest() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& bytes) const {
+    write_file_atomic(path(name), bytes);
+  }
+  std::string path(const std::string& name) const { return join_path(folder_, name); }
+
+  // `simile predict --model model` with `arguments`.
+  Outcome predict(const std::string& arguments) const {
+    const int status =
+        std::system(fmt::format("cd '{}' && '{}' predict --model model {} >out 2>err", folder_,
+                                SIMILE_PROGRAM, arguments)
+                        .c_str());
+    return {WEXITSTATUS(status), read_file(path("out")), read_file(path("err"))};
+  }
+
+  void expect_error(const std::string& arguments, int code, const std::string& message) const {
+    const Outcome outcome = predict(arguments);
+    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
+  }
+
+  const std::string folder_;
+};
+
+TEST_F(PredictTest, ClassesComeWithTheirProbabilities) {
+  const Outcome outcome = predict("--head mood --input texts.txt");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const ModelFolder model = open_model_folder(path("model"), silent_events());
+  const SentenceEncoder encoder = SentenceEncoder::load(path("model"), silent_events());
+  const Head head = load_head(model, "mood");
+  const Matrix<float> expected = head_probabilities(
+      head.settings(),
+      Predictor(encoder, head)
+          .predict({"hello world", "", "the quick brown fox"}, {}, {}, silent_events()));
+  std::istringstream lines(outcome.out);
+  std::string line;
+  for (int64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(std::getline(lines, line));
+    const auto json = nlohmann::ordered_json::parse(line);
+    int64_t best = 0, class_number = 0;
+    for (const auto& [name, probability] : json["probabilities"].items()) {
+      EXPECT_EQ(name, head.settings().class_names[static_cast<size_t>(class_number)]);
+      EXPECT_EQ(probability.get<float>(), expected.at(i, class_number));
+      if (expected.at(i, class_number) > expected.at(i, best)) best = class_number;
+      ++class_number;
+    }
+    EXPECT_EQ(json["label"], head.settings().class_names[static_cast<size_t>(best)]);
+  }
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST_F(PredictTest, PairsAreTwoFieldsOfALineOrOfAnObject) {
+  const Outcome lines = predict("--head near --input pairs.tsv");
+  EXPECT_EQ(lines.code, 0) << lines.err;
+  EXPECT_THAT(lines.out, StartsWith("{\"score\":1"));  // equal texts under cosine
+  EXPECT_EQ(predict("--head near --input pairs.jsonl").out, lines.out);
+  EXPECT_EQ(predict("--head near < pairs.tsv").out, lines.out);
+  EXPECT_THAT(predict("--head same --input pairs.tsv").out, StartsWith("{\"probability\":0."));
+  const Outcome joint = predict("--head cross --input pairs.jsonl");
+  EXPECT_EQ(joint.code, 0) << joint.err;
+  EXPECT_THAT(joint.out, StartsWith("{\"score\":"));
+}
+
+TEST_F(PredictTest, ManyLinesStreamInBlocks) {
+  std::string many, expected;
+  for (int i = 0; i < 5000; ++i) many += "hello\thello\n";
+  write("many.tsv", many);
+  const std::string one = predict("--head same --input pairs.tsv").out;
+  for (int i = 0; i < 5000; ++i) expected += one.substr(0, one.find('\n') + 1);
+  EXPECT_EQ(predict("--head same --input many.tsv --batch-tokens 999").out, expected);
+}
+
+TEST_F(PredictTest, AModelWithOneHeadNeedsNoName) {
+  save_model(path("model"), {make_head("only", "linear", "single", "score")});
+  const Outcome outcome = predict("--input texts.txt");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3);
+}
+
+TEST_F(PredictTest, WhatCannotBePredictedIsSaid) {
+  expect_error("--input texts.txt", 2, "name one: cross, mood, near, same");
+  expect_error("--head tone --input texts.txt", 2, "it has: cross, mood, near, same");
+  expect_error("--head same --input texts.txt", 3, "texts.txt:1: ");
+  expect_error("--head mood --input pairs.jsonl", 3, "pairs.jsonl:1: ");
+  write("broken.tsv", "a\tb\na\n");
+  expect_error("--head same --input broken.tsv", 3, "broken.tsv:2: ");
+  write("broken.tsv", "a\tb\na\tb\tc\n");
+  expect_error("--head cross --input broken.tsv", 3, "several tabs");
+  write("texts.jsonl", "{\"text\":\"a\\tb\"}\n");
+  expect_error("--head same --input texts.jsonl", 3, "no 'pair'");
+  expect_error("--head mood --input texts.txt --json", 2, "--json");
+  write("model/heads/mood/config.json", "{\"name\":\"mood\",\"sort\":\"mlp\"}");
+  expect_error("--head mood --input texts.txt", 3, "heads/mood/config.json:1: unknown key 'sort'");
+  save_model(path("model"), {});
+  expect_error("--input texts.txt", 2, "no heads");
+}
+
+TEST_F(PredictTest, TextsThatAreTooLongAreCountedOnStderr) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "the cat sat ";
+  write("long.txt", text + "\ncat\n");
+  EXPECT_THAT(predict("--head mood --input long.txt").err, HasSubstr("1 of 2 texts were cut"));
+  write("long.txt", "cat\t" + text + "\ncat\tcat\n");
+  EXPECT_THAT(predict("--head cross --input long.txt").err, HasSubstr("1 of 2 texts were cut"));
+}
+
+}  // namespace
+}  // namespace simile
