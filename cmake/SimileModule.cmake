@@ -61,15 +61,28 @@ function(simile_module name)
     target_compile_definitions(simile_${name}_test PRIVATE SIMILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     if(ARG_TORCH)
       simile_use_torch(simile_${name}_test)
+      simile_register_program(simile_${name}_test)
+    else()
+      simile_discover_tests(simile_${name}_test)
     endif()
-    simile_discover_tests(simile_${name}_test)
+    simile_discover_slow_tests(simile_${name}_test)
   endif()
 endfunction()
 
-# Registers every gtest case with ctest. Cases whose suite name ends in Slow are labelled `slow`.
+# Registers every gtest case with ctest, but for those that simile_discover_slow_tests() does.
 function(simile_discover_tests target)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "-*Slow.*" PROPERTIES LABELS unit TIMEOUT 300
                        ENVIRONMENT OMP_WAIT_POLICY=passive)
+endfunction()
+
+# The cases of a program as one test: loading torch for each would take longer than most of them.
+function(simile_register_program target)
+  add_test(NAME ${target} COMMAND ${target} --gtest_filter=-*Slow.* --gtest_brief=1)
+  set_tests_properties(${target} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT OMP_WAIT_POLICY=passive)
+endfunction()
+
+# Cases whose suite name ends in Slow are labelled `slow`.
+function(simile_discover_slow_tests target)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "*Slow.*" TEST_LIST ${target}_slow
                        PROPERTIES LABELS slow TIMEOUT 1200 ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()
