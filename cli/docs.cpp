@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "simile/eval/task.h"
 #ifdef SIMILE_WITH_TRAINING
+#include "simile/train/method_reference.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
 #endif
@@ -22,7 +23,7 @@ std::string options_page() {
 void run(const std::string& topic) {
   Output output("-");
 #ifdef SIMILE_WITH_TRAINING
-  output.write(topic == "losses" ? loss_reference() : options_page());
+  output.write(topic == "losses" ? method_reference() : options_page());
 #else
   (void)topic;
   output.write(options_page());

@@ -31,6 +31,8 @@ def row(recipe, folder):
     cells = ['`%s`' % recipe]
     losses = evaluations.get('loss.all')
     cells.append('%.4f → %.4f' % (losses[0], min(losses)) if losses else '')
+    if not results['reports']:
+        return '| ' + ' | '.join(cells + ['', '%.0f' % results['seconds']]) + ' |'
     report = results['reports'][0]
     metric = next(iter(report['metrics']))
     before = [r for r in results['reports']

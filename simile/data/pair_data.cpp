@@ -55,7 +55,9 @@ double read_score(const TableReader& reader, const Row& row, size_t column,
 PairDataset read_table_pairs(const PairDataOptions& options) {
   const NamedScores names = parse_score_names(options.score_names);
   const bool scored = !options.score.empty(), grouped = !options.group.empty();
-  std::vector<Column> columns = {{"left", {options.left}}, {"right", {options.right}}};
+  const bool paired = !options.right.empty();
+  std::vector<Column> columns = {{"left", {options.left}}};
+  if (paired) columns.push_back({"right", {options.right}});
   const size_t score_column = columns.size();
   if (scored) columns.push_back({"score", {options.score}});
   const size_t group_column = columns.size();
@@ -73,7 +75,7 @@ PairDataset read_table_pairs(const PairDataOptions& options) {
     data.score.push_back(scored ? read_score(reader, row, score_column, names) / options.score_scale
                                 : 1.0);
     data.left.push_back(std::move(row.fields[0]));
-    data.right.push_back(std::move(row.fields[1]));
+    if (paired) data.right.push_back(std::move(row.fields[1]));
     if (grouped) data.group.push_back(std::move(row.fields[group_column]));
     for (size_t n = 0; n < data.negatives.size(); ++n) {
       data.negatives[n].push_back(std::move(row.fields[first_negative + n]));

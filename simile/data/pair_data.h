@@ -2,8 +2,9 @@
 // Pairs of texts for training and evaluation: read by column name from .tsv, .csv or .jsonl, or
 // made of raw data.
 //
-//   table      columns left, right, score, group and negatives of a table
-//   texts      one text a line, or .jsonl with `text`: left and right are the same text, told apart
+//   table      columns left, right, score, group and negatives of a table; without `right`, single
+//   texts texts      one text a line, or .jsonl with `text`: left and right are the same text, told
+//   apart
 //              by dropout alone (unsupervised SimCSE: Gao et al., EMNLP 2021, section 3). Blank
 //              lines are skipped. With keep_words below 1 each side is a random part of the text's
 //              words, in their order, at least one: rare words then decide which texts belong
@@ -87,7 +88,7 @@ struct PairDataOptions {
   }
   void visit_columns(OptionVisitor& v) {
     v.field("left", left, {"column of the first text"});
-    v.field("right", right, {"column of the second text"});
+    v.field("right", right, {"column of the second text; table: empty for single texts"});
     v.field("score", score, {"column of the score; empty when the set has none: all pairs get 1"});
     v.field("score_scale", score_scale,
             {"scores are divided by this: 5 brings 0..5 to 0..1", "", 1e-300});

@@ -41,6 +41,9 @@ void check_pair_options(const EvaluationOptions& options) {
   SIMILE_CHECK(!options.data.empty(), ErrorKind::kRecipe,
                fmt::format("task {} needs 'data', a file of {}", options.task, rows));
   if (options.task != "pairs") check_empty(options.task, "dev", options.dev, takes);
+  SIMILE_CHECK(!options.columns.right.empty(), ErrorKind::kRecipe,
+               fmt::format("task {} compares pairs: give 'right', the column of the second text",
+                           options.task));
   check_empty(options.task, "queries", options.ranking.queries, takes);
   check_empty(options.task, "corpus", options.ranking.corpus, takes);
   check_empty(options.task, "qrels", options.ranking.qrels, takes);

@@ -17,12 +17,6 @@ namespace {
 
 using torch::Tensor;
 
-OptionInfo choice(const char* help, std::vector<std::string> choices) {
-  OptionInfo info{help};
-  info.choices = std::move(choices);
-  return info;
-}
-
 // Known positives among the cells (left i, right j), [m, m]; not defined for the plain loss.
 Tensor known_positives(const LossInput& input, const std::string& duplicates,
                        const Tensor& is_positive) {
@@ -79,22 +73,19 @@ void check_score_shape(const Tensor& scores, int64_t m) {
 void BscOptions::visit(OptionVisitor& v) {
   v.group("temperature", temperature, "temperature of the softmax");
   v.field("normalize", normalize,
-          choice("what is done to the embeddings of each side before scores are computed",
-                 normalization_names()));
+          choice_info("what is done to the embeddings of each side before scores are computed",
+                      normalization_names()));
+  v.field("directions", directions,
+          choice_info(
+              "softmax over the right texts of a left one (left), the reverse (right), or the mean "
+              "of the two",
+              {"both", "left", "right"}));
   v.field(
-      "directions", directions,
-      choice("softmax over the right texts of a left one (left), the reverse (right), or the mean "
-             "of the two",
-             {"both", "left", "right"}));
-  v.field("divisor", divisor,
-          choice("the sum is divided by the size of the batch or by its number of positive pairs",
-                 {"batch", "positives"}));
-  v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
-  v.field(
-      "duplicates", duplicates,
-      choice("texts that occur several times in a batch: positives of each other, left out of the "
-             "denominator, or negatives like any other",
-             {"positives", "mask", "negatives"}));
+      "divisor", divisor,
+      choice_info("the sum is divided by the size of the batch or by its number of positive pairs",
+                  {"batch", "positives"}));
+  visit_threshold(v, threshold);
+  visit_duplicates(v, duplicates);
   v.field(
       "hard_negative_weight", hard_negative_weight,
       {"how many times a pair's own explicit negatives count among its negatives", "", 1e-6, 1e6});
@@ -107,7 +98,10 @@ Tensor bsc_scores(const LossInput& input, const BscOptions& options, const Tenso
   const Tensor right = right_texts.size() == 1 ? input.right : torch::cat(right_texts, 0);
   const Tensor products = inner_products(normalize_embeddings(input.left, options.normalize),
                                          normalize_embeddings(right, options.normalize));
-  return scale.defined() ? products * scale : products * (1.0 / options.temperature.value);
+  if (!scale.defined()) return products * (1.0 / options.temperature.value);
+  // One scale for each row: its gradient is then summed row by row, in an order that does not
+  // depend on the number of threads.
+  return products * scale.expand({products.size(0), 1});
 }
 
 Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,

@@ -12,7 +12,7 @@ void ContrastiveOptions::visit(OptionVisitor& v) {
                       {"cosine", "euclidean", "manhattan"}));
   v.field("margin", margin,
           {"negative pairs should be at least so far apart, in units of the distance", "", 0.0});
-  v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
+  visit_threshold(v, threshold);
 }
 
 torch::Tensor contrastive_loss(const LossInput& input, const ContrastiveOptions& options) {

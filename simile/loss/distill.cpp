@@ -58,9 +58,10 @@ void DistillOptions::visit(OptionVisitor& v) {
 Tensor distill_loss(const LossInput& input, const DistillOptions& options,
                     const Tensor& projection) {
   check_loss_input(input);
-  SIMILE_CHECK(!input.left_teachers.empty(), ErrorKind::kInput,
-               "loss: distill needs the vectors a frozen model gave the texts, and there are none; "
-               "give the objective a teacher");
+  SIMILE_CHECK(input.left_teachers.size() == 1, ErrorKind::kInput,
+               fmt::format("loss: distill needs the vectors that one frozen model gave the texts, "
+                           "and there are those of {}; give the objective one teacher",
+                           input.left_teachers.size()));
   const Tensor left = side_loss(input.left, input.left_teachers[0], options, projection);
   if (input.right_teachers.empty()) return left;
   SIMILE_CHECK(input.right.defined(), ErrorKind::kInput,

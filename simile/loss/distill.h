@@ -30,8 +30,8 @@ struct DistillOptions {
 
 // One number, of single texts or pairs; gradients flow to the embeddings and to `projection`, not
 // to the teacher. Negatives, targets and groups are not looked at. Errors: as check_loss_input();
-// kInput without a teacher, for vectors of another size without a projection or one that is not
-// [E, D], and for a teacher's right side without a right side.
+// kInput unless there is one teacher, for vectors of another size without a projection or one that
+// is not [E, D], and for a teacher's right side without a right side.
 torch::Tensor distill_loss(const LossInput& input, const DistillOptions& options,
                            const torch::Tensor& projection = {});
 

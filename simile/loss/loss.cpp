@@ -43,7 +43,7 @@ Loss::Loss(const LossOptions& options, const LossSizes& sizes)
     projection_ = make_projection(sizes);
   }
   for (const LossTerm& term : options_.of) terms_.emplace_back(term, sizes);
-  row_->needs(options_);  // refuses losses that cannot be combined
+  row_->needs(options_);  // refuses a sum of none, and what has no prefixes
 }
 
 LossContext Loss::context(const LossInput& input) const {
@@ -153,9 +153,15 @@ void Loss::load_state(const State& state) {
   clamp_parameters();
 }
 
+// Temperatures of differently normalised embeddings are in different units.
+std::string Loss::temperature_key() const {
+  const std::string* normalize = row_->parts(options_).normalize;
+  return normalize == nullptr ? options_.name : fmt::format("{} {}", options_.name, *normalize);
+}
+
 void Loss::add_temperatures(Temperatures& trained) const {
   for (const Temperature& t : temperature_) {
-    if (t.trainable()) trained[options_.name] = t.value();
+    if (t.trainable()) trained[temperature_key()] = t.value();
   }
   for (const Loss& term : terms_) term.add_temperatures(trained);
 }
@@ -163,7 +169,7 @@ void Loss::add_temperatures(Temperatures& trained) const {
 int Loss::start_from(const Temperatures& trained) {
   int count = 0;
   for (Temperature& t : temperature_) {
-    const auto found = trained.find(options_.name);
+    const auto found = trained.find(temperature_key());
     if (!t.trainable() || found == trained.end()) continue;
     t.set_value(found->second);
     ++count;

@@ -60,8 +60,9 @@ class Loss {
   State state() const;
   void load_state(const State& state);
 
-  // Trained temperatures by the name of their loss, to go on from in another stage or run; of equal
-  // losses the last. start_from() leaves alone what has no entry, and tells how many it set.
+  // Trained temperatures by the name of their loss and its normalisation, to go on from in another
+  // stage or run; of equal losses the last. start_from() leaves alone what has no entry, and tells
+  // how many it set.
   using Temperatures = std::map<std::string, double>;
   void add_temperatures(Temperatures& trained) const;
   int start_from(const Temperatures& trained);
@@ -73,6 +74,7 @@ class Loss {
  private:
   LossContext context(const LossInput& input) const;
   std::string prefix_of(size_t term) const;
+  std::string temperature_key() const;
 
   LossOptions options_;
   const LossRow* row_;
@@ -86,6 +88,12 @@ class Loss {
 // the message says what the loss needs, what the data has, and which losses would fit. Returns
 // warnings: data the loss does not look at.
 std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data);
+
+// Computes the loss of a made-up batch of two, such as the data would give, to meet before training
+// what a batch would meet. `hidden` is the size of embeddings, `teachers` those of the teachers'
+// vectors. Errors: as the loss's constructor and function.
+void try_loss(const LossOptions& options, const LossData& data, int64_t hidden,
+              const std::vector<int64_t>& teachers);
 
 // Warnings about options that rarely belong together: a temperature near 0.1 with a normalisation
 // by coordinate, or of 1 and more with l2.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <torch/torch.h>
 
 #include "simile/core/error.h"
 #include "simile/loss/loss.h"
@@ -26,29 +27,35 @@ std::string fitting_losses(const LossData& data) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Of the loss itself and of those it is made of.
-void check_thresholds(const LossOptions& options, const LossData& data) {
-  const double* threshold = find_loss(options.name).parts(options).threshold;
+// Of the loss itself, or of each that it is made of.
+void check_terms(const LossOptions& options, const LossData& data) {
+  const LossRow& row = find_loss(options.name);
+  if (!options.of.empty()) {
+    LossData seen = data;
+    if (row.needs(options).head == HeadNeed::kNone) seen.head_outputs = 0;
+    for (const LossTerm& term : options.of) check_terms(term, seen);
+    return;
+  }
+  const std::string lack = find_lack(row.needs(options), data);
+  const std::string fitting = fitting_losses(data);
+  SIMILE_CHECK(lack.empty(), ErrorKind::kRecipe,
+               fmt::format("loss '{}' needs {}; the data has {}; map what is missing{}",
+                           options.name, lack, describe(data),
+                           fitting.empty() ? "" : " or choose a loss that fits: " + fitting));
+  const double* threshold = row.parts(options).threshold;
   SIMILE_CHECK(
       threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
       ErrorKind::kRecipe,
       fmt::format("loss '{}' needs pairs with a target above its threshold {:g}; the data has "
                   "{}; lower the threshold or rescale the targets",
                   options.name, threshold != nullptr ? *threshold : 0.0, describe(data)));
-  for (const LossTerm& term : options.of) check_thresholds(term, data);
 }
 
 }  // namespace
 
 std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data) {
   const LossNeeds needs = find_loss(options.name).needs(options);
-  const std::string lack = find_lack(needs, data);
-  SIMILE_CHECK(
-      lack.empty(), ErrorKind::kRecipe,
-      fmt::format("loss '{}' needs {}; the data has {}; map what is missing or choose a loss "
-                  "that fits: {}",
-                  options.name, lack, describe(data), fitting_losses(data)));
-  check_thresholds(options, data);
+  check_terms(options, data);
   std::vector<std::string> warnings;
   const auto warn = [&](bool is_there, bool is_used, const char* what) {
     if (is_there && !is_used) {
@@ -61,6 +68,29 @@ std::vector<std::string> check_loss_data(const LossOptions& options, const LossD
   warn(data.teachers > 0, needs.teachers != Requirement::kIgnored, "teachers");
   warn(data.head_outputs > 0, needs.head != HeadNeed::kNone, "head");
   return warnings;
+}
+
+void try_loss(const LossOptions& options, const LossData& data, int64_t hidden,
+              const std::vector<int64_t>& teachers) {
+  constexpr int64_t kPairs = 2;
+  const torch::NoGradGuard guard;
+  const Loss loss(options, {hidden, teachers.empty() ? 0 : teachers[0], 1});
+  LossInput input;
+  input.left = torch::ones({kPairs, hidden});
+  if (data.has_right) input.right = torch::ones({kPairs, hidden});
+  for (int64_t i = 0; i < data.negatives; ++i) input.negatives.push_back(input.left);
+  input.target = torch::ones({kPairs});
+  if (data.classes > 0) input.classes = torch::zeros({kPairs}, torch::kInt64);
+  input.left_group = input.right_group = torch::arange(kPairs);
+  if (data.head_outputs > 0) input.logits = torch::zeros({kPairs, data.head_outputs});
+  if (loss.needs().cross_logits) {
+    input.cross_logits = torch::zeros({kPairs, kPairs * (1 + data.negatives)});
+  }
+  for (const int64_t size : teachers) {
+    input.left_teachers.push_back(torch::ones({kPairs, size}));
+    if (data.has_right) input.right_teachers.push_back(input.left_teachers.back());
+  }
+  loss(input);
 }
 
 std::vector<std::string> loss_option_warnings(const LossOptions& options) {

@@ -29,12 +29,16 @@ std::string find_head_lack(const LossNeeds& needs, const LossData& data) {
     return needs.head == HeadNeed::kNumberIfGiven ? "" : "a head (`head:` in the objective)";
   }
   if (needs.head == HeadNeed::kClasses) {
-    return data.head_outputs == data.classes || data.classes == 0
+    return data.head_outputs >= data.classes
                ? ""
                : fmt::format("a head with the data's {} classes, not {}", data.classes,
                              data.head_outputs);
   }
-  return data.head_outputs == 1 ? "" : "a head that gives one number";
+  if (data.head_outputs != 1) return "a head that gives one number";
+  if (needs.cross_logits && !data.has_right) return "a head on pairs (`input: pair`)";
+  return needs.head == HeadNeed::kNumberIfGiven && data.head_is_probability
+             ? "a head whose number is the score itself (`output: score`)"
+             : "";
 }
 
 }  // namespace

@@ -36,10 +36,11 @@ struct LossData {
   bool has_target = false;
   double target_minimum = 1.0;
   double target_maximum = 1.0;
-  bool has_right = true;     // pairs; otherwise single texts
-  int64_t classes = 0;       // 0: the texts have none
-  int64_t teachers = 0;      // frozen models whose vectors are there
-  int64_t head_outputs = 0;  // numbers the head gives; 0: no head
+  bool has_right = true;             // pairs; otherwise single texts
+  int64_t classes = 0;               // 0: the texts have none
+  int64_t teachers = 0;              // frozen models whose vectors are there
+  int64_t head_outputs = 0;          // numbers the head gives; 0: no head
+  bool head_is_probability = false;  // its number is the logit of one
 };
 
 // "triples (left, right, negative) with targets from 0 to 1"

@@ -26,6 +26,17 @@
 #include "simile/loss/triplet.h"
 
 namespace simile {
+namespace {
+
+// A bar would end a cell of a Markdown table.
+std::string escape_bars(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? "\\|" : std::string(1, c);
+  return out;
+}
+
+}  // namespace
+
 const std::vector<LossRow>& loss_table() {
   static const std::vector<LossRow> table = {
       angle_row(),
@@ -71,13 +82,13 @@ std::string losses_to_markdown() {
       "| loss | needs | formula |\n| --- | --- | --- |\n";
   std::string sections;
   for (const LossRow& row : loss_table()) {
-    LossOptions options;
-    read_options(parse_config(row.example, row.name), options);
-    overview +=
-        fmt::format("| `{}` | {} | {} |\n", row.name, describe(row.needs(options)), row.formula);
+    LossOptions example;
+    read_options(parse_config(row.example, row.name), example);
+    overview += fmt::format("| `{}` | {} | {} |\n", row.name, describe(row.needs(example)),
+                            escape_bars(row.formula));
     LossOptions defaults;
-    defaults.name = row.name;
-    sections += "\n" + options_to_markdown(defaults, row.name);
+    sections += "\n" + option_members_to_markdown([&](OptionVisitor& v) { row.visit(defaults, v); },
+                                                  row.name);
     sections += fmt::format("\nFor {}.\n\nPaper: {}.\n\nRecipe: `loss: {}`\n", row.advice,
                             row.paper, row.example);
   }

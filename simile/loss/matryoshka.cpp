@@ -34,6 +34,7 @@ torch::Tensor prefix(const torch::Tensor& x, int64_t dimension) {
 
 LossInput cut(const LossInput& input, int64_t dimension) {
   LossInput part = input;
+  part.logits = part.cross_logits = torch::Tensor();  // a head sees whole embeddings
   part.left = prefix(input.left, dimension);
   part.right = prefix(input.right, dimension);
   for (auto* list : {&part.negatives, &part.left_teachers, &part.right_teachers}) {
@@ -63,6 +64,8 @@ torch::Tensor matryoshka_loss(const LossInput& input, const MatryoshkaOptions& o
     const auto dimension = parse<int64_t>(options.dimensions[i], "dimensions", "whole numbers");
     const double weight =
         options.weights.empty() ? 1.0 : parse<double>(options.weights[i], "weights", "numbers");
+    SIMILE_CHECK(std::isfinite(weight), ErrorKind::kRecipe,
+                 "loss matryoshka: `weights` should be finite numbers");
     const torch::Tensor part = weight * loss(cut(input, dimension));
     sum = sum.defined() ? sum + part : part;
   }
@@ -72,11 +75,19 @@ torch::Tensor matryoshka_loss(const LossInput& input, const MatryoshkaOptions& o
 namespace {
 
 LossNeeds matryoshka_needs(const LossOptions& options) {
-  const LossNeeds needs = needs_of_terms(options);
+  LossNeeds needs = needs_of_terms(options);
   SIMILE_CHECK(needs.head == HeadNeed::kNone || needs.head == HeadNeed::kNumberIfGiven,
                ErrorKind::kRecipe,
                "loss 'matryoshka' cuts embeddings, and one of its `of` reads a head, which sees "
                "them whole; choose losses on embeddings");
+  for (const LossTerm& term : options.of) {
+    SIMILE_CHECK(
+        find_loss(term.name).parts(term).projection_learning_rate == nullptr, ErrorKind::kRecipe,
+        fmt::format("loss 'matryoshka' cuts embeddings, and '{}' compares them whole with a "
+                    "teacher's; put the two side by side in a sum",
+                    term.name));
+  }
+  needs.head = HeadNeed::kNone;
   return needs;
 }
 

@@ -25,12 +25,8 @@ void MnrlOptions::visit(OptionVisitor& v) {
   v.field("scale", scale,
           {"what scores are multiplied by (1 / temperature); 0 takes 20 for cosine and 1 otherwise",
            "", 0.0});
-  v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
-  OptionInfo duplicates_info{
-      "texts that occur several times in a batch: positives of each other, left out of the "
-      "denominator, or negatives like any other"};
-  duplicates_info.choices = {"positives", "mask", "negatives"};
-  v.field("duplicates", duplicates, duplicates_info);
+  visit_threshold(v, threshold);
+  visit_duplicates(v, duplicates);
 }
 
 BscOptions bsc_options(const MnrlOptions& options) {

@@ -48,7 +48,7 @@ Tensor regulariser(const Tensor& x, const Tensor& teacher, double scale) {
 
 void RclOptions::visit(OptionVisitor& v) {
   v.field("scale", scale, {"what cosines are multiplied by (1 / temperature)", "", 0.0});
-  v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
+  visit_threshold(v, threshold);
 }
 
 Tensor rcl_loss(const LossInput& input, const RclOptions& options) {

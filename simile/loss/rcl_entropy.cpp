@@ -14,7 +14,7 @@ void RclEntropyOptions::visit(OptionVisitor& v) {
       "phi", phi,
       {"weight of the entropy of the other texts: above 0 sharpens them, below 0 evens them out",
        "", -1e6, 1e6});
-  v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
+  visit_threshold(v, threshold);
 }
 
 Tensor rcl_scores(const LossInput& input, double scale) {

@@ -40,6 +40,18 @@ void visit_terms(LossOptions& options, OptionVisitor& v) {
   v.list("of", options.of, "the losses, each with its options and a weight");
 }
 
+void visit_threshold(OptionVisitor& v, double& threshold) {
+  v.field("threshold", threshold, {"pairs with a target above it are positive, the rest negative"});
+}
+
+void visit_duplicates(OptionVisitor& v, std::string& duplicates) {
+  v.field(
+      "duplicates", duplicates,
+      choice_info("texts that occur several times in a batch: positives of each other, left out "
+                  "of the denominator, or negatives like any other",
+                  {"positives", "mask", "negatives"}));
+}
+
 LossParts no_parts(const LossOptions&) { return {}; }
 
 LossParts bsc_parts(const BscOptions& options) {
@@ -59,7 +71,7 @@ SmoothOutput head_output(const LossOptions&, const LossInput& input, const LossC
 SmoothOutput score_output(const LossOptions&, const LossInput& input, const LossContext&) {
   if (input.logits.defined() || input.right.defined()) return {pair_scores(input), false};
   const torch::Tensor unit = normalize_embeddings(input.left, "l2");
-  return {inner_products(unit, unit).flatten(), false};
+  return {inner_products(unit, unit), false};
 }
 
 }  // namespace simile

@@ -5,7 +5,7 @@
 //   logits [m, k]   (1/m) Σ_i Σ_j (p_ij - q_ij) (log p_ij - log q_ij),  p, q the row softmaxes of a
 //                   and b: the symmetrised Kullback-Leibler divergence KL(p‖q) + KL(q‖p)
 //   logits [m, 1]   the same of the Bernoulli distributions sigmoid(a_i), sigmoid(b_i)
-//   scores [m]      (1/m) Σ_i (a_i - b_i)²
+//   scores [m]      (1/m) Σ_i (a_i - b_i)², or the mean over [m, k]
 //
 // Logits of -inf on both sides are columns left out, without gradient; on one side only they make
 // the divergence infinite. Divergences are computed in double precision and returned in the type of

@@ -25,8 +25,10 @@ struct TemperatureOptions {
 
   void visit(OptionVisitor& v) {
     v.field("value", value,
-            {"temperature the scores are divided by (where it starts, if trained)", "",
-             kMinimumTemperature, kMaximumTemperature});
+            {"temperature the scores are divided by; where it starts, if trained, unless the model "
+             "or an "
+             "earlier stage has one trained under the same loss",
+             "", kMinimumTemperature, kMaximumTemperature});
     v.field("trainable", trainable, {"train the temperature with the model"});
     v.field("learning_rate", learning_rate,
             {"peak learning rate of a trained temperature; follows the model's schedule", "", 0.0});

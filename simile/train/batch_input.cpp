@@ -30,11 +30,11 @@ torch::Tensor read_rows(const EmbeddingStore& store, const std::vector<int32_t>&
   return rows;
 }
 
-void add_teachers(const TrainingSet& set, const std::vector<int32_t>& examples, LossInput& input) {
+void add_teachers(const ExampleSet& set, const std::vector<int32_t>& examples, LossInput& input) {
   for (const EmbeddingStore& store : set.teachers) {
-    input.left_teachers.push_back(read_rows(store, pick(set.left, examples)));
-    if (set.right.empty()) continue;
-    input.right_teachers.push_back(read_rows(store, pick(set.right, examples)));
+    input.left_teachers.push_back(read_rows(store, pick(set->left, examples)));
+    if (set->right.empty()) continue;
+    input.right_teachers.push_back(read_rows(store, pick(set->right, examples)));
   }
 }
 
@@ -47,21 +47,21 @@ torch::Tensor right_side(const LossInput& input) {
 
 }  // namespace
 
-LossInput BatchReader::operator()(const TrainingSet& set, const std::vector<int32_t>& examples,
+LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32_t>& examples,
                                   const torch::Tensor& embeddings,
                                   const HeadDropout& dropout) const {
   const auto m = static_cast<int64_t>(examples.size());
   LossInput input;
   input.left = embeddings.narrow(0, 0, m);
-  if (!set.right.empty()) input.right = embeddings.narrow(0, m, m);
-  for (size_t i = 0; i < set.negatives.size(); ++i) {
+  if (!set->right.empty()) input.right = embeddings.narrow(0, m, m);
+  for (size_t i = 0; i < set->negatives.size(); ++i) {
     input.negatives.push_back(embeddings.narrow(0, static_cast<int64_t>(2 + i) * m, m));
   }
-  input.target = torch::tensor(pick(set.target, examples));
-  if (!set.classes.empty()) input.classes = pick_numbers(set.classes, examples);
+  input.target = torch::tensor(pick(set->target, examples));
+  if (!set->classes.empty()) input.classes = pick_numbers(set->classes, examples);
   if (loss.needs_groups()) {
-    input.left_group = pick_numbers(set.left, examples);
-    if (!set.right.empty()) input.right_group = pick_numbers(set.right, examples);
+    input.left_group = pick_numbers(set->left, examples);
+    if (!set->right.empty()) input.right_group = pick_numbers(set->right, examples);
   }
   if (head != nullptr) {
     input.logits = head->logits(input.left, input.right, dropout);

@@ -18,8 +18,8 @@ struct BatchReader {
   const Loss& loss;
   HeadModule* head = nullptr;  // null: none
 
-  // `embeddings` [texts, H] are those of set.texts_of(examples). Errors: as HeadModule.
-  LossInput operator()(const TrainingSet& set, const std::vector<int32_t>& examples,
+  // `embeddings` [texts, H] are those of set->texts_of(examples). Errors: as HeadModule.
+  LossInput operator()(const ExampleSet& set, const std::vector<int32_t>& examples,
                        const torch::Tensor& embeddings, const HeadDropout& dropout) const;
 };
 

@@ -12,9 +12,9 @@ namespace simile {
 
 Evaluations::Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events) {
   for (const EvaluationOptions& evaluation : options) {
-    tasks_.push_back(load_task(evaluation));
-    needs_head_.push_back(!evaluation.head.empty() || evaluation.task == "classification");
-    for (const std::string& warning : tasks_.back()->warnings()) events.warning(warning);
+    const bool needs_head = !evaluation.head.empty() || evaluation.task == "classification";
+    evaluations_.push_back({evaluation.name, needs_head, load_task(evaluation)});
+    for (const std::string& warning : evaluations_.back().task->warnings()) events.warning(warning);
   }
 }
 
@@ -33,15 +33,17 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name, ModelWe
       parse_similarity(settings.similarity), nullptr,
       head_runner(encoder, heads, EncodeOptions(), events));
   std::vector<Report> reports;
-  for (const auto& task : tasks_) reports.push_back(task->evaluate(scorer));
+  for (const Evaluation& each : evaluations_) reports.push_back(each.task->evaluate(scorer));
   return reports;
 }
 
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {
   const std::unique_ptr<Scorer> scorer = make_lexical_scorer(name);
   std::vector<Report> reports;
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    reports.push_back(needs_head_[i] ? Report() : tasks_[i]->evaluate(*scorer));
+  for (const Evaluation& each : evaluations_) {
+    Report none;
+    none.name = each.name;
+    reports.push_back(each.needs_head ? none : each.task->evaluate(*scorer));
   }
   return reports;
 }

@@ -25,12 +25,16 @@ class Evaluations {
                                EventSink& events) const;
 
   // The same of a lexical baseline, "bm25" or "tfidf"; where a head scores, which a baseline does
-  // not have, the report has no metrics.
+  // not have, the report has its name alone.
   std::vector<Report> evaluate_baseline(const std::string& name) const;
 
  private:
-  std::vector<std::unique_ptr<Task>> tasks_;
-  std::vector<bool> needs_head_;  // [tasks]
+  struct Evaluation {
+    std::string name;
+    bool needs_head;
+    std::unique_ptr<Task> task;
+  };
+  std::vector<Evaluation> evaluations_;
 };
 
 }  // namespace simile

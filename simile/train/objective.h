@@ -20,8 +20,8 @@ namespace simile {
 
 // What an objective trains and measures its loss on.
 struct ObjectiveData {
-  TrainingSet train;
-  TrainingSet dev;  // of no examples where the recipe names none
+  ExampleSet train;
+  ExampleSet dev;  // of no examples where the recipe names none
 };
 
 class Objective {
@@ -44,7 +44,7 @@ class Objective {
   ExampleOrder order_epoch(int64_t epoch, const Embed& embed) const;
 
   // What the loss takes of a batch of `set`, one of data(); see BatchReader.
-  LossInput read(const TrainingSet& set, const std::vector<int32_t>& examples,
+  LossInput read(const ExampleSet& set, const std::vector<int32_t>& examples,
                  const torch::Tensor& embeddings, const HeadDropout& dropout) const {
     return BatchReader{loss_, head_}(set, examples, embeddings, dropout);
   }

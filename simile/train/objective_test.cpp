@@ -17,14 +17,19 @@ namespace {
 
 using ::testing::ElementsAre;
 
+ObjectiveData data_of(TrainingSet set) {
+  ObjectiveData data;
+  data.train.examples = std::make_shared<const TrainingSet>(std::move(set));
+  return data;
+}
+
 // Three texts, each the positive of itself, as unsupervised training has them.
 ObjectiveData same_texts() {
-  ObjectiveData data;
-  TrainingSet& set = data.train;
+  TrainingSet set;
   set.texts = {{2, 10, 11, 3}, {2, 12, 3}, {2, 13, 14, 15, 3}};
   set.left = set.right = {0, 1, 2};
   set.target = {1, 1, 1};
-  return data;
+  return data_of(std::move(set));
 }
 
 ObjectiveOptions simcse_options(const std::string& duplicates) {
@@ -64,13 +69,13 @@ torch::Tensor embed(const PackedBatch& packed, float dropout_probability) {
 TEST(Objective, CountsBatchesAndPacksTheSidesOneAfterTheOther) {
   const ObjectiveData data = same_texts();
   EXPECT_EQ(make_objective(simcse_options("negatives"), data).batches_per_epoch(), 2);
-  const PackedBatch packed = pack(data.train, {2, 1});
+  const PackedBatch packed = pack(*data.train.examples, {2, 1});
   EXPECT_THAT(packed.offsets, ElementsAre(0, 5, 8, 13, 16));
   EXPECT_THAT(packed.ids, ElementsAre(2, 13, 14, 15, 3, 2, 12, 3, 2, 13, 14, 15, 3, 2, 12, 3));
 }
 
 TEST(Objective, TheTwoCopiesOfATextGetDifferentDropoutMasks) {
-  const PackedBatch packed = pack(same_texts().train, {0, 1, 2});
+  const PackedBatch packed = pack(*same_texts().train.examples, {0, 1, 2});
   const torch::Tensor plain = embed(packed, 0), dropped = embed(packed, 0.1f);
   for (int64_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(torch::equal(plain[i], plain[3 + i])) << "text " << i;
@@ -81,7 +86,7 @@ TEST(Objective, TheTwoCopiesOfATextGetDifferentDropoutMasks) {
 TEST(Objective, ATextThatIsBothSidesOfItsPairIsItsPositiveUnderEveryTreatmentOfDuplicates) {
   const ObjectiveData data = same_texts();
   const std::vector<int32_t> batch = {0, 1, 2};
-  const torch::Tensor embeddings = embed(pack(data.train, batch), 0.1f);
+  const torch::Tensor embeddings = embed(pack(*data.train.examples, batch), 0.1f);
   const auto loss_of = [&](const std::string& duplicates) {
     Objective objective = make_objective(simcse_options(duplicates), data);
     return objective.loss()(objective.read(data.train, batch, embeddings, {})).item<double>();
@@ -93,11 +98,11 @@ TEST(Objective, ATextThatIsBothSidesOfItsPairIsItsPositiveUnderEveryTreatmentOfD
 }
 
 TEST(Objective, OrdersDependOnTheSeedAndTheEpoch) {
-  ObjectiveData data;
-  TrainingSet& set = data.train;
+  TrainingSet set;
   set.texts = {{2, 3}};
   set.left = set.right = std::vector<int32_t>(40, 0);
   set.target = std::vector<float>(40, 1);
+  const ObjectiveData data = data_of(std::move(set));
   const Objective one = make_objective(ObjectiveOptions(), data);
   const Objective two = make_objective(ObjectiveOptions(), data, 2);
   EXPECT_EQ(one.order_epoch(0, {}), one.order_epoch(0, {}));

@@ -4,45 +4,133 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "simile/checkpoint/model_folder.h"
+#include "simile/core/error.h"
 #include "simile/train/teachers.h"
 
 namespace simile {
 namespace {
 
-ObjectiveData read_objective(const TrainOptions& options, size_t stage,
-                             const ObjectiveOptions& objective, const StartModel& start,
-                             EventSink& events) {
-  const auto prompt = start.settings.prompts.find(start.settings.default_prompt);
-  const std::string text = prompt == start.settings.prompts.end() ? "" : prompt->second;
-  const HeadSettings* head =
-      objective.head.empty() ? nullptr : &start.heads[find_head(start.heads, objective.head)];
-  const bool has_model_teacher =
-      std::any_of(objective.teachers.begin(), objective.teachers.end(),
-                  [&](const std::string& name) { return find_stage(options, name, stage) < 0; });
-  const auto read = [&](const PairDataOptions& data) {
-    return read_training_set({objective, data, head, start.tokenizer, text}, has_model_teacher,
-                             events);
-  };
-  ObjectiveData data;
-  data.train = read(objective.data);
-  if (objective.dev.is_set()) data.dev = read(objective.dev_data());
-  return data;
+// Numbers in a vector as the model gives it.
+int64_t vector_size(const ModelSettings& settings) {
+  return settings.dimensions > 0 ? settings.dimensions : settings.encoder.hidden;
 }
 
-void warn_about_equal_sides(const StageOptions& stage, const EncoderConfig& config,
-                            const TrainingSet& set, EventSink& events) {
-  if (set.left != set.right || config.hidden_dropout > 0 || config.attention_dropout > 0) return;
-  events.warning(
-      fmt::format("stage '{}': both sides of every pair are the same text and the model has no "
-                  "dropout, so nothing tells them apart; set hidden_dropout: 0.1",
-                  stage.name));
-}
+// Reads each set once, however many objectives take it.
+class Reader {
+ public:
+  Reader(const TrainOptions& options, const StartModel& start, EventSink& events)
+      : options_(options), start_(start), events_(events) {
+    const auto prompt = start.settings.prompts.find(start.settings.default_prompt);
+    if (prompt != start.settings.prompts.end()) prompt_ = prompt->second;
+  }
+
+  ObjectiveData read(size_t stage, const ObjectiveOptions& objective) {
+    ObjectiveData data;
+    data.train.examples = read_set(stage, objective, objective.data);
+    check_objective(stage, objective, *data.train.examples);
+    if (objective.dev.is_set()) {
+      data.dev.examples = read_set(stage, objective, objective.dev_data());
+      check_loss_data(objective.loss, offer_of(objective, *data.dev.examples));
+    }
+    return data;
+  }
+
+ private:
+  const HeadSettings* head_of(const ObjectiveOptions& objective) const {
+    if (objective.head.empty()) return nullptr;
+    return &start_.heads[find_head(start_.heads, objective.head)];
+  }
+
+  std::shared_ptr<const TrainingSet> read_set(size_t stage, const ObjectiveOptions& objective,
+                                              PairDataOptions data) {
+    const bool keep_originals =
+        std::any_of(objective.teachers.begin(), objective.teachers.end(),
+                    [&](const std::string& name) { return find_stage(options_, name, stage) < 0; });
+    const std::string key = fmt::format("{} {} {} {}", options_to_json(data), objective.max_length,
+                                        objective.head, keep_originals);
+    std::shared_ptr<const TrainingSet>& set = sets_[key];
+    if (!set) {
+      set = std::make_shared<const TrainingSet>(read_training_set(
+          {data, objective.max_length, head_of(objective), start_.settings.encoder.types,
+           start_.tokenizer, prompt_, keep_originals},
+          events_));
+    }
+    return set;
+  }
+
+  LossData offer_of(const ObjectiveOptions& objective, const TrainingSet& set) const {
+    LossData offer = set.offer;
+    offer.teachers = static_cast<int64_t>(objective.teachers.size());
+    if (const HeadSettings* head = head_of(objective)) {
+      offer.head_outputs = head_widths(*head, start_.settings.encoder.hidden).back();
+      offer.head_is_probability = head->output == "probability";
+    }
+    return offer;
+  }
+
+  void check_objective(size_t stage, const ObjectiveOptions& objective, const TrainingSet& set) {
+    const LossData offer = offer_of(objective, set);
+    for (const std::string& warning : loss_option_warnings(objective.loss)) {
+      events_.warning(warning);
+    }
+    for (const std::string& warning : check_loss_data(objective.loss, offer)) {
+      events_.warning(warning);
+    }
+    check_order(objective, set);
+    const std::vector<int64_t> sizes = teacher_sizes(stage, objective, set);
+    try_loss(objective.loss, offer, start_.settings.encoder.hidden, sizes);
+    warn_about_equal_sides(stage, set);
+  }
+
+  static void check_order(const ObjectiveOptions& objective, const TrainingSet& set) {
+    if (objective.order.name != "neighbours") return;
+    SIMILE_CHECK(set.second.empty(), ErrorKind::kRecipe,
+                 fmt::format("{}: order `neighbours` compares the vectors of single texts, and a "
+                             "joint head has none; choose another order",
+                             set.file));
+    SIMILE_CHECK(
+        objective.order.side == "left" || !set.right.empty(), ErrorKind::kRecipe,
+        fmt::format("{}: single texts have no right side; set order.side: left", set.file));
+  }
+
+  std::vector<int64_t> teacher_sizes(size_t stage, const ObjectiveOptions& objective,
+                                     const TrainingSet& set) {
+    SIMILE_CHECK(objective.teachers.empty() || set.second.empty(), ErrorKind::kRecipe,
+                 fmt::format("{}: teachers give vectors of single texts, and a joint head reads "
+                             "pairs; remove the head or the teachers",
+                             set.file));
+    std::vector<int64_t> sizes;
+    for (const std::string& name : objective.teachers) {
+      const bool is_stage = find_stage(options_, name, stage) >= 0;
+      sizes.push_back(vector_size(is_stage ? start_.settings
+                                           : open_model_folder(name, silent_events()).settings));
+    }
+    return sizes;
+  }
+
+  void warn_about_equal_sides(size_t stage, const TrainingSet& set) {
+    const EncoderConfig& config = start_.settings.encoder;
+    if (set.left != set.right || config.hidden_dropout > 0 || config.attention_dropout > 0) return;
+    events_.warning(
+        fmt::format("stage '{}': both sides of every pair are the same text and the model has no "
+                    "dropout, so nothing tells them apart; set hidden_dropout: 0.1",
+                    options_.stages[stage].name));
+  }
+
+  const TrainOptions& options_;
+  const StartModel& start_;
+  EventSink& events_;
+  std::string prompt_;
+  std::map<std::string, std::shared_ptr<const TrainingSet>> sets_;
+};
 
 Teacher make_teacher(const TrainOptions& options, size_t stage, const std::string& name,
                      const StartModel& start, const RunFolder& folder, EventSink& events) {
   if (find_stage(options, name, stage) < 0) return model_teacher(name, events);
-  std::vector<float> weights = folder.read_stage(name);
+  std::vector<float> weights = folder.read_stage(name).weights;
   weights.resize(static_cast<size_t>(encoder_parameter_count(start.settings.encoder.shape())));
   return stage_teacher(std::move(weights), start.settings, start.tokenizer, events);
 }
@@ -51,13 +139,12 @@ Teacher make_teacher(const TrainOptions& options, size_t stage, const std::strin
 
 std::vector<std::vector<ObjectiveData>> read_run_data(const TrainOptions& options,
                                                       const StartModel& start, EventSink& events) {
+  Reader reader(options, start, events);
   std::vector<std::vector<ObjectiveData>> data;
   for (size_t stage = 0; stage < options.stages.size(); ++stage) {
     data.emplace_back();
     for (const ObjectiveOptions& objective : options.stages[stage].objectives) {
-      data.back().push_back(read_objective(options, stage, objective, start, events));
-      warn_about_equal_sides(options.stages[stage], start.settings.encoder,
-                             data.back().back().train, events);
+      data.back().push_back(reader.read(stage, objective));
     }
   }
   return data;
@@ -69,10 +156,10 @@ void open_teachers(const TrainOptions& options, size_t stage, const StartModel& 
     const ObjectiveOptions& objective = options.stages[stage].objectives[i];
     for (const std::string& name : objective.teachers) {
       const Teacher teacher = make_teacher(options, stage, name, start, folder, events);
-      for (TrainingSet* set : {&data[i].train, &data[i].dev}) {
+      for (ExampleSet* set : {&data[i].train, &data[i].dev}) {
         if (set->size() == 0) continue;
-        set->teachers.push_back(store_teacher_vectors(folder.teachers_path(), *set, teacher,
-                                                      objective.teacher_precision, events));
+        set->teachers.push_back(store_teacher_vectors(
+            folder.teachers_path(), *set->examples, teacher, objective.teacher_precision, events));
       }
     }
   }

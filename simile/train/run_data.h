@@ -12,8 +12,11 @@
 
 namespace simile {
 
-// [stages][objectives]. Errors: as read_training_set(); ErrorKind::kRecipe for a head that neither
-// the recipe nor the model has.
+// [stages][objectives]; objectives with the same data share it. Checks all that can be known before
+// the first step: that loss, head, order and teachers of every objective fit each other and the
+// data. Options or columns that do not go together are told to `events`. Errors: as
+// read_training_set() and check_loss_data(); ErrorKind::kRecipe for a head that neither the recipe
+// nor the model has.
 std::vector<std::vector<ObjectiveData>> read_run_data(const TrainOptions& options,
                                                       const StartModel& start, EventSink& events);
 

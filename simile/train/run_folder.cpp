@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/checkpoint/safetensors.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
@@ -92,24 +93,29 @@ bool RunFolder::has_state() const { return file_exists(state_path()); }
 
 std::string RunFolder::teachers_path() const { return join_path(path_, "teachers"); }
 
-void RunFolder::keep_stage(const std::string& stage, const std::vector<float>& weights) const {
+void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) const {
   const std::string folder = join_path(path_, "stages");
   make_folders(folder);
-  write_safetensors(
-      stage_path(folder, stage),
-      {{"weights", {static_cast<int64_t>(weights.size())}, weights.data(), TensorType::kF32}});
+  write_safetensors(stage_path(folder, stage),
+                    {{"weights",
+                      {static_cast<int64_t>(kept.weights.size())},
+                      kept.weights.data(),
+                      TensorType::kF32}},
+                    {{"temperatures", Json(kept.temperatures).dump()}});
 }
 
-std::vector<float> RunFolder::read_stage(const std::string& stage) const {
+KeptStage RunFolder::read_stage(const std::string& stage) const {
   const SafetensorsFile file(stage_path(join_path(path_, "stages"), stage));
   const TensorInfo* tensor = file.find("weights");
-  SIMILE_CHECK(tensor != nullptr, ErrorKind::kInput,
-               fmt::format("'{}': the weights are missing; run the stage '{}' again with "
-                           "--overwrite",
+  const auto temperatures = file.metadata().find("temperatures");
+  SIMILE_CHECK(tensor != nullptr && temperatures != file.metadata().end(), ErrorKind::kInput,
+               fmt::format("'{}' is not what the stage '{}' kept; run again with --overwrite",
                            file.path(), stage));
-  std::vector<float> weights(static_cast<size_t>(tensor->size));
-  file.read_floats(*tensor, 0, tensor->size, weights.data());
-  return weights;
+  KeptStage kept;
+  kept.weights.resize(static_cast<size_t>(tensor->size));
+  file.read_floats(*tensor, 0, tensor->size, kept.weights.data());
+  detail::parse_json(temperatures->second, file.path()).get_to(kept.temperatures);
+  return kept;
 }
 
 void RunFolder::write_run(const std::string& recipe) const {

@@ -12,6 +12,7 @@
 
 #include "simile/core/config.h"
 #include "simile/eval/report.h"
+#include "simile/loss/loss.h"
 #include "simile/train/stage.h"
 #include "simile/train/tensorboard.h"
 
@@ -19,6 +20,12 @@ namespace simile {
 
 // run.json is a recipe with notes about the machine beside it: the recipe alone.
 ConfigNode without_environment(ConfigNode run);
+
+// What a stage leaves for later ones.
+struct KeptStage {
+  std::vector<float> weights;  // as ModelWeights::copy() lists them
+  Loss::Temperatures temperatures;
+};
 
 class RunFolder {
  public:
@@ -36,10 +43,10 @@ class RunFolder {
   bool has_state() const;
   std::string teachers_path() const;  // a folder of vectors, reused by later runs
 
-  // The weights that a stage kept, for later stages that begin with them or learn from them. Errors
-  // of read_stage(): ErrorKind::kInput where they are missing or damaged.
-  void keep_stage(const std::string& stage, const std::vector<float>& weights) const;
-  std::vector<float> read_stage(const std::string& stage) const;
+  // What a stage kept, for later stages that begin with it or learn from it. Errors of
+  // read_stage(): ErrorKind::kInput where they are missing or damaged.
+  void keep_stage(const std::string& stage, const KeptStage& kept) const;
+  KeptStage read_stage(const std::string& stage) const;
 
   // `recipe` is the resolved recipe as JSON; library versions, threads and machine go beside it.
   void write_run(const std::string& recipe) const;

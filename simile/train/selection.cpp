@@ -4,25 +4,41 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "simile/core/error.h"
+
 namespace simile {
 
 EarlyStopOptions selection_rules(const SelectionOptions& options) {
   EarlyStopOptions rules = options.early_stop;
   if (rules.direction != "auto") return rules;
-  const std::string losses = std::string(kLossEvaluation) + ".";
-  const bool is_loss = !options.metric.empty() && options.metric[0].rfind(losses, 0) == 0;
+  const bool is_loss = !options.metric.empty() && is_loss_metric(options.metric[0]);
   rules.direction = is_loss ? "min" : "max";
   return rules;
+}
+
+namespace {
+
+// The report that a metric, REPORT.METRIC, is of. Errors (kRecipe): there is none.
+const Report& report_of(const std::vector<Report>& reports, const std::string& metric) {
+  const std::string name = metric.substr(0, metric.find('.'));
+  for (const Report& report : reports) {
+    if (report.name == name) return report;
+  }
+  throw Error(ErrorKind::kRecipe,
+              fmt::format("selection.metric '{}': there is no evaluation '{}'", metric, name));
+}
+
+}  // namespace
+
+bool is_loss_metric(const std::string& metric) {
+  return metric.rfind(std::string(kLossEvaluation) + ".", 0) == 0;
 }
 
 double selection_value(const std::vector<Report>& reports,
                        const std::vector<std::string>& metrics) {
   double sum = 0;
-  for (const std::string& name : metrics) {
-    const size_t point = name.find('.');
-    for (const Report& report : reports) {
-      if (report.name == name.substr(0, point)) sum += report.metric(name.substr(point + 1));
-    }
+  for (const std::string& metric : metrics) {
+    sum += report_of(reports, metric).metric(metric.substr(metric.find('.') + 1));
   }
   return sum / static_cast<double>(metrics.size());
 }
@@ -38,7 +54,8 @@ std::string describe_selection(const SelectionOptions& options, double value, bo
 Report mean_report(const std::vector<Report>& reports, const std::vector<std::string>& metrics) {
   Report mean;
   mean.task = mean.name = "mean";
-  for (const Report& report : reports) {
+  for (const std::string& metric : metrics) {
+    const Report& report = report_of(reports, metric);
     if (report.metrics.empty()) return {};
     mean.examples += report.examples;
     mean.model = report.model;

@@ -11,6 +11,9 @@
 
 namespace simile {
 
+// Of a stage's losses, not of an evaluation.
+bool is_loss_metric(const std::string& metric);
+
 // options.early_stop with a direction: for `auto`, min for losses and max for metrics.
 EarlyStopOptions selection_rules(const SelectionOptions& options);
 
@@ -21,7 +24,8 @@ double selection_value(const std::vector<Report>& reports, const std::vector<std
 // "mse step 40: dev.spearman 81.20 (best so far)", without the stage and step.
 std::string describe_selection(const SelectionOptions& options, double value, bool is_best);
 
-// That mean of a model's reports as a report, or one without metrics where a report has none.
+// That mean of a model's reports as a report, or one without metrics where one of them has none.
+// None of `metrics` is a loss.
 Report mean_report(const std::vector<Report>& reports, const std::vector<std::string>& metrics);
 
 }  // namespace simile

@@ -68,7 +68,6 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
 }
 
 void Smoothing::follow_weights() {
-  if (average_.empty()) return;
   const auto follow = [&](int64_t offset, const float* weights, int64_t count) {
     update_average(average_.data() + offset, weights, count, options_.bregman_decay);
   };

@@ -32,13 +32,14 @@ class Smoothing {
   // The moving average starts from the weights as they are. `seed` is that of the noise.
   Smoothing(const SiarOptions& options, ModelWeights& weights, PoolingMode pooling, uint64_t seed);
 
-  bool is_on() const { return options_.weight > 0 || options_.bregman > 0; }
+  bool is_on() const { return options_.weight > 0 || has_average(); }
+  bool has_average() const { return options_.bregman > 0; }
 
   // What is added to the loss of a batch, of which `clean` is the forward pass: not defined when
   // the perturbation was not finite and there is nothing else to add. Leaves gradients alone.
   torch::Tensor penalty(const StepBatch& batch, const LossInput& clean);
 
-  // To be called after each step of the optimiser.
+  // To be called after each step of the optimiser where there is an average, all rows up to date.
   void follow_weights();
 
   int64_t skipped() const { return skipped_; }  // perturbations that were not finite

@@ -138,10 +138,12 @@ Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts)
 
 StepBatch Stage::make_batch(int64_t step, const Objective& objective,
                             const std::vector<int32_t>& examples) const {
-  const TrainingSet& set = objective.data().train;
+  const TrainingSet& set = *objective.data().train.examples;
   const EncoderConfig& config = model_.settings.encoder;
   StepBatch batch{objective, examples, {}, {}, {}, static_cast<uint64_t>(step)};
-  batch.packed = pack_texts(set.texts, set.second, set.texts_of(examples));
+  if (!options_.frozen) {
+    batch.packed = pack_texts(set.texts, set.second, set.texts_of(examples));
+  }
   batch.dropout.hidden = static_cast<float>(config.hidden_dropout);
   batch.dropout.attention = static_cast<float>(config.attention_dropout);
   batch.dropout.head = static_cast<float>(model_.drop_head);
@@ -158,7 +160,7 @@ StepBatch Stage::make_batch(int64_t step, const Objective& objective,
 }
 
 torch::Tensor Stage::embed(const StepBatch& batch) {
-  const TrainingSet& set = batch.objective.data().train;
+  const TrainingSet& set = *batch.objective.data().train.examples;
   if (options_.frozen) return embed_without_dropout(set, set.texts_of(batch.examples));
   optimizer_.prepare_rows(batch.packed.ids);
   return pool_tokens(model_.weights.encoder().forward(batch.packed, batch.dropout),
@@ -222,7 +224,10 @@ StepResult Stage::step(int64_t step, size_t number, const std::vector<int32_t>& 
   }
   // Momentum moves the temperatures of the other objectives too.
   for (Objective& each : objectives_) each.loss().clamp_parameters();
-  smoothing_.follow_weights();
+  if (smoothing_.has_average()) {
+    optimizer_.flush_rows();  // rows that wait would enter the average when they are next used
+    smoothing_.follow_weights();
+  }
   const auto values = objective.loss().values();
   result.values.insert(result.values.begin(), values.begin(), values.end());
   return result;
@@ -250,11 +255,11 @@ std::vector<float*> Stage::extra_gradients() {
 
 double Stage::measure_loss(const Objective& objective) {
   torch::NoGradGuard guard;
-  const TrainingSet& set = objective.data().dev;
+  const ExampleSet& set = objective.data().dev;
   double sum = 0;
   for (const auto& examples :
        cut_batches(order_sequential(set.size()), objective.options().batch_size)) {
-    const torch::Tensor vectors = embed_without_dropout(set, set.texts_of(examples));
+    const torch::Tensor vectors = embed_without_dropout(*set.examples, set->texts_of(examples));
     const LossInput input = objective.read(set, examples, vectors, {});
     sum += objective.loss()(input).item<double>() * static_cast<double>(examples.size());
   }

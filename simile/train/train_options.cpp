@@ -9,6 +9,7 @@
 
 #include "simile/checkpoint/builtin_model.h"
 #include "simile/core/error.h"
+#include "simile/train/selection.h"
 
 namespace simile {
 
@@ -156,6 +157,16 @@ void check_new_name(std::set<std::string>& names, const std::string& name,
   }
 }
 
+void check_dev(const ObjectiveOptions& objective) {
+  const DevDataOptions& dev = objective.dev;
+  if (dev.limit > 0 && dev.path.empty() && dev.qrels.empty() && dev.skip == 0) {
+    fail(fmt::format(
+        "{}: `dev: {{limit: {}}}` would measure the loss on the first training examples; "
+        "give dev.path, or dev.skip and data.limit",
+        objective.data.file(), dev.limit));
+  }
+}
+
 void check_objectives(const TrainOptions& options, size_t number) {
   const StageOptions& stage = options.stages[number];
   if (stage.objectives.empty()) {
@@ -164,9 +175,10 @@ void check_objectives(const TrainOptions& options, size_t number) {
                     "...}}",
                     stage.name));
   }
-  std::set<std::string> names;
+  std::set<std::string> names = {"all"};  // of the sum in loss.all
   for (size_t i = 0; i < stage.objectives.size(); ++i) {
     check_new_name(names, stage.objective_name(i), fmt::format("objectives of '{}'", stage.name));
+    check_dev(stage.objectives[i]);
     for (const std::string& teacher : stage.objectives[i].teachers) {
       const int64_t found = find_stage(options, teacher, options.stages.size());
       if (found >= static_cast<int64_t>(number)) {
@@ -194,7 +206,21 @@ void check_selection(const TrainOptions& options, const StageOptions& stage) {
   std::vector<std::string> during;
   for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
   if (is_loss_measured(stage)) during.push_back(kLossEvaluation);
-  for (const std::string& metric : stage.selection.metric) {
+  const std::vector<std::string>& metrics = stage.selection.metric;
+  if (metrics.empty() && stage.selection.early_stop.patience > 0) {
+    fail(fmt::format(
+        "stage '{}': early_stop.patience counts evaluations without a better "
+        "selection.metric, and there is none; name one, such as dev.spearman or loss.all",
+        stage.name));
+  }
+  const auto losses = std::count_if(metrics.begin(), metrics.end(), is_loss_metric);
+  if (losses > 0 && losses < static_cast<int64_t>(metrics.size())) {
+    fail(fmt::format(
+        "stage '{}': selection.metric [{}] mixes losses, which should fall, with metrics, "
+        "which should rise; name one kind",
+        stage.name, fmt::join(metrics, ", ")));
+  }
+  for (const std::string& metric : metrics) {
     const std::string evaluation = metric.substr(0, metric.find('.'));
     if (std::find(during.begin(), during.end(), evaluation) != during.end()) continue;
     fail(
@@ -214,6 +240,13 @@ void check_stage(const TrainOptions& options, size_t number) {
         fmt::format("stage '{}': `from: {}` should be previous, start, or the name of an earlier "
                     "stage",
                     stage.name, stage.from));
+  }
+  const bool has_head = std::any_of(stage.objectives.begin(), stage.objectives.end(),
+                                    [](const auto& objective) { return !objective.head.empty(); });
+  if (stage.frozen && !has_head) {
+    fail(fmt::format(
+        "stage '{}' is `frozen` and its objectives have no head: nothing would be trained",
+        stage.name));
   }
   if (stage.frozen && (stage.siar.weight > 0 || stage.siar.bregman > 0)) {
     fail(
@@ -256,7 +289,14 @@ void check_train_options(const TrainOptions& options) {
   check_heads(options.heads);
   std::set<std::string> stages = {"previous", "start"};
   for (size_t i = 0; i < options.stages.size(); ++i) {
-    check_new_name(stages, options.stages[i].name, "stages");
+    const std::string& name = options.stages[i].name;
+    check_new_name(stages, name, "stages");
+    if (name.empty() || name.find('/') != std::string::npos) {
+      fail(fmt::format(
+          "a stage is called '{}'; its weights may be kept in a file of that name, so it "
+          "should not be empty and have no '/'",
+          name));
+    }
     check_stage(options, i);
   }
 }

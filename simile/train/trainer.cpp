@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "simile/core/error.h"
-#include "simile/loss/loss_table.h"
 #include "simile/train/batch_feed.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/run_data.h"
@@ -92,8 +91,14 @@ class TrainingRun {
 
   // Before a stage's first step: `from` of its options.
   void take_weights(const std::string& from) {
-    if (from == "start") weights_.assign(start_.weights);
-    if (find_stage(options_, from, stage_number()) >= 0) weights_.assign(folder_.read_stage(from));
+    if (from == "start") {
+      weights_.assign(start_.weights);
+      state_.temperatures = start_.settings.temperatures;
+    } else if (find_stage(options_, from, stage_number()) >= 0) {
+      KeptStage kept = folder_.read_stage(from);
+      weights_.assign(kept.weights);
+      state_.temperatures = std::move(kept.temperatures);
+    }
   }
 
   void resume_stage(Stage& stage, EarlyStop& selection) {
@@ -168,8 +173,10 @@ class TrainingRun {
     next.temperatures = state_.best.empty() ? temperatures_of(stage) : state_.best_temperatures;
     stage_.reset();
     if (!state_.best.empty()) weights_.assign(state_.best);
-    if (is_referred_to(stage_name())) folder_.keep_stage(stage_name(), weights_.copy());
-    for (ObjectiveData& data : data_[stage_number()]) data = {};  // it will not be asked for again
+    if (is_referred_to(stage_name())) {
+      folder_.keep_stage(stage_name(), {weights_.copy(), next.temperatures});
+    }
+    data_[stage_number()].clear();  // it will not be asked for again
     state_ = std::move(next);
   }
 
@@ -208,7 +215,7 @@ class TrainingRun {
     }
     const std::vector<std::string>& metrics = options_.stages.back().selection.metric;
     for (const auto& reports : by_model) {
-      if (metrics.size() < 2) break;
+      if (metrics.size() < 2 || is_loss_metric(metrics[0])) break;
       const Report mean = mean_report(reports, metrics);
       if (!mean.metrics.empty()) result.reports.push_back(mean);
     }
@@ -252,6 +259,7 @@ class TrainingRun {
     if (!folder_.has_state()) return folder_.cut_metrics(0);
     state_ = load_train_state(folder_.state_path(), recipe_);
     weights_.assign(state_.weights);
+    for (int64_t done = 0; done < state_.stage; ++done) data_[static_cast<size_t>(done)].clear();
     folder_.cut_metrics(state_.metrics_bytes);
     events_.info(fmt::format("resuming at stage {} step {}", state_.stage + 1, state_.step));
   }
@@ -316,7 +324,5 @@ std::string recipe_reference() {
   TrainOptions recipe;
   return options_to_markdown(recipe, "Recipe of `simile train`");
 }
-
-std::string loss_reference() { return losses_to_markdown(); }
 
 }  // namespace simile

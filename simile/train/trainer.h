@@ -28,8 +28,7 @@ struct TrainResult {
 TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
                   EventSink& events);
 
-// Every option of a recipe, and every loss, as Markdown.
+// Every option of a recipe as Markdown.
 std::string recipe_reference();
-std::string loss_reference();
 
 }  // namespace simile

@@ -127,6 +127,14 @@ class MethodsTest : public testing::RunTest {
       train(node, path(name), true, false, silent_events());
       EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes(name + "/model/model.safetensors"));
       EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+      expect_equal_heads("whole/model", name + "/model");
+    }
+  }
+
+  void expect_equal_heads(const std::string& one, const std::string& other) {
+    for (const SavedHead& head : open_model_folder(path(one), silent_events()).heads) {
+      const std::string file = "/heads/" + head.settings.name + "/model.safetensors";
+      EXPECT_EQ(bytes(one + file), bytes(other + file)) << head.settings.name;
     }
   }
 
@@ -338,11 +346,35 @@ stages:
   EXPECT_GT(std::abs(temperatures[15] - 0.2), 0.01);
   EXPECT_NEAR(temperatures[16], temperatures[15], 0.2 * temperatures[15]);
   const ModelFolder model = open_model_folder(path("run/model"), silent_events());
-  EXPECT_NEAR(model.settings.temperatures.at("bsc"), temperatures[16], 1e-6);
+  EXPECT_NEAR(model.settings.temperatures.at("bsc l2"), temperatures[16], 1e-6);
   run(stages, "more",
       {"architecture.layers=0", "tokenizer=", "model=" + path("run/model"),
        "stages.0.learning_rate=1e-12"});
   EXPECT_NEAR(logged("more", "temperature")[0], temperatures[16], 0.2 * temperatures[16]);
+  run(stages, "again", {"stages.1.from=start"});
+  EXPECT_NEAR(logged("again", "temperature")[16], 0.2, 0.04);
+}
+
+TEST_F(MethodsTest, TheMovingAverageDoesNotDependOnWhenTheModelIsEvaluated) {
+  const std::vector<std::string> bregman = {"stages.0.siar={bregman: 1}",
+                                            "stages.0.selection.keep=last"};
+  run(kTasks, "rarely", bregman);
+  std::vector<std::string> often = bregman;
+  often.push_back("stages.0.selection.every_steps=1");
+  run(kTasks, "often", often);
+  EXPECT_EQ(logged("rarely", "siar"), logged("often", "siar"));
+}
+
+TEST_F(MethodsTest, ObjectivesWithTheSameDataReadItOnce) {
+  class Notes : public EventSink {
+   public:
+    void info(const std::string& message) override {
+      count += message.find("60 pairs") != std::string::npos ? 1 : 0;
+    }
+    int count = 0;
+  } notes;
+  train(recipe(kRcl), path("run"), false, false, notes);
+  EXPECT_EQ(notes.count, 1);
 }
 
 TEST_F(MethodsTest, StagesBeginWhereTheySayTheyDo) {
@@ -389,6 +421,25 @@ TEST_F(MethodsTest, MistakesSayWhatToChange) {
   EXPECT_THAT(error_of(kRcl, {"stages.2.objectives.0.teachers=[]"}), HasSubstr("teachers"));
   EXPECT_THAT(error_of(kRcl, {"stages.1.from=final"}), HasSubstr("earlier stage"));
   EXPECT_THAT(error_of(kRcl, {"evaluations.0.name=loss"}), HasSubstr("loss"));
+  EXPECT_THAT(error_of(kRcl, {"stages.2.objectives.0.teachers=[/nowhere]"}), HasSubstr("nowhere"));
+  EXPECT_THAT(error_of(kRcl, {"stages.0.selection.metric=[loss.all, dev.spearman]"}),
+              HasSubstr("mixes losses"));
+  EXPECT_THAT(error_of(kRcl, {"stages.1.selection.early_stop.patience=2"}), HasSubstr("patience"));
+  EXPECT_THAT(error_of(kRcl, {"stages.2.name=a/b"}), HasSubstr("'/'"));
+  EXPECT_THAT(error_of(kRcl, {"stages.0.objectives.0.dev={limit: 5}"}),
+              HasSubstr("first training examples"));
+  EXPECT_THAT(error_of(kRcl, {"stages.0.objectives.0.max_length=17"}), HasSubstr("max_length"));
+  EXPECT_THAT(error_of(kTasks, {"stages.0.objectives.1.loss=mse"}), HasSubstr("output: score"));
+  EXPECT_THAT(error_of(kTasks, {"stages.0.objectives.2.loss={name: sum, of: [bsc, mse]}"}),
+              AllOf(HasSubstr("'bsc'"), HasSubstr("pairs of texts")));
+  EXPECT_FALSE(folder_exists(path("bad")));
+}
+
+TEST_F(MethodsTest, AMistakeInALaterStageIsToldBeforeTheFirst) {
+  EXPECT_THAT(error_of(kRcl, {"stages.2.objectives.0.loss={name: matryoshka, dimensions: [400], "
+                              "of: bsc}"}),
+              HasSubstr("400"));
+  EXPECT_FALSE(folder_exists(path("bad")));
 }
 
 }  // namespace

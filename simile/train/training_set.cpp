@@ -36,17 +36,14 @@ class TextNumbers {
 
 LossData describe_data(const PairDataset& pairs, const TrainingSetSource& source) {
   LossData data;
-  data.has_right = !pairs.right.empty();
+  const bool is_joint = source.head != nullptr && source.head->input == "joint";
+  data.has_right = !pairs.right.empty() && !is_joint;
   data.negatives = static_cast<int64_t>(pairs.negatives.size());
   data.has_target = source.data.has_scores();
   const auto [low, high] = std::minmax_element(pairs.score.begin(), pairs.score.end());
   data.target_minimum = *low;
   data.target_maximum = *high;
   data.classes = static_cast<int64_t>(pairs.class_names.size());
-  data.teachers = static_cast<int64_t>(source.objective.teachers.size());
-  if (source.head != nullptr) {
-    data.head_outputs = std::max<int64_t>(1, static_cast<int64_t>(source.head->class_names.size()));
-  }
   return data;
 }
 
@@ -83,9 +80,9 @@ void check_head_data(const PairDataset& pairs, const TrainingSetSource& source) 
                   is_single ? "single texts" : "pairs"));
   if (input != "joint") return;
   SIMILE_CHECK(
-      pairs.negatives.empty() && source.objective.teachers.empty(), ErrorKind::kRecipe,
+      pairs.negatives.empty(), ErrorKind::kRecipe,
       fmt::format("{}: the head '{}' reads both texts as one sequence, so negative columns "
-                  "and teachers have no use; remove them",
+                  "have no use; remove them",
                   source.data.file(), source.head->name));
 }
 
@@ -118,9 +115,12 @@ void tokenise_texts(const PairDataset& pairs, const Tokenizer& tokenizer, const 
   if (keep_originals) set.originals = numbers.texts();
 }
 
-void tokenise_joint(const PairDataset& pairs, const Tokenizer& tokenizer, TrainingSet& set) {
+void tokenise_joint(const PairDataset& pairs, const Tokenizer& tokenizer, int64_t token_types,
+                    TrainingSet& set) {
   for (Encoding& encoding : tokenizer.encode_pair_batch(pairs.left, pairs.right)) {
-    const auto first = std::find(encoding.type_ids.begin(), encoding.type_ids.end(), 1);
+    const auto first = token_types > 1
+                           ? std::find(encoding.type_ids.begin(), encoding.type_ids.end(), 1)
+                           : encoding.type_ids.end();
     set.second.push_back(static_cast<int32_t>(first - encoding.type_ids.begin()));
     set.left.push_back(static_cast<int32_t>(set.texts.size()));
     set.texts.push_back(std::move(encoding.ids));
@@ -140,8 +140,14 @@ void tell_sizes(const TrainingSet& set, int64_t limit, EventSink& events) {
       static_cast<double>(tokens) / static_cast<double>(set.texts.size()), at_limit, limit));
 }
 
-Tokenizer with_limit(Tokenizer tokenizer, int64_t limit) {
-  if (limit > 0) tokenizer.set_max_length(limit);
+Tokenizer with_limit(const TrainingSetSource& source) {
+  Tokenizer tokenizer = source.tokenizer;
+  SIMILE_CHECK(
+      source.max_length <= tokenizer.max_length(), ErrorKind::kRecipe,
+      fmt::format("{}: the objective's max_length is {}, that of the run {}: evaluations and "
+                  "the saved model would cut its texts; raise the run's max_length",
+                  source.data.file(), source.max_length, tokenizer.max_length()));
+  if (source.max_length > 0) tokenizer.set_max_length(source.max_length);
   return tokenizer;
 }
 
@@ -159,31 +165,23 @@ std::vector<int32_t> TrainingSet::texts_of(const std::vector<int32_t>& examples)
   return picked;
 }
 
-TrainingSet read_training_set(const TrainingSetSource& source, bool keep_originals,
-                              EventSink& events) {
+TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events) {
+  const Tokenizer tokenizer = with_limit(source);
   const PairDataset pairs = read_pairs(source.data);
   check_head_data(pairs, source);
-  for (const std::string& warning : loss_option_warnings(source.objective.loss)) {
-    events.warning(warning);
-  }
-  LossData data = describe_data(pairs, source);
-  if (source.head != nullptr && source.head->input == "joint") data.has_right = false;
-  for (const std::string& warning : check_loss_data(source.objective.loss, data)) {
-    events.warning(warning);
-  }
   if (!pairs.report.warning().empty()) events.warning(pairs.report.warning());
   for (const std::string& note : pairs.notes) events.info(note);
   check_negatives(pairs, source.data);
 
   TrainingSet set;
   set.file = source.data.file();
+  set.offer = describe_data(pairs, source);
   set.target.assign(pairs.score.begin(), pairs.score.end());
   set.classes = head_classes(pairs, source);
-  const Tokenizer tokenizer = with_limit(source.tokenizer, source.objective.max_length);
   if (source.head != nullptr && source.head->input == "joint") {
-    tokenise_joint(pairs, tokenizer, set);
+    tokenise_joint(pairs, tokenizer, source.token_types, set);
   } else {
-    tokenise_texts(pairs, tokenizer, source.prompt, keep_originals, set);
+    tokenise_texts(pairs, tokenizer, source.prompt, source.keep_originals, set);
   }
   tell_sizes(set, tokenizer.max_length(), events);
   return set;

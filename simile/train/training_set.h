@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "simile/checkpoint/embedding_store.h"
 #include "simile/checkpoint/head_settings.h"
 #include "simile/core/event.h"
+#include "simile/loss/loss_data.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/train_options.h"
 
@@ -27,8 +29,7 @@ struct TrainingSet {
   std::vector<int32_t> classes;                 // [examples] as the head numbers them, or empty
   std::vector<std::string> originals;           // [texts] as they were read, if asked for
 
-  // Vectors that frozen models gave `texts`, one row each; filled by store_teacher_vectors().
-  std::vector<EmbeddingStore> teachers;
+  LossData offer;  // what it has for a loss, without head and teachers
 
   int64_t size() const { return static_cast<int64_t>(left.size()); }
 
@@ -37,20 +38,30 @@ struct TrainingSet {
   std::vector<int32_t> texts_of(const std::vector<int32_t>& examples) const;
 };
 
-struct TrainingSetSource {
-  const ObjectiveOptions& objective;
-  const PairDataOptions& data;  // the objective's, or its dev data
-  const HeadSettings* head;     // the objective's, or null
-  const Tokenizer& tokenizer;   // its length limit holds where the objective has none
-  const std::string& prompt;    // put before every text; not before those of a joint head
+// Examples, which objectives with the same data share, and the vectors that an objective's teachers
+// gave their texts.
+struct ExampleSet {
+  std::shared_ptr<const TrainingSet> examples;  // null: none
+  std::vector<EmbeddingStore> teachers;         // a row for each of examples->texts
+
+  const TrainingSet* operator->() const { return examples.get(); }
+  int64_t size() const { return examples ? examples->size() : 0; }
 };
 
-// Reads the data, checks the objective's loss against it and tokenises in parallel. Broken bytes,
-// how pairs were made of raw data, and options or columns that do not go together, are told to
-// `events`. `originals` are kept for teachers that have a tokenizer of their own. Errors:
-// ErrorKind::kInput for data that cannot be read or has an empty negative; ErrorKind::kRecipe when
-// loss or head need what the data lacks, or the data has a class that the head does not know.
-TrainingSet read_training_set(const TrainingSetSource& source, bool keep_originals,
-                              EventSink& events);
+struct TrainingSetSource {
+  const PairDataOptions& data;
+  int64_t max_length;        // 0: the tokenizer's limit
+  const HeadSettings* head;  // that reads the examples, or null
+  int64_t token_types;       // that the encoder has
+  const Tokenizer& tokenizer;
+  const std::string& prompt;  // put before every text; not before those of a joint head
+  bool keep_originals;        // for teachers that have a tokenizer of their own
+};
+
+// Reads the data and tokenises in parallel. Broken bytes, and how pairs were made of raw data, are
+// told to `events`. Errors: ErrorKind::kInput for data that cannot be read or has an empty
+// negative; ErrorKind::kRecipe for data of another kind than the head reads, a class that it does
+// not know, or a length limit above the tokenizer's.
+TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events);
 
 }  // namespace simile

@@ -344,6 +344,20 @@ def head_ranking(case, tensors, o):
                     o.get('duplicates', 'negatives')) / m
 
 
+def weighted_terms(case, tensors, parameter):
+    return sum(term.get('weight', 1) * evaluate(dict(case, recipe=term), tensors, parameter)
+               for term in case['recipe']['of'])
+
+
+def prefixes(tensors, size):
+    """The first numbers of every embedding, as vectors of length 1."""
+    def cut(x):
+        rows = [[row[d] for d in range(size)] for row in scalars(x)]
+        return torch.stack([torch.stack([v / length(row) for v in row]) for row in rows])
+    return {key: [cut(x) for x in value] if isinstance(value, list) else cut(value)
+            for key, value in tensors.items()}
+
+
 def evaluate(case, tensors, parameter):
     o = case['recipe']
     name = o['name']
@@ -352,6 +366,12 @@ def evaluate(case, tensors, parameter):
         s = parameter if temperature.get('parametrization') == 'scale' else parameter.exp()
     else:
         s = 1.0 / temperature
+    if name == 'sum':
+        return weighted_terms(case, tensors, parameter)
+    if name == 'matryoshka':
+        weights = o.get('weights', [1] * len(o['dimensions']))
+        return sum(w * weighted_terms(case, prefixes(tensors, d), parameter)
+                   for w, d in zip(weights, o['dimensions']))
     if name == 'bsc':
         return bsc(case, tensors, o, s)
     if name == 'mse':
@@ -481,7 +501,7 @@ def main():
     cases.append(run('simcse trained', {'name': 'simcse', 'temperature': trained}, rng,
                      negatives=1))
     cases += pair_cases(rng, graded) + ranking_cases(rng, labels, repeated)
-    cases += class_cases(rng, graded)
+    cases += class_cases(rng, graded) + composite_cases(rng, graded)
     print('[\n' + ',\n'.join(json.dumps(case) for case in cases) + '\n]')
 
 
@@ -532,6 +552,18 @@ def ranking_cases(rng, labels, repeated):
         cases.append(run('distill projection ' + distance_name, recipe, rng, teachers=1,
                          teacher_size=5, projection=True))
     return cases
+
+
+def composite_cases(rng, graded):
+    """Losses made of others."""
+    terms = [{'name': 'bsc', 'temperature': 0.3, 'weight': 0.25}, {'name': 'pearson'},
+             {'name': 'mse', 'weight': 2.0}]
+    return [run('sum', {'name': 'sum', 'of': terms}, rng, target=graded, negatives=1),
+            run('matryoshka', {'name': 'matryoshka', 'dimensions': [3, 1, 2],
+                               'of': [{'name': 'bsc', 'temperature': 0.5}]}, rng, negatives=1),
+            run('matryoshka of several', {'name': 'matryoshka', 'dimensions': [2, 3],
+                                          'weights': [0.5, 1.5], 'of': terms}, rng,
+                target=graded)]
 
 
 def class_cases(rng, graded):

@@ -26,6 +26,10 @@ void visit_own(LossOptions& options, OptionVisitor& v) {
 
 void visit_terms(LossOptions& options, OptionVisitor& v);
 
+// Options that several losses have.
+void visit_threshold(OptionVisitor& v, double& threshold);
+void visit_duplicates(OptionVisitor& v, std::string& duplicates);
+
 LossParts no_parts(const LossOptions& options);
 LossParts bsc_parts(const BscOptions& options);
 
