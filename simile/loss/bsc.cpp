@@ -91,13 +91,18 @@ void BscOptions::visit(OptionVisitor& v) {
       {"how many times a pair's own explicit negatives count among its negatives", "", 1e-6, 1e6});
 }
 
+Tensor right_texts(const LossInput& input) {
+  if (input.negatives.empty()) return input.right;
+  std::vector<Tensor> texts = {input.right};
+  texts.insert(texts.end(), input.negatives.begin(), input.negatives.end());
+  return torch::cat(texts, 0);
+}
+
 Tensor bsc_scores(const LossInput& input, const BscOptions& options, const Tensor& scale) {
   check_pair_input(input);
-  std::vector<Tensor> right_texts = {input.right};
-  right_texts.insert(right_texts.end(), input.negatives.begin(), input.negatives.end());
-  const Tensor right = right_texts.size() == 1 ? input.right : torch::cat(right_texts, 0);
-  const Tensor products = inner_products(normalize_embeddings(input.left, options.normalize),
-                                         normalize_embeddings(right, options.normalize));
+  const Tensor products =
+      inner_products(normalize_embeddings(input.left, options.normalize),
+                     normalize_embeddings(right_texts(input), options.normalize));
   if (!scale.defined()) return products * (1.0 / options.temperature.value);
   // One scale for each row: its gradient is then summed row by row, in an order that does not
   // depend on the number of threads.

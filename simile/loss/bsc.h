@@ -53,6 +53,9 @@ struct BscOptions {
 torch::Tensor bsc_loss(const LossInput& input, const BscOptions& options,
                        const torch::Tensor& scale = {});
 
+// The texts that columns of S stand for, [m + n·m, D]: right, then each explicit negative column.
+torch::Tensor right_texts(const LossInput& input);
+
 // Its two halves. S, [m, m + n·m]; `scale` and errors as above.
 torch::Tensor bsc_scores(const LossInput& input, const BscOptions& options,
                          const torch::Tensor& scale = {});

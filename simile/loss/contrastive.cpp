@@ -37,11 +37,7 @@ LossRow contrastive_row() {
         return contrastive_loss(in, o.get<ContrastiveOptions>());
       },
       score_output,
-      [](const LossOptions& o) {
-        LossParts parts;
-        parts.threshold = &o.get<ContrastiveOptions>().threshold;
-        return parts;
-      }};
+      threshold_parts<ContrastiveOptions>};
 }
 
 }  // namespace simile

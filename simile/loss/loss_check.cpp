@@ -14,7 +14,8 @@ namespace {
 constexpr double kLowForCoordinates = 0.5;
 constexpr double kHighForL2 = 1.0;
 
-// Losses that are made of others fit whatever those fit.
+// " or choose a loss that fits: ...", or nothing when none does. Losses that are made of others fit
+// whatever those fit.
 std::string fitting_losses(const LossData& data) {
   std::vector<std::string> names;
   for (const LossRow& row : loss_table()) {
@@ -24,7 +25,8 @@ std::string fitting_losses(const LossData& data) {
       names.push_back(row.name);
     }
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  if (names.empty()) return "";
+  return fmt::format(" or choose a loss that fits: {}", fmt::join(names, ", "));
 }
 
 // Of the loss itself, or of each that it is made of.
@@ -37,11 +39,9 @@ void check_terms(const LossOptions& options, const LossData& data) {
     return;
   }
   const std::string lack = find_lack(row.needs(options), data);
-  const std::string fitting = fitting_losses(data);
   SIMILE_CHECK(lack.empty(), ErrorKind::kRecipe,
                fmt::format("loss '{}' needs {}; the data has {}; map what is missing{}",
-                           options.name, lack, describe(data),
-                           fitting.empty() ? "" : " or choose a loss that fits: " + fitting));
+                           options.name, lack, describe(data), fitting_losses(data)));
   const double* threshold = row.parts(options).threshold;
   SIMILE_CHECK(
       threshold == nullptr || !data.has_target || data.target_maximum > *threshold,

@@ -63,11 +63,7 @@ LossRow online_contrastive_row() {
         return online_contrastive_loss(in, o.get<OnlineContrastiveOptions>());
       },
       score_output,
-      [](const LossOptions& o) {
-        LossParts parts;
-        parts.threshold = &o.get<OnlineContrastiveOptions>().threshold;
-        return parts;
-      }};
+      threshold_parts<OnlineContrastiveOptions>};
 }
 
 }  // namespace simile

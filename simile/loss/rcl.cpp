@@ -86,11 +86,7 @@ LossRow rcl_row() {
       [](const LossOptions& o, const LossInput& in, const LossContext&) {
         return row_output(rcl_scores(in, o.get<RclOptions>().scale));
       },
-      [](const LossOptions& o) {
-        LossParts parts;
-        parts.threshold = &o.get<RclOptions>().threshold;
-        return parts;
-      }};
+      threshold_parts<RclOptions>};
 }
 
 }  // namespace simile

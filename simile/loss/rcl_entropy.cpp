@@ -48,11 +48,7 @@ LossRow rcl_entropy_row() {
       [](const LossOptions& o, const LossInput& in, const LossContext&) {
         return row_output(rcl_scores(in, o.get<RclEntropyOptions>().scale));
       },
-      [](const LossOptions& o) {
-        LossParts parts;
-        parts.threshold = &o.get<RclEntropyOptions>().threshold;
-        return parts;
-      }};
+      threshold_parts<RclEntropyOptions>};
 }
 
 }  // namespace simile

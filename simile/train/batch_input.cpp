@@ -3,6 +3,8 @@
 
 #include <torch/torch.h>
 
+#include "simile/loss/bsc.h"
+
 namespace simile {
 namespace {
 
@@ -38,13 +40,6 @@ void add_teachers(const ExampleSet& set, const std::vector<int32_t>& examples, L
   }
 }
 
-// All that stands right of the score matrix, as bsc stacks it.
-torch::Tensor right_side(const LossInput& input) {
-  std::vector<torch::Tensor> texts = {input.right};
-  texts.insert(texts.end(), input.negatives.begin(), input.negatives.end());
-  return texts.size() == 1 ? input.right : torch::cat(texts, 0);
-}
-
 }  // namespace
 
 LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32_t>& examples,
@@ -66,7 +61,7 @@ LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32
   if (head != nullptr) {
     input.logits = head->logits(input.left, input.right, dropout);
     if (loss.needs().cross_logits) {
-      input.cross_logits = head->cross_logits(input.left, right_side(input), dropout);
+      input.cross_logits = head->cross_logits(input.left, right_texts(input), dropout);
     }
   }
   add_teachers(set, examples, input);

@@ -75,14 +75,7 @@ std::vector<ExtraParameter> extra_parameters(const StageOptions& options,
 Optimizer make_optimizer(const StageOptions& options, const std::vector<Objective>& objectives,
                          const std::vector<size_t>& heads, ModelWeights& weights) {
   const std::vector<ExtraParameter> extras = extra_parameters(options, objectives, heads, weights);
-  if (options.frozen) {
-    SIMILE_CHECK(
-        !extras.empty(), ErrorKind::kRecipe,
-        fmt::format("stage '{}' is `frozen` and its objectives have no head: nothing would "
-                    "be trained",
-                    options.name));
-    return Optimizer(options.optimizer, {}, nullptr, {}, extras);
-  }
+  if (options.frozen) return Optimizer(options.optimizer, {}, nullptr, {}, extras);
   EncoderNode& encoder = weights.encoder();
   const std::vector<ParameterSlot> slots = encoder_layout(encoder.shape());
   return Optimizer(options.optimizer, slots, encoder.weights(), deferred_table(slots.front()),
@@ -159,12 +152,16 @@ StepBatch Stage::make_batch(int64_t step, const Objective& objective,
   return batch;
 }
 
+torch::Tensor Stage::encode(const PackedBatch& packed, const EncoderDropout& dropout) {
+  return pool_tokens(model_.weights.encoder().forward(packed, dropout), packed.offsets,
+                     model_.settings.pooling);
+}
+
 torch::Tensor Stage::embed(const StepBatch& batch) {
   const TrainingSet& set = *batch.objective.data().train.examples;
   if (options_.frozen) return embed_without_dropout(set, set.texts_of(batch.examples));
   optimizer_.prepare_rows(batch.packed.ids);
-  return pool_tokens(model_.weights.encoder().forward(batch.packed, batch.dropout),
-                     batch.packed.offsets, model_.settings.pooling);
+  return encode(batch.packed, batch.dropout);
 }
 
 torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
@@ -173,9 +170,7 @@ torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
   if (options_.frozen) {
     return frozen_vectors(set).index_select(0, torch::tensor(texts, torch::kInt32));
   }
-  const PackedBatch packed = pack_texts(set.texts, set.second, texts);
-  return pool_tokens(model_.weights.encoder().forward(packed, {}), packed.offsets,
-                     model_.settings.pooling);
+  return encode(pack_texts(set.texts, set.second, texts), {});
 }
 
 // A frozen encoder gives a text the same vector at every step.
@@ -187,9 +182,7 @@ const torch::Tensor& Stage::frozen_vectors(const TrainingSet& set) {
   for (size_t begin = 0; begin < set.texts.size(); begin += kBlock) {
     std::vector<int32_t> texts(std::min(kBlock, set.texts.size() - begin));
     std::iota(texts.begin(), texts.end(), static_cast<int32_t>(begin));
-    const PackedBatch packed = pack_texts(set.texts, set.second, texts);
-    blocks.push_back(pool_tokens(model_.weights.encoder().forward(packed, {}), packed.offsets,
-                                 model_.settings.pooling));
+    blocks.push_back(encode(pack_texts(set.texts, set.second, texts), {}));
   }
   return frozen_vectors_.emplace(&set, torch::cat(blocks, 0)).first->second;
 }
@@ -235,19 +228,16 @@ StepResult Stage::step(int64_t step, size_t number, const std::vector<int32_t>& 
 
 std::vector<float*> Stage::extra_gradients() {
   std::vector<float*> gradients;
-  const auto start = [](const torch::Tensor& gradient) {
-    return gradient.defined() ? gradient.data_ptr<float>() : nullptr;
-  };
   for (const size_t number : trained_heads_) {
     HeadModule& head = model_.weights.heads()[number];
-    float* const first = start(head.parameters().grad());
     for (const ParameterSlot& slot : head_layout(head.settings(), head.embedding_size())) {
-      gradients.push_back(first == nullptr ? nullptr : first + slot.offset);
+      gradients.push_back(head.gradients() + slot.offset);
     }
   }
   for (const Objective& objective : objectives_) {
     for (const LossParameter& parameter : objective.parameters()) {
-      gradients.push_back(start(parameter.tensor.grad()));
+      const torch::Tensor& gradient = parameter.tensor.grad();
+      gradients.push_back(gradient.defined() ? gradient.data_ptr<float>() : nullptr);
     }
   }
   return gradients;

@@ -43,8 +43,8 @@ struct StepResult {
 class Stage {
  public:
   // `data` is that of options.objectives, in their order, and outlives this; the stage's name tells
-  // its random streams from those of others. Errors (kRecipe): a head that does not exist; nothing
-  // to train in a frozen stage; a loss that does not fit its head or teachers.
+  // its random streams from those of others. Errors (kRecipe): a head that does not exist; a loss
+  // that does not fit its head or teachers.
   Stage(const StageOptions& options, const TrainedModel& model,
         const std::vector<ObjectiveData>& data, EventSink& events);
 
@@ -77,6 +77,7 @@ class Stage {
   Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts);
   StepBatch make_batch(int64_t step, const Objective& objective,
                        const std::vector<int32_t>& examples) const;
+  torch::Tensor encode(const PackedBatch& packed, const EncoderDropout& dropout);  // and pool
   torch::Tensor embed(const StepBatch& batch);
   torch::Tensor embed_without_dropout(const TrainingSet& set, const std::vector<int32_t>& texts);
   const torch::Tensor& frozen_vectors(const TrainingSet& set);

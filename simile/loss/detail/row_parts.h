@@ -33,6 +33,13 @@ void visit_duplicates(OptionVisitor& v, std::string& duplicates);
 LossParts no_parts(const LossOptions& options);
 LossParts bsc_parts(const BscOptions& options);
 
+template <typename Options>
+LossParts threshold_parts(const LossOptions& options) {
+  LossParts parts;
+  parts.threshold = &options.get<Options>().threshold;
+  return parts;
+}
+
 // What smoothness is measured on: scores as the logits of a softmax over each row; those of a head;
 // the score of each pair, of single texts their cosines in the batch.
 SmoothOutput row_output(const torch::Tensor& scores);
