@@ -62,17 +62,6 @@ std::vector<std::vector<int64_t>> share_out(const EncoderShape& shape, const Pac
   return members;
 }
 
-// Where each sequence's attention dropout bits begin, and their sum: a function of the batch's
-// order alone, so that the bits do not depend on the plan.
-std::vector<int64_t> mask_offsets(const EncoderShape& shape, const PackedBatch& batch) {
-  std::vector<int64_t> offsets = {0};
-  for (int64_t i = 0; i < batch.size(); ++i) {
-    const int64_t length = batch.offsets[i + 1] - batch.offsets[i];
-    offsets.push_back(offsets.back() + shape.heads * length * mask_bytes(length));
-  }
-  return offsets;
-}
-
 }  // namespace
 
 void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
@@ -98,12 +87,21 @@ void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
   check_ids(batch.type_ids, std::max<int64_t>(shape.types, 1), "type id");
 }
 
+std::vector<int64_t> attention_mask_offsets(const EncoderShape& shape, const PackedBatch& batch) {
+  std::vector<int64_t> offsets = {0};
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const int64_t length = batch.offsets[i + 1] - batch.offsets[i];
+    offsets.push_back(offsets.back() + shape.heads * length * mask_bytes(length));
+  }
+  return offsets;
+}
+
 BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_t chunk_tokens,
                      int64_t multiple) {
   const int64_t wanted = (batch.tokens() + chunk_tokens - 1) / chunk_tokens;
   const int64_t rounded =
       wanted < multiple ? wanted : (wanted + multiple - 1) / multiple * multiple;
-  const std::vector<int64_t> masks = mask_offsets(shape, batch);
+  const std::vector<int64_t> masks = attention_mask_offsets(shape, batch);
   BatchPlan plan;
   plan.mask_bytes = masks.back();
   for (const auto& members :

@@ -7,6 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
+#include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -26,6 +27,15 @@ uint64_t step_key(uint64_t key, uint64_t step) {
 }
 
 }  // namespace
+
+DropoutOrigin origin_after(const DropoutOrigin& origin, const EncoderShape& shape,
+                           const PackedBatch& part) {
+  DropoutOrigin next = origin;
+  next.token += part.tokens();
+  next.attention_byte += attention_mask_offsets(shape, part).back();
+  next.sequence += part.size();
+  return next;
+}
 
 DropoutMask::DropoutMask(const EncoderDropout& dropout, DropoutPlace place, int64_t layer)
     : key_(step_key(dropout.key, dropout.step)),

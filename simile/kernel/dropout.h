@@ -18,7 +18,22 @@
 #include <cstdint>
 #include <vector>
 
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/packed.h"
+
 namespace simile {
+
+// Where a part of a batch begins in the whole: its masks are then those that the whole batch would
+// have there, so that a batch may be encoded in parts (gradient caching).
+struct DropoutOrigin {
+  int64_t token = 0;
+  int64_t attention_byte = 0;  // of a layer's attention masks
+  int64_t sequence = 0;
+};
+
+// Where the part after `part` begins.
+DropoutOrigin origin_after(const DropoutOrigin& origin, const EncoderShape& shape,
+                           const PackedBatch& part);
 
 struct EncoderDropout {
   float hidden = 0;     // on embeddings, attention outputs and feed-forward outputs
@@ -26,6 +41,7 @@ struct EncoderDropout {
   float head = 0;     // DropHead (Zhou et al. 2020): a head of a layer is zero for a whole sequence
   uint64_t key = 0;   // of the random stream, stream_key(seed, name)
   uint64_t step = 0;  // other masks each step
+  DropoutOrigin origin;
 };
 
 // Where in the encoder a mask applies. Layers count from 0.

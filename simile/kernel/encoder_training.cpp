@@ -143,7 +143,7 @@ class ChunkTraining {
     const DropoutMask mask(dropout_, place, layer);
     for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
       const PlannedSequence& s = tape_.plan.sequences[i];
-      mask.fill(s.token * bytes, s.length * bytes, keep + s.row * bytes);
+      mask.fill((dropout_.origin.token + s.token) * bytes, s.length * bytes, keep + s.row * bytes);
     }
   }
 
@@ -152,12 +152,15 @@ class ChunkTraining {
     const LayerTape& tape = tape_.layers[layer];
     const DropoutMask mask(dropout_, DropoutPlace::kAttention, layer);
     const DropoutMask head_mask(dropout_, DropoutPlace::kHead, layer);
+    const DropoutOrigin& origin = dropout_.origin;
     for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
       const PlannedSequence& s = tape_.plan.sequences[i];
       uint8_t* keep = tape.keep ? tape.keep + s.mask : nullptr;
       float* factors = tape.head_factors ? tape.head_factors + s.index * heads : nullptr;
-      if (keep) mask.fill(s.mask, heads * s.length * mask_bytes(s.length), keep);
-      if (factors) head_mask.fill_heads(s.index, heads, factors);
+      if (keep) {
+        mask.fill(origin.attention_byte + s.mask, heads * s.length * mask_bytes(s.length), keep);
+      }
+      if (factors) head_mask.fill_heads(origin.sequence + s.index, heads, factors);
       kernels_.attention({s.length, heads, shape_.head_size(), tape.qkv + s.row * 3 * H, 3 * H,
                           tape.context + s.row * H, H, keep, mask.scale(), factors,
                           tape.statistics + s.row * heads * 2, scratch_});

@@ -290,6 +290,35 @@ TEST(EncoderTraining, StepsAndKeysGiveOtherMasksAndNothingElseDoes) {
   EXPECT_NE(hidden(1, 1), hidden(2, 1));
 }
 
+TEST(EncoderTraining, PartsOfABatchHaveTheMasksOfTheWhole) {
+  const EncoderShape shape = small_shape(2, 64, 4, 96);
+  const std::vector<float> flat = random_parameters(shape, 0.1);
+  EncoderDropout dropout;
+  dropout.hidden = dropout.attention = 0.2f;
+  dropout.head = 0.3f;
+  const auto hidden_states = [&](const PackedBatch& batch) {
+    std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape.hidden));
+    EncoderTape tape;
+    encoder_forward_training(shape, encoder_weights(shape, flat.data()), batch, dropout, nullptr,
+                             tape, hidden.data());
+    return hidden;
+  };
+  const PackedBatch whole = random_batch(shape, {9, 20, 1, 33, 5});
+  const std::vector<float> expected = hidden_states(whole);
+  std::vector<float> joined;
+  for (size_t i = 0; i + 1 < whole.offsets.size(); ++i) {
+    PackedBatch part;
+    part.ids.assign(whole.ids.begin() + whole.offsets[i], whole.ids.begin() + whole.offsets[i + 1]);
+    part.type_ids.assign(whole.type_ids.begin() + whole.offsets[i],
+                         whole.type_ids.begin() + whole.offsets[i + 1]);
+    part.offsets = {0, static_cast<int32_t>(part.ids.size())};
+    const std::vector<float> hidden = hidden_states(part);
+    joined.insert(joined.end(), hidden.begin(), hidden.end());
+    dropout.origin = origin_after(dropout.origin, shape, part);
+  }
+  EXPECT_EQ(joined, expected);
+}
+
 TEST(EncoderTraining, AnEmptyBatchGivesNothing) {
   const EncoderShape shape = small_shape(1, 32, 2, 32);
   const std::vector<float> flat = random_parameters(shape, 0.1);

@@ -1,7 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/batch_feed.h"
 
+#include <optional>
+#include <utility>
+
+#include "simile/core/error.h"
+
 namespace simile {
+namespace {
+
+// Where the feed stands, and nothing of what is trained.
+TrainState position_of(const TrainState& state) {
+  TrainState position;
+  position.epoch = state.epoch;
+  position.next_batch = state.next_batch;
+  position.objectives = state.objectives;
+  return position;
+}
+
+void take_position(TrainState& position, TrainState& state) {
+  state.epoch = position.epoch;
+  state.next_batch = position.next_batch;
+  state.objectives = std::move(position.objectives);
+}
+
+}  // namespace
 
 BatchFeed::BatchFeed(Stage& stage, TrainState& state)
     : stage_(stage), state_(state), batches_(stage.objectives().size()) {
@@ -15,7 +38,24 @@ void BatchFeed::cut_order(size_t objective) {
                                     stage_.objectives()[objective].options().batch_size);
 }
 
-NextBatch BatchFeed::next() {
+std::vector<StepPart> BatchFeed::next(int64_t count) {
+  std::optional<TrainState> before;  // one batch alone leaves the state as it is when it throws
+  if (count > 1) before = position_of(state_);
+  std::vector<StepPart> parts;
+  try {
+    do {
+      parts.push_back(next_batch());
+      done();
+    } while (static_cast<int64_t>(parts.size()) < count &&
+             state_.next_batch < static_cast<int64_t>(turns_.size()));
+  } catch (const Error&) {
+    if (before) take_position(*before, state_);
+    throw;
+  }
+  return parts;
+}
+
+StepPart BatchFeed::next_batch() {
   if (state_.next_batch == static_cast<int64_t>(turns_.size())) {
     turns_ = stage_.mix_epoch(state_.epoch);
     state_.next_batch = 0;

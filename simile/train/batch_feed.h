@@ -11,11 +11,6 @@
 
 namespace simile {
 
-struct NextBatch {
-  size_t objective;
-  const std::vector<int32_t>& pairs;  // until the next call of BatchFeed::next()
-};
-
 // Walks the epochs of a stage and of each of its objectives. Where it stands is kept in `state`
 // (epoch, next_batch, objectives) alone, so that a feed made from a saved state goes on with the
 // same batches.
@@ -24,15 +19,19 @@ class BatchFeed {
   // Both outlive this. A state at the start of a stage gets an entry per objective.
   BatchFeed(Stage& stage, TrainState& state);
 
+  // The batches of the next step: `count`, or fewer where the stage's epoch ends before. The state
+  // then stands behind them; if this throws, as next_batch() may, before them.
+  std::vector<StepPart> next(int64_t count);
+
+ private:
   // The batch to be trained next, the same until done() is called. At the end of an epoch a new one
   // begins, which may embed texts (Stage::order_epoch) and throw what that throws; the state then
   // still stands before this batch.
-  NextBatch next();
+  StepPart next_batch();
 
-  // The batch of next() was trained.
+  // The batch of next_batch() is given out.
   void done();
 
- private:
   void cut_order(size_t objective);
 
   Stage& stage_;

@@ -14,15 +14,21 @@
 
 namespace simile {
 
+struct EvaluatedModel {
+  ModelWeights& weights;
+  const Tokenizer& tokenizer;
+  const ModelSettings& settings;
+};
+
 class Evaluations {
  public:
   // Reads the data; what should be known about it goes to `events` as warnings.
   Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
 
-  // One report per evaluation, in order, of weights as they are.
-  std::vector<Report> evaluate(const std::string& model_name, ModelWeights& weights,
-                               const Tokenizer& tokenizer, const ModelSettings& settings,
-                               EventSink& events) const;
+  // One report per evaluation, in order, of weights as they are. With a folder also writes the
+  // predictions there, see predictions_file().
+  std::vector<Report> evaluate(const std::string& model_name, const EvaluatedModel& model,
+                               EventSink& events, const std::string& predictions = "") const;
 
   // The same of a lexical baseline, "bm25" or "tfidf"; where a head scores, which a baseline does
   // not have, the report has its name alone.
@@ -30,7 +36,7 @@ class Evaluations {
 
  private:
   struct Evaluation {
-    std::string name;
+    EvaluationOptions options;
     bool needs_head;
     std::unique_ptr<Task> task;
   };

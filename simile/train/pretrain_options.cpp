@@ -43,9 +43,7 @@ void PretrainOptions::visit(OptionVisitor& v) {
   v.group("optimizer", optimizer, "optimiser");
   v.group("schedule", schedule, "learning rate over the steps");
   v.group("held_out", held_out, "masked accuracy and perplexity on other texts");
-  v.field("save_every_minutes", save_every_minutes,
-          {"time between two saved states, beside those at each look at held_out", "minutes", 0.01,
-           1e6});
+  save.visit(v);
 }
 
 void check_pretrain_options(const PretrainOptions& options) {

@@ -10,6 +10,7 @@
 #include "simile/core/options.h"
 #include "simile/train/optimizer.h"
 #include "simile/train/schedule.h"
+#include "simile/train/state_store.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
@@ -37,7 +38,7 @@ struct PretrainOptions : StartOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   HeldOutOptions held_out;
-  double save_every_minutes = 10;
+  SaveOptions save;
 
   PretrainOptions();
   void visit(OptionVisitor& v);

@@ -67,10 +67,11 @@ class PretrainingRun {
         optimizer_(options.optimizer, encoder_layout(shape_), weights_.data(), {},
                    head_parameters()),
         masked_lm_(shape_),
-        folder_(folder, resume, overwrite) {
+        folder_(folder, resume, overwrite),
+        states_(folder_.states_path(), options.save.keep_states) {
     initialise_masked_lm_weights(shape_, seed(), head_.data());
     state_.data = data_fingerprint();
-    if (resume) restore();
+    resume ? restore() : folder_.remove_old_run();
     folder_.write_run(recipe_);
   }
 
@@ -112,7 +113,8 @@ class PretrainingRun {
       ++state_.step;
       folder_.log_step(kStage, state_.step, progress_made(), result);
       const std::chrono::duration<double, std::ratio<60>> minutes = Clock::now() - saved;
-      if (minutes.count() >= options_.save_every_minutes) {
+      if (options_.save.save_every_minutes > 0 &&
+          minutes.count() >= options_.save.save_every_minutes) {
         save();
         saved = Clock::now();
       }
@@ -227,21 +229,22 @@ class PretrainingRun {
     state_.weights = weights_;
     state_.weights.insert(state_.weights.end(), head_.begin(), head_.end());
     state_.metrics_bytes = folder_.flush_metrics();
-    save_train_state(folder_.state_path(), state_, recipe_);
+    states_.save(state_, recipe_);
     state_.weights = {};  // the copies were only for the file
     state_.optimizer = {};
   }
 
   void restore() {
-    if (!folder_.has_state()) return folder_.cut_metrics(0);
-    TrainState saved = load_train_state(folder_.state_path(), recipe_);
+    std::optional<TrainState> found = states_.load(recipe_, events_);
+    if (!found) return folder_.cut_metrics(0);
+    TrainState& saved = *found;
     SIMILE_CHECK(
         saved.data == state_.data, ErrorKind::kInput,
         fmt::format("the corpus or the tokenizer is not the one that '{}' was trained with; "
                     "bring the old files back or start anew with --overwrite",
-                    folder_.state_path()));
+                    folder_.states_path()));
     SIMILE_CHECK(saved.weights.size() == weights_.size() + head_.size(), ErrorKind::kInput,
-                 fmt::format("'{}' holds {} weights, the model has {}", folder_.state_path(),
+                 fmt::format("'{}' holds {} weights, the model has {}", folder_.states_path(),
                              saved.weights.size(), weights_.size() + head_.size()));
     const auto head = saved.weights.begin() + static_cast<std::ptrdiff_t>(weights_.size());
     std::copy(saved.weights.begin(), head, weights_.begin());
@@ -311,6 +314,7 @@ class PretrainingRun {
   EncoderTape tape_;
   std::vector<float> hidden_, hidden_gradients_;  // [tokens, H]
   RunFolder folder_;  // after all that is read: a mistake in the recipe changes nothing on disk
+  StateStore states_;
   TrainState state_;
 };
 

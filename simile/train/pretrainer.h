@@ -14,7 +14,7 @@ namespace simile {
 // that is empty. The folder then holds what train() leaves; model/ is written anew at each look at
 // the held-out texts, with the pooling of the start model or of the recipe's architecture and the
 // dropout of its configuration, not that of the recipe. The masked-language-model head is
-// kept in state.safetensors only.
+// kept in the saved states only.
 //
 // The loss of a step is the mean over its masked tokens, in nats; held-out texts are always masked
 // alike. Reported: masked_accuracy and perplexity = exp(mean loss).

@@ -40,6 +40,15 @@ std::string stage_path(const std::string& folder, const std::string& stage) {
   return join_path(folder, stage + ".safetensors");
 }
 
+// Files under the temporary names that a crash left.
+void remove_half_written(const std::string& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().find(".tmp-") == std::string::npos) continue;
+    std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
 }  // namespace
 
 ConfigNode without_environment(ConfigNode run) {
@@ -68,16 +77,23 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
                                      "another --output",
                                      path_));
   }
+  for (const char* part : {"", "states", "stages", "teachers", "predictions"}) {
+    remove_half_written(join_path(path_, part));
+  }
+}
+
+void RunFolder::remove_old_run() const {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
     const std::string name = entry.path().filename();
-    const bool is_left_over = name.find(".tmp-") != std::string::npos;
-    const bool is_old_event = !resume && name.rfind("events.out.tfevents.", 0) == 0;
-    if (is_left_over || is_old_event) std::filesystem::remove_all(entry.path(), ignored);
+    const auto begins = [&](const char* prefix) { return name.rfind(prefix, 0) == 0; };
+    if (begins("events.out.tfevents.") ||
+        (begins("run-") && file_exists(join_path(entry.path(), "run.json")))) {
+      std::filesystem::remove_all(entry.path(), ignored);
+    }
   }
-  if (resume) return;
   for (const char* old :
-       {"state.safetensors", "metrics.jsonl", "results.json", "run.json", "model", "stages"}) {
+       {"states", "metrics.jsonl", "results.json", "run.json", "predictions", "model", "stages"}) {
     std::filesystem::remove_all(join_path(path_, old), ignored);
   }
 }
@@ -87,9 +103,17 @@ RunFolder::~RunFolder() {
   close(lock_);
 }
 
-std::string RunFolder::state_path() const { return join_path(path_, "state.safetensors"); }
+std::string RunFolder::states_path() const { return join_path(path_, "states"); }
 std::string RunFolder::model_path() const { return join_path(path_, "model"); }
-bool RunFolder::has_state() const { return file_exists(state_path()); }
+std::string RunFolder::seed_path(int64_t number) const {
+  return join_path(path_, fmt::format("run-{}", number));
+}
+
+std::string RunFolder::predictions_path() const {
+  const std::string folder = join_path(path_, "predictions");
+  make_folders(folder);
+  return folder;
+}
 
 std::string RunFolder::teachers_path() const { return join_path(path_, "teachers"); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one run: run.json, metrics.jsonl, TensorBoard events, state.safetensors,
-// results.json and model/; of runs whose stages refer to others also stages/ and teachers/.
+// The files of one run: run.json, metrics.jsonl, TensorBoard events, states/, results.json,
+// predictions/ and model/; of runs whose stages refer to others also stages/ and teachers/; of
+// several seeds run-1/, run-2/, ...
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,7 @@ struct KeptStage {
 
 class RunFolder {
  public:
-  // Makes the folder and locks it until destroyed. Without `resume`, an older run in it is removed;
-  // with it, metrics.jsonl is as long as the saved state says (cut_metrics()). Errors:
+  // Makes the folder, locks it until destroyed, and removes what a crash left half-written. Errors:
   // ErrorKind::kUsage when another process trains in it, or when it holds a run and neither
   // `resume` nor `overwrite` is given; ErrorKind::kIo when it cannot be written.
   RunFolder(const std::string& path, bool resume, bool overwrite);
@@ -38,10 +38,14 @@ class RunFolder {
   RunFolder& operator=(const RunFolder&) = delete;
   ~RunFolder();
 
-  std::string state_path() const;
+  // Before a run that does not resume.
+  void remove_old_run() const;
+
+  std::string states_path() const;  // see StateStore
   std::string model_path() const;
-  bool has_state() const;
-  std::string teachers_path() const;  // a folder of vectors, reused by later runs
+  std::string predictions_path() const;         // a folder, made when asked for
+  std::string seed_path(int64_t number) const;  // of a run of several seeds, from 1
+  std::string teachers_path() const;            // a folder of vectors, reused by later runs
 
   // What a stage kept, for later stages that begin with it or learn from it. Errors of
   // read_stage(): ErrorKind::kInput where they are missing or damaged.

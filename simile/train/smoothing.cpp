@@ -18,19 +18,21 @@ Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights, PoolingM
 
 SmoothOutput Smoothing::perturbed(const StepBatch& batch, const torch::Tensor& delta,
                                   bool for_perturbation) {
+  const BatchChunk& chunk = batch.chunks.front();
   const torch::Tensor hidden =
-      weights_.encoder().forward(batch.packed, batch.dropout, delta.to(torch::kFloat32),
+      weights_.encoder().forward(chunk.packed, chunk.dropout, delta.to(torch::kFloat32),
                                  for_perturbation ? WeightGradients::kSkip : WeightGradients::kAdd);
   const Objective& objective = batch.objective;
   return objective.loss().output(objective.read(objective.data().train, batch.examples,
-                                                pool_tokens(hidden, batch.packed.offsets, pooling_),
+                                                pool_tokens(hidden, chunk.packed.offsets, pooling_),
                                                 batch.head_dropout));
 }
 
 SmoothOutput Smoothing::averaged(const StepBatch& batch) {
   torch::NoGradGuard guard;
+  const BatchChunk& chunk = batch.chunks.front();
   const torch::Tensor hidden =
-      weights_.encoder().forward_with(average_.data(), batch.packed, batch.dropout);
+      weights_.encoder().forward_with(average_.data(), chunk.packed, chunk.dropout);
   const Objective& objective = batch.objective;
   BatchReader reader{objective.loss()};
   std::vector<HeadModule> head;  // none or one
@@ -43,7 +45,7 @@ SmoothOutput Smoothing::averaged(const StepBatch& batch) {
     reader.head = head.data();
   }
   return reader.loss.output(reader(objective.data().train, batch.examples,
-                                   pool_tokens(hidden, batch.packed.offsets, pooling_),
+                                   pool_tokens(hidden, chunk.packed.offsets, pooling_),
                                    batch.head_dropout));
 }
 
@@ -56,7 +58,8 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
         [&](const torch::Tensor& delta, bool for_perturbation) {
           return perturbed(batch, delta, for_perturbation);
         },
-        {batch.packed.tokens(), weights_.encoder().shape().hidden}, seed_, batch.step);
+        {batch.chunks.front().packed.tokens(), weights_.encoder().shape().hidden}, seed_,
+        batch.step);
     skipped_ += result.skipped ? 1 : 0;
     sum = result.penalty;
   }

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "simile/checkpoint/model_settings.h"
-#include "simile/kernel/dropout.h"
-#include "simile/kernel/packed.h"
 #include "simile/loss/siar.h"
+#include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
 
@@ -21,8 +20,7 @@ namespace simile {
 struct StepBatch {
   const Objective& objective;
   const std::vector<int32_t>& examples;  // of the objective's training set
-  PackedBatch packed;
-  EncoderDropout dropout;
+  std::vector<BatchChunk> chunks;        // none when the encoder is frozen; one unless cached
   HeadDropout head_dropout;
   uint64_t step;
 };
@@ -36,7 +34,8 @@ class Smoothing {
   bool has_average() const { return options_.bregman > 0; }
 
   // What is added to the loss of a batch, of which `clean` is the forward pass: not defined when
-  // the perturbation was not finite and there is nothing else to add. Leaves gradients alone.
+  // the perturbation was not finite and there is nothing else to add. Leaves gradients alone. The
+  // batch is one chunk.
   torch::Tensor penalty(const StepBatch& batch, const LossInput& clean);
 
   // To be called after each step of the optimiser where there is an average, all rows up to date.

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "simile/batch/mixing.h"
-#include "simile/batch/pack.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
@@ -101,12 +100,16 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model,
     pairs += options_.objectives[static_cast<size_t>(objective)].batch_size;
     ++batches_per_epoch_;
   }
-  pairs_per_step_ = static_cast<double>(pairs) / static_cast<double>(batches_per_epoch_);
+  pairs_per_step_ = static_cast<double>(pairs) / static_cast<double>(steps_per_epoch());
+}
+
+int64_t Stage::steps_per_epoch() const {
+  return (batches_per_epoch_ + options_.accumulation - 1) / options_.accumulation;
 }
 
 int64_t Stage::total_steps() const {
   if (options_.steps > 0) return options_.steps;
-  return std::llround(options_.epochs * static_cast<double>(batches_per_epoch()));
+  return std::llround(options_.epochs * static_cast<double>(steps_per_epoch()));
 }
 
 std::vector<int32_t> Stage::mix_epoch(int64_t epoch) const {
@@ -129,19 +132,21 @@ Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts)
   return encoder.encode_ids(texts, options, events_);
 }
 
-StepBatch Stage::make_batch(int64_t step, const Objective& objective,
+StepBatch Stage::make_batch(int64_t number, const Objective& objective,
                             const std::vector<int32_t>& examples) const {
   const TrainingSet& set = *objective.data().train.examples;
   const EncoderConfig& config = model_.settings.encoder;
-  StepBatch batch{objective, examples, {}, {}, {}, static_cast<uint64_t>(step)};
+  StepBatch batch{objective, examples, {}, {}, static_cast<uint64_t>(number)};
+  EncoderDropout dropout;
+  dropout.hidden = static_cast<float>(config.hidden_dropout);
+  dropout.attention = static_cast<float>(config.attention_dropout);
+  dropout.head = static_cast<float>(model_.drop_head);
+  dropout.key = dropout_key_;
+  dropout.step = batch.step;
   if (!options_.frozen) {
-    batch.packed = pack_texts(set.texts, set.second, set.texts_of(examples));
+    batch.chunks = cut_chunks(set.texts, set.second, set.texts_of(examples),
+                              objective.options().chunk_tokens, config.shape(), dropout);
   }
-  batch.dropout.hidden = static_cast<float>(config.hidden_dropout);
-  batch.dropout.attention = static_cast<float>(config.attention_dropout);
-  batch.dropout.head = static_cast<float>(model_.drop_head);
-  batch.dropout.key = dropout_key_;
-  batch.dropout.step = batch.step;
   if (const HeadModule* head = objective.head()) {
     const HeadSettings& settings = head->settings();
     batch.head_dropout.probability = settings.dropout;
@@ -152,68 +157,79 @@ StepBatch Stage::make_batch(int64_t step, const Objective& objective,
   return batch;
 }
 
-torch::Tensor Stage::encode(const PackedBatch& packed, const EncoderDropout& dropout) {
-  return pool_tokens(model_.weights.encoder().forward(packed, dropout), packed.offsets,
-                     model_.settings.pooling);
+torch::Tensor Stage::encode(const BatchChunk& chunk) {
+  return pool_tokens(model_.weights.encoder().forward(chunk.packed, chunk.dropout),
+                     chunk.packed.offsets, model_.settings.pooling);
 }
 
+// With several chunks a leaf, whose gradient add_gradients() carries on.
 torch::Tensor Stage::embed(const StepBatch& batch) {
   const TrainingSet& set = *batch.objective.data().train.examples;
   if (options_.frozen) return embed_without_dropout(set, set.texts_of(batch.examples));
-  optimizer_.prepare_rows(batch.packed.ids);
-  return encode(batch.packed, batch.dropout);
+  for (const BatchChunk& chunk : batch.chunks) optimizer_.prepare_rows(chunk.packed.ids);
+  if (batch.chunks.size() == 1) return encode(batch.chunks.front());
+  return encode_without_graph(batch.chunks,
+                              [this](const BatchChunk& chunk) { return encode(chunk); })
+      .requires_grad_(true);
 }
 
 torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
                                            const std::vector<int32_t>& texts) {
+  if (!options_.frozen) return encode_texts(set, texts);
   torch::NoGradGuard guard;
-  if (options_.frozen) {
-    return frozen_vectors(set).index_select(0, torch::tensor(texts, torch::kInt32));
-  }
-  return encode(pack_texts(set.texts, set.second, texts), {});
+  return frozen_vectors(set).index_select(0, torch::tensor(texts, torch::kInt32));
+}
+
+torch::Tensor Stage::encode_texts(const TrainingSet& set, const std::vector<int32_t>& texts) {
+  constexpr int64_t kTokens = 8192;  // bounds memory; vectors do not depend on their batch
+  return encode_without_graph(
+      cut_chunks(set.texts, set.second, texts, kTokens, model_.settings.encoder.shape(), {}),
+      [this](const BatchChunk& chunk) { return encode(chunk); });
 }
 
 // A frozen encoder gives a text the same vector at every step.
 const torch::Tensor& Stage::frozen_vectors(const TrainingSet& set) {
-  const auto found = frozen_vectors_.find(&set);
-  if (found != frozen_vectors_.end()) return found->second;
-  constexpr size_t kBlock = 256;  // texts
-  std::vector<torch::Tensor> blocks;
-  for (size_t begin = 0; begin < set.texts.size(); begin += kBlock) {
-    std::vector<int32_t> texts(std::min(kBlock, set.texts.size() - begin));
-    std::iota(texts.begin(), texts.end(), static_cast<int32_t>(begin));
-    blocks.push_back(encode(pack_texts(set.texts, set.second, texts), {}));
-  }
-  return frozen_vectors_.emplace(&set, torch::cat(blocks, 0)).first->second;
+  torch::Tensor& vectors = frozen_vectors_[&set];
+  if (vectors.defined()) return vectors;
+  std::vector<int32_t> texts(set.texts.size());
+  std::iota(texts.begin(), texts.end(), 0);
+  return vectors = encode_texts(set, texts);
 }
 
-StepResult Stage::step(int64_t step, size_t number, const std::vector<int32_t>& examples) {
-  Objective& objective = objectives_[number];
-  const StepBatch batch = make_batch(step, objective, examples);
-  const LossInput input =
-      objective.read(objective.data().train, examples, embed(batch), batch.head_dropout);
-  const torch::Tensor loss = objective.loss()(input);
-  StepResult result;
-  if (objectives_.size() > 1) result.objective = objective.name();
-  result.loss = loss.item<double>();
-  if (!std::isfinite(result.loss)) fail_step(step, objective, examples, "loss", result.loss);
-  const double weight = objective.options().weight;
-  torch::Tensor total = weight == 1 ? loss : loss * weight;
-  if (smoothing_.is_on()) {
-    const torch::Tensor penalty = smoothing_.penalty(batch, input);
-    if (penalty.defined()) total = total + penalty;
-    result.values.emplace_back("siar", penalty.defined() ? penalty.item<double>() : 0.0);
-    result.values.emplace_back("siar_skipped", static_cast<double>(smoothing_.skipped()));
-  }
-  total.backward();
+namespace {
 
+// What each part counts in a step, see Stage::step(); their sum is 1.
+std::vector<double> part_shares(const std::vector<StepPart>& parts) {
+  std::map<size_t, std::pair<double, double>> totals;  // of an objective: parts and examples
+  for (const StepPart& part : parts) {
+    totals[part.objective].first += 1;
+    totals[part.objective].second += static_cast<double>(part.examples.size());
+  }
+  std::vector<double> shares;
+  for (const StepPart& part : parts) {
+    const auto& [count, examples] = totals[part.objective];
+    shares.push_back(count / static_cast<double>(parts.size()) *
+                     static_cast<double>(part.examples.size()) / examples);
+  }
+  return shares;
+}
+
+}  // namespace
+
+StepResult Stage::step(int64_t step, const std::vector<StepPart>& parts) {
+  StepResult result;
+  const std::vector<double> shares = part_shares(parts);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    add_gradients(step, step * options_.accumulation + static_cast<int64_t>(i), parts[i], shares[i],
+                  result);
+  }
   result.learning_rate =
       options_.learning_rate * schedule_factor(options_.schedule, step, total_steps());
   result.gradient_norm = optimizer_.step(
       result.learning_rate, options_.frozen ? nullptr : model_.weights.encoder().gradients(),
       extra_gradients());
   if (!std::isfinite(result.gradient_norm)) {
-    fail_step(step, objective, examples, "gradient norm", result.gradient_norm);
+    fail_step(step, parts, "gradient norm", result.gradient_norm);
   }
   // Momentum moves the temperatures of the other objectives too.
   for (Objective& each : objectives_) each.loss().clamp_parameters();
@@ -221,9 +237,54 @@ StepResult Stage::step(int64_t step, size_t number, const std::vector<int32_t>& 
     optimizer_.flush_rows();  // rows that wait would enter the average when they are next used
     smoothing_.follow_weights();
   }
-  const auto values = objective.loss().values();
-  result.values.insert(result.values.begin(), values.begin(), values.end());
+  add_values(parts, result);
   return result;
+}
+
+// Of one part, whose number among all parts of the stage tells its masks from those of others.
+void Stage::add_gradients(int64_t step, int64_t number, const StepPart& part, double share,
+                          StepResult& result) {
+  const Objective& objective = objectives_[part.objective];
+  const StepBatch batch = make_batch(number, objective, part.examples);
+  const torch::Tensor embeddings = embed(batch);
+  const LossInput input =
+      objective.read(objective.data().train, part.examples, embeddings, batch.head_dropout);
+  const torch::Tensor loss = objective.loss()(input);
+  const double value = loss.item<double>();
+  if (!std::isfinite(value)) fail_step(step, {part}, "loss", value);
+  result.loss += share * value;
+  const double weight = objective.options().weight * share;
+  torch::Tensor total = weight == 1 ? loss : loss * weight;
+  if (smoothing_.is_on()) {
+    const torch::Tensor penalty = smoothing_.penalty(batch, input);
+    if (penalty.defined()) {
+      total = total + (share == 1 ? penalty : penalty * share);
+      result.siar += share * penalty.item<double>();
+    }
+  }
+  total.backward();
+  if (batch.chunks.size() > 1) {
+    carry_gradient(
+        batch.chunks, [this](const BatchChunk& chunk) { return encode(chunk); }, embeddings.grad());
+  }
+}
+
+// Names what was trained, and what the log shows of it.
+void Stage::add_values(const std::vector<StepPart>& parts, StepResult& result) const {
+  std::set<size_t> trained;
+  for (const StepPart& part : parts) trained.insert(part.objective);
+  for (const size_t number : trained) {
+    const Objective& objective = objectives_[number];
+    if (objectives_.size() > 1) {
+      result.objective += (result.objective.empty() ? "" : "+") + objective.name();
+    }
+    for (const auto& [name, value] : objective.loss().values()) {
+      result.values.emplace_back(trained.size() > 1 ? objective.name() + "." + name : name, value);
+    }
+  }
+  if (!smoothing_.is_on()) return;
+  result.values.emplace_back("siar", result.siar);
+  result.values.emplace_back("siar_skipped", static_cast<double>(smoothing_.skipped()));
 }
 
 std::vector<float*> Stage::extra_gradients() {
@@ -273,14 +334,24 @@ std::optional<Report> Stage::measure_losses() {
   return report;
 }
 
-void Stage::fail_step(int64_t step, const Objective& objective, const std::vector<int32_t>& batch,
-                      const char* what, double value) const {
+void Stage::fail_step(int64_t step, const std::vector<StepPart>& parts, const char* what,
+                      double value) const {
+  constexpr size_t kNamed = 64;
+  std::string pairs;
+  for (const StepPart& part : parts) {
+    const size_t named = std::min(kNamed, part.examples.size());
+    pairs += fmt::format("{}pairs {}{} of {}", pairs.empty() ? "" : "; ",
+                         fmt::join(part.examples.begin(), part.examples.begin() + named, ", "),
+                         named < part.examples.size()
+                             ? fmt::format(" and {} more", part.examples.size() - named)
+                             : "",
+                         objectives_[part.objective].options().data.file());
+  }
   throw Error(ErrorKind::kFailed,
-              fmt::format("{} of step {} is {} (pairs {} of {}, numbered from 0); likely causes: a "
-                          "learning rate too high ({}), a temperature too low, or a model whose "
-                          "weights are damaged; the last checkpoint is kept",
-                          what, step, value, fmt::join(batch, ", "),
-                          objective.options().data.file(), options_.learning_rate));
+              fmt::format("{} of step {} is {} ({}, numbered from 0); likely causes: a learning "
+                          "rate too high ({}), a temperature too low, or a model whose weights are "
+                          "damaged; the last checkpoint is kept",
+                          what, step, value, pairs, options_.learning_rate));
 }
 
 }  // namespace simile

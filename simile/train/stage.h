@@ -14,6 +14,7 @@
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
 #include "simile/text/tokenizer.h"
+#include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
 #include "simile/train/optimizer.h"
@@ -32,12 +33,19 @@ struct TrainedModel {
   uint64_t seed;
 };
 
+// A batch of one objective: a step, or with gradient accumulation a part of one.
+struct StepPart {
+  size_t objective = 0;
+  std::vector<int32_t> examples;  // of its training set
+};
+
 struct StepResult {
-  std::string objective;     // its name; empty in a stage that has but one
-  double loss = 0;           // of the objective, without its weight and without `siar`
+  std::string objective;  // its name, of several joined by +; empty in a stage that has but one
+  double loss = 0;  // of the objective, without its weight and without `siar`; of parts the mean
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
-  std::vector<std::pair<std::string, double>> values;  // its temperature; what `siar` added
+  double siar = 0;                                     // what it added
+  std::vector<std::pair<std::string, double>> values;  // for the log: temperature, siar
 };
 
 class Stage {
@@ -49,6 +57,7 @@ class Stage {
         const std::vector<ObjectiveData>& data, EventSink& events);
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }  // of all objectives, mixed
+  int64_t steps_per_epoch() const;  // a step does not reach into the next epoch
   int64_t total_steps() const;
   double pairs_per_step() const { return pairs_per_step_; }  // were every batch full, on average
 
@@ -59,10 +68,11 @@ class Stage {
   // are.
   ExampleOrder order_epoch(size_t objective, int64_t epoch);
 
-  // One step on the pairs `batch` of one objective. Errors: ErrorKind::kFailed when loss or
-  // gradient is not finite, naming the step, the pairs and the likely causes; the weights are then
-  // as before.
-  StepResult step(int64_t step, size_t objective, const std::vector<int32_t>& batch);
+  // One step on the gradients of all parts: of each objective the mean over its examples, of
+  // several objectives by their numbers of parts. Errors: ErrorKind::kFailed when loss or gradient
+  // is not finite, naming the step, the pairs and the likely causes; the weights are then as
+  // before.
+  StepResult step(int64_t step, const std::vector<StepPart>& parts);
 
   // The losses on the objectives' dev data, without dropout: one metric for each objective that has
   // some, and `all`, their weighted sum; nothing where none has. The optimiser's rows must be up to
@@ -75,16 +85,19 @@ class Stage {
 
  private:
   Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts);
-  StepBatch make_batch(int64_t step, const Objective& objective,
+  StepBatch make_batch(int64_t number, const Objective& objective,
                        const std::vector<int32_t>& examples) const;
-  torch::Tensor encode(const PackedBatch& packed, const EncoderDropout& dropout);  // and pool
+  torch::Tensor encode(const BatchChunk& chunk);  // and pool
   torch::Tensor embed(const StepBatch& batch);
+  void add_gradients(int64_t step, int64_t number, const StepPart& part, double share,
+                     StepResult& result);
+  void add_values(const std::vector<StepPart>& parts, StepResult& result) const;
+  torch::Tensor encode_texts(const TrainingSet& set, const std::vector<int32_t>& texts);
   torch::Tensor embed_without_dropout(const TrainingSet& set, const std::vector<int32_t>& texts);
   const torch::Tensor& frozen_vectors(const TrainingSet& set);
   double measure_loss(const Objective& objective);
   std::vector<float*> extra_gradients();
-  [[noreturn]] void fail_step(int64_t step, const Objective& objective,
-                              const std::vector<int32_t>& batch, const char* what,
+  [[noreturn]] void fail_step(int64_t step, const std::vector<StepPart>& parts, const char* what,
                               double value) const;
 
   StageOptions options_;

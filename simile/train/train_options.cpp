@@ -37,6 +37,10 @@ void ObjectiveOptions::visit(OptionVisitor& v) {
   v.group("loss", loss, "loss and its options (see `simile docs losses`)");
   v.group("order", order, "batch order");
   v.field("batch_size", batch_size, {"pairs in a batch", "pairs", 1, 1e6});
+  v.field("chunk_tokens", chunk_tokens,
+          {"gradient caching, for batches larger than memory: encode so many tokens at a time, "
+           "twice, for the gradient of the whole batch; 0: the batch at once",
+           "tokens", 0, 1e9});
   v.field("weight", weight,
           {"factor on the loss, beside the other objectives of the stage", "", 1e-12, 1e12});
   v.field("name", name, {"name of the objective in logs; empty: its number, from 0"});
@@ -85,6 +89,10 @@ void StageOptions::visit(OptionVisitor& v) {
   mixing.visit(v);
   v.field("epochs", epochs, {"passes over the data", "epochs", 0, 1e6});
   v.field("steps", steps, {"steps instead of epochs; 0: epochs count", "steps", 0});
+  v.field("accumulation", accumulation,
+          {"batches whose gradients make one step; each is a batch of its own to losses that take "
+           "other texts of the batch as negatives (see chunk_tokens)",
+           "batches", 1, 1e6});
   v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
   v.field("head_learning_rate", head_learning_rate,
           {"peak learning rate of the heads; 0: the same", "", 0, 10});
@@ -135,9 +143,12 @@ void TrainOptions::visit(OptionVisitor& v) {
           choice_info("numbers in the saved model; the final evaluations are of the weights as "
                       "saved",
                       {"fp32", "fp16"}));
+  save.visit(v);
   v.field(
-      "save_every_minutes", save_every_minutes,
-      {"save the state also between evaluations, to resume from; 0: only with them", "minutes", 0});
+      "runs", runs,
+      {"train so many times, with the seeds seed, seed + 1, ...: reported are each run, mean and "
+       "standard deviation, and the best on selection.metric, whose model is kept",
+       "runs", 1, 1000});
 }
 
 std::string StageOptions::objective_name(size_t objective) const {
@@ -247,6 +258,14 @@ void check_stage(const TrainOptions& options, size_t number) {
     fail(fmt::format(
         "stage '{}' is `frozen` and its objectives have no head: nothing would be trained",
         stage.name));
+  }
+  for (const ObjectiveOptions& objective : stage.objectives) {
+    if (objective.chunk_tokens == 0 || (stage.siar.weight == 0 && stage.siar.bregman == 0))
+      continue;
+    fail(
+        fmt::format("stage '{}': `siar` perturbs a batch as a whole, `chunk_tokens: {}` never has "
+                    "it as a whole; leave one of the two out",
+                    stage.name, objective.chunk_tokens));
   }
   if (stage.frozen && (stage.siar.weight > 0 || stage.siar.bregman > 0)) {
     fail(

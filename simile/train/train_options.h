@@ -17,6 +17,7 @@
 #include "simile/train/early_stop.h"
 #include "simile/train/optimizer.h"
 #include "simile/train/schedule.h"
+#include "simile/train/state_store.h"
 
 namespace simile {
 
@@ -50,6 +51,7 @@ struct ObjectiveOptions {
   LossOptions loss;
   OrderOptions order;
   int64_t batch_size = 32;
+  int64_t chunk_tokens = 0;  // 0: no gradient caching
   double weight = 1;
   std::string name;  // empty: StageOptions::objective_name()
   std::string head;  // a name in TrainOptions::heads or of the model's heads; empty: none
@@ -82,6 +84,7 @@ struct StageOptions {
   MixingOptions mixing;
   double epochs = 5;
   int64_t steps = 0;
+  int64_t accumulation = 1;
   double learning_rate = 2e-5;
   double head_learning_rate = 0;  // 0: the same
   OptimizerOptions optimizer;
@@ -121,7 +124,8 @@ struct TrainOptions : StartOptions {
   std::vector<EvaluationOptions> tests;
   std::vector<std::string> baselines = {"bm25", "untrained"};
   std::string precision = "fp32";
-  double save_every_minutes = 10;
+  SaveOptions save;
+  int64_t runs = 1;
 
   void visit(OptionVisitor& v);
 };

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
+#include "simile/checkpoint/fingerprint.h"
 #include "simile/checkpoint/safetensors.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
@@ -15,7 +17,8 @@ namespace {
 
 using detail::Json;
 
-constexpr const char* kFormat = "simile training state 3";
+constexpr const char* kFormat = "simile training state 4";
+constexpr const char* kChecksum = "checksum";
 
 template <typename T>
 TensorType type_of();
@@ -65,6 +68,8 @@ void visit_numbers(State& state, Visit visit) {
   visit("evaluated_step", state.evaluated_step);
   visit("metrics_bytes", state.metrics_bytes);
   visit("siar_skipped", state.siar_skipped);
+  visit("selected", state.selected);
+  visit("selected_value", state.selected_value);
   visit("optimizer_step", state.optimizer.step);
   visit("evaluations", state.selection.evaluations);
   visit("best_evaluation", state.selection.best_evaluation);
@@ -99,6 +104,22 @@ std::vector<ObjectiveState> objectives_from_json(const Json& json) {
   return objectives;
 }
 
+// Tells a damaged file: over the arrays, by name, and all that describes them.
+std::string checksum_of(std::map<std::string, std::string> metadata,
+                        const std::map<std::string, std::string_view>& arrays) {
+  metadata.erase(kChecksum);
+  std::string all;
+  for (const auto& [name, text] : metadata) all += name + '\0' + text + '\0';
+  for (const auto& [name, bytes] : arrays) all += name + '\0' + hash_bytes(bytes);
+  return hash_bytes(all);
+}
+
+std::string checksum_of(const SafetensorsFile& file) {
+  std::map<std::string, std::string_view> arrays;
+  for (const TensorInfo& tensor : file.tensors()) arrays[tensor.name] = file.bytes(tensor);
+  return checksum_of(file.metadata(), arrays);
+}
+
 }  // namespace
 
 void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe) {
@@ -114,14 +135,21 @@ void save_train_state(const std::string& path, const TrainState& state, const st
   });
   Json numbers = Json::object();
   visit_numbers(state, [&](const char* name, const auto& value) { numbers[name] = value; });
-  write_safetensors(path, tensors,
-                    {{"format", kFormat},
-                     {"recipe", recipe},
-                     {"data", state.data},
-                     {"numbers", numbers.dump()},
-                     {"objectives", objectives_to_json(state.objectives).dump()},
-                     {"temperatures", Json(state.temperatures).dump()},
-                     {"best_temperatures", Json(state.best_temperatures).dump()}});
+  std::map<std::string, std::string> metadata = {
+      {"format", kFormat},
+      {"recipe", recipe},
+      {"data", state.data},
+      {"numbers", numbers.dump()},
+      {"objectives", objectives_to_json(state.objectives).dump()},
+      {"temperatures", Json(state.temperatures).dump()},
+      {"best_temperatures", Json(state.best_temperatures).dump()}};
+  std::map<std::string, std::string_view> arrays;
+  for (const TensorView& tensor : tensors) {
+    const size_t bytes = static_cast<size_t>(tensor.shape[0]) * tensor_type_width(tensor.type);
+    arrays[tensor.name] = {static_cast<const char*>(tensor.values), bytes};
+  }
+  metadata[kChecksum] = checksum_of(metadata, arrays);
+  write_safetensors(path, tensors, metadata);
 }
 
 TrainState load_train_state(const std::string& path, const std::string& recipe) {
@@ -135,7 +163,9 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   SIMILE_CHECK(text("format") == kFormat, ErrorKind::kInput,
                fmt::format("'{}' is not a training state: its format is '{}', expected '{}'", path,
                            text("format"), kFormat));
-  SIMILE_CHECK(text("recipe") == recipe, ErrorKind::kInput,
+  SIMILE_CHECK(text(kChecksum) == checksum_of(file), ErrorKind::kInput,
+               fmt::format("'{}' is damaged: its checksum is not that of its contents", path));
+  SIMILE_CHECK(text("recipe") == recipe, ErrorKind::kUsage,
                fmt::format("'{}' was written by another recipe; resume with the recipe and the "
                            "overrides that the run was started with, or choose another --output",
                            path));

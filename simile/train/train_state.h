@@ -35,6 +35,8 @@ struct TrainState {
   Loss::Temperatures temperatures;         // trained before this stage
   Loss::Temperatures best_temperatures;    // those that belong to `best`
   int64_t siar_skipped = 0;                // in this stage
+  int64_t selected = 0;                    // 1: earlier stages had a selection.metric, of which
+  double selected_value = 0;               // the last such stage kept this value
 
   std::vector<float> weights;  // [parameters]: the encoder's, then those of its heads
   std::vector<float> best;     // [parameters], or empty while nothing was kept in this stage
@@ -45,7 +47,8 @@ struct TrainState {
 // Written under a temporary name and renamed. `recipe` is kept with it. Errors: ErrorKind::kIo.
 void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe);
 
-// Errors: ErrorKind::kInput for a file that is not such a state, or that belongs to another recipe.
+// Errors: ErrorKind::kInput for a file that is not such a state or is damaged (a checksum covers
+// all of it); ErrorKind::kUsage for one that belongs to another recipe.
 TrainState load_train_state(const std::string& path, const std::string& recipe);
 
 }  // namespace simile

@@ -8,15 +8,18 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "simile/core/error.h"
 #include "simile/train/batch_feed.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/run_data.h"
 #include "simile/train/run_folder.h"
+#include "simile/train/seeds.h"
 #include "simile/train/selection.h"
 #include "simile/train/stage.h"
 #include "simile/train/start_model.h"
+#include "simile/train/state_store.h"
 #include "simile/train/train_state.h"
 
 namespace simile {
@@ -36,10 +39,11 @@ class TrainingRun {
         evaluations_(options.evaluations, events),
         tests_(options.tests, events),
         data_(read_run_data(options_, start_, events_)),
-        folder_(folder, resume, overwrite) {
+        folder_(folder, resume, overwrite),
+        states_(folder_.states_path(), options.save.keep_states) {
     weights_.assign(start_.weights);
     state_.temperatures = start_.settings.temperatures;
-    if (resume) restore();
+    resume ? restore() : folder_.remove_old_run();
     folder_.write_run(recipe_);
   }
 
@@ -78,10 +82,8 @@ class TrainingRun {
         save();
       }
       if (state_.step == stage.total_steps() || selection.should_stop()) break;
-      const NextBatch batch = feed.next();
-      const StepResult result = stage.step(state_.step, batch.objective, batch.pairs);
+      const StepResult result = stage.step(state_.step, feed.next(options.accumulation));
       ++state_.step;
-      feed.done();
       folder_.log_step(stage_name(), state_.step, epochs_done(stage), result);
       show_progress(stage, result);
       if (is_save_due()) save();
@@ -122,12 +124,13 @@ class TrainingRun {
 
   bool is_save_due() const {
     const std::chrono::duration<double, std::ratio<60>> elapsed = Clock::now() - saved_at_;
-    return options_.save_every_minutes > 0 && elapsed.count() >= options_.save_every_minutes;
+    return options_.save.save_every_minutes > 0 &&
+           elapsed.count() >= options_.save.save_every_minutes;
   }
 
   bool is_evaluation_due(const Stage& stage, const SelectionOptions& options) const {
     if (state_.evaluated_step == state_.step) return false;
-    const double per_epoch = static_cast<double>(stage.batches_per_epoch());
+    const double per_epoch = static_cast<double>(stage.steps_per_epoch());
     const int64_t interval =
         options.every_steps > 0
             ? options.every_steps
@@ -170,6 +173,12 @@ class TrainingRun {
     stage.optimizer().flush_rows();
     TrainState next;
     next.stage = state_.stage + 1;
+    next.selected = state_.selected;
+    next.selected_value = state_.selected_value;
+    if (state_.selection.best_evaluation >= 0) {
+      next.selected = 1;
+      next.selected_value = state_.selection.best_value;
+    }
     next.temperatures = state_.best.empty() ? temperatures_of(stage) : state_.best_temperatures;
     stage_.reset();
     if (!state_.best.empty()) weights_.assign(state_.best);
@@ -193,10 +202,12 @@ class TrainingRun {
   TrainResult finish(Clock::time_point begin) {
     TrainResult result;
     result.model_path = folder_.model_path();
+    if (state_.selected != 0) result.selected_value = state_.selected_value;
     EncoderNode& encoder = weights_.encoder();
     round_to_precision(options_, encoder.weights(), encoder.parameter_count());
     // One list per model; every list has the evaluations, then the tests.
-    std::vector<std::vector<Report>> by_model = {evaluate_all(options_.name)};
+    std::vector<std::vector<Report>> by_model = {
+        evaluate_all(options_.name, folder_.predictions_path())};
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        by_model[0]);
     for (const std::string& baseline : options_.baselines) {
@@ -224,8 +235,9 @@ class TrainingRun {
     return result;
   }
 
-  std::vector<Report> evaluate_all(const std::string& name) {
-    return join(evaluate_weights(evaluations_, name), evaluate_weights(tests_, name));
+  std::vector<Report> evaluate_all(const std::string& name, const std::string& predictions = "") {
+    return join(evaluate_weights(evaluations_, name, predictions),
+                evaluate_weights(tests_, name, predictions));
   }
 
   static std::vector<Report> join(std::vector<Report> first, const std::vector<Report>& second) {
@@ -233,8 +245,9 @@ class TrainingRun {
     return first;
   }
 
-  std::vector<Report> evaluate_weights(const Evaluations& set, const std::string& name) {
-    return set.evaluate(name, weights_, start_.tokenizer, start_.settings, events_);
+  std::vector<Report> evaluate_weights(const Evaluations& set, const std::string& name,
+                                       const std::string& predictions = "") {
+    return set.evaluate(name, {weights_, start_.tokenizer, start_.settings}, events_, predictions);
   }
 
   void save() {
@@ -248,7 +261,7 @@ class TrainingRun {
       }
     }
     state_.metrics_bytes = folder_.flush_metrics();
-    save_train_state(folder_.state_path(), state_, recipe_);
+    states_.save(state_, recipe_);
     state_.weights = {};  // the copies were only for the file
     state_.average = {};
     state_.optimizer = {};
@@ -256,8 +269,9 @@ class TrainingRun {
   }
 
   void restore() {
-    if (!folder_.has_state()) return folder_.cut_metrics(0);
-    state_ = load_train_state(folder_.state_path(), recipe_);
+    std::optional<TrainState> saved = states_.load(recipe_, events_);
+    if (!saved) return folder_.cut_metrics(0);
+    state_ = std::move(*saved);
     weights_.assign(state_.weights);
     for (int64_t done = 0; done < state_.stage; ++done) data_[static_cast<size_t>(done)].clear();
     folder_.cut_metrics(state_.metrics_bytes);
@@ -285,7 +299,7 @@ class TrainingRun {
   }
 
   double epochs_done(const Stage& stage) const {
-    return static_cast<double>(state_.step) / static_cast<double>(stage.batches_per_epoch());
+    return static_cast<double>(state_.step) / static_cast<double>(stage.steps_per_epoch());
   }
   size_t stage_number() const { return static_cast<size_t>(state_.stage); }
   std::string stage_name() const { return options_.stages[stage_number()].name; }
@@ -299,6 +313,7 @@ class TrainingRun {
   Evaluations evaluations_, tests_;
   std::vector<std::vector<ObjectiveData>> data_;  // [stages][objectives]
   RunFolder folder_;  // after all that is read: a mistake in the recipe changes nothing on disk
+  StateStore states_;
   TrainState state_;
   std::unique_ptr<Stage> stage_;  // while it runs
   Clock::time_point saved_at_ = Clock::now();
@@ -311,10 +326,13 @@ TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resu
   TrainOptions options;
   read_options(without_environment(recipe), options);
   check_train_options(options);
+  const std::string path = folder.empty() ? "runs/" + options.name : folder;
   try {
-    return TrainingRun(options, folder.empty() ? "runs/" + options.name : folder, resume, overwrite,
-                       events)
-        .run();
+    if (options.runs == 1) return TrainingRun(options, path, resume, overwrite, events).run();
+    const auto train_once = [&](const TrainOptions& once, const std::string& once_path) {
+      return TrainingRun(once, once_path, resume, overwrite, events).run();
+    };
+    return train_seeds(options, path, resume, overwrite, train_once, events);
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
   }

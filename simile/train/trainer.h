@@ -2,6 +2,7 @@
 // Training: a recipe in, a model folder out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,15 @@ namespace simile {
 
 struct TrainResult {
   std::string model_path;
-  std::vector<Report> reports;  // per evaluation and test: the model, then each baseline
+  std::vector<Report> reports;  // per evaluation and test: the model, then each baseline; of
+                                // several seeds their models, mean and deviation, then baselines
+  std::optional<double> selected_value;  // of selection.metric in the last stage that has one
 };
 
 // Trains by the recipe (its options: train_options.h) in `folder`, runs/NAME when that is empty.
-// The folder then holds run.json, metrics.jsonl, TensorBoard events, results.json, model/ and
-// state.safetensors; run.json is a recipe that repeats the run.
+// The folder then holds run.json, metrics.jsonl, TensorBoard events, results.json, predictions/,
+// model/ and states/; run.json is a recipe that repeats the run. With `runs` above 1 it holds such
+// a folder for each seed, see seeds.h.
 //
 // On the CPU the same recipe and seed give the same bits on any number of threads. When `events`
 // throws ErrorKind::kInterrupted from progress(), the state is saved and the error passed on;

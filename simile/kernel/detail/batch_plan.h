@@ -39,6 +39,10 @@ struct BatchPlan {
 // size.
 void check_batch(const EncoderShape& shape, const PackedBatch& batch);
 
+// Where each sequence's attention dropout bits begin in a layer's, and their sum: a function of the
+// batch's order alone, so that the bits do not depend on the plan. [size + 1]
+std::vector<int64_t> attention_mask_offsets(const EncoderShape& shape, const PackedBatch& batch);
+
 // About `chunk_tokens` tokens a chunk; from `multiple` chunks on, their number is a multiple of it.
 // A function of its arguments alone.
 BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_t chunk_tokens,

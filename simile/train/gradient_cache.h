@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradient caching: a batch larger than memory, encoded in chunks, with the gradient of the whole
+// (Gao et al., "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup", RepL4NLP
+// 2021, section 3).
+//
+// A first pass encodes every chunk without keeping anything but the vectors of its texts; the loss
+// of the whole batch gives the gradient of those vectors; a second pass encodes every chunk again,
+// with the same dropout masks, and carries the gradient of its vectors to the weights. The price is
+// one more forward pass; memory holds one chunk's activations. Gradients differ from those of the
+// batch in one piece only by the order of the sums over chunks.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "simile/kernel/dropout.h"
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/packed.h"
+
+namespace simile {
+
+// Texts that are encoded at once, and the masks they have as a part of their batch.
+struct BatchChunk {
+  PackedBatch packed;
+  EncoderDropout dropout;
+};
+
+// Sequences `which` of `texts` (see pack_texts()) in chunks of whole texts, in order: as many texts
+// as `tokens` hold, at least one; 0: all in one chunk, which there always is. `dropout` is that of
+// the batch.
+std::vector<BatchChunk> cut_chunks(const std::vector<std::vector<int32_t>>& texts,
+                                   const std::vector<int32_t>& second,
+                                   const std::vector<int32_t>& which, int64_t tokens,
+                                   const EncoderShape& shape, const EncoderDropout& dropout);
+
+// Vectors [texts, H] of a chunk.
+using EncodeChunk = std::function<torch::Tensor(const BatchChunk&)>;
+
+// The first pass: the vectors [texts, H] of all chunks, without what made them.
+torch::Tensor encode_without_graph(const std::vector<BatchChunk>& chunks,
+                                   const EncodeChunk& encode);
+
+// The second pass: `encode` again, and backwards with each chunk's part of `gradient` [texts, H].
+void carry_gradient(const std::vector<BatchChunk>& chunks, const EncodeChunk& encode,
+                    const torch::Tensor& gradient);
+
+}  // namespace simile

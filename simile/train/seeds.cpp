@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/seeds.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/train/run_folder.h"
+#include "simile/train/selection.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+TrainOptions options_of_run(const TrainOptions& options, int64_t number) {
+  TrainOptions run = options;
+  run.runs = 1;
+  run.seed = options.seed + number;
+  if (number == 0) return run;
+  run.baselines.clear();
+  for (const std::string& baseline : options.baselines) {
+    if (baseline == "untrained" && options.model.empty()) run.baselines.push_back(baseline);
+  }
+  return run;
+}
+
+// The reports of the model itself, which stand before those of baselines.
+std::vector<Report> model_reports(const TrainResult& result, const std::string& name) {
+  std::vector<Report> reports;
+  for (const Report& report : result.reports) {
+    if (report.model == name) reports.push_back(report);
+  }
+  return reports;
+}
+
+size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& runs) {
+  size_t best = 0;
+  bool is_loss = false;
+  for (const StageOptions& stage : options.stages) {
+    if (stage.selection.metric.empty()) continue;
+    is_loss = selection_rules(stage.selection).direction == "min";
+  }
+  for (size_t i = 1; i < runs.size(); ++i) {
+    if (!runs[i].selected_value) continue;
+    const double value = *runs[i].selected_value, record = *runs[best].selected_value;
+    if (is_loss ? value < record : value > record) best = i;
+  }
+  return best;
+}
+
+// Of the same evaluation in all runs: the mean of each metric and its sample standard deviation.
+std::pair<Report, Report> summarise(const std::vector<Report>& runs) {
+  Report mean = runs[0], deviation = runs[0];
+  mean.model = "mean";
+  deviation.model = "sd";
+  mean.notes.clear();
+  deviation.notes.clear();
+  mean.confusion = deviation.confusion = {};
+  const auto count = static_cast<double>(runs.size());
+  for (size_t m = 0; m < mean.metrics.size(); ++m) {
+    double sum = 0, squares = 0;
+    for (const Report& run : runs) sum += run.metrics[m].second;
+    mean.metrics[m].second = sum / count;
+    for (const Report& run : runs) {
+      squares += std::pow(run.metrics[m].second - mean.metrics[m].second, 2);
+    }
+    deviation.metrics[m].second = std::sqrt(squares / (count - 1));
+  }
+  return {mean, deviation};
+}
+
+// For each evaluation: every run, mean and deviation, the baselines.
+std::vector<Report> join_reports(const TrainOptions& options, const std::vector<TrainResult>& runs,
+                                 size_t best) {
+  std::vector<std::vector<Report>> by_run;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    by_run.push_back(model_reports(runs[i], options.name));
+    for (Report& report : by_run.back()) {
+      report.model = fmt::format("seed {}{}", options.seed + static_cast<int64_t>(i),
+                                 i == best && runs[i].selected_value ? " (best)" : "");
+    }
+  }
+  std::vector<Report> all;
+  for (size_t e = 0; e < by_run[0].size(); ++e) {
+    std::vector<Report> same;
+    for (const auto& reports : by_run) same.push_back(reports[e]);
+    const auto [mean, deviation] = summarise(same);
+    all.insert(all.end(), same.begin(), same.end());
+    all.push_back(mean);
+    all.push_back(deviation);
+    for (const Report& report : runs[0].reports) {
+      const bool is_same = report.name == same[0].name && report.task == same[0].task;
+      if (is_same && report.model != options.name) all.push_back(report);
+    }
+  }
+  return all;
+}
+
+Json reports_to_json(const std::vector<Report>& reports) {
+  Json json = Json::array();
+  for (const Report& report : reports) json.push_back(Json::parse(report.to_json()));
+  return json;
+}
+
+// Of an older recipe with more runs.
+void remove_runs_beyond(const RunFolder& folder, int64_t runs) {
+  std::error_code ignored;
+  for (int64_t i = runs + 1; folder_exists(folder.seed_path(i)); ++i) {
+    std::filesystem::remove_all(folder.seed_path(i), ignored);
+  }
+}
+
+void copy_model(const std::string& from, const std::string& to) {
+  AtomicFolder folder(to, "config.json");
+  std::error_code error;
+  std::filesystem::copy(from, folder.path(), std::filesystem::copy_options::recursive, error);
+  SIMILE_CHECK(!error, ErrorKind::kIo, fmt::format("cannot write '{}': {}", to, error.message()));
+  folder.commit();
+}
+
+}  // namespace
+
+TrainResult train_seeds(const TrainOptions& options, const std::string& path, bool resume,
+                        bool overwrite, const TrainOnce& train_once, EventSink& events) {
+  const RunFolder folder(path, resume, overwrite);
+  TrainOptions described = options;
+  const std::string recipe = options_to_json(described);
+  std::vector<TrainResult> runs;
+  Json listed = Json::array();
+  for (int64_t i = 0; i < options.runs; ++i) {
+    const TrainOptions run = options_of_run(options, i);
+    events.info(fmt::format("run {} of {}: seed {}", i + 1, options.runs, run.seed));
+    const std::string run_path = folder.seed_path(i + 1);
+    runs.push_back(train_once(run, run_path));
+    // Not before: an older run stays as it was when the recipe turns out to be mistaken.
+    if (i == 0) folder.write_run(recipe);
+    listed.push_back({{"folder", std::filesystem::path(run_path).filename().string()},
+                      {"seed", run.seed},
+                      {"reports", reports_to_json(runs.back().reports)}});
+    if (runs.back().selected_value) listed.back()["selected"] = *runs.back().selected_value;
+  }
+  remove_runs_beyond(folder, options.runs);
+  const size_t best = find_best(options, runs);
+  copy_model(runs[best].model_path, folder.model_path());
+  TrainResult result;
+  result.model_path = folder.model_path();
+  result.reports = join_reports(options, runs, best);
+  result.selected_value = runs[best].selected_value;
+  const Json results = {{"runs", listed},
+                        {"best", listed[best]["folder"]},
+                        {"reports", reports_to_json(result.reports)}};
+  write_file_atomic(join_path(path, "results.json"), results.dump(2) + "\n");
+  return result;
+}
+
+}  // namespace simile

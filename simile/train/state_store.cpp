@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/state_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+constexpr const char* kEnding = ".safetensors";
+
+// Names sort as the states follow one another.
+std::string file_name(const TrainState& state) {
+  return fmt::format("{:04}-{:012}{}", state.stage, state.step, kEnding);
+}
+
+}  // namespace
+
+void SaveOptions::visit(OptionVisitor& v) {
+  v.field(
+      "save_every_minutes", save_every_minutes,
+      {"save the state also between evaluations, to resume from; 0: only with them", "minutes", 0});
+  v.field("keep_states", keep_states,
+          {"saved states that are kept; when the newest is damaged, --resume takes the one before",
+           "states", 1});
+}
+
+void StateStore::save(const TrainState& state, const std::string& recipe) const {
+  make_folders(folder_);
+  save_train_state(join_path(folder_, file_name(state)), state, recipe);
+  const std::vector<std::string> states = list();
+  for (size_t i = static_cast<size_t>(keep_); i < states.size(); ++i) {
+    std::error_code ignored;  // the next save tries again
+    std::filesystem::remove(states[i], ignored);
+  }
+}
+
+std::optional<TrainState> StateStore::load(const std::string& recipe, EventSink& events) const {
+  const std::vector<std::string> states = list();
+  for (const std::string& path : states) {
+    try {
+      return load_train_state(path, recipe);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInput) throw;
+      std::error_code ignored;
+      std::filesystem::rename(path, path + ".damaged", ignored);
+      events.warning(
+          fmt::format("{}; it was renamed to .damaged, trying the state before", error.what()));
+    }
+  }
+  SIMILE_CHECK(states.empty(), ErrorKind::kInput,
+               fmt::format("none of the {} states in '{}' can be read; start again with "
+                           "--overwrite, or bring back a copy of one",
+                           states.size(), folder_));
+  return std::nullopt;
+}
+
+std::vector<std::string> StateStore::list() const {
+  std::vector<std::string> states;
+  std::error_code ignored;  // no folder: no states
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    if (entry.path().extension() == kEnding) states.push_back(entry.path().string());
+  }
+  std::sort(states.rbegin(), states.rend());
+  return states;
+}
+
+}  // namespace simile
