@@ -111,27 +111,38 @@ std::string describe_classes(const std::vector<std::string>& names) {
 
 }  // namespace
 
-PairDataset read_class_data(const std::string& path, const ClassColumns& columns,
+PairDataset read_class_data(const std::vector<std::string>& paths, const ClassColumns& columns,
                             const std::vector<std::string>& class_names, int64_t skip,
-                            int64_t limit) {
+                            const ReadOptions& rows) {
   ClassNumbers classes(class_names);
   const std::vector<Column> wanted = list_columns(columns);
-  TableReader reader(path, wanted, ReadOptions{limit == 0 ? 0 : skip + limit});
+  TableReader reader(paths, wanted, rows);
   PairDataset data;
-  int64_t rows = 0;
+  int64_t passed_over = 0;
   for (Row row; reader.next(row);) {
-    if (++rows <= skip) continue;
-    data.classes.push_back(read_class(reader, row, wanted.size() - 1, classes));
+    int32_t number = 0;
+    const bool is_sound = reader.accept([&] {
+      for (size_t column = 0; column + 1 < wanted.size(); ++column) reader.check_text(row, column);
+      // The classes are those of the rows that are used.
+      if (passed_over == skip) number = read_class(reader, row, wanted.size() - 1, classes);
+    });
+    if (!is_sound) continue;
+    if (passed_over < skip) {
+      ++passed_over;
+      continue;
+    }
+    data.classes.push_back(number);
     data.left.push_back(std::move(row.fields[0]));
     if (columns.text.empty()) data.right.push_back(std::move(row.fields[1]));
     data.score.push_back(1);
   }
-  SIMILE_CHECK(data.size() > 0 || skip == 0, ErrorKind::kInput,
-               fmt::format("{}: skip passes over all of its {} rows", path, rows));
+  data.report = reader.report();
+  SIMILE_CHECK(
+      data.size() > 0 || skip == 0, ErrorKind::kInput,
+      fmt::format("{}: skip passes over all of its {} rows", data.report.file, data.report.rows));
   data.class_names = classes.names();
   if (classes.is_open()) sort_classes(data);
-  data.report = reader.report();
-  data.notes.push_back(fmt::format("{}: {}", path, describe_classes(data.class_names)));
+  data.notes.push_back(fmt::format("{}: {}", data.report.file, describe_classes(data.class_names)));
   return data;
 }
 

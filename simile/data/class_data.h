@@ -17,17 +17,18 @@ struct ClassColumns {
   std::string label = "label";
 };
 
-// One element per row, in the order of the file: texts in `left` (pairs in `left` and `right`), the
-// number of the class in `classes`, score 1. `class_names` are the classes as the label column has
-// them, in the order of their numbers; empty: those of the rows that are used, sorted, as numbers
-// when all of them are whole numbers. `skip` rows are passed over at the start; `limit` > 0 keeps
-// the rows that follow up to that many. `notes` tells which classes there are.
+// One element per row, in the order of the files: texts in `left` (pairs in `left` and `right`),
+// the number of the class in `classes`, score 1. `class_names` are the classes as the label column
+// has them, in the order of their numbers; empty: those of the rows that are used, sorted, as
+// numbers when all of them are whole numbers. `skip` rows are passed over at the start; `rows` says
+// which are read (its limit counts those passed over). `notes` tells which classes there are.
 //
-// Errors: ErrorKind::kInput for a label that is empty or not in `class_names` (file, line, column
-// and the names known), for nothing left after `skip`, and what TableReader reports;
-// ErrorKind::kRecipe for a class named twice.
-PairDataset read_class_data(const std::string& path, const ClassColumns& columns,
+// Malformed rows: those of TableReader, an empty text, a label that is empty or not in
+// `class_names`. Errors: ErrorKind::kInput for one of these (file, line, column and the names
+// known), for nothing left after `skip`, and what TableReader reports; ErrorKind::kRecipe for a
+// class named twice.
+PairDataset read_class_data(const std::vector<std::string>& paths, const ClassColumns& columns,
                             const std::vector<std::string>& class_names, int64_t skip,
-                            int64_t limit);
+                            const ReadOptions& rows);
 
 }  // namespace simile

@@ -24,20 +24,31 @@ std::vector<Column> columns_to_read(bool with_titles) {
 }  // namespace
 
 CorpusReader::CorpusReader(const std::string& path, Titles titles)
-    : reader_(path, columns_to_read(titles == Titles::kPrepend)),
+    : CorpusReader(std::vector<std::string>{path}, titles) {}
+
+CorpusReader::CorpusReader(const std::vector<std::string>& paths, Titles titles,
+                           ReadOptions options)
+    : paths_(paths),
+      reader_(paths, columns_to_read(titles == Titles::kPrepend), std::move(options)),
       with_titles_(titles == Titles::kPrepend) {}
+
+void CorpusReader::check_id(const Row& row) {
+  const std::string& id = row.fields[0];
+  if (id.empty()) reader_.fail(row, 0, "expected an id, found nothing");
+  const Place place{static_cast<int64_t>(places_.size()), row.line, row.file};
+  const auto [found, is_new] = places_.emplace(id, place);
+  if (is_new) return;
+  const Place& first = found->second;
+  reader_.fail(row, 0,
+               fmt::format("the id '{}' already stands in line {}{}", id, first.line,
+                           first.file == row.file ? "" : " of " + paths_[first.file]));
+}
 
 bool CorpusReader::next(CorpusText& text) {
   Row row;
-  if (!reader_.next(row)) return false;
-  if (row.fields[0].empty()) reader_.fail(row, 0, "expected an id, found nothing");
-  const Place place{static_cast<int64_t>(places_.size()), row.line};
-  const auto added = places_.emplace(row.fields[0], place);
-  if (!added.second) {
-    reader_.fail(row, 0,
-                 fmt::format("the id '{}' already stands in line {}", row.fields[0],
-                             added.first->second.line));
-  }
+  do {
+    if (!reader_.next(row)) return false;
+  } while (!reader_.accept([&] { check_id(row); }));
   text.id = std::move(row.fields[0]);
   const bool titled = with_titles_ && !row.fields[2].empty();
   text.text = titled ? trim(row.fields[2] + " " + row.fields[1]) : std::move(row.fields[1]);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "simile/data/reader.h"
 
@@ -24,6 +25,9 @@ class CorpusReader {
   enum class Titles { kIgnore, kPrepend };
 
   CorpusReader(const std::string& path, Titles titles);
+  // Several files, one after the other; with skip_malformed, texts whose id is empty or stands
+  // there already are left out too.
+  CorpusReader(const std::vector<std::string>& paths, Titles titles, ReadOptions options = {});
 
   // False at the end.
   bool next(CorpusText& text);
@@ -36,8 +40,11 @@ class CorpusReader {
  private:
   struct Place {
     int64_t position, line;
+    size_t file;
   };
+  void check_id(const Row& row);
 
+  std::vector<std::string> paths_;
   TableReader reader_;
   bool with_titles_;
   std::unordered_map<std::string, Place> places_;

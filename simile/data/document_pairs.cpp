@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/data/detail/article.h"
 #include "simile/data/detail/reservoir.h"
+#include "simile/data/path_list.h"
 
 namespace simile {
 namespace {
@@ -228,12 +229,24 @@ class PairCollector {
 
 }  // namespace
 
+PairDataset read_document_pairs(const std::vector<std::string>& paths,
+                                const DocumentPairOptions& options, int64_t limit) {
+  PairCollector collector(options, limit);
+  ReadReport report;
+  report.file = name_paths(paths);
+  for (const std::string& path : paths) {
+    ArticleReader reader(path, options.language);
+    for (Article article; reader.next(article);) collector.add(article);
+    report.rows += reader.report().rows;
+    report.blank_lines += reader.report().blank_lines;
+    report.replaced_bytes += reader.report().replaced_bytes;
+  }
+  return collector.finish(report);
+}
+
 PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,
                                 int64_t limit) {
-  PairCollector collector(options, limit);
-  ArticleReader reader(path, options.language);
-  for (Article article; reader.next(article);) collector.add(article);
-  return collector.finish(reader.report());
+  return read_document_pairs(std::vector<std::string>{path}, options, limit);
 }
 
 }  // namespace simile

@@ -2,8 +2,8 @@
 // Training pairs out of plain articles: texts that stand near each other mean more alike than texts
 // further away, and those of one article are the hard cases.
 //
-// The file has one paragraph a line and a blank line between articles; plain or .gz. Kinds of
-// pairs:
+// The file has one paragraph a line and a blank line between articles; plain, .gz or .zst.
+// Kinds of pairs:
 //
 //   neighbouring_sentences  two consecutive sentences of a paragraph
 //   paragraph_lead          the first sentence of a paragraph, and the rest of that paragraph
@@ -77,5 +77,8 @@ struct DocumentPairOptions {
 // maximum_words; ErrorKind::kInput for a file that yields no pair, and what LineReader reports.
 PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,
                                 int64_t limit);
+// Of several files, one after the other.
+PairDataset read_document_pairs(const std::vector<std::string>& paths,
+                                const DocumentPairOptions& options, int64_t limit);
 
 }  // namespace simile

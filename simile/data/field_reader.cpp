@@ -111,7 +111,8 @@ std::vector<std::string> read_header(const std::string& path, TableFormat format
   LineReader lines(path);
   for (std::string line; lines.next(line);) {
     if (line.empty()) continue;
-    return format == TableFormat::kTsv ? split_tsv(line) : split_csv(line, lines);
+    if (format == TableFormat::kTsv) return split_tsv(line, lines.where());
+    return split_csv(line, lines.where(), [&](std::string& next) { return lines.next(next); });
   }
   throw Error(ErrorKind::kInput, path + ": the file is empty, expected a header line and rows");
 }
@@ -128,18 +129,6 @@ std::vector<std::string> choose_columns(const std::string& path, TableFormat for
                fmt::format("{}: expected one of the columns {}, found {}", path,
                            fmt::join(wanted, ", "), fmt::join(header, ", ")));
   return chosen;
-}
-
-bool is_table(std::string path) {
-  const auto take_off = [&path](const std::string& end) {
-    if (path.size() < end.size() || path.compare(path.size() - end.size(), end.size(), end) != 0) {
-      return false;
-    }
-    path.resize(path.size() - end.size());
-    return true;
-  };
-  take_off(".gz");
-  return take_off(".tsv") || take_off(".csv") || take_off(".jsonl");
 }
 
 std::unique_ptr<FieldReader::Source> open_source(const std::string& path,

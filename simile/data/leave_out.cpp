@@ -4,12 +4,11 @@
 #include <unordered_set>
 
 #include "simile/data/detail/field_reader.h"
+#include "simile/data/text_form.h"
 #include "simile/text/comparison_form.h"
 
 namespace simile {
 namespace {
-
-constexpr int64_t kMinimumWords = 4;
 
 std::unordered_set<std::string> read_forms(const std::vector<std::string>& files) {
   std::unordered_set<std::string> forms;
@@ -19,24 +18,12 @@ std::unordered_set<std::string> read_forms(const std::vector<std::string>& files
     for (int64_t line = 0; reader.next(fields, line);) {
       for (const std::string& field : fields) {
         std::string form = comparison_form(field);
-        if (form_words(form) < kMinimumWords) continue;
+        if (form_words(form) < kTellingWords) continue;
         forms.insert(std::move(form));
       }
     }
   }
   return forms;
-}
-
-template <typename T>
-void keep(const std::vector<char>& is_kept, std::vector<T>& items) {
-  if (items.empty()) return;
-  size_t next = 0;
-  for (size_t i = 0; i < is_kept.size(); ++i) {
-    if (is_kept[i] == 0) continue;
-    if (next != i) items[next] = std::move(items[i]);
-    ++next;
-  }
-  items.resize(next);
 }
 
 }  // namespace
@@ -54,12 +41,7 @@ int64_t leave_out_texts_of(const std::vector<std::string>& files, PairDataset& d
   look_at(data.right);
   for (const auto& column : data.negatives) look_at(column);
   const int64_t before = data.size();
-  keep(is_kept, data.left);
-  keep(is_kept, data.right);
-  keep(is_kept, data.score);
-  keep(is_kept, data.group);
-  keep(is_kept, data.classes);
-  for (auto& column : data.negatives) keep(is_kept, column);
+  keep_pairs(is_kept, data);
   return before - data.size();
 }
 

@@ -2,70 +2,34 @@
 #include "simile/data/line_reader.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
-
-#include <cerrno>
-#include <cstring>
-#include <istream>
 
 #include "simile/core/error.h"
-#include "simile/core/file.h"
+#include "simile/data/detail/byte_source.h"
 
 namespace simile {
 
-// Bytes from a gzip or plain file (zlib reads both), or from a stream.
-class LineReader::Source {
- public:
-  Source(const std::string& path, const std::string& name) : name_(name) {
-    SIMILE_CHECK(!folder_exists(path), ErrorKind::kInput,
-                 fmt::format("cannot read {}: expected a file, found a folder", path));
-    errno = 0;
-    file_ = gzopen(path.c_str(), "rb");
-    SIMILE_CHECK(file_ != nullptr, kind_of(errno),
-                 fmt::format("cannot read {}: {}", path,
-                             errno != 0 ? std::strerror(errno) : "out of memory"));
-    gzbuffer(file_, 1 << 17);
-  }
-  Source(std::istream& stream, const std::string& name) : name_(name), stream_(&stream) {}
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  ~Source() {
-    if (file_ != nullptr) gzclose_r(file_);
-  }
+bool has_ending(const std::string& path, std::string_view ending) {
+  return path.size() >= ending.size() &&
+         path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
+}
 
-  // Up to `size` bytes; 0 at the end.
-  size_t read(char* bytes, size_t size) {
-    if (stream_ != nullptr) {
-      stream_->read(bytes, static_cast<std::streamsize>(size));
-      SIMILE_CHECK(!stream_->bad(), ErrorKind::kInput, fmt::format("cannot read {}", name_));
-      return static_cast<size_t>(stream_->gcount());
-    }
-    const int count = gzread(file_, bytes, static_cast<unsigned>(size));
-    int code = Z_OK;
-    const char* reason = gzerror(file_, &code);
-    // A cut gzip file ends with fewer bytes and Z_BUF_ERROR, not with a negative count.
-    SIMILE_CHECK(
-        count >= 0 && (code == Z_OK || code == Z_STREAM_END),
-        code == Z_ERRNO ? kind_of(errno) : ErrorKind::kInput,
-        fmt::format("cannot read {}: {}", name_, code == Z_ERRNO ? std::strerror(errno) : reason));
-    return static_cast<size_t>(count);
-  }
+std::string without_compression(const std::string& path) {
+  const size_t ending = has_ending(path, ".gz") ? 3 : has_ending(path, ".zst") ? 4 : 0;
+  return path.substr(0, path.size() - ending);
+}
 
- private:
-  // A signal interrupts reading from a pipe.
-  static ErrorKind kind_of(int code) {
-    return code == EINTR ? ErrorKind::kInterrupted : ErrorKind::kInput;
-  }
+bool is_json_lines(const std::string& path) {
+  return has_ending(without_compression(path), ".jsonl");
+}
 
-  std::string name_;
-  std::istream* stream_ = nullptr;
-  gzFile file_ = nullptr;
-};
+bool is_table(const std::string& path) {
+  const std::string name = without_compression(path);
+  return has_ending(name, ".tsv") || has_ending(name, ".csv") || has_ending(name, ".jsonl");
+}
 
-LineReader::LineReader(const std::string& path)
-    : source_(std::make_unique<Source>(path, path)), name_(path) {}
+LineReader::LineReader(const std::string& path) : source_(open_bytes(path)), name_(path) {}
 LineReader::LineReader(std::istream& stream, const std::string& name)
-    : source_(std::make_unique<Source>(stream, name)), name_(name) {}
+    : source_(stream_bytes(stream, name)), name_(name) {}
 LineReader::LineReader(LineReader&&) noexcept = default;
 LineReader::~LineReader() = default;
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a text file, plain or gzip, or of a stream.
+// Lines of a text file, plain or gzip or (with a name that ends in .zst) zstd, or of a stream.
 //
 // A line ends in LF or CRLF, which is taken off; the last one may lack it. A byte order mark at the
 // start is taken off. Bytes that are not UTF-8 become U+FFFD and are counted.
 //
-// Errors (ErrorKind::kInput): a file that cannot be read, a damaged or cut gzip file, a line longer
+// Errors (ErrorKind::kInput): a file that cannot be read, a damaged or cut gzip or zstd file (with
+// how far it was read), a zstd file that needs more memory than a window of 128 MiB, a line longer
 // than kMaximumLineBytes - so that memory stays bounded whatever the file holds.
 // ErrorKind::kInterrupted: a signal while waiting for bytes. What a stream throws (where its
 // exceptions() say so) passes through.
@@ -14,8 +15,11 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace simile {
+
+class ByteSource;
 
 constexpr int64_t kMaximumLineBytes = int64_t{64} << 20;
 
@@ -36,17 +40,26 @@ class LineReader {
   std::string where() const;                                  // "train.tsv:12"
 
  private:
-  class Source;
   bool fill();
 
-  std::unique_ptr<Source> source_;
+  std::unique_ptr<ByteSource> source_;
   std::string name_, buffer_;
   size_t begin_ = 0;
   int64_t line_number_ = 0, replaced_bytes_ = 0;
 };
 
+// What a file is named for: without .gz or .zst, which say how it is packed.
+std::string without_compression(const std::string& path);
+bool has_ending(const std::string& path, std::string_view ending);
+// .jsonl, and .jsonl, .tsv or .csv, packed or not.
+bool is_json_lines(const std::string& path);
+bool is_table(const std::string& path);
+
 // Replaces every maximal part that is not UTF-8 by U+FFFD (as Unicode 3.9 and WHATWG advise);
 // returns the number of bytes replaced.
 int64_t repair_utf8(std::string& text);
+
+// The first characters of `text`, of at most `bytes` together.
+std::string begin_of_text(const std::string& text, size_t bytes);
 
 }  // namespace simile

@@ -11,6 +11,7 @@
 namespace simile {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Lines = std::vector<std::string>;
@@ -68,6 +69,72 @@ TEST(LineReader, ACutGzipFileIsAnError) {
   EXPECT_THAT(error_of([&] { read_all(reader); }), HasSubstr("damaged.gz"));
 }
 
+TEST(LineReader, ZstdFilesOfOneFrameOrSeveralReadLikePlainOnes) {
+  const TestFiles files;
+  LineReader one(files.write_zstd("a.txt.zst", "one\ntwo\n"));
+  EXPECT_THAT(read_all(one), ElementsAre("one", "two"));
+  const std::string frames = TestFiles::pack_zstd("one\ntw") + TestFiles::pack_zstd("") +
+                             TestFiles::pack_zstd("o\nthree\n");
+  LineReader several(files.write("b.txt.zst", frames));
+  EXPECT_THAT(read_all(several), ElementsAre("one", "two", "three"));
+  LineReader empty(files.write_zstd("c.txt.zst", ""));
+  EXPECT_TRUE(read_all(empty).empty());
+
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += std::to_string(i) + "\n";
+  LineReader large(files.write_zstd("d.zst", text));
+  const Lines lines = read_all(large);
+  ASSERT_EQ(lines.size(), 100000);
+  EXPECT_EQ(lines.back(), "99999");
+  // What is unpacked fills the reader's chunks to the last byte.
+  const std::string chunk(size_t{1} << 17, 'x');
+  LineReader whole(files.write_zstd("e.zst", chunk));
+  EXPECT_THAT(read_all(whole), ElementsAre(chunk));
+}
+
+TEST(LineReader, AZstdFileCutAtAnyByteIsAnError) {
+  const TestFiles files;
+  const std::string bytes =
+      TestFiles::pack_zstd("one\ntwo\nthree\n") + TestFiles::pack_zstd("four\nfive\n");
+  const size_t first = TestFiles::pack_zstd("one\ntwo\nthree\n").size();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    if (size == first) continue;  // the first frame alone is a file
+    LineReader cut(files.write("cut.zst", bytes.substr(0, size)));
+    EXPECT_THAT(error_of([&] { read_all(cut); }),
+                HasSubstr("cut.zst: the zstd file is cut after " + std::to_string(size) + " bytes"))
+        << size;
+  }
+}
+
+TEST(LineReader, ADamagedZstdFileNamesFileAndByte) {
+  const TestFiles files;
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += std::to_string(i * i) + "\n";
+  const std::string bytes = TestFiles::pack_zstd(text);
+  std::string damaged = bytes;
+  for (size_t i = bytes.size() / 2; i < bytes.size() / 2 + 40; ++i) damaged[i] = 'x';
+  LineReader reader(files.write("damaged.zst", damaged));
+  EXPECT_THAT(
+      error_of([&] { read_all(reader); }),
+      AllOf(HasSubstr("damaged.zst, damaged at or before byte "), HasSubstr(" of text): ")));
+  LineReader plain(files.write("plain.zst", "one\ntwo\n"));
+  EXPECT_THAT(error_of([&] { read_all(plain); }), HasSubstr("plain.zst, damaged at or before"));
+  LineReader misnamed(files.write("packed.txt", bytes));
+  EXPECT_THAT(error_of([&] { read_all(misnamed); }), HasSubstr("a name that ends in .zst"));
+  EXPECT_THAT(error_of([&] { LineReader none(files.path("none.zst")); }),
+              HasSubstr("No such file"));
+}
+
+TEST(LineReader, AZstdWindowOverTheLimitIsAnError) {
+  const TestFiles files;
+  // A frame header by hand (RFC 8878, 3.1.1.1): no content size, a window of 2^28 bytes; then an
+  // empty last block.
+  const std::string header("\x28\xB5\x2F\xFD\x00\x90\x01\x00\x00", 9);
+  LineReader reader(files.write("wide.zst", header));
+  EXPECT_THAT(error_of([&] { read_all(reader); }),
+              AllOf(HasSubstr("wide.zst"), HasSubstr("without --long")));
+}
+
 TEST(LineReader, AFileThatIsNotThereOrAFolderIsAnError) {
   const TestFiles files;
   EXPECT_THAT(error_of([&] { LineReader reader(files.path("none.txt")); }),
@@ -108,6 +175,25 @@ TEST(Utf8Repair, LiteralCases) {
     EXPECT_EQ(text, c.repaired);
     EXPECT_EQ(repair_utf8(text), 0) << "repaired text is sound";
   }
+}
+
+TEST(LineReader, NamesWithoutTheirPacking) {
+  EXPECT_EQ(without_compression("a/b.tsv.zst"), "a/b.tsv");
+  EXPECT_EQ(without_compression("b.csv.gz"), "b.csv");
+  EXPECT_EQ(without_compression("b.jsonl"), "b.jsonl");
+  EXPECT_EQ(without_compression(".gz"), "");
+  EXPECT_TRUE(is_json_lines("a.jsonl.zst"));
+  EXPECT_FALSE(is_json_lines("a.json"));
+  EXPECT_TRUE(is_table("a.csv.zst"));
+  EXPECT_FALSE(is_table("a.txt.zst"));
+}
+
+TEST(Utf8Repair, TheBeginOfATextIsCutBetweenCharacters) {
+  EXPECT_EQ(begin_of_text("ab", 2), "ab");
+  EXPECT_EQ(begin_of_text("abc", 2), "ab");
+  EXPECT_EQ(begin_of_text("a\xC3\xA9z", 2), "a");
+  EXPECT_EQ(begin_of_text("a\xC3\xA9z", 3), "a\xC3\xA9");
+  EXPECT_EQ(begin_of_text("\xE2\x82\xAC", 1), "");
 }
 
 TEST(LineReader, CountsBytesThatAreNotUtf8) {

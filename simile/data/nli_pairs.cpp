@@ -40,7 +40,8 @@ Premises read_premises(TableReader& reader) {
   Premises premises;
   std::unordered_map<std::string, size_t> places;
   for (Row row; reader.next(row);) {
-    const Label label = parse_label(reader, row, 2);
+    Label label = Label::kNone;
+    if (!reader.accept([&] { label = parse_label(reader, row, 2); })) continue;
     std::string& premise = row.fields[0];
     std::string& hypothesis = row.fields[1];
     if (label == Label::kNone || premise.empty() || hypothesis.empty()) {
@@ -58,10 +59,12 @@ Premises read_premises(TableReader& reader) {
 
 }  // namespace
 
-PairDataset read_nli_pairs(const std::string& path, const NliColumns& columns, int64_t limit) {
+PairDataset read_nli_pairs(const std::vector<std::string>& paths, const NliColumns& columns,
+                           int64_t limit, const ReadOptions& rows) {
   TableReader reader(
-      path,
-      {{"left", {columns.premise}}, {"right", {columns.hypothesis}}, {"label", {columns.label}}});
+      paths,
+      {{"left", {columns.premise}}, {"right", {columns.hypothesis}}, {"label", {columns.label}}},
+      rows);
   const Premises premises = read_premises(reader);
   PairDataset data;
   data.negatives.resize(1);
@@ -79,7 +82,7 @@ PairDataset read_nli_pairs(const std::string& path, const NliColumns& columns, i
   }
   const std::string read = fmt::format(
       "{}: {} of {} premises lack an entailed or a contradicted hypothesis and were left out{}",
-      path, incomplete, premises.list.size(),
+      reader.report().file, incomplete, premises.list.size(),
       premises.unused_rows == 0
           ? ""
           : fmt::format("; {} rows without a label or a text were not used", premises.unused_rows));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "simile/data/pair_dataset.h"
 
@@ -22,8 +23,11 @@ struct NliColumns {
 // annotators did not agree (label "-", "-1" or nothing) and rows with an empty text are not used.
 // `notes` tells how many rows and premises were left out. Memory: the file.
 //
+// `rows` says which rows are read; another label is a malformed one.
+//
 // Errors (ErrorKind::kInput): another label (file and line), no triple at all, and what TableReader
 // reports.
-PairDataset read_nli_pairs(const std::string& path, const NliColumns& columns, int64_t limit);
+PairDataset read_nli_pairs(const std::vector<std::string>& paths, const NliColumns& columns,
+                           int64_t limit, const ReadOptions& rows = {});
 
 }  // namespace simile

@@ -24,10 +24,10 @@ std::string write_table(const TestFiles& files, const std::string& rows) {
 TEST(NliPairs, EachEntailedHypothesisMeetsAContradictedOne) {
   const TestFiles files;
   const PairDataset data = read_nli_pairs(
-      write_table(files,
-                  "p\te1\tentailment\nq\te\tentailment\np\tc1\tcontradiction\np\tn\tneutral\n"
-                  "p\te2\tentailment\nq\tn\tneutral\np\te3\tentailment\np\tc2\tcontradiction\n"
-                  "r\tc\tcontradiction\nr\te\tentailment\n"),
+      {write_table(files,
+                   "p\te1\tentailment\nq\te\tentailment\np\tc1\tcontradiction\np\tn\tneutral\n"
+                   "p\te2\tentailment\nq\tn\tneutral\np\te3\tentailment\np\tc2\tcontradiction\n"
+                   "r\tc\tcontradiction\nr\te\tentailment\n")},
       {}, 0);
   EXPECT_THAT(data.left, ElementsAre("p", "p", "p", "r"));
   EXPECT_THAT(data.right, ElementsAre("e1", "e2", "e3", "e"));
@@ -44,7 +44,7 @@ TEST(NliPairs, LabelsMayBeNumbersAndColumnsHaveOtherNames) {
                                        "{\"premise\":\"p\",\"hypothesis\":\"e\",\"gold\":0}\n"
                                        "{\"premise\":\"p\",\"hypothesis\":\"n\",\"gold\":1}\n"
                                        "{\"premise\":\"p\",\"hypothesis\":\"c\",\"gold\":2}\n");
-  const PairDataset data = read_nli_pairs(path, {"premise", "hypothesis", "gold"}, 0);
+  const PairDataset data = read_nli_pairs({path}, {"premise", "hypothesis", "gold"}, 0);
   EXPECT_THAT(data.right, ElementsAre("e"));
   EXPECT_THAT(data.negatives, ElementsAre(ElementsAre("c")));
 }
@@ -52,8 +52,8 @@ TEST(NliPairs, LabelsMayBeNumbersAndColumnsHaveOtherNames) {
 TEST(NliPairs, RowsWithoutALabelOrATextAreCounted) {
   const TestFiles files;
   const PairDataset data = read_nli_pairs(
-      write_table(files,
-                  "p\te\tentailment\np\tx\t-\np\ty\t-1\np\t\tcontradiction\np\tc\tcontradiction\n"),
+      {write_table(
+          files, "p\te\tentailment\np\tx\t-\np\ty\t-1\np\t\tcontradiction\np\tc\tcontradiction\n")},
       {}, 0);
   EXPECT_THAT(data.negatives, ElementsAre(ElementsAre("c")));
   EXPECT_THAT(data.notes, ElementsAre(HasSubstr("3 rows without a label or a text were not used")));
@@ -62,20 +62,20 @@ TEST(NliPairs, RowsWithoutALabelOrATextAreCounted) {
 TEST(NliPairs, ALimitKeepsTheFirstTriples) {
   const TestFiles files;
   const std::string path = write_table(files, "p\ta\t0\np\tb\t0\np\tc\t2\nq\td\t0\nq\te\t2\n");
-  EXPECT_THAT(read_nli_pairs(path, {}, 1).right, ElementsAre("a"));
-  EXPECT_THAT(read_nli_pairs(path, {}, 3).right, ElementsAre("a", "b", "d"));
+  EXPECT_THAT(read_nli_pairs({path}, {}, 1).right, ElementsAre("a"));
+  EXPECT_THAT(read_nli_pairs({path}, {}, 3).right, ElementsAre("a", "b", "d"));
 }
 
 TEST(NliPairs, BadTablesAreErrors) {
   const TestFiles files;
-  EXPECT_THAT(error_of([&] { read_nli_pairs(write_table(files, "p\te\tEntails\n"), {}, 0); }),
+  EXPECT_THAT(error_of([&] { read_nli_pairs({write_table(files, "p\te\tEntails\n")}, {}, 0); }),
               HasSubstr("nli.tsv:2: column 'label': expected entailment, neutral or contradiction "
                         "(or 0, 1, 2), found 'Entails'"));
-  EXPECT_THAT(error_of([&] { read_nli_pairs(write_table(files, "p\te\t0\nq\tc\t2\n"), {}, 0); }),
+  EXPECT_THAT(error_of([&] { read_nli_pairs({write_table(files, "p\te\t0\nq\tc\t2\n")}, {}, 0); }),
               AllOf(HasSubstr("no triple was found"), HasSubstr("2 of 2 premises")));
   EXPECT_THAT(
       error_of([&] {
-        read_nli_pairs(write_table(files, "p\te\t0\n"), {"sentence1", "sentence2", "gold"}, 0);
+        read_nli_pairs({write_table(files, "p\te\t0\n")}, {"sentence1", "sentence2", "gold"}, 0);
       }),
       HasSubstr("no column 'gold'"));
 }

@@ -4,9 +4,10 @@
 // Two texts are the same when their comparison forms are (simile/text/comparison_form.h: case,
 // punctuation and white space do not count). A text of a test file is found when it is a whole text
 // of a training file, or one sentence of such a text (simile/text/sentence_splitter.h). Texts are
-// the lines of a text list and the fields of a table (.tsv, .csv, .jsonl), all with or without .gz,
-// that have at least minimum_words words in their comparison form: ids, scores, labels and
-// greetings are no texts.
+// the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or
+// .zst) that have at least minimum_words words in their comparison form: ids, scores, labels and
+// greetings are no texts. What of a test stands in the data a run trains on, example by example, is
+// in simile/data/data_review.h.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,13 @@
 
 #include "simile/core/event.h"
 #include "simile/core/options.h"
+#include "simile/data/text_form.h"
 
 namespace simile {
 
 struct OverlapOptions {
   std::vector<std::string> columns;
-  int64_t minimum_words = 4;
+  int64_t minimum_words = kTellingWords;
   std::string language = "en";
 
   void visit(OptionVisitor& v) {

@@ -3,8 +3,9 @@
 // made of raw data.
 //
 //   table      columns left, right, score, group and negatives of a table; without `right`, single
-//   texts texts      one text a line, or .jsonl with `text`: left and right are the same text, told
-//   apart
+//              texts. score = (the field - score_offset) / score_scale: SICK's 1..5 come to 0..1
+//              with score_offset: 1, score_scale: 4
+//   texts      one text a line, or .jsonl with `text`: left and right are the same text, told apart
 //              by dropout alone (unsupervised SimCSE: Gao et al., EMNLP 2021, section 3). Blank
 //              lines are skipped. With keep_words below 1 each side is a random part of the text's
 //              words, in their order, at least one: rare words then decide which texts belong
@@ -16,6 +17,13 @@
 //              group is the query's id: simile/data/ranking_data.h
 //
 // All formats but `table` give every pair the score 1.
+//
+// In this order: the files of `path` and `paths` are read one after the other
+// (simile/data/path_list.h); rows that do not meet `filter` or are malformed (on_error: skip) are
+// left out (simile/data/reader.h); skip and limit choose among the others; folds cut what was read
+// (simile/data/folds.h); `exclude` leaves out pairs of the part. Malformed in a table is also a
+// score that is no number, an unknown label, and a text that is empty - but in nli, where rows
+// without a text are not used, and in texts, where they are blank.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +32,7 @@
 
 #include "simile/core/options.h"
 #include "simile/data/document_pairs.h"
+#include "simile/data/folds.h"
 #include "simile/data/pair_dataset.h"
 #include "simile/data/ranking_data.h"
 
@@ -38,10 +47,12 @@ inline const std::vector<std::string>& pair_formats() {
 
 struct PairDataOptions {
   std::string path;
+  std::vector<std::string> paths;
   std::string format = "table";
   std::string left = "sentence1";
   std::string right = "sentence2";
   std::string score = "score";
+  double score_offset = 0;
   double score_scale = 1;
   std::vector<std::string> score_names;
   std::string group;
@@ -52,18 +63,23 @@ struct PairDataOptions {
   double keep_words = 1;
   int64_t skip = 0;
   int64_t limit = 0;
+  std::vector<std::string> filter;
+  std::string on_error = "strict";
+  FoldOptions folds;
   std::vector<std::string> exclude;
   DocumentPairOptions documents;
   RankingDataOptions ranking;
 
-  // The file that messages name.
-  const std::string& file() const { return format == "ranking" ? ranking.qrels : path; }
+  // The file that messages name: "a.tsv", "a.tsv and 3 more files".
+  std::string file() const;
   bool has_scores() const { return format == "table" && !score.empty(); }
 
   void visit(OptionVisitor& v) {
     v.field("path", path,
             path_info("file of pairs, or to make pairs of: .tsv, .csv, .jsonl, or text for the "
-                      "formats texts and documents; also with .gz"));
+                      "formats texts and documents; also with .gz or .zst; a * in its name stands "
+                      "for any characters: all such files, sorted by name"));
+    v.field("paths", paths, path_info("more such files, read after path as if they were one"));
     v.field("format", format,
             choice_info("what the file is: a table of pairs; texts, each paired with itself; "
                         "documents, a paragraph a line and a blank line between articles; nli, a "
@@ -80,6 +96,9 @@ struct PairDataOptions {
     v.field("limit", limit,
             {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
              "pairs", 0});
+    visit_filter(v);
+    visit_on_error(v, on_error);
+    folds.visit(v);
     v.field("exclude", exclude,
             path_info("files of test sets: pairs with a text of at least four words that stands "
                       "there too, up to case and punctuation, are left out after reading"));
@@ -90,13 +109,21 @@ struct PairDataOptions {
     v.field("left", left, {"column of the first text"});
     v.field("right", right, {"column of the second text; table: empty for single texts"});
     v.field("score", score, {"column of the score; empty when the set has none: all pairs get 1"});
+    v.field("score_offset", score_offset, {"taken from scores before they are divided"});
     v.field("score_scale", score_scale,
-            {"scores are divided by this: 5 brings 0..5 to 0..1", "", 1e-300});
+            {"scores are divided by this: 5 brings 0..5 to 0..1; 4 with score_offset 1 brings 1..5 "
+             "there",
+             "", 1e-300});
     v.field("score_names", score_names,
             {"numbers for scores given as names: [Good=1, Bad=0]; scaled like the others"});
     v.field("group", group,
             {"column that names what belongs together, such as a query; may be empty"});
     v.field("negatives", negatives, {"columns of texts that do not match the first text"});
+  }
+  void visit_filter(OptionVisitor& v) {
+    v.field("filter", filter,
+            {"table, nli, classes: conditions that rows must meet, such as [score >= 3, genre = "
+             "news, split != test]: a column, one of = != < <= > >= contains, and a value"});
   }
   void visit_class_columns(OptionVisitor& v) {
     v.field("text", text,
@@ -109,10 +136,18 @@ struct PairDataOptions {
   }
 };
 
+// The files of the formats that have a path. Errors: those of expand_paths().
+std::vector<std::string> pair_files(const PairDataOptions& options);
+
 // Errors: ErrorKind::kInput from the readers, for a score that is neither a number nor a known
-// name, for a label that is no class, and for a file that yields no pair; ErrorKind::kRecipe for
-// score_names that are not NAME=NUMBER, an empty path, an unknown format, and for options set that
-// do not belong to the format.
+// name, for a label that is no class, for an empty text of a table, and for a file that yields no
+// pair; ErrorKind::kRecipe for score_names that are not NAME=NUMBER, an empty path, a filter or
+// folds that make no sense, an unknown format, and for options set that do not belong to the
+// format.
 PairDataset read_pairs(const PairDataOptions& options);
+
+// The files of `path` and `paths`, in the order in which they are read; none of the format
+// `ranking`. Errors: those of expand_paths() (simile/data/path_list.h).
+std::vector<std::string> pair_files(const PairDataOptions& options);
 
 }  // namespace simile

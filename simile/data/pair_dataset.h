@@ -16,14 +16,16 @@ struct PairDataset {
   std::vector<std::string> left, right;  // right is empty for single texts
   std::vector<double> score;             // always there: 1 for every pair of a set without scores
   std::vector<std::string> group;        // empty without a group column
-  std::vector<std::vector<std::string>>
-      negatives;                         // [columns][pairs]; training refuses an empty text
-  std::vector<int32_t> classes;          // place in class_names; empty without classes
+  std::vector<std::vector<std::string>> negatives;  // [columns][pairs]
+  std::vector<int32_t> classes;                     // place in class_names; empty without classes
   std::vector<std::string> class_names;  // as the file has them; not one element per pair
   ReadReport report;
   std::vector<std::string> notes;  // how the pairs were made and what was left out, for the user
 
   int64_t size() const { return static_cast<int64_t>(left.size()); }
 };
+
+// Takes out the pairs whose place in `is_kept` is 0; class_names, report and notes stay.
+void keep_pairs(const std::vector<char>& is_kept, PairDataset& data);
 
 }  // namespace simile

@@ -171,6 +171,73 @@ TEST(PairFormat, PairsOfATableAreSkippedAndLimited) {
   EXPECT_THAT(error_with(options), HasSubstr("skip"));
 }
 
+TEST(PairFormat, ClassesAndNliTakeSeveralFilesFiltersAndMalformedRows) {
+  const TestFiles files;
+  PairDataOptions options = options_for(
+      "classes", files.write("1.tsv", "sentence\tlabel\tok\na\tgood\t1\n\tbad\t1\nb\t\t1\n"));
+  options.paths = {files.write("2.tsv", "label\tok\tsentence\nodd\t0\tc\nbad\t1\td\n")};
+  EXPECT_THAT(error_with(options), HasSubstr("1.tsv:3: column 'sentence': expected a text"));
+  options.on_error = "skip";
+  options.filter = {"ok = 1"};
+  const PairDataset classes = read_pairs(options);
+  EXPECT_THAT(classes.left, ElementsAre("a", "d"));
+  EXPECT_THAT(classes.class_names, ElementsAre("bad", "good"));
+  EXPECT_EQ(classes.report.malformed, 2);
+  EXPECT_EQ(classes.report.filtered, 1);
+  options.class_names = {"good"};
+  options.limit = 9;
+  EXPECT_THAT(read_pairs(options).report.problems.back(),
+              HasSubstr("2.tsv:3: column 'label': expected one of the classes good, found 'bad'"));
+
+  options = options_for("nli", files.write("n.tsv",
+                                           "sentence1\tsentence2\tlabel\n"
+                                           "p\te\t0\np\tn\tmaybe\np\tc\t2\n"));
+  EXPECT_THAT(error_with(options), HasSubstr("n.tsv:3: column 'label'"));
+  options.on_error = "skip";
+  EXPECT_THAT(read_pairs(options).negatives[0], ElementsAre("c"));
+  options = options_for("documents", "");
+  options.filter = {"a = b"};
+  options.on_error = "skip";
+  EXPECT_THAT(error_with(options), HasSubstr("does not take: filter, on_error;"));
+}
+
+TEST(PairFormat, DocumentsAndTextsTakeSeveralFiles) {
+  const TestFiles files;
+  PairDataOptions options = options_for("texts", files.path("*.txt"));
+  files.write("a.txt", "one\n");
+  files.write("b.txt", "two\n\n");
+  EXPECT_THAT(read_pairs(options).left, ElementsAre("one", "two"));
+  const std::string article = "It is one of the sentences. It is two of the sentences.\n";
+  options = options_for("documents", files.write("d1", article));
+  options.paths = {files.write_zstd("d2.zst", article)};
+  options.documents.hard_negatives = false;
+  const PairDataset data = read_pairs(options);
+  EXPECT_EQ(data.size(), 2);
+  EXPECT_EQ(data.report.rows, 2);
+  EXPECT_THAT(data.notes[0], HasSubstr("d1 and 1 more file: 2 articles, 2 paragraphs"));
+}
+
+TEST(PairFormat, FoldsKeepTheNumbersOfClasses) {
+  const TestFiles files;
+  PairDataOptions options =
+      options_for("classes", files.write("t.tsv", "sentence\tlabel\na\tx\nb\ty\nc\tz\n"));
+  for (int64_t fold = 0; fold < 3; ++fold) {
+    options.folds = {3, fold, "test", 1};
+    const PairDataset data = read_pairs(options);
+    ASSERT_EQ(data.size(), 1);
+    EXPECT_THAT(data.class_names, ElementsAre("x", "y", "z"));
+    EXPECT_EQ(data.left[0][0] - 'a', data.classes[0]);
+  }
+  PairDataOptions ranking = write_ranking(files, "q1\td1\t1\n");
+  ranking.folds.folds = 2;
+  EXPECT_THAT(error_with(ranking), HasSubstr("ranking does not take: folds, fold or part;"));
+  PairDataOptions recipe;
+  read_options(parse_config("{folds: 5, fold: 2, part: train}", "r.yaml"), recipe);
+  EXPECT_EQ(recipe.folds.folds, 5);
+  EXPECT_EQ(recipe.folds.fold, 2);
+  EXPECT_EQ(recipe.folds.part, "train");
+}
+
 TEST(PairFormat, PairsWithATextOfATestSetAreLeftOut) {
   const TestFiles files;
   PairDataOptions options = options_for("table", files.write("t.tsv",

@@ -3,26 +3,91 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
 #include <utility>
 
 #include "simile/core/error.h"
 #include "simile/data/corpus.h"
+#include "simile/data/detail/ranking_files.h"
+#include "simile/data/detail/trec_text.h"
+#include "simile/data/line_reader.h"
+#include "simile/data/path_list.h"
+#include "simile/data/semeval.h"
 #include "simile/data/trec.h"
+#include "simile/text/comparison_form.h"
 
 namespace simile {
 namespace {
 
-// Reads all texts; the reader then knows the row of each id.
-CorpusReader read_all(const std::string& path, CorpusReader::Titles titles,
-                      std::vector<std::string>& ids, std::vector<std::string>& texts,
-                      ReadReport& report) {
-  CorpusReader reader(path, titles);
-  for (CorpusText text; reader.next(text);) {
+using Places = std::unordered_map<std::string, int64_t>;
+
+// Texts with their ids, and the place of each id.
+struct Texts {
+  std::vector<std::string>& ids;
+  std::vector<std::string>& texts;
+  Places places;
+
+  // False for an id that stands there already.
+  bool add(CorpusText text) {
+    if (!places.emplace(text.id, static_cast<int64_t>(ids.size())).second) return false;
     ids.push_back(std::move(text.id));
     texts.push_back(std::move(text.text));
+    return true;
   }
-  report = reader.report();
-  return reader;
+  int64_t find(const std::string& id) const {
+    const auto found = places.find(id);
+    return found == places.end() ? -1 : found->second;
+  }
+};
+
+ReadReport read_tables(const std::vector<std::string>& paths, CorpusReader::Titles titles,
+                       bool skip_malformed, Texts& texts) {
+  ReadOptions options;
+  options.skip_malformed = skip_malformed;
+  CorpusReader reader(paths, titles, options);
+  for (CorpusText text; reader.next(text);) texts.add(std::move(text));
+  return reader.report();
+}
+
+ReadReport read_trec_texts(const std::vector<std::string>& paths, TrecTextReader::Kind kind,
+                           Texts& texts, std::vector<std::string>& notes) {
+  ReadReport report;
+  report.file = name_paths(paths);
+  int64_t empty = 0;
+  for (const std::string& path : paths) {
+    TrecTextReader reader(path, kind);
+    for (CorpusText text; reader.next(text); ++report.rows) {
+      const std::string id = text.id;
+      empty += text.text.empty() ? 1 : 0;
+      SIMILE_CHECK(
+          texts.add(std::move(text)), ErrorKind::kInput,
+          fmt::format("{}:{}: the id '{}' already stands before", path, reader.line(), id));
+    }
+    report.replaced_bytes += reader.replaced_bytes();
+  }
+  SIMILE_CHECK(report.rows > 0, ErrorKind::kInput, report.file + ": the file holds nothing");
+  SIMILE_CHECK(empty < report.rows, ErrorKind::kInput,
+               fmt::format("{}: none of the {} documents has a text; expected it in <TEXT>, "
+                           "<TITLE>, <HEADLINE> or <HEAD>",
+                           report.file, report.rows));
+  if (empty > 0) {
+    notes.push_back(
+        fmt::format("{}: {} of {} documents have no text", report.file, empty, report.rows));
+  }
+  return report;
+}
+
+ReadReport read_texts_of(const std::vector<std::string>& paths, bool are_queries,
+                         const RankingDataOptions& options, Texts& texts,
+                         std::vector<std::string>& notes) {
+  if (is_table(paths[0])) {
+    return read_tables(paths,
+                       are_queries ? CorpusReader::Titles::kIgnore : CorpusReader::Titles::kPrepend,
+                       options.on_error == "skip", texts);
+  }
+  return read_trec_texts(
+      paths, are_queries ? TrecTextReader::Kind::kTopics : TrecTextReader::Kind::kDocuments, texts,
+      notes);
 }
 
 void check_known(bool known, bool allow_unknown, const std::string& qrels,
@@ -45,30 +110,40 @@ void keep_queries(RankingData& data, int64_t skip, int64_t limit) {
   }
 }
 
-}  // namespace
-
-RankingData read_ranking_data(const RankingDataOptions& options) {
-  const std::pair<const char*, const std::string*> paths[] = {
-      {"queries", &options.queries}, {"corpus", &options.corpus}, {"qrels", &options.qrels}};
-  for (const auto& path : paths) {
-    SIMILE_CHECK(!path.second->empty(), ErrorKind::kRecipe,
-                 fmt::format("a ranking needs the files queries, corpus and qrels; '{}' is missing",
-                             path.first));
+// Takes the judgements from queries that are not in the part.
+void keep_fold(const RankingDataOptions& options, RankingData& data) {
+  if (!options.folds.is_set()) return;
+  std::vector<size_t> judged;
+  std::vector<std::string> groups;
+  for (size_t q = 0; q < data.judged.size(); ++q) {
+    if (data.judged[q].empty()) continue;
+    const std::string form = comparison_form(data.query_texts[q]);
+    judged.push_back(q);
+    groups.push_back(form.empty() ? data.query_texts[q] : form);
   }
+  const FoldPart part = choose_part(options.folds, groups, options.file(), "queries");
+  for (size_t i = 0; i < judged.size(); ++i) {
+    if (part.is_kept[i] == 0) data.judged[judged[i]].clear();
+  }
+  data.notes.push_back(part.note);
+}
+
+RankingData read_files(const RankingDataOptions& options) {
+  const RankingFiles files = find_ranking_files(options);
   RankingData data;
   data.reports.resize(3);
-  const CorpusReader queries = read_all(options.queries, CorpusReader::Titles::kIgnore,
-                                        data.query_ids, data.query_texts, data.reports[0]);
-  const CorpusReader documents = read_all(options.corpus, CorpusReader::Titles::kPrepend,
-                                          data.document_ids, data.document_texts, data.reports[1]);
+  Texts queries{data.query_ids, data.query_texts, {}};
+  Texts documents{data.document_ids, data.document_texts, {}};
+  data.reports[0] = read_texts_of(files.queries, true, options, queries, data.notes);
+  data.reports[1] = read_texts_of(files.corpus, false, options, documents, data.notes);
   data.judged.resize(data.query_ids.size());
-  for (const Judgement& judgement : read_qrels(options.qrels, &data.reports[2])) {
+  for (const Judgement& judgement : read_qrels(files.qrels, &data.reports[2])) {
     const int64_t query = queries.find(judgement.query);
     const int64_t document = documents.find(judgement.document);
-    check_known(query >= 0, options.allow_unknown, options.qrels, judgement, judgement.query,
-                "query", options.queries);
-    check_known(document >= 0, options.allow_unknown, options.qrels, judgement, judgement.document,
-                "document", options.corpus);
+    check_known(query >= 0, options.allow_unknown, files.qrels, judgement, judgement.query, "query",
+                data.reports[0].file);
+    check_known(document >= 0, options.allow_unknown, files.qrels, judgement, judgement.document,
+                "document", data.reports[1].file);
     if (query < 0) {
       ++data.judgements_of_unknown_queries;
       continue;
@@ -76,7 +151,28 @@ RankingData read_ranking_data(const RankingDataOptions& options) {
     if (document < 0) ++data.judgements_of_unknown_documents;
     data.judged[static_cast<size_t>(query)].push_back({document, judgement.relevance});
   }
+  return data;
+}
+
+}  // namespace
+
+std::string RankingDataOptions::file() const {
+  if (!semeval.empty()) return name_paths(semeval);
+  return qrels.empty() && !folder.empty() ? folder : qrels;
+}
+
+RankingData read_ranking_data(const RankingDataOptions& options) {
+  check_on_error(options.on_error);
+  const bool has_files =
+      !options.queries.empty() || !options.corpus.empty() || !options.qrels.empty();
+  SIMILE_CHECK(options.semeval.empty() || (!has_files && options.folder.empty()),
+               ErrorKind::kRecipe,
+               "semeval stands in place of queries, corpus, qrels and folder; give one of them");
+  RankingData data = options.semeval.empty()
+                         ? read_files(options)
+                         : read_semeval(expand_paths(options.semeval), options.subtask);
   keep_queries(data, options.skip_queries, options.limit_queries);
+  keep_fold(options, data);
   return data;
 }
 

@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // A retrieval set: queries, a corpus of documents, and judgements of which documents answer a
-// query.
+// query. It is given in one of three ways:
 //
-// Queries and corpus: simile/data/corpus.h (titles only in the corpus). Judgements:
-// simile/data/trec.h.
+//   queries, corpus, qrels  three files. Queries and corpus are tables (simile/data/corpus.h) with
+//                           titles only in the corpus or, where the name does not end as that of a
+//                           table (.tsv, .csv, .jsonl), TREC topics and documents
+//                           (simile/data/detail/trec_text.h); a * in their names stands for several
+//                           files. Judgements: simile/data/trec.h
+//   folder, split           a folder as BEIR has it (Thakur et al., NeurIPS 2021): corpus.jsonl
+//                           (_id, title, text), queries.jsonl (_id, text) and qrels/SPLIT.tsv with
+//                           a header; the tables may also be .tsv or .csv, the judgements
+//                           qrels.SPLIT.tsv, all of them packed. Queries that the split does not
+//                           judge are not asked. Files that are named beside the folder stand in
+//                           place of its own
+//   semeval, subtask        XML of SemEval-2016 and 2017 Task 3: simile/data/semeval.h
+//
+// Unlike BEIR's own evaluation, a document with the id of the query is not taken out of its ranking
+// (which matters in ArguAna and Quora), and a judgement of a query or document that is not there is
+// an error unless allow_unknown is set.
+//
+// Folds are over the judged queries; queries of the same text (simile/text/comparison_form.h) are
+// one group. Documents are those of all folds.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +28,7 @@
 #include <vector>
 
 #include "simile/core/options.h"
+#include "simile/data/folds.h"
 #include "simile/data/pair_dataset.h"
 #include "simile/data/reader.h"
 
@@ -28,21 +46,43 @@ struct RankingData {
 
   int64_t judgements_of_unknown_queries = 0;    // dropped
   int64_t judgements_of_unknown_documents = 0;  // kept with document -1
-  std::vector<ReadReport> reports;              // queries, corpus, qrels
+  std::vector<ReadReport> reports;              // queries, corpus, qrels; or of all in one
+  std::vector<std::string> notes;               // what was left out, and how, for the user
 };
 
 struct RankingDataOptions {
   std::string queries, corpus, qrels;
+  std::string folder;
+  std::string split = "test";
+  std::vector<std::string> semeval;
+  std::string subtask = "B";
   bool allow_unknown = false;
+  std::string on_error = "strict";
   int64_t skip_queries = 0;
   int64_t limit_queries = 0;
+  FoldOptions folds;
+
+  // The file or folder that messages name.
+  std::string file() const;
 
   void visit(OptionVisitor& v) {
-    v.field("queries", queries, path_info("table of queries with columns id and text"));
+    v.field("queries", queries,
+            path_info("table of queries with columns id and text, or TREC topics; a * in its name "
+                      "stands for several files"));
     v.field("corpus", corpus,
-            path_info("table of documents with columns id, text and optionally title"));
+            path_info("table of documents with columns id, text and optionally title, or TREC "
+                      "documents; a * in its name stands for several files"));
     v.field("qrels", qrels,
             path_info("judgements: .tsv with header query_id doc_id relevance, or TREC qrels"));
+    v.field("folder", folder,
+            path_info("in place of the three: a BEIR folder with corpus.jsonl, queries.jsonl and "
+                      "qrels/SPLIT.tsv"));
+    v.field("split", split, {"folder: which judgements are read, such as train, dev or test"});
+    v.field("semeval", semeval,
+            path_info("in place of the three: XML files of SemEval-2016 or 2017 Task 3"));
+    v.field("subtask", subtask,
+            choice_info("semeval: A, comments to a question; B, questions related to a question",
+                        {"A", "B"}));
     v.field("allow_unknown", allow_unknown,
             {"accept judgements of queries or documents that are not in the files: the queries are "
              "dropped, the documents count as relevant ones that were not found"});
@@ -50,12 +90,18 @@ struct RankingDataOptions {
         "skip_queries", skip_queries,
         {"judged queries to leave out at the beginning, to split one file in two", "queries", 0});
     v.field("limit_queries", limit_queries, {"judged queries to keep; 0 keeps all", "queries", 0});
+    visit_on_error(v, on_error);
+    folds.visit(v);
   }
 };
 
-// Errors: ErrorKind::kInput for an id that stands twice (with both lines), an empty id, a judgement
-// of an unknown query or document (unless allowed) and what the readers report; ErrorKind::kRecipe
-// for an empty path.
+// on_error: skip leaves malformed rows of the tables of queries and documents out; judgements of
+// them are then of something unknown.
+//
+// Errors: ErrorKind::kInput for an id that stands twice (with both lines), an empty id, TREC
+// documents of which none has a text (some without one are told in the notes), a judgement of an
+// unknown query or document (unless allowed) and what the readers report; ErrorKind::kRecipe
+// for an empty path, and for a set given in two ways.
 RankingData read_ranking_data(const RankingDataOptions& options);
 
 // Training pairs (query text, document text, score 1, group = query id), one for every judgement

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables read by column name. The format follows the file name, with or without .gz:
+// Tables read by column name. The format follows the file name, with or without .gz or .zst:
 //
 //   .tsv    a header line, tab separated, no quoting: a quote is a letter like any other
 //   .csv    a header line, comma separated, quoted as RFC 4180 has it; a field may span
@@ -9,12 +9,27 @@
 // Blank lines are skipped and counted. Errors are ErrorKind::kInput and name file and line: a
 // missing column (with the columns found and the nearest name), a row with too few or too many
 // fields, a broken quote or object, a table without rows, and what LineReader reports.
+//
+// Malformed rows - another number of fields, a broken quote or object, and what the caller does not
+// accept in its fields - are errors, or with skip_malformed left out, counted and told in the
+// report. Which row a broken quote of a .csv spoils is a guess: the line it stands in is left out,
+// and reading goes on with the next. More than half of at least 20 rows is an error all the same.
+//
+// A filter is a list of conditions COLUMN OPERATOR VALUE, such as `score >= 3`, which must all
+// hold for a row to be read: = (or ==), !=, <, <=, >, >=, and `contains` for a part of the text.
+// The operator is the one that stands first; COLUMN and VALUE may be in quotes, which are taken
+// off. Numbers are compared as numbers when both sides are, other texts byte by byte. Less and more
+// than a number cannot be asked of another text, which makes the row malformed; an empty field is
+// neither. In .jsonl a member that is null or not there is an empty field.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "simile/core/options.h"
 
 namespace simile {
 
@@ -23,18 +38,30 @@ enum class TableFormat { kTsv, kCsv, kJsonl };
 TableFormat table_format(const std::string& path);
 
 struct ReadOptions {
-  int64_t limit = 0;  // rows to read; 0 reads all
+  int64_t limit = 0;  // rows to read, of those that pass the filter; 0 reads all
+  std::vector<std::string> filter = {};
+  bool skip_malformed = false;
 };
+
+// The option `on_error` of data that has rows: strict or skip.
+void visit_on_error(OptionVisitor& v, std::string& on_error);
+// ErrorKind::kRecipe for another value.
+void check_on_error(const std::string& on_error);
 
 // What was met on the way.
 struct ReadReport {
-  std::string file;
-  int64_t rows = 0;
+  std::string file;  // "a.tsv", "a.tsv and 3 more files"
+  int64_t rows = 0;  // read, neither filtered nor malformed
   int64_t blank_lines = 0;
-  int64_t replaced_bytes = 0;  // that were not UTF-8
+  int64_t replaced_bytes = 0;         // that were not UTF-8
+  int64_t filtered = 0;               // rows that the filter left out
+  int64_t malformed = 0;              // rows left out for what is wrong with them
+  std::vector<std::string> problems;  // the first ten of these: "a.tsv:12: expected 3 fields ..."
 
-  // One sentence for what a user should know, or an empty text when there is nothing.
+  // What a user should know, or an empty text when there is nothing.
   std::string warning() const;
+  // How many rows the filter left out; an empty text without one.
+  std::string note() const;
 };
 
 // A column asked for: what it is for ("left"), and the name it has in the file - or the names it
@@ -48,19 +75,32 @@ struct Column {
 struct Row {
   std::vector<std::string> fields;  // in the order of the columns asked for
   int64_t line = 0;                 // where it begins, from 1
+  size_t file = 0;                  // which of the files it is in
 };
 
 class TableReader {
  public:
   TableReader(const std::string& path, std::vector<Column> columns, ReadOptions options = {});
+  // Several files, one after the other, as one table; each has its own header and format. At least
+  // one.
+  TableReader(std::vector<std::string> paths, std::vector<Column> columns,
+              ReadOptions options = {});
   TableReader(TableReader&&) noexcept;
   ~TableReader();
 
   // False at the end.
   bool next(Row& row);
 
-  // Is the column in the table? Known from the header; for .jsonl, whether a row so far had it.
+  // Runs `look`, which looks into the row last read by number(), integer() and fail(). False when
+  // what it finds wrong leaves the row out (skip_malformed); otherwise that is thrown.
+  bool accept(const std::function<void()>& look);
+
+  // Is the column in the table? Known from the headers so far; for .jsonl, whether a row
+  // so far had it.
   bool has_column(size_t column) const;
+
+  // fail() for a field that is empty or white space.
+  void check_text(const Row& row, size_t column) const;
 
   // The field as a finite number; otherwise an error with file, line, column and the text found.
   double number(const Row& row, size_t column) const;

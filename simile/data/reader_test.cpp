@@ -30,8 +30,10 @@ std::string error_reading(const std::string& path, const std::vector<std::string
 TEST(Reader, FormatFollowsTheFileName) {
   EXPECT_EQ(table_format("a/b.tsv"), TableFormat::kTsv);
   EXPECT_EQ(table_format("b.csv.gz"), TableFormat::kCsv);
+  EXPECT_EQ(table_format("b.tsv.zst"), TableFormat::kTsv);
+  EXPECT_EQ(table_format("b.jsonl.zst"), TableFormat::kJsonl);
   EXPECT_EQ(table_format("b.jsonl"), TableFormat::kJsonl);
-  for (const char* name : {"a.txt", "a.gz", "a", "", ".gz"}) {
+  for (const char* name : {"a.txt", "a.gz", "a", "", ".gz", ".zst", "a.tsv.zst.gz"}) {
     EXPECT_THAT(error_of([&] { table_format(name); }), HasSubstr(".tsv, .csv or .jsonl"));
   }
 }
@@ -42,6 +44,7 @@ TEST(Reader, TheSameTableInEveryFormat) {
   const std::string paths[] = {
       files.write("t.tsv", tsv),
       files.write_gzip("t.tsv.gz", tsv),
+      files.write_zstd("t.tsv.zst", tsv),
       files.write("t.csv", "a,b,c\r\n1,\"x y\",2.5\r\n2,\xC3\xA9,-1"),
       files.write(
           "t.jsonl",
@@ -111,6 +114,21 @@ TEST(Reader, ARowOfAnotherLengthNamesLineExpectedAndFound) {
               HasSubstr("many.csv:2: expected 2 fields (a, b), found 3"));
   EXPECT_THAT(error_reading(files.write("twice.tsv", "a\ta\n1\t2\n"), {"a"}),
               HasSubstr("expected one column 'a', found several"));
+}
+
+TEST(Reader, ARowOfEndlessFieldsIsMalformed) {
+  const TestFiles files;
+  const std::string tabs(70000, '\t'), commas(70000, ',');
+  EXPECT_THAT(error_reading(files.write("t.tsv", "a\tb\n" + tabs + "\n"), {"a"}),
+              HasSubstr("t.tsv:2: expected at most 65536 fields"));
+  EXPECT_THAT(error_reading(files.write("h.tsv", tabs + "\n"), {"a"}),
+              HasSubstr("h.tsv:1: expected at most 65536 fields"));
+  EXPECT_THAT(error_reading(files.write("t.csv", "a,b\n" + commas + "\n"), {"a"}),
+              HasSubstr("t.csv:2: expected at most 65536 fields"));
+  std::string object = "{\"a\":1";
+  for (int i = 0; i < 70000; ++i) object += ",\"b\":[]";
+  EXPECT_THAT(error_reading(files.write("t.jsonl", object + "}\n"), {"a"}),
+              HasSubstr("t.jsonl:1: expected one JSON object per line: it has more than 65536"));
 }
 
 TEST(Reader, AFileWithoutRowsIsAnError) {

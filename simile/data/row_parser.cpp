@@ -2,10 +2,12 @@
 #include "simile/data/detail/row_parser.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
-
-#include "simile/core/error.h"
 
 namespace simile {
 namespace {
@@ -58,11 +60,16 @@ class MemberCollector : public nlohmann::json_sax<Json> {
 
  private:
   bool add(JsonField::Kind kind, const std::string& value) {
-    if (depth_ == 1 && is_object) members.push_back({name_, kind, value});
+    if (depth_ != 1 || !is_object) return true;
+    if (members.size() == kMaximumFields) {
+      problem = fmt::format("it has more than {} members", kMaximumFields);
+      return false;
+    }
+    members.push_back({name_, kind, value});
     return true;
   }
   bool enter(JsonField::Kind kind) {
-    add(kind, "");
+    if (!add(kind, "")) return false;
     ++depth_;
     return true;
   }
@@ -79,7 +86,17 @@ std::string plain_message(const std::string& message) {
 
 }  // namespace
 
-std::vector<std::string> split_tsv(const std::string& line) {
+namespace {
+
+void check_fields(size_t fields, const std::string& where) {
+  if (fields <= kMaximumFields) return;
+  throw RowError(fmt::format("{}: expected at most {} fields, found more", where, kMaximumFields));
+}
+
+}  // namespace
+
+std::vector<std::string> split_tsv(const std::string& line, const std::string& where) {
+  check_fields(static_cast<size_t>(std::count(line.begin(), line.end(), '\t')) + 1, where);
   std::vector<std::string> fields;
   size_t begin = 0;
   for (size_t tab; (tab = line.find('\t', begin)) != std::string::npos; begin = tab + 1) {
@@ -89,55 +106,120 @@ std::vector<std::string> split_tsv(const std::string& line) {
   return fields;
 }
 
-std::vector<std::string> split_csv(const std::string& line, LineReader& lines) {
-  const std::string where = lines.where();
-  std::vector<std::string> fields;
-  std::string rest = line;
-  size_t i = 0;
-  while (true) {
-    std::string field;
-    if (i >= rest.size() || rest[i] != '"') {
-      const size_t end = std::min(rest.find(',', i), rest.size());
-      field = rest.substr(i, end - i);
-      i = end;
-    } else {
-      ++i;
-      while (i >= rest.size() || rest[i] != '"' || rest.compare(i, 2, "\"\"") == 0) {
-        if (i < rest.size()) {
-          if (rest[i] == '"') ++i;
-          field += rest[i++];
-          continue;
-        }
-        SIMILE_CHECK(static_cast<int64_t>(field.size()) <= kMaximumLineBytes && lines.next(rest),
-                     ErrorKind::kInput,
-                     where +
-                         ": a quoted field that begins in this row is never closed; close it "
-                         "with a \", and write a quote inside it as \"\"");
-        field += '\n';
-        i = 0;
-      }
-      ++i;
-      SIMILE_CHECK(i >= rest.size() || rest[i] == ',', ErrorKind::kInput,
-                   fmt::format("{}: expected a comma after a quoted field, found '{}'; write a "
-                               "quote inside a quoted field as \"\"",
-                               where, rest.substr(i, 20)));
+namespace {
+
+// Takes the fields of one record off its lines.
+class CsvRecord {
+ public:
+  CsvRecord(std::string line, const std::string& where, const NextLine& next_line,
+            int64_t maximum_bytes)
+      : line_(std::move(line)),
+        where_(where),
+        next_line_(next_line),
+        maximum_bytes_(static_cast<size_t>(maximum_bytes)) {}
+
+  std::vector<std::string> split() {
+    std::vector<std::string> fields;
+    while (true) {
+      check_fields(fields.size() + 1, where_);
+      fields.push_back(is_quote() ? take_quoted() : take_plain());
+      if (at_ >= line_.size()) return fields;
+      ++at_;  // the comma
     }
-    fields.push_back(std::move(field));
-    if (i >= rest.size()) return fields;
-    ++i;  // the comma
   }
+
+ private:
+  bool is_quote() const { return at_ < line_.size() && line_[at_] == '"'; }
+
+  std::string take_plain() {
+    const size_t begin = at_;
+    at_ = std::min(line_.find(',', begin), line_.size());
+    return line_.substr(begin, at_ - begin);
+  }
+
+  std::string take_quoted() {
+    std::string field;
+    for (++at_; !is_quote() || line_.compare(at_, 2, "\"\"") == 0;) {
+      if (at_ >= line_.size()) {
+        take_next_line(field);
+        continue;
+      }
+      if (is_quote()) ++at_;
+      field += line_[at_++];
+    }
+    ++at_;
+    if (at_ < line_.size() && line_[at_] != ',') {
+      throw RowError(fmt::format(
+          "{}: expected a comma after a quoted field, found '{}'; write a quote inside a quoted "
+          "field as \"\"",
+          where_, begin_of_text(line_.substr(at_), 20)));
+    }
+    return field;
+  }
+
+  void take_next_line(std::string& field) {
+    if (field.size() > maximum_bytes_ || !next_line_(line_)) {
+      throw RowError(where_ +
+                     ": a quoted field that begins in this row is never closed; close it with a "
+                     "\", and write a quote inside it as \"\"");
+    }
+    field += '\n';
+    at_ = 0;
+  }
+
+  std::string line_;
+  const std::string& where_;
+  const NextLine& next_line_;
+  size_t maximum_bytes_, at_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> split_csv(const std::string& line, const std::string& where,
+                                   const NextLine& next_line, int64_t maximum_bytes) {
+  return CsvRecord(line, where, next_line, maximum_bytes).split();
 }
 
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where) {
   MemberCollector collector;
   const bool good = Json::sax_parse(line, &collector);
-  SIMILE_CHECK(good, ErrorKind::kInput,
-               fmt::format("{}: expected one JSON object per line: {}", where,
-                           plain_message(collector.problem)));
-  SIMILE_CHECK(collector.is_object, ErrorKind::kInput,
-               fmt::format("{}: expected a JSON object such as {{\"text\": \"...\"}}, found '{}'",
-                           where, line.substr(0, 40)));
+  if (!good) {
+    throw RowError(fmt::format("{}: expected one JSON object per line: {}", where,
+                               plain_message(collector.problem)));
+  }
+  if (!collector.is_object) {
+    throw RowError(
+        fmt::format("{}: expected a JSON object such as {{\"text\": \"...\"}}, found '{}'", where,
+                    begin_of_text(line, 40)));
+  }
   return std::move(collector.members);
+}
+
+namespace {
+
+template <typename Number>
+bool parse_whole(const std::string& text, Number& number) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string::npos) return false;
+  const size_t end = text.find_last_not_of(" \t") + 1;
+  const size_t digits = begin + (text[begin] == '+' && end - begin > 1 && text[begin + 1] != '-');
+  const auto parsed = std::from_chars(text.data() + digits, text.data() + end, number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + end;
+}
+
+}  // namespace
+
+bool parse_number(const std::string& text, double& number) {
+  return parse_whole(text, number) && std::isfinite(number);
+}
+bool parse_number(const std::string& text, int64_t& number) { return parse_whole(text, number); }
+
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  if (names.empty()) return "none";
+  if (names.size() <= kShown) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kShown, ", "),
+                     names.size() - kShown);
 }
 
 }  // namespace simile

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "simile/core/error.h"
+#include "simile/data/path_list.h"
 
 namespace simile {
 namespace {
@@ -28,8 +29,8 @@ CorpusFile inspect_file(const std::string& path, EventSink& events) {
                fmt::format("'{}' has no text; expected one text a line", path));
   const ReadReport& report = reader.report();
   SIMILE_CHECK(report.replaced_bytes * 100 <= file.bytes, ErrorKind::kInput,
-               fmt::format("'{}' is not text: {} of its bytes are not UTF-8; expected plain or "
-                           "gzip text, one text a line",
+               fmt::format("'{}' is not text: {} of its bytes are not UTF-8; expected plain, "
+                           "gzip or zstd text, one text a line",
                            path, report.replaced_bytes));
   if (report.replaced_bytes > 0) events.warning(report.warning());
   return file;
@@ -40,7 +41,7 @@ CorpusFile inspect_file(const std::string& path, EventSink& events) {
 std::vector<CorpusFile> inspect_corpus(const std::vector<std::string>& paths, EventSink& events) {
   SIMILE_CHECK(!paths.empty(), ErrorKind::kRecipe, "the recipe names no `corpus` file");
   std::vector<CorpusFile> files;
-  for (const std::string& path : paths) files.push_back(inspect_file(path, events));
+  for (const std::string& path : expand_paths(paths)) files.push_back(inspect_file(path, events));
   return files;
 }
 

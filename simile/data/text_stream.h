@@ -24,9 +24,9 @@ struct CorpusFile {
   uint64_t hash = 0;  // of those texts in their order
 };
 
-// Reads every file to its end, so that a damaged one is found before long work begins. Errors
-// (ErrorKind::kInput): no file at all, one that cannot be read or has no text, and one that is not
-// text: more than 1 % of its bytes are not UTF-8.
+// Reads every file (simile/data/path_list.h) to its end, so that a damaged one is found before long
+// work begins. Errors (ErrorKind::kInput): no file at all, one that cannot be read or has no text,
+// and one that is not text: more than 1 % of its bytes are not UTF-8.
 std::vector<CorpusFile> inspect_corpus(const std::vector<std::string>& paths, EventSink& events);
 
 class TextStream {

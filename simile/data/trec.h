@@ -2,12 +2,13 @@
 // Relevance judgements (qrels) and runs in the formats of trec_eval and BEIR.
 //
 //   qrels, .tsv with header  query_id doc_id relevance, or BEIR's query-id corpus-id score
-//   qrels, TREC              query iteration document relevance, separated by white space, no
-//   header run, TREC                query Q0 document rank score tag; the rank is ignored when read
+//   qrels, TREC              query iteration document relevance, separated by white space; there
+//                            is no header
+//   run, TREC                query Q0 document rank score tag; the rank is ignored when read
 //
-// Files may be gzip. Errors (ErrorKind::kInput) name file and line: a wrong number of fields, a
-// relevance that is not a whole number, a score that is not a finite number, a pair of query and
-// document judged twice with different relevance, a document twice in one ranking.
+// Files may be gzip or zstd. Errors (ErrorKind::kInput) name file and line: a wrong number of
+// fields, a relevance that is not a whole number, a score that is not a finite number, a pair of
+// query and document judged twice with different relevance, a document twice in one ranking.
 #pragma once
 
 #include <cstdint>

@@ -59,4 +59,10 @@ int64_t repair_utf8(std::string& text) {
   return replaced;
 }
 
+std::string begin_of_text(const std::string& text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  return text.substr(0, bytes);
+}
+
 }  // namespace simile

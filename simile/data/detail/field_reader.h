@@ -12,9 +12,10 @@
 
 namespace simile {
 
-// A file whose name ends in .tsv, .csv or .jsonl (also with .gz) is a table: the fields of all its
-// columns, or of those in `columns`; of .jsonl only texts. Any other file is a list of texts, one a
-// line. Errors: ErrorKind::kInput for a table with none of `columns`, and what the readers report.
+// A file whose name ends in .tsv, .csv or .jsonl (also with .gz or .zst) is a table: the fields of
+// all its columns, or of those in `columns`; of .jsonl only texts. Any other file is a list of
+// texts, one a line. Errors: ErrorKind::kInput for a table with none of `columns`, and what the
+// readers report.
 class FieldReader {
  public:
   FieldReader(const std::string& path, const std::vector<std::string>& columns);

@@ -2,21 +2,40 @@
 // One record of a table, taken apart. Used by simile/data/reader.h.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "simile/core/error.h"
 #include "simile/data/line_reader.h"
 
 namespace simile {
 
-// Fields between tabs.
-std::vector<std::string> split_tsv(const std::string& line);
+// What is wrong with one row and leaves the rows after it as they are (ErrorKind::kInput); the
+// message begins with file and line.
+class RowError : public Error {
+ public:
+  explicit RowError(const std::string& message) : Error(ErrorKind::kInput, message) {}
+};
+
+// A row with more fields or members is malformed (RowError), so that memory stays in proportion to
+// its line.
+constexpr size_t kMaximumFields = 65536;
+
+// Fields between tabs. RowError, with `where`: too many.
+std::vector<std::string> split_tsv(const std::string& line, const std::string& where);
+
+// Gives the line after the one given last; false at the end.
+using NextLine = std::function<bool(std::string& line)>;
 
 // Fields of an RFC 4180 record that begins with `line`; a quoted field that spans lines takes the
-// next lines from `lines`. Errors (ErrorKind::kInput, file and line): a quote that is not closed,
-// text after a closing quote.
-std::vector<std::string> split_csv(const std::string& line, LineReader& lines);
+// lines after it from `next_line`. RowError, with `where`: text after a closing quote, a quote that
+// is not closed within `maximum_bytes`.
+std::vector<std::string> split_csv(const std::string& line, const std::string& where,
+                                   const NextLine& next_line,
+                                   int64_t maximum_bytes = kMaximumLineBytes);
 
 struct JsonField {
   enum class Kind { kText, kNumber, kBoolean, kNull, kList, kObject };
@@ -26,7 +45,14 @@ struct JsonField {
 };
 
 // The top-level members of one JSON object; what is nested in them is checked and passed over.
-// Errors (ErrorKind::kInput, with `where`): text that is not one JSON object.
+// RowError, with `where`: text that is not one JSON object, too many members.
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where);
+
+// Is `text`, but for spaces and tabs around it, a number? The first is finite.
+bool parse_number(const std::string& text, double& number);
+bool parse_number(const std::string& text, int64_t& number);
+
+// "sentence1, sentence2, score", of a table with hundreds of columns only the first.
+std::string list_names(const std::vector<std::string>& names);
 
 }  // namespace simile

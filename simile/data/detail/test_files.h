@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -36,6 +37,16 @@ class TestFiles {
     gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
     gzclose(file);
     return path(name);
+  }
+
+  std::string write_zstd(const std::string& name, const std::string& bytes) const {
+    return write(name, pack_zstd(bytes));
+  }
+
+  static std::string pack_zstd(const std::string& bytes) {
+    std::string packed(ZSTD_compressBound(bytes.size()), '\0');
+    packed.resize(ZSTD_compress(&packed[0], packed.size(), bytes.data(), bytes.size(), 3));
+    return packed;
   }
 
  private:

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the columns of a table look like, to tell a wrong mapping from a right one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace simile {
+
+// kNumber: every field that is not empty is a number. kId: at least 95 % are one word with a digit.
+// kLabel: at most ten values, each in at least five rows on average, of two words at most. kText:
+// all others.
+enum class ColumnKind { kEmpty, kNumber, kId, kLabel, kText };
+
+struct ColumnSummary {
+  std::string name;
+  ColumnKind kind = ColumnKind::kEmpty;
+  std::string example;              // the first field that is not empty, cut when long
+  double minimum = 0, maximum = 0;  // of numbers
+};
+
+// Of the first `rows` rows of a .tsv, .csv or .jsonl; none for a file of another kind or one that
+// cannot be read.
+std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t rows = 1000);
+
+// "id (ids), sentence1 (texts), score (numbers from 0 to 5)"
+std::string describe(const std::vector<ColumnSummary>& columns);
+
+// "; the columns look like: ...; map a column of numbers: `score: rating`" for a score that is no
+// number, or an empty text when the file tells nothing.
+std::string suggest_score_column(const std::string& path);
+
+// The mapping of a text side: what it is for ("left"), and its column.
+using SideColumn = std::pair<std::string, std::string>;
+
+// A side that is mapped to numbers, ids or labels while a column of texts is not mapped to any
+// side: what is wrong and how to map it, or an empty text.
+std::string find_misplaced_side(const std::string& path, const std::vector<SideColumn>& sides);
+
+}  // namespace simile

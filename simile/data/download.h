@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fetches a file over http or https, in as many attempts as it takes, and only keeps what has the
+// right checksum.
+//
+// Bytes are written to `path`.part; when an attempt breaks off, the next one asks the server for
+// the rest (a Range request), also in a later call. A server that sends all of the file again is
+// taken at its word. Once complete, the file is checked, flushed and renamed to `path`. Redirects
+// are followed; cookies, proxies and credentials are not known here. Certificates are verified
+// against those of the system.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+
+namespace simile {
+
+struct Download {
+  std::string url;  // http:// or https://
+  std::string path;
+  std::string checksum;               // "sha256:HEX" or "md5:HEX"; empty: not known
+  std::vector<std::string> accepted;  // checksums that also do
+};
+
+struct DownloadOptions {
+  int64_t attempts = 5;         // one after the other that bring no byte
+  double pause_seconds = 1;     // after the first of them; doubled each time, up to 30
+  double timeout_seconds = 30;  // to connect, and between two pieces
+};
+
+// Returns the file's checksum, "sha256:HEX" unless `checksum` is an md5. A file at `path` with the
+// right checksum is not fetched again. Progress in bytes goes to `events`, which may throw to stop;
+// what was fetched is kept.
+//
+// Errors: ErrorKind::kUsage for a URL or checksum of another form; ErrorKind::kFailed when the
+// server cannot be reached, answers otherwise (404 and the like at once), or sends what has another
+// checksum (which is then removed), and when no checksum is known: the message says the one
+// computed, the file stays as .part; ErrorKind::kInput for a file at `path` with another checksum;
+// ErrorKind::kIo for what cannot be written.
+std::string download(const Download& download, const DownloadOptions& options, EventSink& events);
+
+// "sha256:HEX" or "md5:HEX" of a file. Errors: ErrorKind::kInput for one that cannot be read.
+std::string file_checksum(const std::string& path, const std::string& algorithm = "sha256");
+
+}  // namespace simile

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// k folds: one set cut into parts that share nothing, each the test part once and otherwise part of
+// the training part.
+//
+// What belongs together (a group) stays together. Groups are dealt from the largest to the
+// smallest, among equals by the hash of (fold_seed, key), each to the fold that has least so far
+// (the first of equals; longest processing time first: Graham, 1969). So the folds' sizes differ by
+// no more than the largest group, and which fold a group is in depends on the groups alone, not on
+// the order of rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/core/options.h"
+#include "simile/data/pair_dataset.h"
+
+namespace simile {
+
+struct FoldOptions {
+  int64_t folds = 0;
+  int64_t fold = 0;
+  std::string part;
+  int64_t fold_seed = 1;
+
+  bool is_set() const { return folds != 0 || fold != 0 || !part.empty(); }
+
+  void visit(OptionVisitor& v) {
+    v.field("folds", folds,
+            {"parts of equal size to cut the data into, equal texts and what has one group in the "
+             "same part; 0: no folds",
+             "", 0, 1000});
+    v.field("fold", fold, {"the part to test on, from 0 to folds - 1", "", 0});
+    v.field("part", part, {"what is read: test, that part, or train, all others"});
+    v.field("fold_seed", fold_seed, {"decides which group comes into which part"});
+  }
+};
+
+// Which items are read, given the group each belongs to, and one sentence about it. `file` and
+// `unit` ("pairs") are for messages. All items without folds. Errors: ErrorKind::kRecipe for
+// options that do not go together; ErrorKind::kInput for fewer groups than folds.
+struct FoldPart {
+  std::vector<char> is_kept;
+  std::string note;
+};
+FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>& groups,
+                     const std::string& file, const std::string& unit);
+
+// The group of each pair: its field of the group column, where an empty field makes the pair a
+// group of its own, with pairs of the same texts; without such a column, the connected component of
+// pairs that share a text (left, right or negative; the same up to simile/text/comparison_form.h),
+// named by the smallest of its texts' forms.
+std::vector<std::string> fold_groups(const PairDataset& data);
+
+}  // namespace simile

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/data/detail/pair_rows.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "simile/core/error.h"
+#include "simile/data/column_kinds.h"
+#include "simile/data/line_reader.h"
+#include "simile/data/path_list.h"
+
+namespace simile {
+namespace {
+
+std::map<std::string, double> parse_score_names(const std::vector<std::string>& names) {
+  std::map<std::string, double> scores;
+  for (const std::string& name : names) {
+    const size_t equals = name.rfind('=');
+    double number = 0;
+    bool good = equals != std::string::npos && equals > 0;
+    if (good) {
+      const char* end = name.data() + name.size();
+      const auto parsed = std::from_chars(name.data() + equals + 1, end, number);
+      good = parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(number);
+    }
+    SIMILE_CHECK(good, ErrorKind::kRecipe,
+                 fmt::format("score_names: expected NAME=NUMBER such as Good=1, found '{}'", name));
+    scores[name.substr(0, equals)] = number;
+  }
+  return scores;
+}
+
+std::vector<Column> list_columns(const PairDataOptions& options) {
+  std::vector<Column> columns = {{"left", {options.left}}};
+  if (!options.right.empty()) columns.push_back({"right", {options.right}});
+  if (!options.score.empty()) columns.push_back({"score", {options.score}});
+  if (!options.group.empty()) columns.push_back({"group", {options.group}});
+  for (const std::string& name : options.negatives) columns.push_back({"negatives", {name}});
+  return columns;
+}
+
+}  // namespace
+
+std::vector<std::string> pair_files(const PairDataOptions& options) {
+  std::vector<std::string> paths = options.paths;
+  if (!options.path.empty()) paths.insert(paths.begin(), options.path);
+  return expand_paths(paths);
+}
+
+ReadOptions row_options(const PairDataOptions& options, int64_t limit) {
+  return {limit, options.filter, options.on_error == "skip"};
+}
+
+void append_pair(PairRow pair, const PairDataOptions& options, PairDataset& data) {
+  data.left.push_back(std::move(pair.left));
+  if (!options.right.empty()) data.right.push_back(std::move(pair.right));
+  data.score.push_back(pair.score);
+  if (!options.group.empty()) data.group.push_back(std::move(pair.group));
+  data.negatives.resize(options.negatives.size());
+  for (size_t n = 0; n < data.negatives.size(); ++n) {
+    data.negatives[n].push_back(std::move(pair.negatives[n]));
+  }
+}
+
+PairRowReader::PairRowReader(const PairDataOptions& options)
+    : options_(options),
+      files_(pair_files(options)),
+      score_names_(parse_score_names(options.score_names)),
+      score_column_(options.right.empty() ? 1 : 2),
+      group_column_(score_column_ + (options.score.empty() ? 0 : 1)),
+      first_negative_(group_column_ + (options.group.empty() ? 0 : 1)),
+      reader_(files_, list_columns(options),
+              row_options(options, options.limit == 0 ? 0 : options.skip + options.limit)) {}
+
+bool PairRowReader::next(PairRow& pair) {
+  for (Row row; reader_.next(row);) {
+    if (!reader_.accept([&] { check(row, pair.score); })) continue;
+    if (passed_over_ < options_.skip) {
+      ++passed_over_;
+      continue;
+    }
+    pair.left = std::move(row.fields[0]);
+    if (!options_.right.empty()) pair.right = std::move(row.fields[1]);
+    if (!options_.group.empty()) pair.group = std::move(row.fields[group_column_]);
+    pair.negatives.resize(options_.negatives.size());
+    for (size_t n = 0; n < pair.negatives.size(); ++n) {
+      pair.negatives[n] = std::move(row.fields[first_negative_ + n]);
+    }
+    return true;
+  }
+  return false;
+}
+
+void PairRowReader::check(const Row& row, double& score) const {
+  reader_.check_text(row, 0);
+  if (!options_.right.empty()) reader_.check_text(row, 1);
+  for (size_t n = 0; n < options_.negatives.size(); ++n)
+    reader_.check_text(row, first_negative_ + n);
+  if (!options_.score.empty()) {
+    score = (read_score(row) - options_.score_offset) / options_.score_scale;
+  }
+}
+
+// A score that is no number is most often a wrong column: the error says which would do.
+double PairRowReader::read_number(const Row& row) const {
+  try {
+    return reader_.number(row, score_column_);
+  } catch (const Error& error) {
+    if (options_.on_error == "skip") throw;  // many rows may have none
+    throw Error(error.kind(), error.what() + suggest_score_column(files_[row.file]));
+  }
+}
+
+double PairRowReader::read_score(const Row& row) const {
+  if (score_names_.empty()) return read_number(row);
+  const std::string& field = row.fields[score_column_];
+  const auto named = score_names_.find(field);
+  if (named != score_names_.end()) return named->second;
+  std::string known;
+  for (const auto& name : score_names_) known += (known.empty() ? "" : ", ") + name.first;
+  reader_.fail(row, score_column_,
+               fmt::format("expected a name in score_names ({}), found '{}'", known,
+                           begin_of_text(field, 80)));
+}
+
+}  // namespace simile
