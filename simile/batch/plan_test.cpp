@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace simile {
@@ -105,6 +106,75 @@ TEST(OrderNeighbours, LeftoverSinglesComeFirst) {
   expect_permutation(order, 5);
   const ExampleOrder walk = order_random(5, 9, 0);
   EXPECT_EQ(order.back(), walk.front());
+}
+
+TEST(OrderNeighbours, IsReversedUnlessToldOtherwise) {
+  OrderOptions options;
+  const int n = 20;
+  const auto order = [&] {
+    return order_neighbours(neighbours_on_a_line(n), {distinct_ids(n)}, options, 4, 2);
+  };
+  ExampleOrder reversed = order();
+  options.reverse = false;
+  std::reverse(reversed.begin(), reversed.end());
+  EXPECT_EQ(order(), reversed);
+  EXPECT_EQ(order()[0], order_random(n, 4, 2)[0]);
+}
+
+TEST(OrderLengthBucketed, RunsOfAPoolHaveTheLengthsOfItsSortedExamples) {
+  std::vector<int64_t> lengths;
+  for (int i = 0; i < 103; ++i) lengths.push_back((i * 37) % 50);
+  const ExampleOrder order = order_length_bucketed(lengths, 10, 64, 3, 0);  // one pool
+  expect_permutation(order, 103);
+  const ExampleOrder walk = order_random(103, 3, 0);
+  std::vector<int64_t> sorted;
+  for (size_t i = 0; i < 100; ++i) sorted.push_back(lengths[static_cast<size_t>(walk[i])]);
+  std::sort(sorted.begin(), sorted.end());
+  std::set<std::vector<int64_t>> expected, found;
+  const Batches batches = cut_batches(order, 10);
+  for (size_t run = 0; run < 10; ++run) {
+    expected.emplace(sorted.begin() + static_cast<int64_t>(10 * run),
+                     sorted.begin() + static_cast<int64_t>(10 * run + 10));
+    std::vector<int64_t> own;
+    for (const int32_t example : batches[run]) own.push_back(lengths[static_cast<size_t>(example)]);
+    found.insert(own);
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_THAT(batches[10], ElementsAre(walk[100], walk[101], walk[102]));
+}
+
+TEST(OrderLengthBucketed, IsDecidedBySeedAndEpochAndFitsAnySize) {
+  const std::vector<int64_t> equal(50, 9);
+  EXPECT_EQ(order_length_bucketed(equal, 8, 2, 1, 0), order_length_bucketed(equal, 8, 2, 1, 0));
+  EXPECT_NE(order_length_bucketed(equal, 8, 2, 1, 0), order_length_bucketed(equal, 8, 2, 1, 1));
+  EXPECT_NE(order_length_bucketed(equal, 8, 2, 1, 0), order_length_bucketed(equal, 8, 2, 2, 0));
+  for (const int64_t batch_size : {1, 8, 50, 1000}) {
+    expect_permutation(order_length_bucketed(equal, batch_size, 2, 1, 0), 50);
+  }
+  EXPECT_THAT(order_length_bucketed({4}, 8, 64, 1, 0), ElementsAre(0));
+  EXPECT_TRUE(order_length_bucketed({}, 8, 64, 1, 0).empty());
+}
+
+TEST(OrderLengthBucketed, ASmallPoolMixesLengthsMore) {
+  std::vector<int64_t> lengths(400);
+  std::iota(lengths.begin(), lengths.end(), 0);
+  const auto spread = [&](int64_t pool) {
+    int64_t sum = 0;
+    for (auto batch : cut_batches(order_length_bucketed(lengths, 20, pool, 1, 0), 20)) {
+      std::sort(batch.begin(), batch.end());
+      sum += batch.back() - batch.front();
+    }
+    return sum;
+  };
+  EXPECT_EQ(spread(20), 20 * 19);
+  EXPECT_GT(spread(2), 4 * spread(20));
+}
+
+TEST(CutBatches, TakesGivenSizesAndIsUndone) {
+  const Batches batches = cut_batches({5, 3, 1, 0}, std::vector<int32_t>{1, 3});
+  EXPECT_THAT(batches, ElementsAre(ElementsAre(5), ElementsAre(3, 1, 0)));
+  EXPECT_THAT(join_batches(batches), ElementsAre(5, 3, 1, 0));
+  EXPECT_THAT(batch_sizes(batches), ElementsAre(1, 3));
 }
 
 TEST(CutBatches, KeepsOrderAndTheShortRest) {

@@ -13,7 +13,6 @@
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
 #include "simile/index/detail/parallel.h"
-#include "simile/index/neighbours.h"
 
 namespace simile {
 namespace {
@@ -106,44 +105,6 @@ TEST(ExactSearch, OddRequestsHaveDefinedAnswers) {
   EXPECT_TRUE(search(rows, Matrix<float>(0, 2), 3, VectorMetric::kInnerProduct).empty());
   rows.at(1, 0) = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(ids(search(rows, query, 3, VectorMetric::kInnerProduct)[0]), ElementsAre(0, 2));
-}
-
-TEST(Neighbours, AreTheNearestOtherRows) {
-  Matrix<float> points(5, 1);
-  points.values = {0.0f, 10.0f, 1.0f, 11.5f, -2.0f};
-  const Matrix<int32_t> neighbours = nearest_neighbours(points, 2);
-  EXPECT_THAT(neighbours.values, ElementsAre(2, 4, 3, 2, 0, 4, 1, 2, 0, 2));
-}
-
-TEST(Neighbours, EqualRowsComeByNumberAndNeverIncludeTheRowItself) {
-  const Matrix<int32_t> neighbours = nearest_neighbours(Matrix<float>(4, 3, 0.5f), 10);
-  EXPECT_EQ(neighbours.cols, 3);
-  EXPECT_THAT(neighbours.values, ElementsAre(1, 2, 3, 0, 2, 3, 0, 1, 3, 0, 1, 2));
-  EXPECT_EQ(nearest_neighbours(Matrix<float>(1, 3), 10).cols, 0);
-  EXPECT_EQ(nearest_neighbours(Matrix<float>(0, 3), 10).rows, 0);
-}
-
-TEST(Neighbours, ThreadsChangeNothing) {
-  const Matrix<float> points = random_matrix(700, 20, "points");
-  set_thread_count(1);
-  const Matrix<int32_t> one = nearest_neighbours(points, 50);
-  set_thread_count(2);
-  EXPECT_EQ(nearest_neighbours(points, 50).values, one.values);
-  for (int64_t i = 0; i < 700; i += 97) {
-    double last = 0;
-    for (int64_t k = 0; k < 50; ++k) {
-      const double distance =
-          -plain_score(points.row(i), points.row(one.at(i, k)), 20, VectorMetric::kSquaredDistance);
-      EXPECT_GE(distance, last - 1e-4);
-      last = distance;
-    }
-  }
-}
-
-TEST(Neighbours, VectorsThatAreNotFiniteAreAnError) {
-  Matrix<float> points(3, 2, 1.0f);
-  points.at(2, 1) = std::numeric_limits<float>::infinity();
-  EXPECT_ANY_THROW(nearest_neighbours(points, 1));
 }
 
 TEST(RunTasks, AnErrorReachesTheCaller) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/neighbours.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/index/detail/kmeans.h"
+#include "simile/index/detail/neighbours.h"
 #include "simile/index/detail/parallel.h"
 #include "simile/index/detail/scan.h"
 #include "simile/index/detail/top_hits.h"
@@ -14,47 +15,153 @@
 namespace simile {
 namespace {
 
-constexpr int64_t kQueries = 64;  // rows whose neighbours are found together
-constexpr int64_t kRows = 128;    // rows compared at a time
+using detail::kPackedQueries;
+using detail::TopRows;
 
-void find_neighbours(const Matrix<float>& vectors, int64_t first, int64_t count,
-                     Matrix<int32_t>& neighbours) {
-  std::vector<detail::TopHits> best(static_cast<size_t>(count), detail::TopHits(neighbours.cols));
-  std::vector<float> scores(static_cast<size_t>(kQueries * kRows));
+constexpr int64_t kRows = 128;  // rows compared at a time
+
+// The neighbours of some rows, every row compared by its differences.
+void compare_all(const Matrix<float>& vectors, const std::vector<int32_t>& ids,
+                 Matrix<int32_t>& neighbours) {
+  const auto count = static_cast<int64_t>(ids.size());
+  std::vector<float> queries(static_cast<size_t>(count * vectors.cols));
+  detail::gather_rows(vectors, ids.data(), count, queries.data());
+  std::vector<detail::TopHits> best(ids.size(), detail::TopHits(neighbours.cols));
+  std::vector<float> scores(static_cast<size_t>(count * kRows));
   for (int64_t begin = 0; begin < vectors.rows; begin += kRows) {
     const int64_t rows = std::min(kRows, vectors.rows - begin);
-    detail::scan_scores({vectors.row(first), count, vectors.row(begin), rows, vectors.cols, true,
+    detail::scan_scores({queries.data(), count, vectors.row(begin), rows, vectors.cols, true,
                          scores.data(), kRows});
     for (int64_t i = 0; i < count; ++i) {
       const float* row = scores.data() + i * kRows;
       for (int64_t j = 0; j < rows; ++j) {
-        if (begin + j != first + i) best[static_cast<size_t>(i)].push(begin + j, row[j]);
+        if (begin + j != ids[static_cast<size_t>(i)]) {
+          best[static_cast<size_t>(i)].push(begin + j, row[j]);
+        }
       }
     }
   }
-  for (int64_t i = 0; i < count; ++i) {
-    const std::vector<Hit> hits = best[static_cast<size_t>(i)].take_sorted();
-    std::transform(hits.begin(), hits.end(), neighbours.row(first + i),
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::vector<Hit> hits = best[i].take_sorted();
+    std::transform(hits.begin(), hits.end(), neighbours.row(ids[i]),
                    [](const Hit& hit) { return static_cast<int32_t>(hit.id); });
   }
 }
 
+// Puts the nearest of `candidates` (no fewer than are wanted) into the row of `id`, compared by
+// their differences.
+void compare_candidates(const Matrix<float>& vectors, int32_t id, std::vector<int32_t> candidates,
+                        Matrix<int32_t>& neighbours) {
+  const auto count = static_cast<int64_t>(candidates.size());
+  std::sort(candidates.begin(), candidates.end());
+  std::vector<float> rows(static_cast<size_t>(count * vectors.cols));
+  detail::gather_rows(vectors, candidates.data(), count, rows.data());
+  std::vector<float> scores(static_cast<size_t>(count + 4));
+  detail::scan_scores(
+      {vectors.row(id), 1, rows.data(), count, vectors.cols, true, scores.data(), count + 4});
+  TopRows best(neighbours.cols);
+  for (size_t i = 0; i < candidates.size(); ++i) best.push(candidates[i], scores[i]);
+  const std::vector<int32_t> nearest = best.take_sorted();
+  std::copy_n(nearest.begin(), neighbours.cols, neighbours.row(id));
+}
+
+float largest_norm(const Matrix<float>& vectors) {
+  double largest = 0;
+  for (int64_t i = 0; i < vectors.rows; ++i) {
+    const float* row = vectors.row(i);
+    largest = std::max(largest, std::inner_product(row, row + vectors.cols, row, 0.0));
+  }
+  return static_cast<float>(std::sqrt(largest));
+}
+
+// A score s of PackedRows and a squared distance d of scan_scores(), each a sum of D products of
+// floats, are off by at most (D + 4) u (M^2 + M^2 / 2) and (D + 8) u (2 M)^2, with u = 2^-24 and
+// norms up to M. A row of the best by d has a score that is below the k-th best score by no more
+// than twice the first and the second; this bound is above their sum,
+// with room for products that underflow.
+float sifting_margin(const Matrix<float>& vectors) {
+  const float norm = largest_norm(vectors), terms = static_cast<float>(vectors.cols + 32);
+  return 8 * terms * 0x1p-24f * norm * norm + terms * std::numeric_limits<float>::min();
+}
+
+// The neighbours of rows first .. first + count - 1.
+void sift(const Matrix<float>& vectors, const detail::PackedRows& packed, float margin,
+          int64_t first, int64_t count, Matrix<int32_t>& neighbours) {
+  std::vector<TopRows> best(static_cast<size_t>(count), TopRows(neighbours.cols, margin));
+  std::vector<TopRows*> pointers;
+  for (TopRows& rows : best) pointers.push_back(&rows);
+  detail::ScoreScratch scratch;
+  detail::offer_block(packed, 0, vectors.row(first), packed.ids().data() + first, count,
+                      pointers.data(), scratch);
+  std::vector<int32_t> unclear;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto id = static_cast<int32_t>(first + i);
+    std::vector<int32_t> candidates = best[static_cast<size_t>(i)].take_sorted();
+    if (best[static_cast<size_t>(i)].overflowed()) {
+      unclear.push_back(id);
+    } else {
+      compare_candidates(vectors, id, std::move(candidates), neighbours);
+    }
+  }
+  if (!unclear.empty()) compare_all(vectors, unclear, neighbours);
+}
+
+void exact_neighbours(const Matrix<float>& vectors, Matrix<int32_t>& neighbours) {
+  const detail::PackedRows packed(vectors);
+  const float margin = sifting_margin(vectors);
+  detail::run_tasks((vectors.rows + kPackedQueries - 1) / kPackedQueries, [&](int64_t task) {
+    const int64_t first = task * kPackedQueries;
+    sift(vectors, packed, margin, first, std::min(kPackedQueries, vectors.rows - first),
+         neighbours);
+  });
+}
+
 }  // namespace
 
-Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n) {
-  const bool finite = std::all_of(vectors.values.begin(), vectors.values.end(),
-                                  [](float value) { return std::abs(value) < 1e15f; });
-  SIMILE_CHECK(finite, ErrorKind::kFailed,
-               "nearest neighbours: an embedding is not finite (or beyond 1e15); has training "
-               "diverged?");
+namespace detail {
+
+ScoreScratch::ScoreScratch()
+    : scores(static_cast<size_t>(kPackedQueries * kPackedRows)),
+      found(static_cast<size_t>(kPackedRows)) {}
+
+void offer_block(const PackedRows& rows, int64_t block, const float* queries, const int32_t* ids,
+                 int64_t count, TopRows* const* best, ScoreScratch& scratch) {
+  for (int64_t first = 0; first < rows.size(block); first += kPackedRows) {
+    const int64_t columns = std::min(kPackedRows, rows.size(block) - first);
+    const int32_t* row_ids = rows.ids().data() + rows.begin(block) + first;
+    rows.score(block, first, columns, queries, count, scratch.scores.data(), kPackedRows);
+    for (int64_t i = 0; i < count; ++i) {
+      const float* scores = scratch.scores.data() + i * kPackedRows;
+      const int64_t found =
+          find_at_least(scores, columns, best[i]->threshold(), scratch.found.data());
+      for (int64_t f = 0; f < found; ++f) {
+        const int32_t j = scratch.found[static_cast<size_t>(f)];
+        if (row_ids[j] != ids[i]) best[i]->push(row_ids[j], scores[j]);
+      }
+    }
+  }
+}
+
+Matrix<int32_t> nearest_neighbours_below(const Matrix<float>& vectors, int64_t top_n,
+                                         int64_t exact_below, NeighbourReport* report) {
+  check_vectors(vectors, "nearest neighbours");
+  if (report != nullptr) *report = {"exact", 1, 0};
   const int64_t cols = std::max<int64_t>(0, std::min(top_n, vectors.rows - 1));
   Matrix<int32_t> neighbours(vectors.rows, cols);
   if (cols == 0) return neighbours;
-  detail::run_tasks((vectors.rows + kQueries - 1) / kQueries, [&](int64_t task) {
-    const int64_t first = task * kQueries;
-    find_neighbours(vectors, first, std::min(kQueries, vectors.rows - first), neighbours);
-  });
+  if (vectors.rows < exact_below) {
+    exact_neighbours(vectors, neighbours);
+  } else {
+    approximate_neighbours(vectors, neighbours, report);
+  }
   return neighbours;
+}
+
+}  // namespace detail
+
+Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n,
+                                   NeighbourReport* report) {
+  return detail::nearest_neighbours_below(vectors, top_n, detail::kExactNeighbours, report);
 }
 
 }  // namespace simile

@@ -3,16 +3,39 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "simile/core/matrix.h"
 
 namespace simile {
 
+// How the neighbours were found.
+struct NeighbourReport {
+  std::string method;   // "exact", or "inverted file, nearest P of C cells"
+  double recall = 1;    // share of the true neighbours found, of the rows sampled; exact: 1
+  int64_t sampled = 0;  // rows whose exact neighbours were looked up to measure it; exact: 0
+};
+
 // Row i holds the numbers of the `top_n` rows of `vectors` [n, D] nearest to row i (without i
 // itself) by Euclidean distance, nearest first, equal distances by lower number. Fewer columns, n -
-// 1, when there are not that many rows. Exact; the same bits for any number of threads. Memory: the
-// result and a megabyte or so per thread. Time: about n^2 D / 3e10 seconds on two cores with
-// AVX-512. Errors (kFailed): a vector that is not finite.
-Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n);
+// 1, when there are not that many rows. The same bits for any number of threads.
+//
+// Below 100,000 rows exact: rows are sifted by dot products (a matrix product), and those that
+// rounding leaves in question compared by their differences. Memory: the result, a packed copy of
+// the vectors and about 10 megabytes per thread at top_n = 500.
+//
+// From 100,000 rows on approximate, by an inverted file: k-means cuts the rows into 4 sqrt(n)
+// cells, and a row is compared with the rows of the P cells whose centres are nearest to it (more
+// where they hold fewer than top_n). P is the least that holds 98 % of the true neighbours of 500
+// rows drawn at random, but at most a quarter of the cells, so that vectors without any structure
+// do not take the time of an exact search. Distances are then |x|^2 / 2 - q . x in floats: rows
+// that are equally far but for rounding may change places. With a report, recall is measured on 500
+// other rows. Memory: the result, a packed copy of the vectors, and 150 to 300 megabytes per thread
+// at top_n = 500. Time: docs/results/orders.md; it grows with the square of the number of equal
+// rows, which share a cell.
+//
+// Errors (kFailed): a vector that is not finite, more than 2^31 - 1 rows.
+Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n,
+                                   NeighbourReport* report = nullptr);
 
 }  // namespace simile

@@ -35,25 +35,34 @@ namespace {
 
 #endif
 
-using Scan = void (*)(const ScanCall&);
+struct ScanTable {
+  void (*scan)(const ScanCall&);
+  int64_t (*find)(const float*, int64_t, float, int32_t*);
+};
 
-Scan choose_scan() {
+ScanTable choose_table() {
 #if defined(__x86_64__) && defined(__GNUC__)
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl")) {
-    return avx512::scan;
+    return {avx512::scan, avx512::find};
   }
-  if (avx2) return avx2::scan;
+  if (avx2) return {avx2::scan, avx2::find};
 #endif
-  return baseline::scan;
+  return {baseline::scan, baseline::find};
+}
+
+const ScanTable& table() {
+  static const ScanTable chosen = choose_table();
+  return chosen;
 }
 
 }  // namespace
 
-void scan_scores(const ScanCall& call) {
-  static const Scan scan = choose_scan();
-  scan(call);
+void scan_scores(const ScanCall& call) { table().scan(call); }
+
+int64_t find_at_least(const float* scores, int64_t count, float threshold, int32_t* found) {
+  return table().find(scores, count, threshold, found);
 }
 
 }  // namespace simile::detail

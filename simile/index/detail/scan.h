@@ -21,4 +21,8 @@ struct ScanCall {
 // is found out when the program runs).
 void scan_scores(const ScanCall& call);
 
+// Writes the numbers j, rising, of the `count` scores that are `threshold` or more to `found` (room
+// for `count`); returns how many they are.
+int64_t find_at_least(const float* scores, int64_t count, float threshold, int32_t* found);
+
 }  // namespace simile::detail
