@@ -108,9 +108,8 @@ Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictio
   return report;
 }
 
-std::vector<std::string> ClassificationTask::warnings() const {
-  const std::string warning = data_.report.warning();
-  return warning.empty() ? std::vector<std::string>() : std::vector<std::string>{warning};
-}
+std::vector<std::string> ClassificationTask::warnings() const { return reading_notes(data_); }
+
+TestTexts ClassificationTask::texts() const { return pair_texts(data_); }
 
 }  // namespace simile

@@ -8,9 +8,6 @@
 // know more. Errors of evaluate(): ErrorKind::kInput for a class of the data that the head does not
 // know (with both lists), ErrorKind::kUsage for a model without heads, and those of
 // simile/eval/head_output.h.
-//
-// Predictions: `text gold predicted probability`, of pairs `left right gold predicted probability`;
-// the probability is that of the class predicted.
 #pragma once
 
 #include <string>
@@ -27,6 +24,7 @@ class ClassificationTask : public Task {
   ClassificationTask(std::string name, PairDataset data, std::string head);
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
   std::vector<std::string> warnings() const override;
+  TestTexts texts() const override;
 
  private:
   std::string name_;

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "simile/eval/detail/parallel_blocks.h"
-#include "simile/eval/lexical_baseline.h"
+#include "simile/text/split_words.h"
 
 namespace simile {
 namespace {

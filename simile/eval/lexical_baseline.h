@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Word overlap: what a model has to beat. Words are those of split_words(); N is the number of
+// Word overlap: what a model has to beat. Words are those of text/split_words.h; N is the number of
 // texts of the collection, df the number of those with the word, tf its count in a text.
 //
 //   bm25    score(q, d) = sum over the words of q, with repetition, of
@@ -24,10 +24,6 @@
 #include "simile/eval/scorer.h"
 
 namespace simile {
-
-// The words of a text: maximal runs of Unicode letters, digits and combining marks, in lower case
-// (code point by code point); every ideograph is a word of its own. Broken UTF-8 separates words.
-std::vector<std::string> split_words(std::string_view text);
 
 class Bm25Scorer : public Scorer {
  public:

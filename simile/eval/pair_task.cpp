@@ -69,11 +69,12 @@ Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path) c
 }
 
 std::vector<std::string> PairTask::warnings() const {
-  std::vector<std::string> warnings;
-  for (const PairDataset* data : {&data_, &dev_}) {
-    if (!data->report.warning().empty()) warnings.push_back(data->report.warning());
-  }
+  std::vector<std::string> warnings = reading_notes(data_);
+  const std::vector<std::string> of_dev = reading_notes(dev_);
+  warnings.insert(warnings.end(), of_dev.begin(), of_dev.end());
   return warnings;
 }
+
+TestTexts PairTask::texts() const { return pair_texts(data_); }
 
 }  // namespace simile

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
+#include "simile/eval/predictions.h"
 
 namespace simile {
 namespace {
@@ -107,6 +108,54 @@ std::vector<RunQuery> make_run(const RankingData& data, const std::vector<int64_
   return run;
 }
 
+// The corpus row of the relevant document ranked highest, or else of the most relevant one; -1
+// where the corpus has none.
+int64_t best_relevant(const Ranking& ranking, int64_t first_relevant,
+                      const std::vector<JudgedDocument>& documents) {
+  if (first_relevant > 0) return ranking[static_cast<size_t>(first_relevant) - 1].document;
+  JudgedDocument best{-1, 0};
+  for (const JudgedDocument& document : documents) {
+    if (document.document >= 0 && document.relevance > best.relevance) best = document;
+  }
+  return best.document;
+}
+
+// The rank of the first relevant document; 0 where none was found.
+int64_t first_relevant_rank(const JudgedRanking& judged) {
+  const auto found = std::find_if(judged.retrieved.begin(), judged.retrieved.end(),
+                                  [](int64_t relevance) { return relevance >= 1; });
+  return found == judged.retrieved.end() ? 0 : found - judged.retrieved.begin() + 1;
+}
+
+Predictions make_query_table(const RankingData& data, const std::vector<int64_t>& queries,
+                             const std::vector<Ranking>& rankings,
+                             const std::vector<JudgedRanking>& judged,
+                             const RankingScores& scores) {
+  Predictions table;
+  table.kind = PredictionKind::kQueries;
+  for (const RankingMetric& metric : scores.metrics) table.metrics.push_back(metric.name());
+  table.values.resize(table.metrics.size());
+  const auto add_document = [&data](int64_t document, std::vector<std::string>& ids,
+                                    std::vector<std::string>& texts) {
+    ids.push_back(document < 0 ? "" : data.document_ids[static_cast<size_t>(document)]);
+    texts.push_back(document < 0 ? "" : data.document_texts[static_cast<size_t>(document)]);
+  };
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const auto q = static_cast<size_t>(queries[i]);
+    const int64_t rank = first_relevant_rank(judged[i]);
+    table.left.push_back(data.query_ids[q]);
+    table.right.push_back(data.query_texts[q]);
+    for (size_t m = 0; m < table.metrics.size(); ++m) {
+      table.values[m].push_back(scores.per_query[i][m]);
+    }
+    table.first_relevant.push_back(rank);
+    add_document(rankings[i].empty() ? -1 : rankings[i][0].document, table.top_id, table.top_text);
+    add_document(best_relevant(rankings[i], rank, data.judged[q]), table.relevant_id,
+                 table.relevant_text);
+  }
+  return table;
+}
+
 // A tag of a run may hold no white space.
 std::string make_tag(std::string name) {
   for (char& c : name) {
@@ -146,10 +195,12 @@ Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path
     const size_t q = static_cast<size_t>(queries_[i]);
     judged.push_back(judge(data_.query_ids[q], rankings[i], data_.judged[q]));
   }
+  RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
   if (!predictions_path.empty()) {
     write_run(predictions_path, make_run(data_, queries_, rankings), make_tag(scorer.name()));
+    write_query_table(query_table_file(predictions_path),
+                      make_query_table(data_, queries_, rankings, judged, scores));
   }
-  RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
   for (size_t q = 0; q < data_.judged.size(); ++q) {
     if (!data_.judged[q].empty() && !has_relevant(data_.judged[q])) {
       ++scores.queries_without_relevant;
@@ -165,7 +216,7 @@ Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path
 }
 
 std::vector<std::string> RankingTask::warnings() const {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = data_.notes;
   for (const ReadReport& report : data_.reports) {
     if (!report.warning().empty()) warnings.push_back(report.warning());
   }
@@ -179,6 +230,20 @@ std::vector<std::string> RankingTask::warnings() const {
                     data_.judgements_of_unknown_documents));
   }
   return warnings;
+}
+
+TestTexts RankingTask::texts() const {
+  TestTexts texts;
+  texts.left = &query_texts_;
+  texts.right = &data_.document_texts;
+  texts.is_ranking = true;
+  for (size_t i = 0; i < queries_.size(); ++i) {
+    for (const JudgedDocument& judged : data_.judged[static_cast<size_t>(queries_[i])]) {
+      if (judged.document < 0 || judged.relevance < 1) continue;
+      texts.examples.emplace_back(i, judged.document);
+    }
+  }
+  return texts;
 }
 
 Report evaluate_run(const std::string& run_path, const std::string& qrels_path,

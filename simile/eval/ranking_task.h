@@ -32,6 +32,7 @@ class RankingTask : public Task {
   RankingTask(std::string name, RankingData data, RankingTaskOptions options);
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
   std::vector<std::string> warnings() const override;
+  TestTexts texts() const override;
 
  private:
   std::string name_;

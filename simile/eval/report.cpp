@@ -29,11 +29,6 @@ std::vector<std::string> metric_names(const std::vector<Report>& reports) {
   return names;
 }
 
-// Thresholds are in the unit of the scores, all else are fractions.
-bool is_fraction(const std::string& name) {
-  return name.find("threshold") == std::string::npos && name != "perplexity";
-}
-
 std::string show_value(const std::string& name, const double* value) {
   if (value == nullptr) return "-";
   return is_fraction(name) ? fmt::format("{:.2f}", 100 * *value) : fmt::format("{:.4f}", *value);
@@ -112,6 +107,13 @@ std::string show_group(const std::vector<Report>& reports) {
 }
 
 }  // namespace
+
+bool is_fraction(const std::string& metric_name) {
+  for (const char* other : {"threshold", "perplexity", "loss"}) {
+    if (metric_name.find(other) != std::string::npos) return false;
+  }
+  return true;
+}
 
 double Report::metric(const std::string& metric_name) const {
   const double* value = find_metric(*this, metric_name);

@@ -33,10 +33,14 @@ struct Report {
   std::string to_json() const;
 };
 
+// Is a metric of this name a fraction, which tables show x 100? Thresholds are in the unit of the
+// scores; perplexities and losses have no upper end.
+bool is_fraction(const std::string& metric_name);
+
 // A table for people: one row per metric and one column per report (a model against baselines), x
-// 100 with two decimals; thresholds and perplexity as they are. Reports of different tasks or sets
-// follow one another, each under its own head. Notes stand below, and then confusion matrices of up
-// to 20 classes, for each model its own.
+// 100 with two decimals; those that are no fractions as they are. Reports of different tasks or
+// sets follow one another, each under its own head. Notes stand below, and then confusion matrices
+// of up to 20 classes, for each model its own.
 std::string to_table(const std::vector<Report>& reports);
 
 }  // namespace simile

@@ -11,6 +11,13 @@
 
 namespace simile {
 
+std::vector<std::string> reading_notes(const PairDataset& data) {
+  std::vector<std::string> notes = data.notes;
+  const std::string warning = data.report.warning();
+  if (!warning.empty()) notes.push_back(warning);
+  return notes;
+}
+
 std::string clean_field(std::string text) {
   const auto breaks_field = [](char c) { return c == '\t' || c == '\n' || c == '\r'; };
   std::replace_if(text.begin(), text.end(), breaks_field, ' ');

@@ -38,9 +38,8 @@ Report StsTask::evaluate(Scorer& scorer, const std::string& predictions_path) co
   return report;
 }
 
-std::vector<std::string> StsTask::warnings() const {
-  const std::string warning = data_.report.warning();
-  return warning.empty() ? std::vector<std::string>() : std::vector<std::string>{warning};
-}
+std::vector<std::string> StsTask::warnings() const { return reading_notes(data_); }
+
+TestTexts StsTask::texts() const { return pair_texts(data_); }
 
 }  // namespace simile

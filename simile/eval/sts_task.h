@@ -19,6 +19,7 @@ class StsTask : public Task {
   StsTask(std::string name, PairDataset data, std::string head = "");
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
   std::vector<std::string> warnings() const override;
+  TestTexts texts() const override;
 
  private:
   std::string name_;

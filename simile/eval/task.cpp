@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "simile/core/error.h"
+#include "simile/core/owned_options.h"
+#include "simile/data/path_list.h"
 #include "simile/eval/classification_task.h"
 #include "simile/eval/pair_task.h"
 #include "simile/eval/ranking_task.h"
@@ -19,17 +23,52 @@ void check_empty(const std::string& task, const char* name, const std::string& v
                            name, value));
 }
 
+// Those of the files have messages of their own.
+void check_foreign_options(const EvaluationOptions& options) {
+  const RankingDataOptions untouched, &ranking = options.ranking;
+  const std::vector<std::string> pairs = {"sts", "pairs", "classification"}, only = {"ranking"};
+  const std::string foreign =
+      find_foreign_options("task", options.task,
+                           {{"filter", !options.columns.filter.empty(), pairs},
+                            {"skip", options.columns.skip != 0, pairs},
+                            {"limit", options.columns.limit != 0, pairs},
+                            {"split", ranking.split != untouched.split, only},
+                            {"subtask", ranking.subtask != untouched.subtask, only},
+                            {"allow_unknown", ranking.allow_unknown, only},
+                            {"skip_queries", ranking.skip_queries != 0, only},
+                            {"limit_queries", ranking.limit_queries != 0, only}});
+  SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
+}
+
 PairDataset read_data(const EvaluationOptions& options) {
   PairDataOptions pairs = options.columns;
   pairs.path = options.data;
+  pairs.on_error = options.ranking.on_error;
+  pairs.folds = options.ranking.folds;
   if (options.task == "classification") pairs.format = "classes";
   return read_pairs(pairs);
 }
 
+// dev is read whole: of the same file it would hold the rows to test on.
+void check_dev_is_other(const EvaluationOptions& options) {
+  const std::vector<std::string> tested = expand_paths({options.data});
+  for (const std::string& file : expand_paths({options.dev})) {
+    SIMILE_CHECK(
+        !options.ranking.folds.is_set() || std::count(tested.begin(), tested.end(), file) == 0,
+        ErrorKind::kRecipe,
+        fmt::format("dev and data both read '{}', and folds cut only data: the threshold "
+                    "would be chosen on the rows tested; give another file as dev, or "
+                    "none",
+                    file));
+  }
+}
+
 PairDataset read_dev(const EvaluationOptions& options) {
   if (options.dev.empty()) return {};
+  check_dev_is_other(options);
   PairDataOptions pairs = options.columns;
   pairs.path = options.dev;
+  pairs.on_error = options.ranking.on_error;
   pairs.skip = options.dev_skip;
   pairs.limit = 0;
   return read_pairs(pairs);
@@ -47,12 +86,18 @@ void check_pair_options(const EvaluationOptions& options) {
   check_empty(options.task, "queries", options.ranking.queries, takes);
   check_empty(options.task, "corpus", options.ranking.corpus, takes);
   check_empty(options.task, "qrels", options.ranking.qrels, takes);
+  check_empty(options.task, "folder", options.ranking.folder, takes);
+  SIMILE_CHECK(
+      options.ranking.semeval.empty(), ErrorKind::kRecipe,
+      fmt::format("task {} takes {}; 'semeval' does not belong to it", options.task, takes));
+  check_foreign_options(options);
 }
 
 std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
   check_empty("ranking", "data", options.data, "queries, corpus and qrels");
   check_empty("ranking", "dev", options.dev, "queries, corpus and qrels");
   check_empty("ranking", "head", options.head, "the similarity of vectors");
+  check_foreign_options(options);
   RankingTaskOptions task;
   task.metrics = parse_ranking_metrics(options.metrics);
   task.gain = parse_gain(options.gain);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "simile/core/options.h"
+#include "simile/data/data_review.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/ranking_data.h"
 #include "simile/eval/report.h"
@@ -27,7 +28,9 @@ struct EvaluationOptions {
   std::string data, dev;
   std::string head;
   int64_t dev_skip = 0;
-  PairDataOptions columns;  // its path is not used: data and dev are
+  // Of its own are used: the columns, filter, skip and limit. The files are data and dev; on_error
+  // and folds are those of `ranking`, so that each is one option.
+  PairDataOptions columns;
   RankingDataOptions ranking;
   std::vector<std::string> metrics = {"map",     "mrr",        "p@1",
                                       "ndcg@10", "recall@100", "has_positive@1"};
@@ -40,10 +43,10 @@ struct EvaluationOptions {
     v.field("task", task,
             choice_info("kind of evaluation", {"sts", "pairs", "ranking", "classification"}));
     v.field("name", name, {"name of the data set in reports"});
-    v.field(
-        "data", data,
-        path_info(
-            "sts, pairs: file of scored pairs; classification: of texts or pairs with a class"));
+    v.field("data", data,
+            path_info("sts, pairs: file of scored pairs; classification: of texts or pairs with a "
+                      "class; a * in "
+                      "its name stands for several files"));
     v.field(
         "dev", dev,
         path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
@@ -53,6 +56,7 @@ struct EvaluationOptions {
              "classification the only head"});
     columns.visit_columns(v);
     columns.visit_class_columns(v);
+    columns.visit_filter(v);
     v.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
     v.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
     v.field("dev_skip", dev_skip, {"pairs of dev to pass over at the start", "pairs", 0});
@@ -76,15 +80,17 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // Scores the model. With a path, also writes the predictions: `left right gold score` as .tsv for
-  // pairs of texts, classes with their probability as classification_task.h has it, a TREC run for
-  // rankings. May be called again and again, as after every epoch of
-  // training. Errors: ErrorKind::kFailed for a score that is not finite.
+  // Scores the model. With a path, also writes the predictions, in the files of
+  // simile/eval/predictions.h. May be called again and again, as after every epoch of training.
+  // Errors: ErrorKind::kFailed for a score that is not finite.
   virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const = 0;
 
   // What reading the data met that a user should know: broken bytes, unknown ids. One sentence
   // each.
   virtual std::vector<std::string> warnings() const = 0;
+
+  // What is tested on, to be looked for in training data; views that live as long as the task.
+  virtual TestTexts texts() const = 0;
 };
 
 // Reads the data. Errors: ErrorKind::kRecipe for options that are missing or do not go together;

@@ -239,6 +239,43 @@ TEST(Task, WarningsTellOfBrokenBytesAndUnknownIds) {
   EXPECT_DOUBLE_EQ(evaluate(options, scorer).metric("map"), 0.25);
 }
 
+TEST(Task, WarningsTellWhatWasLeftOut) {
+  const TestFiles files;
+  EvaluationOptions options = pair_options(
+      "pairs", files.write("t.tsv", pairs_of({{"1", "0"}, {"2", "1"}, {"3", "1"}, {"4", "7"}})));
+  options.dev = files.write("d.tsv", pairs_of({{"1", "0"}, {"2", "1"}, {"3", "8"}, {"4", "9"}}));
+  options.columns.filter = {"score < 2"};
+  EXPECT_THAT(load_task(options)->warnings(),
+              ElementsAre(HasSubstr("t.tsv: the filter left out 1 of 4 rows"),
+                          HasSubstr("d.tsv: the filter left out 2 of 4 rows")));
+  options.task = "sts";
+  options.dev = "";
+  EXPECT_THAT(load_task(options)->warnings(), ElementsAre(HasSubstr("t.tsv")));
+}
+
+TEST(Task, TheThresholdIsNotChosenOnRowsOfAFoldTested) {
+  const TestFiles files;
+  EvaluationOptions options = pair_options(
+      "pairs", files.write("t.tsv", pairs_of({{"1", "0"}, {"2", "0"}, {"3", "1"}, {"4", "1"}})));
+  options.dev = options.data;
+  load_task(options);  // without folds skip and limit may cut one file in two
+  options.ranking.folds = {2, 0, "test", 1};
+  EXPECT_THAT(error_loading(options),
+              AllOf(HasSubstr("dev and data both read"), HasSubstr("t.tsv")));
+}
+
+TEST(Task, OptionsOfAnotherTaskAreRefused) {
+  const TestFiles files;
+  EvaluationOptions ranking = ranking_options(files);
+  ranking.columns.limit = 5;
+  EXPECT_THAT(error_loading(ranking), HasSubstr("the task ranking does not take: limit"));
+  EvaluationOptions pairs =
+      pair_options("sts", files.write("t.tsv", pairs_of({{"1", "1"}, {"2", "2"}})));
+  pairs.ranking.skip_queries = 1;
+  pairs.ranking.split = "dev";
+  EXPECT_THAT(error_loading(pairs), HasSubstr("the task sts does not take: split, skip_queries"));
+}
+
 TEST(EvaluationOptions, AreReadByName) {
   EvaluationOptions options;
   read_options(parse_config("{task: ranking, queries: q.tsv, corpus: c.tsv, qrels: r.tsv, "

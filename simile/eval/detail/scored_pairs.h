@@ -15,6 +15,9 @@ namespace simile {
 // Scorer::run_head() and simile/eval/head_output.h.
 std::vector<double> score_checked(Scorer& scorer, const PairDataset& data, const std::string& head);
 
+// What reading the data met or left out, for Task::warnings().
+std::vector<std::string> reading_notes(const PairDataset& data);
+
 // A text as the field of a .tsv: tabs and line ends become spaces.
 std::string clean_field(std::string text);
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: small run folders, as training writes them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+
+#include "simile/data/detail/test_files.h"
+
+namespace simile {
+
+// Pairs 0..9 with gold i and the score that `score(i)` gives.
+template <typename Score>
+std::string scored_pairs(const Score& score) {
+  std::string text = "left\tright\tgold\tscore\n";
+  for (int i = 0; i < 10; ++i) {
+    text += fmt::format("left {0}\tright text {0}\t{0}\t{1}\n", i, score(i));
+  }
+  return text;
+}
+
+// Gold and score agree but for examples i and i + 1 changed places: spearman is 1 - 12 / 990.
+inline std::string swapped_pairs(int i) {
+  return scored_pairs([i](int k) { return k == i ? k + 1 : k == i + 1 ? k - 1 : k; });
+}
+
+class RunFixture : public TestFiles {
+ public:
+  std::string write_in(const std::string& folder, const std::string& name,
+                       const std::string& bytes) const {
+    std::filesystem::create_directories(
+        std::filesystem::path(path(folder + "/" + name)).parent_path());
+    return write(folder + "/" + name, bytes);
+  }
+
+  // A finished run with one sts evaluation "test" and the baseline bm25.
+  std::string run(const std::string& folder, int seed, double spearman,
+                  const std::string& predictions) const {
+    write_in(
+        folder, "run.json",
+        fmt::format("{{\"name\":\"{}\",\"seed\":{},\"stages\":[{{\"name\":\"mse\",\"epochs\":2}}],"
+                    "\"environment\":{{\"simile\":\"0.1.0\",\"threads\":2}}}}",
+                    folder.substr(0, folder.find('/')), seed));
+    write_in(folder, "metrics.jsonl",
+             R"({"stage":"mse","step":0,"epoch":0.0,"evaluation":"test","metrics":{"spearman":0.25}}
+{"stage":"mse","step":1,"epoch":0.5,"loss":0.5,"gradient_norm":2.0,"learning_rate":0.001}
+{"stage":"mse","step":2,"epoch":1.0,"loss":0.25,"gradient_norm":1.0,"learning_rate":0.0005}
+{"stage":"mse","step":2,"epoch":1.0,"evaluation":"test","metrics":{"spearman":0.75}}
+)");
+    write_in(folder, "results.json",
+             fmt::format(
+                 "{{\"seconds\":12.5,\"reports\":[{{\"task\":\"sts\",\"name\":\"test\",\"model\":"
+                 "\"own\",\"examples\":10,\"metrics\":{{\"spearman\":{}}}}},{{\"task\":\"sts\","
+                 "\"name\":\"test\",\"model\":\"bm25\",\"examples\":10,\"metrics\":{{"
+                 "\"spearman\":0.125}}}}]}}",
+                 spearman));
+    if (!predictions.empty()) write_in(folder, "predictions/test.tsv", predictions);
+    return path(folder);
+  }
+};
+
+}  // namespace simile

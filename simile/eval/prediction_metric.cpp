@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/prediction_metric.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "simile/metric/classification.h"
+#include "simile/metric/correlation.h"
+#include "simile/metric/threshold.h"
+
+namespace simile {
+namespace {
+
+using Positions = std::vector<int64_t>;
+
+template <typename T>
+std::vector<T> choose(const std::vector<T>& values, const Positions& positions) {
+  std::vector<T> chosen;
+  chosen.reserve(positions.size());
+  for (const int64_t position : positions) chosen.push_back(values[static_cast<size_t>(position)]);
+  return chosen;
+}
+
+// Numbers as places among their distinct values, from the smallest.
+struct Places {
+  explicit Places(const std::vector<double>& values) : place(values.size()) {
+    std::vector<double> distinct = values;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (size_t i = 0; i < values.size(); ++i) {
+      place[i] = static_cast<size_t>(std::lower_bound(distinct.begin(), distinct.end(), values[i]) -
+                                     distinct.begin());
+    }
+    count = distinct.size();
+  }
+
+  // average_ranks() of the values chosen.
+  std::vector<double> ranks(const Positions& positions) const {
+    std::vector<int64_t> times(count, 0);
+    for (const int64_t position : positions) ++times[place[static_cast<size_t>(position)]];
+    std::vector<double> rank_of_place(count);
+    int64_t below = 0;
+    for (size_t p = 0; p < count; ++p) {
+      rank_of_place[p] = static_cast<double>(2 * below + times[p] + 1) / 2;
+      below += times[p];
+    }
+    std::vector<double> ranks;
+    ranks.reserve(positions.size());
+    for (const int64_t position : positions) {
+      ranks.push_back(rank_of_place[place[static_cast<size_t>(position)]]);
+    }
+    return ranks;
+  }
+
+  std::vector<size_t> place;
+  size_t count = 0;
+};
+
+std::vector<int> binary_labels(const std::vector<double>& gold) {
+  std::vector<int> labels;
+  for (const double value : gold) labels.push_back(value != 0 ? 1 : 0);
+  return labels;
+}
+
+Statistic spearman_statistic(const Predictions& predictions) {
+  const auto gold = std::make_shared<const Places>(predictions.gold);
+  const auto score = std::make_shared<const Places>(predictions.score);
+  return [gold, score](const Positions& at) { return pearson(score->ranks(at), gold->ranks(at)); };
+}
+
+Statistic pearson_statistic(const Predictions& predictions) {
+  return [gold = predictions.gold, score = predictions.score](const Positions& at) {
+    return pearson(choose(score, at), choose(gold, at));
+  };
+}
+
+// average_precision(), walking down the distinct scores.
+double average_precision_at(const Places& scores, const std::vector<int>& labels,
+                            const Positions& positions) {
+  std::vector<int64_t> all(scores.count, 0), positive(scores.count, 0);
+  int64_t positives = 0;
+  for (const int64_t position : positions) {
+    const auto i = static_cast<size_t>(position);
+    ++all[scores.place[i]];
+    positive[scores.place[i]] += labels[i];
+    positives += labels[i];
+  }
+  if (positives == 0) return 0;
+  double sum = 0;
+  int64_t taken = 0, found = 0;
+  for (size_t p = scores.count; p-- > 0;) {
+    taken += all[p];
+    found += positive[p];
+    if (positive[p] == 0) continue;
+    sum +=
+        static_cast<double>(positive[p]) * static_cast<double>(found) / static_cast<double>(taken);
+  }
+  return sum / static_cast<double>(positives);
+}
+
+Statistic average_precision_statistic(const Predictions& predictions) {
+  const auto scores = std::make_shared<const Places>(predictions.score);
+  return [scores, labels = binary_labels(predictions.gold)](const Positions& at) {
+    return average_precision_at(*scores, labels, at);
+  };
+}
+
+Statistic threshold_statistic(const Predictions& predictions, double threshold,
+                              double (BinaryCounts::*value)() const) {
+  return [scores = predictions.score, labels = binary_labels(predictions.gold), threshold,
+          value](const Positions& at) {
+    return (apply_threshold(choose(scores, at), choose(labels, at), threshold).*value)();
+  };
+}
+
+Statistic score_statistic(const Predictions& predictions, const std::string& metric,
+                          const Report* report) {
+  if (metric == "spearman") return spearman_statistic(predictions);
+  if (metric == "pearson") return pearson_statistic(predictions);
+  if (metric == "ap") return average_precision_statistic(predictions);
+  const std::map<std::string, double (BinaryCounts::*)() const> counted = {
+      {"accuracy", &BinaryCounts::accuracy},
+      {"mcc", &BinaryCounts::mcc},
+      {"f1", &BinaryCounts::f1}};
+  const auto found = counted.find(metric);
+  if (found == counted.end() || report == nullptr) return nullptr;
+  for (const auto& [name, threshold] : report->metrics) {
+    if (name == (metric == "f1" ? "f1_threshold" : "threshold")) {
+      return threshold_statistic(predictions, threshold, found->second);
+    }
+  }
+  return nullptr;
+}
+
+Statistic class_statistic(const Predictions& predictions, const std::string& metric) {
+  if (metric != "accuracy" && metric != "macro_f1") return nullptr;
+  std::map<std::string, int64_t> numbers;
+  const auto number_all = [&numbers](const std::vector<std::string>& names) {
+    std::vector<int64_t> classes;
+    for (const std::string& name : names) {
+      classes.push_back(numbers.emplace(name, static_cast<int64_t>(numbers.size())).first->second);
+    }
+    return classes;
+  };
+  const std::vector<int64_t> gold = number_all(predictions.gold_class);
+  const std::vector<int64_t> predicted = number_all(predictions.predicted);
+  const auto classes = static_cast<int64_t>(numbers.size());
+  return [gold, predicted, classes, accuracy = metric == "accuracy"](const Positions& at) {
+    const ClassificationScores scores =
+        score_classes(choose(gold, at), choose(predicted, at), classes);
+    return accuracy ? scores.accuracy : scores.macro_f1;
+  };
+}
+
+Statistic query_statistic(const Predictions& predictions, const std::string& metric) {
+  const auto found = std::find(predictions.metrics.begin(), predictions.metrics.end(), metric);
+  if (found == predictions.metrics.end()) return nullptr;
+  const auto column = static_cast<size_t>(found - predictions.metrics.begin());
+  return [values = predictions.values[column]](const Positions& at) {
+    double sum = 0;
+    for (const int64_t position : at) sum += values[static_cast<size_t>(position)];
+    return sum / static_cast<double>(at.size());
+  };
+}
+
+bool is_binary(const std::vector<double>& gold) {
+  const auto zeros = std::count(gold.begin(), gold.end(), 0.0);
+  const auto ones = std::count(gold.begin(), gold.end(), 1.0);
+  return zeros > 0 && ones > 0 && zeros + ones == static_cast<std::ptrdiff_t>(gold.size());
+}
+
+}  // namespace
+
+Statistic make_statistic(const Predictions& predictions, const std::string& metric,
+                         const Report* report) {
+  switch (predictions.kind) {
+    case PredictionKind::kScores:
+      return score_statistic(predictions, metric, report);
+    case PredictionKind::kClasses:
+      return class_statistic(predictions, metric);
+    case PredictionKind::kQueries:
+      return query_statistic(predictions, metric);
+  }
+  return nullptr;
+}
+
+Report report_predictions(const Predictions& predictions) {
+  Report report;
+  report.examples = predictions.size();
+  std::vector<std::string> metrics;
+  if (predictions.kind == PredictionKind::kQueries) {
+    report.task = "ranking";
+    metrics = predictions.metrics;
+  } else if (predictions.kind == PredictionKind::kClasses) {
+    report.task = "classification";
+    metrics = {"accuracy", "macro_f1"};
+  } else {
+    const bool pairs = is_binary(predictions.gold);
+    report.task = pairs ? "pairs" : "sts";
+    metrics =
+        pairs ? std::vector<std::string>{"ap"} : std::vector<std::string>{"spearman", "pearson"};
+  }
+  Positions all(predictions.left.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (const std::string& metric : metrics) {
+    report.metrics.emplace_back(metric, make_statistic(predictions, metric, nullptr)(all));
+  }
+  return report;
+}
+
+}  // namespace simile

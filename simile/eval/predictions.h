@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model gave each example of an evaluation, as files: written by the tasks, read to compare
+// models and to show their errors.
+//
+//   task            file            columns
+//   sts, pairs      NAME.tsv        left right gold score
+//   classification  NAME.tsv        text, or left and right; gold predicted probability
+//   ranking         NAME.trec       a TREC run, with NAME.queries.tsv beside it:
+//                                   query_id query METRICS... first_relevant top_id top_text
+//                                   relevant_id relevant_text
+//
+// Of a query: `first_relevant` is the rank of its first relevant document (0: none was found), top
+// the document of rank 1, relevant the relevant document ranked highest, or where none was found
+// the most relevant one of the corpus; empty where there is none. Tabs and line ends within texts
+// become spaces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/eval/task.h"
+
+namespace simile {
+
+// Where the predictions of an evaluation stand in `folder`. In the name, or the task where there is
+// none, a slash, a per cent sign, a leading dot and control characters are written as %XX.
+std::string predictions_file(const std::string& folder, const EvaluationOptions& options);
+std::string predictions_file(const std::string& folder, const std::string& task,
+                             const std::string& name);
+
+// The table of queries beside a run: NAME.trec -> NAME.queries.tsv.
+std::string query_table_file(const std::string& run_path);
+
+enum class PredictionKind { kScores, kClasses, kQueries };
+
+// Columns side by side; those of another kind are empty.
+struct Predictions {
+  PredictionKind kind = PredictionKind::kScores;
+  std::string path;
+  std::vector<std::string> left, right;  // texts (right: may be empty); ids and query texts
+  std::vector<double> gold, score;       // kScores
+  std::vector<std::string> gold_class, predicted;  // kClasses
+  std::vector<double> probability;                 // kClasses: of the class predicted
+
+  // kQueries
+  std::vector<std::string> metrics;
+  std::vector<std::vector<double>> values;  // [metrics][queries]
+  std::vector<int64_t> first_relevant;
+  std::vector<std::string> top_id, top_text, relevant_id, relevant_text;
+
+  int64_t size() const { return static_cast<int64_t>(left.size()); }
+};
+
+// Of a .trec file the table of queries is read. Errors: ErrorKind::kInput for a file that has not
+// the columns above, or is missing.
+Predictions read_predictions(const std::string& path);
+
+// Writes the table of queries of kind kQueries to `path`.
+void write_query_table(const std::string& path, const Predictions& queries);
+
+// Errors: ErrorKind::kInput when the two are not of the same examples in the same order with the
+// same gold answers; names the first one that differs.
+void check_same_examples(const Predictions& a, const Predictions& b);
+
+}  // namespace simile

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The curves of a run, from its metrics.jsonl: a line a step {"stage", ["objective"], "step",
+// "epoch", "loss", "gradient_norm", "learning_rate", ...} and one an evaluation {"stage", "step",
+// "epoch", "evaluation", "metrics": {..}}. Steps begin anew in each stage; here they are counted
+// through all of them.
+//
+// Errors (ErrorKind::kInput): a line that is not such an object, with file and line; but the last
+// line may be cut, as it is while a run goes on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace simile {
+
+struct CurvePoint {
+  double x = 0, y = 0;  // step and value
+};
+
+struct Curve {
+  std::string name;  // "loss", "loss (OBJECTIVE)", "temperature"; "EVALUATION.METRIC"
+  std::vector<CurvePoint> points;
+};
+
+struct LoggedStage {
+  std::string name;
+  int64_t first_step = 0;  // steps done before it
+};
+
+struct RunLog {
+  std::vector<LoggedStage> stages;
+  std::vector<Curve> training, evaluations;  // in order of appearance
+  int64_t steps = 0;
+};
+
+// Without values that are not finite, which are logged as null.
+RunLog read_run_log(const std::string& path);
+
+// At most about `limit` points: the x axis is cut into equal parts, of which the first, the last,
+// the lowest and the highest point are kept, in order.
+std::vector<CurvePoint> thin_curve(const std::vector<CurvePoint>& points, size_t limit);
+
+}  // namespace simile

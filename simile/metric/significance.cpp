@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/metric/significance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/metric/detail/check.h"
+
+namespace simile {
+namespace {
+
+constexpr size_t kExactPairs = 20;
+
+std::vector<double> paired_differences(const char* test, const std::vector<double>& a,
+                                       const std::vector<double>& b) {
+  check_same_length(test, a.size(), b.size());
+  check_finite(test, a);
+  check_finite(test, b);
+  SIMILE_CHECK(a.size() >= 2, ErrorKind::kInput,
+               fmt::format("{}: expected at least two pairs, found {}", test, a.size()));
+  std::vector<double> differences;
+  for (size_t i = 0; i < a.size(); ++i) differences.push_back(b[i] - a[i]);
+  return differences;
+}
+
+void check_samples(const char* test, int64_t samples) {
+  SIMILE_CHECK(samples >= 1, ErrorKind::kInput,
+               fmt::format("{}: expected at least one sample, found {}", test, samples));
+}
+
+// The continued fraction of I_x(a, b), which converges fast for x < (a + 1) / (a + b + 2).
+double beta_fraction(double a, double b, double x) {
+  constexpr int kMaximumTerms = 10000;
+  const double tiny = std::numeric_limits<double>::min();
+  const auto away_from_zero = [tiny](double value) {
+    return std::abs(value) < tiny ? tiny : value;
+  };
+  double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), result = d;
+  for (int m = 1; m <= kMaximumTerms; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / away_from_zero(1 + even * d);
+    c = away_from_zero(1 + even / c);
+    result *= c * d;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / away_from_zero(1 + odd * d);
+    c = away_from_zero(1 + odd / c);
+    const double factor = c * d;
+    result *= factor;
+    if (std::abs(factor - 1) < std::numeric_limits<double>::epsilon()) break;
+  }
+  return result;
+}
+
+// |sum| of the differences, each with a sign; rounding must not tell equal sums apart.
+class SignedSums {
+ public:
+  explicit SignedSums(const std::vector<double>& differences) : differences_(differences) {
+    double sum = 0, size = 0;
+    for (const double difference : differences) {
+      sum += difference;
+      size += std::abs(difference);
+    }
+    bound_ = std::abs(sum) - 1e-12 * size;
+  }
+
+  template <typename IsNegative>
+  bool is_as_large(const IsNegative& is_negative) const {
+    double sum = 0;
+    for (size_t i = 0; i < differences_.size(); ++i) {
+      sum += is_negative(i) ? -differences_[i] : differences_[i];
+    }
+    return std::abs(sum) >= bound_;
+  }
+
+ private:
+  const std::vector<double>& differences_;
+  double bound_ = 0;
+};
+
+PermutationTest count_all_signs(const std::vector<double>& differences) {
+  const SignedSums sums(differences);
+  const uint64_t choices = uint64_t{1} << differences.size();
+  int64_t hits = 0;
+  for (uint64_t signs = 0; signs < choices; ++signs) {
+    hits += sums.is_as_large([signs](size_t i) { return (signs >> i & 1) != 0; }) ? 1 : 0;
+  }
+  PermutationTest test;
+  test.permutations = static_cast<int64_t>(choices);
+  test.p = static_cast<double>(hits) / static_cast<double>(choices);
+  return test;
+}
+
+PermutationTest count_random_signs(const std::vector<double>& differences, int64_t samples,
+                                   uint64_t seed) {
+  check_samples("permutation test", samples);
+  const SignedSums sums(differences);
+  RandomStream stream(seed, "permutation");
+  int64_t hits = 0;
+  for (int64_t i = 0; i < samples; ++i) {
+    hits += sums.is_as_large([&stream](size_t) { return (stream.next() & 1) != 0; }) ? 1 : 0;
+  }
+  PermutationTest test;
+  test.permutations = samples;
+  test.exact = false;
+  test.p = static_cast<double>(1 + hits) / static_cast<double>(1 + samples);
+  return test;
+}
+
+double percentile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+// Sample i draws from its own substream, so threads may take the samples in any order.
+std::vector<double> bootstrap_values(int64_t examples, const Statistic& statistic, int64_t samples,
+                                     uint64_t seed) {
+  std::vector<double> values(static_cast<size_t>(samples));
+  std::exception_ptr error;
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int64_t i = 0; i < samples; ++i) {
+    try {
+      RandomStream stream(seed, "bootstrap", static_cast<uint64_t>(i));
+      std::vector<int64_t> positions(static_cast<size_t>(examples));
+      for (int64_t& position : positions) {
+        position = static_cast<int64_t>(stream.below(static_cast<uint64_t>(examples)));
+      }
+      values[static_cast<size_t>(i)] = statistic(positions);
+    } catch (...) {
+#pragma omp critical(simile_bootstrap)
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+  return values;
+}
+
+}  // namespace
+
+Spread measure_spread(const std::vector<double>& values) {
+  check_finite("mean", values);
+  SIMILE_CHECK(!values.empty(), ErrorKind::kInput, "mean: expected at least one value, found none");
+  Spread spread;
+  for (const double value : values) spread.mean += value;
+  spread.mean /= static_cast<double>(values.size());
+  if (values.size() == 1) return spread;
+  double squares = 0;
+  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
+  spread.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return spread;
+}
+
+TTest paired_t_test(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> differences = paired_differences("paired t-test", a, b);
+  const Spread spread = measure_spread(differences);
+  TTest test;
+  test.degrees = static_cast<int64_t>(differences.size()) - 1;
+  if (spread.mean == 0) return test;
+  test.t = spread.mean / (spread.deviation / std::sqrt(static_cast<double>(differences.size())));
+  test.p = student_two_sided(test.t, test.degrees);
+  return test;
+}
+
+PermutationTest paired_permutation_test(const std::vector<double>& a, const std::vector<double>& b,
+                                        int64_t samples, uint64_t seed) {
+  const std::vector<double> differences = paired_differences("permutation test", a, b);
+  return differences.size() <= kExactPairs ? count_all_signs(differences)
+                                           : count_random_signs(differences, samples, seed);
+}
+
+Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double confidence,
+                            int64_t samples, uint64_t seed) {
+  SIMILE_CHECK(examples >= 1, ErrorKind::kInput, "bootstrap: expected examples, found none");
+  check_samples("bootstrap", samples);
+  SIMILE_CHECK(
+      confidence > 0 && confidence < 1, ErrorKind::kInput,
+      fmt::format("bootstrap: expected a confidence between 0 and 1, found {}", confidence));
+  std::vector<double> values = bootstrap_values(examples, statistic, samples, seed);
+  check_finite("bootstrap", values);
+  std::sort(values.begin(), values.end());
+  const double tail = (1 - confidence) / 2;
+  return {percentile(values, tail), percentile(values, 1 - tail)};
+}
+
+double student_two_sided(double t, int64_t degrees) {
+  SIMILE_CHECK(degrees >= 1 && !std::isnan(t), ErrorKind::kInput,
+               fmt::format("Student's distribution: expected a number and at least one degree of "
+                           "freedom, found {} and {}",
+                           t, degrees));
+  if (std::isinf(t)) return 0;
+  const auto freedom = static_cast<double>(degrees);
+  return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
+double incomplete_beta(double a, double b, double x) {
+  SIMILE_CHECK(
+      a > 0 && b > 0 && x >= 0 && x <= 1, ErrorKind::kInput,
+      fmt::format("incomplete beta: expected a, b > 0 and 0 <= x <= 1, found {}, {}, {}", a, b, x));
+  if (x == 0 || x == 1) return x;
+  const double log_front =
+      std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x);
+  if (x < (a + 1) / (a + b + 2)) return std::exp(log_front) * beta_fraction(a, b, x) / a;
+  return 1 - std::exp(log_front) * beta_fraction(b, a, 1 - x) / b;
+}
+
+}  // namespace simile

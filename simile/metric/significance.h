@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is the difference of two systems more than chance? With paired values a_i and b_i, n of them (a
+// metric of two recipes under the same seeds, say) and d_i = b_i - a_i:
+//
+//   paired t-test      t = mean(d) / (sd(d) / sqrt(n)), p = P(|T| >= |t|) for T of Student's
+//                      distribution with n - 1 degrees of freedom (Student 1908)
+//   permutation test   share of the 2^n choices of signs s_i = +-1 with |sum s_i d_i| >= |sum d_i|
+//                      (Fisher 1935); of all where 2^n <= 2^20, otherwise of `samples` random ones:
+//                      p = (1 + hits) / (1 + samples)
+//   bootstrap          interval between two percentiles of a statistic over examples drawn with
+//                      replacement (Efron 1979); percentiles by linear interpolation
+//
+// The values are computed in double and in an order that the input decides: same bits for any
+// number of threads. Random numbers are those of the streams "permutation" and "bootstrap" under
+// `seed`.
+//
+// Errors (ErrorKind::kInput): lists of different length, fewer than two pairs, no examples or
+// samples, a value that is not finite (with its position).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace simile {
+
+struct Spread {
+  double mean = 0;
+  double deviation = 0;  // of a sample: divided by n - 1; 0 for a single value
+};
+
+Spread measure_spread(const std::vector<double>& values);
+
+struct TTest {
+  double t = 0;  // infinite when all differences are equal and not 0
+  int64_t degrees = 0;
+  double p = 1;  // two-sided; 1 when all differences are 0
+};
+
+TTest paired_t_test(const std::vector<double>& a, const std::vector<double>& b);
+
+struct PermutationTest {
+  double p = 1;  // two-sided
+  int64_t permutations = 0;
+  bool exact = true;  // all choices of signs were counted
+};
+
+PermutationTest paired_permutation_test(const std::vector<double>& a, const std::vector<double>& b,
+                                        int64_t samples, uint64_t seed);
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+// A number computed from some of the examples, which may repeat: positions in [0, examples). Called
+// from all threads at once.
+using Statistic = std::function<double(const std::vector<int64_t>& positions)>;
+
+// `confidence` lies in (0, 1): 0.95 cuts 2.5 % off at both ends.
+Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double confidence,
+                            int64_t samples, uint64_t seed);
+
+// P(|T| >= |t|) for Student's distribution, and the regularised incomplete beta function I_x(a, b)
+// it is made of: a, b > 0, 0 <= x <= 1, to about 1e-14 (continued fraction by Lentz's method;
+// Abramowitz & Stegun 26.5.8).
+double student_two_sided(double t, int64_t degrees);
+double incomplete_beta(double a, double b, double x);
+
+}  // namespace simile
