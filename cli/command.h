@@ -32,13 +32,19 @@ struct Commands {
                              std::function<void(Terminal&)> work) const;
 };
 
+void add_batches(const Commands& commands);  // in simile-training only
 void add_check(const Commands& commands);
+void add_compare(const Commands& commands);
+CLI::App* add_data(const Commands& commands);   // returns the command that data_check belongs to
+void add_data_check(const Commands& commands);  // in simile-training only
 void add_docs(const Commands& commands);
 void add_encode(const Commands& commands);
 void add_evaluate(const Commands& commands);
 void add_index(const Commands& commands);
+void add_mine(const Commands& commands);
 void add_overlap(const Commands& commands);
 void add_predict(const Commands& commands);
+void add_report(const Commands& commands);
 void add_search(const Commands& commands);
 void add_similarity(const Commands& commands);
 void add_tokenize(const Commands& commands);

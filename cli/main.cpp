@@ -2,6 +2,7 @@
 // simile COMMAND: the only place that parses arguments, prints and exits.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -19,8 +20,14 @@ constexpr int kUsageError = 2;
 
 #ifndef SIMILE_WITH_TRAINING
 // Commands of the program beside this one, which is linked with libtorch.
-bool needs_training(const std::string& command) {
-  return command == "train" || command == "pretrain" || command == "docs";
+bool needs_training(int argc, char** argv) {
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (command == "data") {
+    const auto is_word = [](const char* argument) { return argument[0] != '-'; };
+    char** word = std::find_if(argv + 2, argv + argc, is_word);
+    return word != argv + argc && std::string(*word) == "check";
+  }
+  return command == "train" || command == "pretrain" || command == "batches" || command == "docs";
 }
 
 // Becomes simile-training; returns when that program is not there. Its threads, libtorch's and
@@ -31,8 +38,8 @@ void run_training(char** argv) {
   execv((self.parent_path() / "simile-training").c_str(), argv);
 }
 
-void add_missing_train(const Commands& commands) {
-  const auto add = [&](const char* name, const char* help) {
+void add_missing_train(const Commands& commands, const Commands& data) {
+  const auto add = [](const Commands& commands, const char* name, const char* help) {
     CLI::App* command = commands.add(name, help, [](Terminal&) {
       throw Error(
           ErrorKind::kUsage,
@@ -41,8 +48,10 @@ void add_missing_train(const Commands& commands) {
     });
     command->allow_extras();
   };
-  add("train", "Train an encoder by a recipe");
-  add("pretrain", "Pre-train an encoder on plain text as a masked language model");
+  add(commands, "train", "Train an encoder by a recipe");
+  add(commands, "batches", "Print which examples a recipe puts into each batch of an epoch");
+  add(data, "check", "Read the data of a recipe, report what it is, and look for mistakes");
+  add(commands, "pretrain", "Pre-train an encoder on plain text as a masked language model");
 }
 #endif
 
@@ -61,11 +70,16 @@ int run(int argc, char** argv) {
   CommonOptions common;
   std::function<void(Terminal&)> work;
   const Commands commands{app, common, work};
+#ifndef SIMILE_WITH_TRAINING
+  if (needs_training(argc, argv)) run_training(argv);
+#endif
+  const Commands data{*add_data(commands), common, work};
 #ifdef SIMILE_WITH_TRAINING
   add_train(commands);
+  add_batches(commands);
+  add_data_check(data);
 #else
-  if (argc > 1 && needs_training(argv[1])) run_training(argv);
-  add_missing_train(commands);
+  add_missing_train(commands, data);
 #endif
   add_encode(commands);
   add_predict(commands);
@@ -73,6 +87,9 @@ int run(int argc, char** argv) {
   add_similarity(commands);
   add_index(commands);
   add_search(commands);
+  add_mine(commands);
+  add_compare(commands);
+  add_report(commands);
   add_overlap(commands);
   add_tokenize(commands);
   add_train_tokenizer(commands);

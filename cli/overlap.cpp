@@ -78,7 +78,7 @@ void add_overlap(const Commands& commands) {
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command
       ->add_option("training", arguments->training,
-                   "Training files: .tsv, .csv, .jsonl or one text a line, also with .gz")
+                   "Training files: .tsv, .csv, .jsonl or one text a line, also with .gz or .zst")
       ->required();
   command->add_option("--with", arguments->test, "Test files, of the same kinds")->required();
   command->add_flag("--list", arguments->list, "List the texts found and where they are");

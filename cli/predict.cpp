@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/error.h"
+#include "simile/data/line_reader.h"
 #include "simile/encode/predictor.h"
 
 namespace simile::cli {
@@ -19,14 +20,6 @@ struct Arguments {
   std::string model, head, input = "-";
   EncodeOptions encode;
 };
-
-bool is_jsonl(const std::string& path) {
-  const auto ends_with = [&](const std::string& ending) {
-    return path.size() >= ending.size() &&
-           path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
-  };
-  return ends_with(".jsonl") || ends_with(".jsonl.gz");
-}
 
 std::string quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -48,7 +41,7 @@ void split_pair(TextItem& item, const std::string& where) {
 class Inputs {
  public:
   Inputs(const std::string& input, bool pairs)
-      : reader_(open_texts(input)), pairs_(pairs), jsonl_(is_jsonl(input)) {}
+      : reader_(open_texts(input)), pairs_(pairs), jsonl_(is_json_lines(input)) {}
 
   // The next texts, and their second ones where the head takes pairs; false when there are none.
   bool next(std::vector<std::string>& texts, std::vector<std::string>& pairs) {

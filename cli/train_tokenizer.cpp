@@ -72,8 +72,9 @@ void add_train_tokenizer(const Commands& commands) {
       commands.add_without_json("train-tokenizer", "Learn a WordPiece vocabulary from text",
                                 [arguments](Terminal& terminal) { run(*arguments, terminal); });
   command
-      ->add_option("--input", arguments->inputs,
-                   "Texts, one a line, or .jsonl, also with .gz; - is stdin; several may be given")
+      ->add_option(
+          "--input", arguments->inputs,
+          "Texts, one a line, or .jsonl, also with .gz or .zst; - is stdin; several may be given")
       ->required();
   command
       ->add_option("--output", arguments->output, "Folder to write tokenizer.json and vocab.txt to")

@@ -139,16 +139,29 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   const Outcome check = shell("simile check --model $M");
   EXPECT_EQ(check.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("fingerprint"));
-  for (const char* command : {"", "encode", "evaluate", "similarity", "index build", "search",
-                              "overlap", "tokenize", "train-tokenizer", "check", "docs"}) {
+  for (const char* command :
+       {"", "encode", "evaluate", "similarity", "index build", "search", "overlap", "mine",
+        "compare", "report", "data", "data get", "tokenize", "train-tokenizer", "check", "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
 #ifdef SIMILE_WITH_TRAINING
-  for (const char* command : {"train", "pretrain"}) {
+  for (const char* command : {"train", "pretrain", "batches", "data check"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
 #endif
+}
+
+TEST_F(CliTest, DataSetsAreListedAndFetchedByName) {
+  const Outcome list = shell("simile data get --list");
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_THAT(list.out, AllOf(StartsWith("stsb"), HasSubstr("licence: CC BY-SA 4.0"),
+                              HasSubstr("checksum not known")));
+  EXPECT_THAT(shell("simile data get --list --json").out, StartsWith("[{\"name\":\"stsb\""));
+  expect_error("simile data get stbs", 2, "did you mean 'stsb'?");
+  expect_error("simile data get", 2, "--list");
+  write("own.yaml", "sets: [{name: mine, files: {url: 'file:///etc/hosts'}}]");
+  expect_error("simile data get mine --catalogue own.yaml", 2, "expected http:// or https://");
 }
 
 TEST_F(CliTest, ABuiltInModelIsCalledByItsName) {
@@ -388,6 +401,12 @@ baselines: []
   const Outcome second = shell("simile train train.yaml --output second");
   EXPECT_EQ(second.code, 0) << second.err;
   EXPECT_EQ(shell("simile check --model second/model").code, 0);
+  const Outcome data = shell("simile data check train.yaml");
+  EXPECT_EQ(data.code, 0) << data.err;
+  EXPECT_THAT(data.out, HasSubstr("pairs.tsv: 3 pairs of 4 distinct texts, 1 of two equal sides"));
+  expect_error("simile data check train.yaml stages.0.objectives.0.data.right=score", 2,
+               "1 mistake was found");
+  EXPECT_THAT(read_file(path("out")), HasSubstr("mistake: "));
   EXPECT_THAT(shell("simile evaluate --model words:second/model --task sts --data pairs.tsv").out,
               HasSubstr("words:second/model"));
   shell("head -c 60 t.gz > cut.gz");

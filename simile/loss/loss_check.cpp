@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include "simile/core/error.h"
+#include "simile/data/score_range.h"
 #include "simile/loss/loss.h"
 #include "simile/loss/normalize.h"
 
@@ -29,6 +30,16 @@ std::string fitting_losses(const LossData& data) {
   return fmt::format(" or choose a loss that fits: {}", fmt::join(names, ", "));
 }
 
+std::string where(const LossData& data) { return data.file.empty() ? "" : data.file + ": "; }
+
+// How the scores as the file has them would come to lie in [0, 1].
+std::string rescaling(const LossData& data) {
+  const double low = data.target_minimum * data.score_scale + data.score_offset;
+  const double high = data.target_maximum * data.score_scale + data.score_offset;
+  return fmt::format("{} (the scores lie between {:g} and {:g})",
+                     describe_score_mapping(guess_score_mapping(low, high)), low, high);
+}
+
 // Of the loss itself, or of each that it is made of.
 void check_terms(const LossOptions& options, const LossData& data) {
   const LossRow& row = find_loss(options.name);
@@ -39,16 +50,19 @@ void check_terms(const LossOptions& options, const LossData& data) {
     return;
   }
   const std::string lack = find_lack(row.needs(options), data);
-  SIMILE_CHECK(lack.empty(), ErrorKind::kRecipe,
-               fmt::format("loss '{}' needs {}; the data has {}; map what is missing{}",
-                           options.name, lack, describe(data), fitting_losses(data)));
+  SIMILE_CHECK(
+      lack.empty(), ErrorKind::kRecipe,
+      fmt::format("{}loss '{}' needs {}; the data has {}; {}{}", where(data), options.name, lack,
+                  describe(data), lack == kUnitTargets ? rescaling(data) : "map what is missing",
+                  fitting_losses(data)));
   const double* threshold = row.parts(options).threshold;
   SIMILE_CHECK(
       threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
       ErrorKind::kRecipe,
-      fmt::format("loss '{}' needs pairs with a target above its threshold {:g}; the data has "
-                  "{}; lower the threshold or rescale the targets",
-                  options.name, threshold != nullptr ? *threshold : 0.0, describe(data)));
+      fmt::format("{}loss '{}' needs pairs with a target above its threshold {:g}; the data has "
+                  "{}; lower the threshold, or change data.score_scale (now {:g})",
+                  where(data), options.name, threshold != nullptr ? *threshold : 0.0,
+                  describe(data), data.score_scale));
 }
 
 }  // namespace

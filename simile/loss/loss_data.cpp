@@ -98,7 +98,7 @@ std::string find_lack(const LossNeeds& needs, const LossData& data) {
     return "classes (data of `format: classes`)";
   }
   if (needs.target == Requirement::kRequired && !data.has_target) return "a score column";
-  if (needs.unit_target && !in_unit_range(data)) return "targets between 0 and 1";
+  if (needs.unit_target && !in_unit_range(data)) return kUnitTargets;
   if (needs.teachers == Requirement::kRequired && data.teachers == 0) {
     return "vectors of frozen models (`teachers:` in the objective)";
   }

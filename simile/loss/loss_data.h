@@ -41,6 +41,9 @@ struct LossData {
   int64_t teachers = 0;              // frozen models whose vectors are there
   int64_t head_outputs = 0;          // numbers the head gives; 0: no head
   bool head_is_probability = false;  // its number is the logit of one
+  std::string file = {};             // that messages name; empty: none
+  double score_offset = 0;           // taken from the scores of the file before ...
+  double score_scale = 1;            // ... they were divided by this
 };
 
 // "triples (left, right, negative) with targets from 0 to 1"
@@ -48,6 +51,8 @@ std::string describe(const LossData& data);
 
 // "pairs, a score, classes optional": for the table of losses.
 std::string describe(const LossNeeds& needs);
+
+inline constexpr const char* kUnitTargets = "targets between 0 and 1";
 
 // What of `needs` the data lacks, or an empty text.
 std::string find_lack(const LossNeeds& needs, const LossData& data);

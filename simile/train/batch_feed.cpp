@@ -26,16 +26,16 @@ void take_position(TrainState& position, TrainState& state) {
 
 }  // namespace
 
-BatchFeed::BatchFeed(Stage& stage, TrainState& state)
-    : stage_(stage), state_(state), batches_(stage.objectives().size()) {
+BatchFeed::BatchFeed(Stage& stage, TrainState& state, BeforeEpoch before_epoch)
+    : stage_(stage),
+      state_(state),
+      before_epoch_(std::move(before_epoch)),
+      batches_(stage.objectives().size()) {
   state_.objectives.resize(batches_.size());
   if (state_.epoch > 0) turns_ = stage_.mix_epoch(state_.epoch - 1);
-  for (size_t i = 0; i < batches_.size(); ++i) cut_order(i);
-}
-
-void BatchFeed::cut_order(size_t objective) {
-  batches_[objective] = cut_batches(state_.objectives[objective].order,
-                                    stage_.objectives()[objective].options().batch_size);
+  for (size_t i = 0; i < batches_.size(); ++i) {
+    batches_[i] = cut_batches(state_.objectives[i].order, state_.objectives[i].batch_sizes);
+  }
 }
 
 std::vector<StepPart> BatchFeed::next(int64_t count) {
@@ -64,10 +64,12 @@ StepPart BatchFeed::next_batch() {
   const auto number = static_cast<size_t>(turns_[static_cast<size_t>(state_.next_batch)]);
   ObjectiveState& objective = state_.objectives[number];
   if (objective.next_batch == static_cast<int64_t>(batches_[number].size())) {
-    objective.order = stage_.order_epoch(number, objective.epoch);
+    if (before_epoch_) before_epoch_(number, objective.epoch);
+    batches_[number] = stage_.plan_epoch(number, objective.epoch);
+    objective.order = join_batches(batches_[number]);
+    objective.batch_sizes = batch_sizes(batches_[number]);
     objective.next_batch = 0;
     ++objective.epoch;
-    cut_order(number);
   }
   return {number, batches_[number][static_cast<size_t>(objective.next_batch)]};
 }

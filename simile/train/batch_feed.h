@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "simile/train/stage.h"
@@ -16,8 +17,12 @@ namespace simile {
 // same batches.
 class BatchFeed {
  public:
+  // Called before an epoch of an objective begins, from 0: its data may be changed then, but for
+  // the number of examples. Batches collected for the same step before are trained on the new data.
+  using BeforeEpoch = std::function<void(size_t objective, int64_t epoch)>;
+
   // Both outlive this. A state at the start of a stage gets an entry per objective.
-  BatchFeed(Stage& stage, TrainState& state);
+  BatchFeed(Stage& stage, TrainState& state, BeforeEpoch before_epoch = nullptr);
 
   // The batches of the next step: `count`, or fewer where the stage's epoch ends before. The state
   // then stands behind them; if this throws, as next_batch() may, before them.
@@ -25,19 +30,18 @@ class BatchFeed {
 
  private:
   // The batch to be trained next, the same until done() is called. At the end of an epoch a new one
-  // begins, which may embed texts (Stage::order_epoch) and throw what that throws; the state then
+  // begins, which may embed texts (Stage::plan_epoch) and throw what that throws; the state then
   // still stands before this batch.
   StepPart next_batch();
 
   // The batch of next_batch() is given out.
   void done();
 
-  void cut_order(size_t objective);
-
   Stage& stage_;
   TrainState& state_;
-  std::vector<int32_t> turns_;  // objective of each batch of the stage's epoch
-  std::vector<std::vector<std::vector<int32_t>>> batches_;  // [objectives][batches][pairs]
+  BeforeEpoch before_epoch_;
+  std::vector<int32_t> turns_;    // objective of each batch of the stage's epoch
+  std::vector<Batches> batches_;  // [objectives] of the current epoch of each
 };
 
 }  // namespace simile

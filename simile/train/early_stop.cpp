@@ -21,7 +21,7 @@ bool EarlyStop::update(double value) {
   const int64_t number = state_.evaluations++;
   const bool first = state_.best_evaluation < 0;
   const double sign = options_.direction == "min" ? -1.0 : 1.0;
-  const bool is_best = !std::isnan(value) && (first || sign * (value - state_.best_value) > 0.0);
+  const bool is_best = std::isfinite(value) && (first || sign * (value - state_.best_value) > 0.0);
   if (is_best) {
     state_.best_value = value;
     state_.best_evaluation = number;

@@ -30,9 +30,9 @@ class EarlyStop {
  public:
   explicit EarlyStop(const EarlyStopOptions& options) : options_(options) {}
 
-  // Takes the next value; true when it is strictly the best so far (a tie keeps the earlier; NaN is
-  // never the best). Patience starts again only when the value is better by more than
-  // minimum_improvement than the value at which it last did.
+  // Takes the next value; true when it is strictly the best so far (a tie keeps the earlier; what
+  // is not finite is never the best). Patience starts again only when the value is better by more
+  // than minimum_improvement than the value at which it last did.
   bool update(double value);
 
   // True after `patience` evaluations in a row without such an improvement; never when patience is

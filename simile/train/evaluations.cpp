@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/evaluations.h"
 
+#include <fmt/format.h>
+
 #include "simile/core/error.h"
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"
 #include "simile/eval/lexical_baseline.h"
+#include "simile/eval/predictions.h"
 
 namespace simile {
 
-static std::string predictions_file(const std::string& folder, const EvaluationOptions& options) {
-  return folder + "/" + options.name + (options.task == "ranking" ? ".trec" : ".tsv");
-}
-
 Evaluations::Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events) {
   for (const EvaluationOptions& evaluation : options) {
-    const bool needs_head = !evaluation.head.empty() || evaluation.task == "classification";
-    evaluations_.push_back({evaluation, needs_head, load_task(evaluation)});
+    evaluations_.push_back({evaluation, load_task(evaluation)});
     for (const std::string& warning : evaluations_.back().task->warnings()) events.warning(warning);
   }
 }
+
+namespace {
+
+// What cannot be written of predictions (ids with spaces in a TREC run) must not cost a trained
+// model.
+Report evaluate_with_file(const Task& task, Scorer& scorer, const std::string& file,
+                          EventSink& events) {
+  try {
+    return task.evaluate(scorer, file);
+  } catch (const Error& error) {
+    if (file.empty() || error.kind() != ErrorKind::kInput) throw;
+    events.warning(fmt::format("the predictions are not written: {}", error.what()));
+    return task.evaluate(scorer);
+  }
+}
+
+}  // namespace
 
 std::vector<Report> Evaluations::evaluate(const std::string& model_name,
                                           const EvaluatedModel& model, EventSink& events,
@@ -40,7 +55,7 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name,
   std::vector<Report> reports;
   for (const Evaluation& each : evaluations_) {
     const std::string file = predictions.empty() ? "" : predictions_file(predictions, each.options);
-    reports.push_back(each.task->evaluate(scorer, file));
+    reports.push_back(evaluate_with_file(*each.task, scorer, file, events));
   }
   return reports;
 }
@@ -51,7 +66,7 @@ std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) cons
   for (const Evaluation& each : evaluations_) {
     Report none;
     none.name = each.options.name;
-    reports.push_back(each.needs_head ? none : each.task->evaluate(*scorer));
+    reports.push_back(each.needs_head() ? none : each.task->evaluate(*scorer));
   }
   return reports;
 }

@@ -20,6 +20,13 @@ struct EvaluatedModel {
   const ModelSettings& settings;
 };
 
+struct Evaluation {
+  EvaluationOptions options;
+  std::unique_ptr<Task> task;
+
+  bool needs_head() const { return !options.head.empty() || options.task == "classification"; }
+};
+
 class Evaluations {
  public:
   // Reads the data; what should be known about it goes to `events` as warnings.
@@ -34,12 +41,9 @@ class Evaluations {
   // not have, the report has its name alone.
   std::vector<Report> evaluate_baseline(const std::string& name) const;
 
+  const std::vector<Evaluation>& list() const { return evaluations_; }
+
  private:
-  struct Evaluation {
-    EvaluationOptions options;
-    bool needs_head;
-    std::unique_ptr<Task> task;
-  };
   std::vector<Evaluation> evaluations_;
 };
 

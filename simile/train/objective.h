@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// One objective of a stage, ready to be trained: its data, its head, its loss and the order of its
-// epochs.
+// One objective of a stage, ready to be trained: its data, its head, its loss and the batches of
+// its epochs.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "simile/batch/plan.h"
-#include "simile/core/matrix.h"
 #include "simile/loss/loss.h"
 #include "simile/nn/head.h"
 #include "simile/train/batch_input.h"
+#include "simile/train/epoch_planner.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
 
@@ -26,11 +25,8 @@ struct ObjectiveData {
 
 class Objective {
  public:
-  // Embeddings [texts, D] of the texts given by token ids, not normalised.
-  using Embed = std::function<Matrix<float>(const std::vector<std::vector<int32_t>>& texts)>;
-
-  // `name` is how logs and messages call it; `order_seed` tells its epochs from those of other
-  // objectives. `data` and `head` (null: none) outlive this.
+  // `name` is how logs and messages call it; `order_seed` is that of order_seed(). `data` and
+  // `head` (null: none) outlive this.
   Objective(const ObjectiveOptions& options, const std::string& name, const ObjectiveData& data,
             HeadModule* head, const LossSizes& sizes, uint64_t order_seed);
 
@@ -38,10 +34,12 @@ class Objective {
   const ObjectiveOptions& options() const { return options_; }
   const ObjectiveData& data() const { return data_; }
   HeadModule* head() const { return head_; }
-  int64_t batches_per_epoch() const;
+  int64_t batches_per_epoch() const { return planner_.batches_per_epoch(); }
 
-  // The order of an epoch; `embed` is called when it depends on embeddings.
-  ExampleOrder order_epoch(int64_t epoch, const Embed& embed) const;
+  // The batches of an epoch; see EpochPlanner::plan().
+  Batches plan_epoch(int64_t epoch, const EpochPlanner::Embed& embed, EventSink& events) const {
+    return planner_.plan(epoch, embed, events);
+  }
 
   // What the loss takes of a batch of `set`, one of data(); see BatchReader.
   LossInput read(const ExampleSet& set, const std::vector<int32_t>& examples,
@@ -54,15 +52,13 @@ class Objective {
   const std::vector<LossParameter>& parameters() const { return parameters_; }
 
  private:
-  Matrix<float> embed_side(const std::vector<int32_t>& side, const Embed& embed) const;
-
   ObjectiveOptions options_;
   std::string name_;
   const ObjectiveData& data_;
   HeadModule* head_;
   Loss loss_;
   std::vector<LossParameter> parameters_;
-  uint64_t order_seed_;
+  EpochPlanner planner_;
 };
 
 }  // namespace simile

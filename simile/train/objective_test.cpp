@@ -97,18 +97,5 @@ TEST(Objective, ATextThatIsBothSidesOfItsPairIsItsPositiveUnderEveryTreatmentOfD
   }
 }
 
-TEST(Objective, OrdersDependOnTheSeedAndTheEpoch) {
-  TrainingSet set;
-  set.texts = {{2, 3}};
-  set.left = set.right = std::vector<int32_t>(40, 0);
-  set.target = std::vector<float>(40, 1);
-  const ObjectiveData data = data_of(std::move(set));
-  const Objective one = make_objective(ObjectiveOptions(), data);
-  const Objective two = make_objective(ObjectiveOptions(), data, 2);
-  EXPECT_EQ(one.order_epoch(0, {}), one.order_epoch(0, {}));
-  EXPECT_NE(one.order_epoch(0, {}), one.order_epoch(1, {}));
-  EXPECT_NE(one.order_epoch(0, {}), two.order_epoch(0, {}));
-}
-
 }  // namespace
 }  // namespace simile

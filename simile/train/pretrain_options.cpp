@@ -20,7 +20,8 @@ PretrainOptions::PretrainOptions() {
 void PretrainOptions::visit(OptionVisitor& v) {
   visit_start(v);
   v.field("corpus", corpus,
-          path_info("text files, plain or .gz, one text a line; read side by side"));
+          path_info("text files, plain, .gz or .zst, one text a line; read side by side; a * in a "
+                    "name stands for several files"));
   v.field("shuffle_buffer", shuffle_buffer,
           {"texts held in memory to draw from, of any length; 1 keeps the files' order", "texts", 1,
            1e8});

@@ -8,6 +8,7 @@
 
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
+#include "simile/train/mined_negatives.h"
 #include "simile/train/teachers.h"
 
 namespace simile {
@@ -22,10 +23,10 @@ int64_t vector_size(const ModelSettings& settings) {
 class Reader {
  public:
   Reader(const TrainOptions& options, const StartModel& start, EventSink& events)
-      : options_(options), start_(start), events_(events) {
-    const auto prompt = start.settings.prompts.find(start.settings.default_prompt);
-    if (prompt != start.settings.prompts.end()) prompt_ = prompt->second;
-  }
+      : options_(options),
+        start_(start),
+        events_(events),
+        prompt_(training_prompt(start.settings)) {}
 
   ObjectiveData read(size_t stage, const ObjectiveOptions& objective) {
     ObjectiveData data;
@@ -47,6 +48,7 @@ class Reader {
   std::shared_ptr<const TrainingSet> read_set(size_t stage, const ObjectiveOptions& objective,
                                               PairDataOptions data) {
     const bool keep_originals =
+        objective.order.name == "words" ||
         std::any_of(objective.teachers.begin(), objective.teachers.end(),
                     [&](const std::string& name) { return find_stage(options_, name, stage) < 0; });
     const std::string key = fmt::format("{} {} {} {}", options_to_json(data), objective.max_length,
@@ -72,28 +74,18 @@ class Reader {
   }
 
   void check_objective(size_t stage, const ObjectiveOptions& objective, const TrainingSet& set) {
-    const LossData offer = offer_of(objective, set);
+    check_mining_data(objective.mine, set);
+    const LossData offer = mined_offer(objective.mine, offer_of(objective, set));
     for (const std::string& warning : loss_option_warnings(objective.loss)) {
       events_.warning(warning);
     }
     for (const std::string& warning : check_loss_data(objective.loss, offer)) {
       events_.warning(warning);
     }
-    check_order(objective, set);
+    for (const std::string& warning : check_order_data(objective, set)) events_.warning(warning);
     const std::vector<int64_t> sizes = teacher_sizes(stage, objective, set);
     try_loss(objective.loss, offer, start_.settings.encoder.hidden, sizes);
     warn_about_equal_sides(stage, set);
-  }
-
-  static void check_order(const ObjectiveOptions& objective, const TrainingSet& set) {
-    if (objective.order.name != "neighbours") return;
-    SIMILE_CHECK(set.second.empty(), ErrorKind::kRecipe,
-                 fmt::format("{}: order `neighbours` compares the vectors of single texts, and a "
-                             "joint head has none; choose another order",
-                             set.file));
-    SIMILE_CHECK(
-        objective.order.side == "left" || !set.right.empty(), ErrorKind::kRecipe,
-        fmt::format("{}: single texts have no right side; set order.side: left", set.file));
   }
 
   std::vector<int64_t> teacher_sizes(size_t stage, const ObjectiveOptions& objective,

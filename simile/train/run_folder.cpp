@@ -40,6 +40,12 @@ std::string stage_path(const std::string& folder, const std::string& stage) {
   return join_path(folder, stage + ".safetensors");
 }
 
+// "run-12"
+bool is_seed_folder(const std::string& name) {
+  return name.rfind("run-", 0) == 0 && name.size() > 4 &&
+         name.find_first_not_of("0123456789", 4) == std::string::npos;
+}
+
 // Files under the temporary names that a crash left.
 void remove_half_written(const std::string& folder) {
   std::error_code ignored;
@@ -66,8 +72,8 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
   SIMILE_CHECK(lock_ >= 0, ErrorKind::kIo,
                fmt::format("cannot write '{}': {}", lock_path, std::strerror(errno)));
   const bool locked = flock(lock_, LOCK_EX | LOCK_NB) == 0;
-  const bool holds_run = file_exists(join_path(path_, "run.json"));
-  if (!locked || (holds_run && !resume && !overwrite)) {
+  held_run_ = file_exists(join_path(path_, "run.json"));
+  if (!locked || (held_run_ && !resume && !overwrite)) {
     close(lock_);
     throw Error(ErrorKind::kUsage,
                 locked ? fmt::format("'{}' already holds a run; add --resume to go on with it, "
@@ -77,25 +83,38 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
                                      "another --output",
                                      path_));
   }
-  for (const char* part : {"", "states", "stages", "teachers", "predictions"}) {
+  for (const char* part : {"", "states", "stages", "teachers", "mined", "predictions"}) {
     remove_half_written(join_path(path_, part));
   }
 }
 
-void RunFolder::remove_old_run() const {
+void RunFolder::remove_old_run(const std::string& but) const {
+  if (!held_run_) return;  // what is there is not ours
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
     const std::string name = entry.path().filename();
-    const auto begins = [&](const char* prefix) { return name.rfind(prefix, 0) == 0; };
-    if (begins("events.out.tfevents.") ||
-        (begins("run-") && file_exists(join_path(entry.path(), "run.json")))) {
-      std::filesystem::remove_all(entry.path(), ignored);
-    }
+    const bool is_seed = is_seed_folder(name) && file_exists(join_path(entry.path(), "run.json"));
+    const bool is_event = name.rfind("events.out.tfevents.", 0) == 0;
+    if ((is_seed && name != but) || is_event) std::filesystem::remove_all(entry.path(), ignored);
   }
-  for (const char* old :
-       {"states", "metrics.jsonl", "results.json", "run.json", "predictions", "model", "stages"}) {
+  for (const char* old : {"state.safetensors", "states", "metrics.jsonl", "results.json",
+                          "predictions", "model", "stages", "mined", "run.json"}) {
     std::filesystem::remove_all(join_path(path_, old), ignored);
   }
+}
+
+void RunFolder::check_resume(bool several) const {
+  SIMILE_CHECK(!file_exists(join_path(path_, "state.safetensors")), ErrorKind::kUsage,
+               fmt::format("'{}' was trained by an earlier version, whose state this one does not "
+                           "read; start anew with --overwrite, or choose another --output",
+                           path_));
+  const bool was_several = folder_exists(seed_path(1));
+  const bool was_single = file_exists(join_path(path_, "metrics.jsonl"));
+  SIMILE_CHECK(
+      !(several ? was_single : was_several), ErrorKind::kUsage,
+      fmt::format("'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
+                  "it was started with, or choose another --output",
+                  path_, several ? "one seed" : "several seeds", several ? "several" : "one"));
 }
 
 RunFolder::~RunFolder() {
@@ -115,6 +134,7 @@ std::string RunFolder::predictions_path() const {
   return folder;
 }
 
+std::string RunFolder::mined_path() const { return join_path(path_, "mined"); }
 std::string RunFolder::teachers_path() const { return join_path(path_, "teachers"); }
 
 void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) const {

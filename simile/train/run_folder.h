@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of one run: run.json, metrics.jsonl, TensorBoard events, states/, results.json,
-// predictions/ and model/; of runs whose stages refer to others also stages/ and teachers/; of
-// several seeds run-1/, run-2/, ...
+// predictions/ and model/; of runs whose stages refer to others also stages/ and teachers/, of
+// those that mine negatives mined/; of several seeds run-1/, run-2/, ...
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,18 @@ class RunFolder {
   RunFolder& operator=(const RunFolder&) = delete;
   ~RunFolder();
 
-  // Before a run that does not resume.
-  void remove_old_run() const;
+  // Before a run that does not resume: removes the run that the folder held, if any, and of several
+  // seeds the runs in it, but for the folder `but`.
+  void remove_old_run(const std::string& but = "") const;
+  // Before a run that resumes. Errors: ErrorKind::kUsage where one seed was trained and several are
+  // to be, or the reverse.
+  void check_resume(bool several) const;
 
   std::string states_path() const;  // see StateStore
   std::string model_path() const;
   std::string predictions_path() const;         // a folder, made when asked for
   std::string seed_path(int64_t number) const;  // of a run of several seeds, from 1
+  std::string mined_path() const;               // a folder of mined negatives, of this run alone
   std::string teachers_path() const;            // a folder of vectors, reused by later runs
 
   // What a stage kept, for later stages that begin with it or learn from it. Errors of
@@ -71,6 +76,7 @@ class RunFolder {
 
   std::string path_;
   int lock_ = -1;
+  bool held_run_ = false;  // when it was opened
   std::FILE* metrics_ = nullptr;
   std::unique_ptr<TensorboardWriter> tensorboard_;
 };

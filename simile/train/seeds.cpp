@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/metric/significance.h"
 #include "simile/train/run_folder.h"
 #include "simile/train/selection.h"
 
@@ -46,9 +46,8 @@ size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& ru
     is_loss = selection_rules(stage.selection).direction == "min";
   }
   for (size_t i = 1; i < runs.size(); ++i) {
-    if (!runs[i].selected_value) continue;
-    const double value = *runs[i].selected_value, record = *runs[best].selected_value;
-    if (is_loss ? value < record : value > record) best = i;
+    const std::optional<double>&value = runs[i].selected_value, &record = runs[best].selected_value;
+    if (value && (!record || (is_loss ? *value < *record : *value > *record))) best = i;
   }
   return best;
 }
@@ -61,15 +60,12 @@ std::pair<Report, Report> summarise(const std::vector<Report>& runs) {
   mean.notes.clear();
   deviation.notes.clear();
   mean.confusion = deviation.confusion = {};
-  const auto count = static_cast<double>(runs.size());
   for (size_t m = 0; m < mean.metrics.size(); ++m) {
-    double sum = 0, squares = 0;
-    for (const Report& run : runs) sum += run.metrics[m].second;
-    mean.metrics[m].second = sum / count;
-    for (const Report& run : runs) {
-      squares += std::pow(run.metrics[m].second - mean.metrics[m].second, 2);
-    }
-    deviation.metrics[m].second = std::sqrt(squares / (count - 1));
+    std::vector<double> values;
+    for (const Report& run : runs) values.push_back(run.metrics[m].second);
+    const Spread spread = measure_spread(values);
+    mean.metrics[m].second = spread.mean;
+    deviation.metrics[m].second = spread.deviation;
   }
   return {mean, deviation};
 }
@@ -107,14 +103,6 @@ Json reports_to_json(const std::vector<Report>& reports) {
   return json;
 }
 
-// Of an older recipe with more runs.
-void remove_runs_beyond(const RunFolder& folder, int64_t runs) {
-  std::error_code ignored;
-  for (int64_t i = runs + 1; folder_exists(folder.seed_path(i)); ++i) {
-    std::filesystem::remove_all(folder.seed_path(i), ignored);
-  }
-}
-
 void copy_model(const std::string& from, const std::string& to) {
   AtomicFolder folder(to, "config.json");
   std::error_code error;
@@ -128,6 +116,7 @@ void copy_model(const std::string& from, const std::string& to) {
 TrainResult train_seeds(const TrainOptions& options, const std::string& path, bool resume,
                         bool overwrite, const TrainOnce& train_once, EventSink& events) {
   const RunFolder folder(path, resume, overwrite);
+  if (resume) folder.check_resume(true);
   TrainOptions described = options;
   const std::string recipe = options_to_json(described);
   std::vector<TrainResult> runs;
@@ -136,15 +125,17 @@ TrainResult train_seeds(const TrainOptions& options, const std::string& path, bo
     const TrainOptions run = options_of_run(options, i);
     events.info(fmt::format("run {} of {}: seed {}", i + 1, options.runs, run.seed));
     const std::string run_path = folder.seed_path(i + 1);
-    runs.push_back(train_once(run, run_path));
-    // Not before: an older run stays as it was when the recipe turns out to be mistaken.
-    if (i == 0) folder.write_run(recipe);
-    listed.push_back({{"folder", std::filesystem::path(run_path).filename().string()},
-                      {"seed", run.seed},
-                      {"reports", reports_to_json(runs.back().reports)}});
+    const std::string name = std::filesystem::path(run_path).filename();
+    runs.push_back(train_once(run, run_path, [&] {
+      // Not before: an older run stays as it was when the recipe turns out to be mistaken.
+      if (i > 0) return;
+      if (!resume) folder.remove_old_run(name);
+      folder.write_run(recipe);
+    }));
+    listed.push_back(
+        {{"folder", name}, {"seed", run.seed}, {"reports", reports_to_json(runs.back().reports)}});
     if (runs.back().selected_value) listed.back()["selected"] = *runs.back().selected_value;
   }
-  remove_runs_beyond(folder, options.runs);
   const size_t best = find_best(options, runs);
   copy_model(runs[best].model_path, folder.model_path());
   TrainResult result;

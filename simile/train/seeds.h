@@ -11,8 +11,10 @@
 
 namespace simile {
 
-// Trains a recipe with `runs: 1` in a folder.
-using TrainOnce = std::function<TrainResult(const TrainOptions& options, const std::string& path)>;
+// Trains a recipe with `runs: 1` in a folder; calls `begin` when all was read and checked, before
+// the first step.
+using TrainOnce = std::function<TrainResult(const TrainOptions& options, const std::string& path,
+                                            const std::function<void()>& begin)>;
 
 // Trains `options.runs` times, with the seeds seed, seed + 1, ..., in the folders run-1, run-2, ...
 // of `folder`. The folder then holds run.json, the model of the run whose selected value is the

@@ -95,6 +95,24 @@ TEST_F(SeedsTest, ResumesInTheRunThatWasInterrupted) {
   EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes("cut/model/model.safetensors"));
 }
 
+TEST_F(SeedsTest, OneSeedAndSeveralDoNotGoOnWithEachOther) {
+  train(recipe({"runs=1"}), path("one"), false, false, silent_events());
+  EXPECT_THROW(train(recipe(), path("one"), true, false, silent_events()), Error);
+  train(recipe(), path("all"), false, false, silent_events());
+  EXPECT_THROW(train(recipe({"runs=1"}), path("all"), true, false, silent_events()), Error);
+  train(recipe({"seed=9"}), path("one"), false, true, silent_events());
+  EXPECT_FALSE(file_exists(path("one/metrics.jsonl")));  // it was the older run's
+}
+
+TEST_F(SeedsTest, AnOverwrittenRunCanBeResumed) {
+  train(recipe(), path("run"), false, false, silent_events());
+  Interrupter interrupter(3);
+  EXPECT_THROW(train(recipe({"seed=9"}), path("run"), false, true, interrupter), Error);
+  train(recipe({"seed=9"}), path("run"), true, false, silent_events());
+  train(recipe({"seed=9"}), path("whole"), false, false, silent_events());
+  EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes("run/model/model.safetensors"));
+}
+
 TEST_F(SeedsTest, FewerRunsReplaceMoreAndAMistakeReplacesNothing) {
   train(recipe(), path("run"), false, false, silent_events());
   EXPECT_THROW(train(recipe({"stages.0.objectives.0.data.path=nowhere.tsv"}), path("run"), false,

@@ -33,7 +33,7 @@ std::vector<Objective> make_objectives(const StageOptions& options, const Traine
                           teachers.empty() ? 0 : teachers[0].dimension(),
                           stream_key(model.seed, "loss/" + options.name + suffix)};
     objectives.emplace_back(objective, options.objective_name(i), data[i], head, sizes,
-                            stream_key(model.seed, "order/" + options.name + suffix));
+                            order_seed(model.seed, options, i));
   }
   return objectives;
 }
@@ -118,18 +118,16 @@ std::vector<int32_t> Stage::mix_epoch(int64_t epoch) const {
   return mix_batches(batches, options_.mixing, mixing_seed_, static_cast<uint64_t>(epoch));
 }
 
-ExampleOrder Stage::order_epoch(size_t objective, int64_t epoch) {
-  return objectives_[objective].order_epoch(
-      epoch, [this](const auto& texts) { return embed_texts(texts); });
+Batches Stage::plan_epoch(size_t objective, int64_t epoch) {
+  return objectives_[objective].plan_epoch(
+      epoch, [this](const auto& texts) { return embed_texts(texts); }, events_);
 }
 
 Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts) {
   optimizer_.flush_rows();
-  EncodeOptions options;
-  options.normalize = false;
-  const SentenceEncoder encoder(model_.weights.encoder().weight_pointers(), model_.settings,
-                                model_.tokenizer);
-  return encoder.encode_ids(texts, options, events_);
+  return embed_for_order(SentenceEncoder(model_.weights.encoder().weight_pointers(),
+                                         model_.settings, model_.tokenizer),
+                         texts, events_);
 }
 
 StepBatch Stage::make_batch(int64_t number, const Objective& objective,

@@ -64,9 +64,9 @@ class Stage {
   // The number of the objective that each batch of an epoch is taken from.
   std::vector<int32_t> mix_epoch(int64_t epoch) const;
 
-  // The order of an epoch of one objective; `neighbours` embeds one side with the weights as they
-  // are.
-  ExampleOrder order_epoch(size_t objective, int64_t epoch);
+  // The batches of an epoch of one objective; orders that compare vectors embed its texts with the
+  // weights as they are.
+  Batches plan_epoch(size_t objective, int64_t epoch);
 
   // One step on the gradients of all parts: of each objective the mean over its examples, of
   // several objectives by their numbers of parts. Errors: ErrorKind::kFailed when loss or gradient

@@ -33,11 +33,12 @@ class StateStore {
 
   // The newest state that is whole; nothing when none was saved. One that is damaged is renamed to
   // NAME.damaged, told to `events` as a warning, and the one before is taken. Errors:
-  // ErrorKind::kUsage for the state of another recipe, ErrorKind::kInput when all are damaged.
+  // ErrorKind::kUsage for the state of another recipe or version of
+  // Simile, ErrorKind::kInput when all are damaged, also when that was told before.
   std::optional<TrainState> load(const std::string& recipe, EventSink& events) const;
 
  private:
-  std::vector<std::string> list() const;  // paths, newest first
+  std::vector<std::string> list(const std::string& ending) const;  // paths, newest first
 
   std::string folder_;
   int64_t keep_;

@@ -84,12 +84,14 @@ TEST_F(StateStoreTest, ADamagedNewestIsSetAsideWithAWarningForTheOneBefore) {
 TEST_F(StateStoreTest, WhenAllAreDamagedNothingBeginsFromTheStartUnasked) {
   store_.save(at(0, 1), "recipe");
   flip_bit("0000-000000000001.safetensors", 500);
-  try {
-    store_.load("recipe", silent_events());
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    EXPECT_THAT(error.what(), HasSubstr("--overwrite"));
+  for (int i = 0; i < 2; ++i) {  // nor when it is asked again
+    try {
+      store_.load("recipe", silent_events());
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_THAT(error.what(), HasSubstr("--overwrite"));
+    }
   }
 }
 

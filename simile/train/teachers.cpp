@@ -23,25 +23,6 @@ std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-// Of blocks of texts, so that memory holds but one.
-std::string fingerprint_texts(const TrainingSet& set) {
-  std::string hashes;
-  const auto texts = static_cast<int64_t>(set.texts.size());
-  for (int64_t begin = 0; begin < texts; begin += kBlock) {
-    std::string bytes;
-    const auto add = [&bytes](std::string_view text) {
-      bytes += fmt::format("{} ", text.size());
-      bytes += text;
-    };
-    for (int64_t i = begin; i < std::min(texts, begin + kBlock); ++i) {
-      add(bytes_of(set.texts[static_cast<size_t>(i)]));
-      if (!set.originals.empty()) add(set.originals[static_cast<size_t>(i)]);
-    }
-    hashes += hash_bytes(bytes);
-  }
-  return hash_bytes(hashes);
-}
-
 }  // namespace
 
 Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,

@@ -27,6 +27,28 @@ void DevDataOptions::visit(OptionVisitor& v) {
   v.field("qrels", qrels, path_info("format ranking: judgements read like data.ranking.qrels"));
   v.field("skip", skip, {"table, classes: examples to pass over at the start", "pairs", 0});
   v.field("limit", limit, {"examples to read; 0 reads all", "pairs", 0});
+  v.field("part", part,
+          {"part of the data's folds to read: test where training reads train; empty: all of "
+           "another file"});
+}
+
+void ObjectiveMiningOptions::visit(OptionVisitor& v) {
+  visit_method(v, {"none"});
+  v.field("as", as,
+          choice_info("what mined negatives become: columns, more negatives of each example; "
+                      "pairs, examples of the anchor and the negative with target 0; auto: pairs "
+                      "with ranks, columns otherwise",
+                      {"auto", "columns", "pairs"}));
+  visit_selection(v);
+  v.field("positive_above", positive_above,
+          {"examples with a target above this are positives, whose texts are never mined"});
+  v.field("corpus", corpus,
+          path_info("texts to choose from, a table with a column text or one text a line; empty: "
+                    "the right texts of the data"));
+  v.field("every_epochs", every_epochs,
+          {"columns: mine again, with the weights of then, after this many epochs of the "
+           "objective; 0: once",
+           "epochs", 0});
 }
 
 void ObjectiveOptions::visit(OptionVisitor& v) {
@@ -34,6 +56,7 @@ void ObjectiveOptions::visit(OptionVisitor& v) {
   v.group("dev", dev,
           "data on which the loss is measured at every evaluation: `loss.NAME`, and `loss.all` for "
           "the weighted sum over the objectives");
+  v.group("mine", mine, "negatives mined with the weights that the stage begins with");
   v.group("loss", loss, "loss and its options (see `simile docs losses`)");
   v.group("order", order, "batch order");
   v.field("batch_size", batch_size, {"pairs in a batch", "pairs", 1, 1e6});
@@ -59,10 +82,18 @@ void ObjectiveOptions::visit(OptionVisitor& v) {
 
 PairDataOptions ObjectiveOptions::dev_data() const {
   PairDataOptions options = data;
-  if (!dev.path.empty()) options.path = dev.path;
+  const bool is_other_file = !dev.path.empty() || !dev.qrels.empty();
+  if (!dev.path.empty()) {
+    options.path = dev.path;
+    options.paths.clear();
+  }
   if (!dev.qrels.empty()) options.ranking.qrels = dev.qrels;
   options.skip = dev.skip;
   options.limit = dev.limit;
+  for (FoldOptions* folds : {&options.folds, &options.ranking.folds}) {
+    if (!dev.part.empty() && folds->is_set()) folds->part = dev.part;
+    if (dev.part.empty() && is_other_file) *folds = FoldOptions();
+  }
   return options;
 }
 
@@ -139,6 +170,11 @@ void TrainOptions::visit(OptionVisitor& v) {
           choice_info("evaluated beside the model; untrained: the weights the run starts from, "
                       "reported as zero-shot when they come from `model`",
                       {"bm25", "tfidf", "untrained"}));
+  v.field("data_checks", data_checks,
+          choice_info("mistakes found in the data before the first step (a test that stands in the "
+                      "training data, sides that are exchanged or hold no texts): stop the run, "
+                      "are warnings, or are not looked for",
+                      {"stop", "warn", "off"}));
   v.field("precision", precision,
           choice_info("numbers in the saved model; the final evaluations are of the weights as "
                       "saved",
@@ -170,12 +206,52 @@ void check_new_name(std::set<std::string>& names, const std::string& name,
 
 void check_dev(const ObjectiveOptions& objective) {
   const DevDataOptions& dev = objective.dev;
-  if (dev.limit > 0 && dev.path.empty() && dev.qrels.empty() && dev.skip == 0) {
+  const PairDataOptions& data = objective.data;
+  if (!dev.part.empty() && !data.folds.is_set() && !data.ranking.folds.is_set()) {
+    fail(
+        fmt::format("{}: `dev: {{part: {}}}` is a part of folds, and the data has none; set folds "
+                    "there",
+                    data.file(), dev.part));
+  }
+  if (dev.limit > 0 && dev.path.empty() && dev.qrels.empty() && dev.skip == 0 && dev.part.empty()) {
     fail(fmt::format(
         "{}: `dev: {{limit: {}}}` would measure the loss on the first training examples; "
         "give dev.path, or dev.skip and data.limit",
-        objective.data.file(), dev.limit));
+        data.file(), dev.limit));
   }
+}
+
+void check_mining(const StageOptions& stage, const ObjectiveOptions& objective) {
+  ObjectiveMiningOptions mine = objective.mine, untouched;
+  if (!mine.is_on()) {
+    if (options_to_json(mine) == options_to_json(untouched)) return;
+    fail(
+        fmt::format("stage '{}': `mine` has options but no method, so nothing would be mined; set "
+                    "mine.method to top, random or ranks",
+                    stage.name));
+  }
+  check_mining_options(mine);
+  const auto refuse = [&](bool refused, const char* why) {
+    if (refused) fail(fmt::format("stage '{}': `mine`: {}", stage.name, why));
+  };
+  if (mine.as_pairs()) {
+    refuse(!objective.data.negatives.empty(),
+           "the data has negative columns, which mined pairs would lack; take `as: columns`");
+    refuse(mine.every_epochs > 0,
+           "`every_epochs` goes with columns: the number of pairs could change; set it to 0");
+    return;
+  }
+  refuse(mine.wanted() == 0, "columns need a number: set `count`");
+  refuse(mine.oversample > 0, "`oversample` repeats positives among pairs; take `as: pairs`");
+  refuse(
+      mine.every_epochs > 0 && objective.order.name == "no_duplicates",
+      "`order: no_duplicates` counts its batches by the texts, which `every_epochs` changes; set "
+      "every_epochs: 0, or take another order");
+  refuse(
+      mine.every_epochs > 0 && !objective.teachers.empty(),
+      "teachers' vectors are stored once, `every_epochs` brings other texts; set every_epochs: 0");
+  refuse(mine.every_epochs > 0 && stage.frozen,
+         "the encoder is `frozen`, so mining again would find the same; set every_epochs: 0");
 }
 
 void check_objectives(const TrainOptions& options, size_t number) {
@@ -190,6 +266,8 @@ void check_objectives(const TrainOptions& options, size_t number) {
   for (size_t i = 0; i < stage.objectives.size(); ++i) {
     check_new_name(names, stage.objective_name(i), fmt::format("objectives of '{}'", stage.name));
     check_dev(stage.objectives[i]);
+    check_order_options(stage.objectives[i].order, stage.objectives[i].data.file());
+    check_mining(stage, stage.objectives[i]);
     for (const std::string& teacher : stage.objectives[i].teachers) {
       const int64_t found = find_stage(options, teacher, options.stages.size());
       if (found >= static_cast<int64_t>(number)) {
@@ -260,6 +338,12 @@ void check_stage(const TrainOptions& options, size_t number) {
         stage.name));
   }
   for (const ObjectiveOptions& objective : stage.objectives) {
+    if (objective.chunk_tokens > 0 && stage.frozen) {
+      fail(
+          fmt::format("stage '{}' is `frozen`: its batches need no memory but their vectors', so "
+                      "chunk_tokens would do nothing; remove it",
+                      stage.name));
+    }
     if (objective.chunk_tokens == 0 || (stage.siar.weight == 0 && stage.siar.bregman == 0))
       continue;
     fail(

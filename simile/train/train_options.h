@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/batch/mining.h"
 #include "simile/batch/mixing.h"
 #include "simile/batch/plan.h"
 #include "simile/checkpoint/head_settings.h"
@@ -39,8 +40,26 @@ struct DevDataOptions {
   std::string qrels;
   int64_t skip = 0;
   int64_t limit = 0;
+  std::string
+      part;  // of the folds; empty: another file is read whole, the same one as for training
 
-  bool is_set() const { return !path.empty() || !qrels.empty() || skip > 0 || limit > 0; }
+  bool is_set() const {
+    return !path.empty() || !qrels.empty() || skip > 0 || limit > 0 || !part.empty();
+  }
+  void visit(OptionVisitor& v);
+};
+
+// Negatives that a stage mines for an objective with the weights it begins with.
+struct ObjectiveMiningOptions : MiningOptions {
+  std::string as = "auto";
+  double positive_above = 0.5;
+  std::string corpus;
+  int64_t every_epochs = 0;
+
+  ObjectiveMiningOptions() { method = "none"; }
+  bool is_on() const { return method != "none"; }
+  bool as_pairs() const { return as == "pairs" || (as == "auto" && method == "ranks"); }
+
   void visit(OptionVisitor& v);
 };
 
@@ -48,6 +67,7 @@ struct DevDataOptions {
 struct ObjectiveOptions {
   PairDataOptions data;
   DevDataOptions dev;
+  ObjectiveMiningOptions mine;
   LossOptions loss;
   OrderOptions order;
   int64_t batch_size = 32;
@@ -123,6 +143,7 @@ struct TrainOptions : StartOptions {
   std::vector<EvaluationOptions> evaluations;
   std::vector<EvaluationOptions> tests;
   std::vector<std::string> baselines = {"bm25", "untrained"};
+  std::string data_checks = "stop";
   std::string precision = "fp32";
   SaveOptions save;
   int64_t runs = 1;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "simile/checkpoint/fingerprint.h"
 #include "simile/checkpoint/safetensors.h"
@@ -52,6 +53,7 @@ void visit_arrays(State& state, Visit visit) {
   for (size_t i = 0; i < state.objectives.size(); ++i) {
     auto& objective = state.objectives[i];
     visit(fmt::format("order.{}", i), objective.order);
+    visit(fmt::format("batch_sizes.{}", i), objective.batch_sizes);
     for (size_t j = 0; j < objective.loss.size(); ++j) {
       visit(fmt::format("loss.{}.{}", i, j), objective.loss[j].second);
     }
@@ -120,6 +122,23 @@ std::string checksum_of(const SafetensorsFile& file) {
   return checksum_of(file.metadata(), arrays);
 }
 
+// A plan that does not hold together would be read beyond its end.
+void check_plans(const std::vector<ObjectiveState>& objectives, const std::string& path) {
+  for (const ObjectiveState& objective : objectives) {
+    const auto& sizes = objective.batch_sizes;
+    const bool is_positive =
+        std::all_of(sizes.begin(), sizes.end(), [](int32_t size) { return size > 0; });
+    const int64_t examples = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+    SIMILE_CHECK(
+        is_positive && examples == static_cast<int64_t>(objective.order.size()) &&
+            objective.next_batch >= 0 && objective.next_batch <= static_cast<int64_t>(sizes.size()),
+        ErrorKind::kInput,
+        fmt::format("'{}' is damaged: {} batches of {} examples in all, with {} done, do not fit "
+                    "an order of {}",
+                    path, sizes.size(), examples, objective.next_batch, objective.order.size()));
+  }
+}
+
 }  // namespace
 
 void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe) {
@@ -160,11 +179,12 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                  fmt::format("'{}' is not a training state: it has no '{}'", path, name));
     return found->second;
   };
-  SIMILE_CHECK(text("format") == kFormat, ErrorKind::kInput,
-               fmt::format("'{}' is not a training state: its format is '{}', expected '{}'", path,
-                           text("format"), kFormat));
   SIMILE_CHECK(text(kChecksum) == checksum_of(file), ErrorKind::kInput,
                fmt::format("'{}' is damaged: its checksum is not that of its contents", path));
+  SIMILE_CHECK(text("format") == kFormat, ErrorKind::kUsage,
+               fmt::format("'{}' has the format '{}', this version reads '{}'; go on with the "
+                           "version that wrote it, or start anew with --overwrite",
+                           path, text("format"), kFormat));
   SIMILE_CHECK(text("recipe") == recipe, ErrorKind::kUsage,
                fmt::format("'{}' was written by another recipe; resume with the recipe and the "
                            "overrides that the run was started with, or choose another --output",
@@ -194,6 +214,7 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                  fmt::format("'{}': number '{}' is missing", path, name));
     value = numbers[name];
   });
+  check_plans(state.objectives, path);
   return state;
 }
 

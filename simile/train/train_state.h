@@ -16,10 +16,11 @@ namespace simile {
 
 // Where one objective of a stage stands.
 struct ObjectiveState {
-  int64_t epoch = 0;       // epochs begun
-  int64_t next_batch = 0;  // batches of the current epoch's order already done
-  ExampleOrder order;      // of the current epoch
-  Loss::State loss;        // what is trained with the loss
+  int64_t epoch = 0;                 // epochs begun
+  int64_t next_batch = 0;            // batches of the current epoch already done
+  ExampleOrder order;                // the plan of the current epoch: its batches one after the
+  std::vector<int32_t> batch_sizes;  // other, and the examples in each
+  Loss::State loss;                  // what is trained with the loss
 };
 
 struct TrainState {
@@ -48,7 +49,8 @@ struct TrainState {
 void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe);
 
 // Errors: ErrorKind::kInput for a file that is not such a state or is damaged (a checksum covers
-// all of it); ErrorKind::kUsage for one that belongs to another recipe.
+// all of it); ErrorKind::kUsage for one that belongs to another recipe or
+// has another format.
 TrainState load_train_state(const std::string& path, const std::string& recipe);
 
 }  // namespace simile

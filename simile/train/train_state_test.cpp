@@ -25,8 +25,8 @@ TrainState example() {
   state.evaluated_step = 5;
   state.objectives.resize(2);
   state.objectives[0] = {
-      3, 1, {3, 1, 2}, {{"temperature", {2.3f}}, {"projection", {0.5f, -1e-42f}}}};
-  state.objectives[1] = {1, 2, {0, 1, 2, 3, 4}, {}};
+      3, 1, {3, 1, 2}, {1, 2}, {{"temperature", {2.3f}}, {"projection", {0.5f, -1e-42f}}}};
+  state.objectives[1] = {1, 2, {0, 1, 2, 3, 4}, {2, 2, 1}, {}};
   state.selection.best_value = 0.1;
   state.temperatures = {{"bsc", 0.1}};
   state.best_temperatures = {{"bsc", 0.07}, {"simcse", 1.0 / 3.0}};
@@ -53,6 +53,7 @@ TEST(TrainState, ComesBackBitForBit) {
     EXPECT_EQ(back.objectives[i].epoch, state.objectives[i].epoch);
     EXPECT_EQ(back.objectives[i].next_batch, state.objectives[i].next_batch);
     EXPECT_EQ(back.objectives[i].order, state.objectives[i].order);
+    EXPECT_EQ(back.objectives[i].batch_sizes, state.objectives[i].batch_sizes);
     EXPECT_EQ(back.objectives[i].loss, state.objectives[i].loss);
   }
   EXPECT_EQ(back.selection.best_value, 0.1);
@@ -65,6 +66,22 @@ TEST(TrainState, ComesBackBitForBit) {
   EXPECT_TRUE(back.best.empty());
   EXPECT_EQ(back.optimizer.row_steps, state.optimizer.row_steps);
   EXPECT_EQ(back.optimizer.learning_rates, state.optimizer.learning_rates);
+  std::filesystem::remove(path);
+}
+
+TEST(TrainState, RefusesAPlanThatDoesNotHoldTogether) {
+  const std::string path = temporary_path();
+  const auto refuses = [&](const std::vector<int32_t>& batch_sizes, int64_t next_batch) {
+    TrainState state = example();
+    state.objectives[0].batch_sizes = batch_sizes;
+    state.objectives[0].next_batch = next_batch;
+    save_train_state(path, state, "recipe");
+    EXPECT_THROW(load_train_state(path, "recipe"), Error) << next_batch;
+  };
+  refuses({1, 1}, 0);
+  refuses({4, -1}, 0);
+  refuses({1, 2}, 3);
+  refuses({1, 2}, -1);
   std::filesystem::remove(path);
 }
 

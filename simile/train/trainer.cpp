@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 
+#include "simile/checkpoint/fingerprint.h"
 #include "simile/core/error.h"
 #include "simile/train/batch_feed.h"
+#include "simile/train/data_review.h"
 #include "simile/train/evaluations.h"
+#include "simile/train/mined_negatives.h"
 #include "simile/train/run_data.h"
 #include "simile/train/run_folder.h"
 #include "simile/train/seeds.h"
@@ -38,35 +42,54 @@ class TrainingRun {
         weights_(start_.settings.encoder.shape(), start_.heads),
         evaluations_(options.evaluations, events),
         tests_(options.tests, events),
-        data_(read_run_data(options_, start_, events_)),
+        data_(read_data()),
         folder_(folder, resume, overwrite),
         states_(folder_.states_path(), options.save.keep_states) {
     weights_.assign(start_.weights);
     state_.temperatures = start_.settings.temperatures;
+    state_.data = fingerprint_data();
     resume ? restore() : folder_.remove_old_run();
     folder_.write_run(recipe_);
   }
 
   TrainResult run() {
     const auto begin = Clock::now();
-    while (state_.stage < static_cast<int64_t>(options_.stages.size())) {
-      try {
-        run_stage();
-      } catch (const Error& error) {
-        if (error.kind() == ErrorKind::kInterrupted) stop(error);
-        throw;
-      }
+    try {
+      while (state_.stage < static_cast<int64_t>(options_.stages.size())) run_stage();
+      save();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) stop(error);
+      throw;
     }
-    save();
     return finish(begin);
   }
 
  private:
+  std::vector<std::vector<ObjectiveData>> read_data() {
+    auto data = read_run_data(options_, start_, events_);
+    review_run_data(options_, data, evaluations_, tests_, events_);
+    return data;
+  }
+
+  // Of all that the stages train on.
+  std::string fingerprint_data() const {
+    std::string all;
+    for (const auto& stage : data_) {
+      for (const ObjectiveData& objective : stage) {
+        all += fingerprint_examples(*objective.train.examples);
+      }
+    }
+    return hash_bytes(all);
+  }
+
   // The training loop. state_ always tells exactly what was done, so that an interruption between
   // any two lines can be saved and resumed.
   void run_stage() {
     const StageOptions& options = options_.stages[stage_number()];
     if (state_.step == 0) take_weights(options.from);
+    NegativeMiner miner(options_, stage_number(), start_, weights_, folder_, data_[stage_number()],
+                        events_);
+    miner.begin_stage(state_);
     open_teachers(options_, stage_number(), start_, folder_, data_[stage_number()], events_);
     stage_ = std::make_unique<Stage>(
         options,
@@ -75,7 +98,12 @@ class TrainingRun {
     Stage& stage = *stage_;
     EarlyStop selection(selection_rules(options.selection));
     resume_stage(stage, selection);
-    BatchFeed feed(stage, state_);
+    release_copies();
+    BatchFeed feed(stage, state_, [&](size_t objective, int64_t epoch) {
+      if (!miner.is_due(objective, epoch)) return;
+      stage.optimizer().flush_rows();
+      miner.mine(objective, epoch);
+    });
     for (;;) {
       if (is_evaluation_due(stage, options.selection)) {
         evaluate(stage, options.selection, selection);
@@ -120,6 +148,13 @@ class TrainingRun {
       stage.objectives()[i].loss().load_state(state_.objectives[i].loss);
     }
     stage.smoothing().load_state(state_.average, state_.siar_skipped);
+  }
+
+  // Of what the model and the optimiser hold: they are for the file.
+  void release_copies() {
+    state_.weights = {};
+    state_.average = {};
+    state_.optimizer = {};
   }
 
   bool is_save_due() const {
@@ -173,6 +208,7 @@ class TrainingRun {
     stage.optimizer().flush_rows();
     TrainState next;
     next.stage = state_.stage + 1;
+    next.data = state_.data;
     next.selected = state_.selected;
     next.selected_value = state_.selected_value;
     if (state_.selection.best_evaluation >= 0) {
@@ -262,15 +298,18 @@ class TrainingRun {
     }
     state_.metrics_bytes = folder_.flush_metrics();
     states_.save(state_, recipe_);
-    state_.weights = {};  // the copies were only for the file
-    state_.average = {};
-    state_.optimizer = {};
+    release_copies();
     saved_at_ = Clock::now();
   }
 
   void restore() {
+    folder_.check_resume(false);
     std::optional<TrainState> saved = states_.load(recipe_, events_);
     if (!saved) return folder_.cut_metrics(0);
+    SIMILE_CHECK(saved->data == state_.data, ErrorKind::kInput,
+                 fmt::format("the training data or the tokenizer is not what '{}' was trained "
+                             "with; bring the old files back or start anew with --overwrite",
+                             folder_.states_path()));
     state_ = std::move(*saved);
     weights_.assign(state_.weights);
     for (int64_t done = 0; done < state_.stage; ++done) data_[static_cast<size_t>(done)].clear();
@@ -329,8 +368,11 @@ TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resu
   const std::string path = folder.empty() ? "runs/" + options.name : folder;
   try {
     if (options.runs == 1) return TrainingRun(options, path, resume, overwrite, events).run();
-    const auto train_once = [&](const TrainOptions& once, const std::string& once_path) {
-      return TrainingRun(once, once_path, resume, overwrite, events).run();
+    const auto train_once = [&](const TrainOptions& once, const std::string& once_path,
+                                const std::function<void()>& begin) {
+      TrainingRun run(once, once_path, resume, overwrite, events);
+      begin();
+      return run.run();
     };
     return train_seeds(options, path, resume, overwrite, train_once, events);
   } catch (const c10::Error& error) {

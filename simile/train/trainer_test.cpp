@@ -276,6 +276,33 @@ TEST_F(TrainerTest, ARunIsNeitherOverwrittenNorSharedUnasked) {
   EXPECT_THAT(again(recipe(), true), "no error");
 }
 
+TEST_F(TrainerTest, OtherDataThanTheRunBeganWithIsRefusedAtItsResume) {
+  Interrupter interrupter(3);
+  EXPECT_THROW(train(recipe(), path("run"), false, false, interrupter), Error);
+  write("train.tsv", pairs(0, 40));
+  try {
+    train(recipe(), path("run"), true, false, silent_events());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the training data or the tokenizer is not what"));
+  }
+  write("train.tsv", pairs(0, 60));
+  EXPECT_NO_THROW(train(recipe(), path("run"), true, false, silent_events()));
+}
+
+TEST_F(TrainerTest, AFolderThatHoldsNoRunKeepsWhatIsInIt) {
+  for (const char* folder : {"mine/predictions", "mine/states", "mine/run-7"}) {
+    make_folders(path(folder));
+    write(std::string(folder) + "/kept.txt", "kept");
+  }
+  write("mine/run-7/run.json", "{}");
+  train(recipe(), path("mine"), false, false, silent_events());
+  for (const char* file :
+       {"mine/predictions/kept.txt", "mine/states/kept.txt", "mine/run-7/kept.txt"}) {
+    EXPECT_TRUE(file_exists(path(file))) << file;
+  }
+}
+
 TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   const ErrorKind recipe_error = ErrorKind::kRecipe, input = ErrorKind::kInput;
   EXPECT_THAT(error_of({"stages.0.objectives.0.los=mse"}, recipe_error),

@@ -8,11 +8,19 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "simile/checkpoint/fingerprint.h"
 #include "simile/core/error.h"
 #include "simile/loss/loss.h"
 
 namespace simile {
 namespace {
+
+constexpr int64_t kTextsHashed = 4096;  // at a time
+
+template <typename T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
 
 // Numbers distinct texts in order of appearance.
 class TextNumbers {
@@ -39,25 +47,15 @@ LossData describe_data(const PairDataset& pairs, const TrainingSetSource& source
   const bool is_joint = source.head != nullptr && source.head->input == "joint";
   data.has_right = !pairs.right.empty() && !is_joint;
   data.negatives = static_cast<int64_t>(pairs.negatives.size());
+  data.file = source.data.file();
   data.has_target = source.data.has_scores();
+  data.score_offset = source.data.score_offset;
+  data.score_scale = source.data.score_scale;
   const auto [low, high] = std::minmax_element(pairs.score.begin(), pairs.score.end());
   data.target_minimum = *low;
   data.target_maximum = *high;
   data.classes = static_cast<int64_t>(pairs.class_names.size());
   return data;
-}
-
-// Only a table can lack texts: pairs that are made have all theirs.
-void check_negatives(const PairDataset& pairs, const PairDataOptions& options) {
-  for (size_t column = 0; column < options.negatives.size(); ++column) {
-    const auto& texts = pairs.negatives[column];
-    const auto empty = std::find(texts.begin(), texts.end(), "");
-    SIMILE_CHECK(
-        empty == texts.end(), ErrorKind::kInput,
-        fmt::format("{}: pair {} (numbered from 0) has no text in the negative column '{}'; "
-                    "give every pair one, or leave the column out",
-                    options.path, empty - texts.begin(), options.negatives[column]));
-  }
 }
 
 std::vector<std::string> put_before(const std::string& prompt, std::vector<std::string> texts) {
@@ -105,13 +103,30 @@ std::vector<int32_t> head_classes(const PairDataset& pairs, const TrainingSetSou
   return classes;
 }
 
+// How many of `texts`, of which `ids` came, are longer than the tokenizer's limit.
+int64_t count_cut(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
+                  const std::vector<std::vector<int32_t>>& ids) {
+  const auto limit = static_cast<size_t>(tokenizer.max_length());
+  std::vector<std::string> full;
+  for (size_t i = 0; limit > 0 && i < texts.size(); ++i) {
+    if (ids[i].size() == limit) full.push_back(texts[i]);
+  }
+  Tokenizer longer = tokenizer;
+  longer.set_max_length(tokenizer.max_length() + 1);
+  const auto reread = longer.encode_ids_batch(full);
+  return std::count_if(reread.begin(), reread.end(),
+                       [&](const auto& sequence) { return sequence.size() > limit; });
+}
+
 void tokenise_texts(const PairDataset& pairs, const Tokenizer& tokenizer, const std::string& prompt,
                     bool keep_originals, TrainingSet& set) {
   TextNumbers numbers;
   set.left = numbers.number(pairs.left);
   set.right = numbers.number(pairs.right);
   for (const auto& column : pairs.negatives) set.negatives.push_back(numbers.number(column));
-  set.texts = tokenizer.encode_ids_batch(put_before(prompt, numbers.texts()));
+  const std::vector<std::string> texts = put_before(prompt, numbers.texts());
+  set.texts = tokenizer.encode_ids_batch(texts);
+  set.cut_texts = count_cut(tokenizer, texts, set.texts);
   if (keep_originals) set.originals = numbers.texts();
 }
 
@@ -121,23 +136,11 @@ void tokenise_joint(const PairDataset& pairs, const Tokenizer& tokenizer, int64_
     const auto first = token_types > 1
                            ? std::find(encoding.type_ids.begin(), encoding.type_ids.end(), 1)
                            : encoding.type_ids.end();
+    set.cut_texts += encoding.dropped > 0 ? 1 : 0;
     set.second.push_back(static_cast<int32_t>(first - encoding.type_ids.begin()));
     set.left.push_back(static_cast<int32_t>(set.texts.size()));
     set.texts.push_back(std::move(encoding.ids));
   }
-}
-
-void tell_sizes(const TrainingSet& set, int64_t limit, EventSink& events) {
-  size_t tokens = 0, at_limit = 0;
-  for (const auto& ids : set.texts) {
-    tokens += ids.size();
-    at_limit += static_cast<int64_t>(ids.size()) == limit ? 1 : 0;
-  }
-  events.info(fmt::format(
-      "{}: {} {}, {} distinct {} of {:.1f} tokens, {} of them at the limit of {}", set.file,
-      set.size(), set.right.empty() && set.second.empty() ? "texts" : "pairs", set.texts.size(),
-      set.second.empty() ? "texts" : "joint sequences",
-      static_cast<double>(tokens) / static_cast<double>(set.texts.size()), at_limit, limit));
 }
 
 Tokenizer with_limit(const TrainingSetSource& source) {
@@ -153,6 +156,34 @@ Tokenizer with_limit(const TrainingSetSource& source) {
 
 }  // namespace
 
+// Of blocks of texts, so that memory holds but one.
+std::string fingerprint_texts(const TrainingSet& set) {
+  std::string hashes;
+  const auto texts = static_cast<int64_t>(set.texts.size());
+  for (int64_t begin = 0; begin < texts; begin += kTextsHashed) {
+    std::string bytes;
+    const auto add = [&bytes](std::string_view text) {
+      bytes += fmt::format("{} ", text.size());
+      bytes += text;
+    };
+    for (int64_t i = begin; i < std::min(texts, begin + kTextsHashed); ++i) {
+      add(bytes_of(set.texts[static_cast<size_t>(i)]));
+      if (!set.originals.empty()) add(set.originals[static_cast<size_t>(i)]);
+    }
+    hashes += hash_bytes(bytes);
+  }
+  return hash_bytes(hashes);
+}
+
+std::string fingerprint_examples(const TrainingSet& set) {
+  std::string hashes = fingerprint_texts(set);
+  for (const auto* column : {&set.second, &set.left, &set.right, &set.classes}) {
+    hashes += hash_bytes(bytes_of(*column));
+  }
+  for (const auto& column : set.negatives) hashes += hash_bytes(bytes_of(column));
+  return hash_bytes(hashes + hash_bytes(bytes_of(set.target)));
+}
+
 std::vector<int32_t> TrainingSet::texts_of(const std::vector<int32_t>& examples) const {
   std::vector<int32_t> picked;
   const auto pick = [&](const std::vector<int32_t>& column) {
@@ -165,25 +196,35 @@ std::vector<int32_t> TrainingSet::texts_of(const std::vector<int32_t>& examples)
   return picked;
 }
 
+std::string training_prompt(const ModelSettings& settings) {
+  const auto prompt = settings.prompts.find(settings.default_prompt);
+  return prompt == settings.prompts.end() ? "" : prompt->second;
+}
+
+std::vector<std::vector<int32_t>> tokenise_as(const TrainingSetSource& source,
+                                              const std::vector<std::string>& texts) {
+  return with_limit(source).encode_ids_batch(put_before(source.prompt, texts));
+}
+
 TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events) {
   const Tokenizer tokenizer = with_limit(source);
   const PairDataset pairs = read_pairs(source.data);
   check_head_data(pairs, source);
   if (!pairs.report.warning().empty()) events.warning(pairs.report.warning());
   for (const std::string& note : pairs.notes) events.info(note);
-  check_negatives(pairs, source.data);
 
   TrainingSet set;
   set.file = source.data.file();
   set.offer = describe_data(pairs, source);
   set.target.assign(pairs.score.begin(), pairs.score.end());
   set.classes = head_classes(pairs, source);
+  set.review = review_pairs(pairs, set.file);
+  set.max_length = tokenizer.max_length();
   if (source.head != nullptr && source.head->input == "joint") {
     tokenise_joint(pairs, tokenizer, source.token_types, set);
   } else {
     tokenise_texts(pairs, tokenizer, source.prompt, source.keep_originals, set);
   }
-  tell_sizes(set, tokenizer.max_length(), events);
   return set;
 }
 

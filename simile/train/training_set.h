@@ -9,7 +9,9 @@
 
 #include "simile/checkpoint/embedding_store.h"
 #include "simile/checkpoint/head_settings.h"
+#include "simile/checkpoint/model_settings.h"
 #include "simile/core/event.h"
+#include "simile/data/data_review.h"
 #include "simile/loss/loss_data.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/train_options.h"
@@ -30,6 +32,10 @@ struct TrainingSet {
   std::vector<std::string> originals;           // [texts] as they were read, if asked for
 
   LossData offer;  // what it has for a loss, without head and teachers
+
+  DataReview review;
+  int64_t max_length = 0;  // tokens of a text; 0: no limit
+  int64_t cut_texts = 0;   // of `texts`, longer than that
 
   int64_t size() const { return static_cast<int64_t>(left.size()); }
 
@@ -55,13 +61,25 @@ struct TrainingSetSource {
   int64_t token_types;       // that the encoder has
   const Tokenizer& tokenizer;
   const std::string& prompt;  // put before every text; not before those of a joint head
-  bool keep_originals;        // for teachers that have a tokenizer of their own
+  bool keep_originals;        // for teachers with a tokenizer of their own, and the order `words`
 };
 
-// Reads the data and tokenises in parallel. Broken bytes, and how pairs were made of raw data, are
-// told to `events`. Errors: ErrorKind::kInput for data that cannot be read or has an empty
-// negative; ErrorKind::kRecipe for data of another kind than the head reads, a class that it does
-// not know, or a length limit above the tokenizer's.
+// 32 hexadecimal digits that change with the texts of a set, and with all that is trained on.
+std::string fingerprint_texts(const TrainingSet& set);
+std::string fingerprint_examples(const TrainingSet& set);
+
+// What the model puts before every text, its default prompt; empty: nothing.
+std::string training_prompt(const ModelSettings& settings);
+
+// Token ids of texts that are not in the data, made as those of the data.
+std::vector<std::vector<int32_t>> tokenise_as(const TrainingSetSource& source,
+                                              const std::vector<std::string>& texts);
+
+// Reads the data, reviews it (what simile/train/data_review.h reports) and tokenises, in parallel.
+// Broken bytes, and how pairs were made of raw data, are told to `events`. Errors:
+// ErrorKind::kInput for data that cannot be read or has an empty negative; ErrorKind::kRecipe for
+// data of another kind than the head reads, a class that it does not know, or a length limit above
+// the tokenizer's.
 TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events);
 
 }  // namespace simile

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "simile/train/batch_listing.h"
+
+namespace simile::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string recipe;
+  std::vector<std::string> overrides;
+  BatchListingOptions options;
+  int64_t limit = 0;
+};
+
+// A field of a line.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+// One example a line: batch, number, score and texts.
+std::string to_lines(const PairDataset& pairs, size_t batch, const std::vector<int32_t>& examples) {
+  std::string lines;
+  for (const int32_t example : examples) {
+    const auto i = static_cast<size_t>(example);
+    lines +=
+        fmt::format("{}\t{}\t{:g}\t{}", batch, example, pairs.score[i], one_line(pairs.left[i]));
+    if (!pairs.right.empty()) lines += "\t" + one_line(pairs.right[i]);
+    for (const auto& column : pairs.negatives) lines += "\t" + one_line(column[i]);
+    lines += "\n";
+  }
+  return lines;
+}
+
+Json to_json(const PairDataset& pairs, int32_t example) {
+  const auto i = static_cast<size_t>(example);
+  Json json = {{"example", example}, {"score", pairs.score[i]}, {"left", pairs.left[i]}};
+  if (!pairs.right.empty()) json["right"] = pairs.right[i];
+  for (const auto& column : pairs.negatives) json["negatives"].push_back(column[i]);
+  return json;
+}
+
+std::string to_text(const BatchListing& listing, size_t shown) {
+  const bool with_pairs = listing.pairs.size() > 0;
+  std::string text;
+  if (with_pairs) {
+    text = listing.pairs.right.empty() ? "batch\texample\tscore\tleft"
+                                       : "batch\texample\tscore\tleft\tright";
+    for (size_t i = 0; i < listing.pairs.negatives.size(); ++i) text += "\tnegative";
+    text += "\n";
+  }
+  for (size_t i = 0; i < shown; ++i) {
+    text += with_pairs ? to_lines(listing.pairs, i, listing.batches[i])
+                       : fmt::format("{}\n", fmt::join(listing.batches[i], " "));
+  }
+  return text;
+}
+
+std::string to_document(const BatchListing& listing, size_t shown) {
+  Json document = {{"stage", listing.stage},       {"objective", listing.objective},
+                   {"data", listing.file},         {"order", listing.order},
+                   {"seed", listing.seed},         {"epoch", listing.epoch},
+                   {"examples", listing.examples}, {"batches_in_epoch", listing.batches.size()},
+                   {"batches", Json::array()}};
+  for (size_t i = 0; i < shown; ++i) {
+    Json batch = Json::array();
+    for (const int32_t example : listing.batches[i]) {
+      batch.push_back(listing.pairs.size() > 0 ? to_json(listing.pairs, example) : Json(example));
+    }
+    document["batches"].push_back(batch);
+  }
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  ConfigNode recipe = load_config(arguments.recipe);
+  for (const std::string& assignment : arguments.overrides) apply_override(recipe, assignment);
+  const BatchListing listing = list_batches(recipe, arguments.options, terminal);
+  size_t shown = listing.batches.size();
+  if (arguments.limit > 0) shown = std::min(shown, static_cast<size_t>(arguments.limit));
+  Output output("-");
+  output.write(json ? to_document(listing, shown) : to_text(listing, shown));
+  output.finish();
+}
+
+}  // namespace
+
+void add_batches(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add(
+      "batches",
+      "Print which examples a recipe puts into each batch of an epoch, without training. Orders "
+      "that compare vectors embed with the model the run starts from; the later epochs of a run, "
+      "and stages after the first, embed with the weights of that moment",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  BatchListingOptions& options = arguments->options;
+  command
+      ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
+      ->required();
+  command->add_option("overrides", arguments->overrides,
+                      "Values that replace the recipe's: key.sub=value, seed=2");
+  command->add_option("--stage", options.stage,
+                      "Stage, by its name or its number from 0; the first by default");
+  command->add_option("--objective", options.objective,
+                      "Objective of the stage, by its name in logs; the first by default");
+  command->add_option("--epoch", options.epoch, "Epoch of the objective, from 1")
+      ->capture_default_str();
+  command->add_option("--limit", arguments->limit, "Print so many batches; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--texts", options.with_pairs,
+                    "Print one example a line, with its score and its texts");
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/model.h"
+#include "cli/option_flags.h"
+#include "simile/core/error.h"
+#include "simile/core/owned_options.h"
+#include "simile/data/candidate_texts.h"
+#include "simile/data/pair_data.h"
+#include "simile/eval/lexical_baseline.h"
+#include "simile/eval/text_mining.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  std::string model, output;
+  std::string format = "triplet";
+  double positive_above = 0.5;
+  int64_t seed = 1;
+  PairDataOptions data;
+  RankingDataOptions ranking;  // its corpus, on_error and folds also for a table of pairs
+  MiningOptions mining;
+  EncodeOptions encode;
+};
+
+void tell_notes(const std::vector<std::string>& notes, Terminal& terminal) {
+  for (const std::string& note : notes) terminal.info(note);
+}
+
+// Of a ranking set the judged documents are the positives, and all documents the candidates.
+TextMining read_ranking(const Arguments& arguments, Terminal& terminal) {
+  const RankingData data = read_ranking_data(arguments.ranking);
+  for (const ReadReport& report : data.reports) warn_about(report, terminal);
+  tell_notes(data.notes, terminal);
+  const int64_t unknown = data.judgements_of_unknown_queries + data.judgements_of_unknown_documents;
+  if (unknown > 0) {
+    terminal.warning(fmt::format("{}: {} judgements of unknown queries or documents were left out",
+                                 arguments.ranking.file(), unknown));
+  }
+  PairDataset pairs = pairs_from_ranking(data);
+  return {std::move(pairs.left), std::move(pairs.right), data.document_texts};
+}
+
+bool is_ranking_set(const RankingDataOptions& options) {
+  return !options.queries.empty() || !options.qrels.empty() || !options.folder.empty() ||
+         !options.semeval.empty();
+}
+
+// With --data, the options of a ranking set alone would do nothing, unseen.
+void check_table_options(const RankingDataOptions& options) {
+  const RankingDataOptions untouched;
+  const std::vector<std::string> owners = {"ranking set"};
+  const std::string foreign =
+      find_foreign_options("source", "--data",
+                           {{"--split", options.split != untouched.split, owners},
+                            {"--subtask", options.subtask != untouched.subtask, owners},
+                            {"--allow-unknown", options.allow_unknown, owners},
+                            {"--skip-queries", options.skip_queries != 0, owners},
+                            {"--limit-queries", options.limit_queries != 0, owners}});
+  SIMILE_CHECK(foreign.empty(), ErrorKind::kUsage, foreign);
+}
+
+// Without a corpus, the right texts of all pairs are the candidates, not only of the positive ones.
+TextMining read_table(const Arguments& arguments, Terminal& terminal) {
+  SIMILE_CHECK(!arguments.data.right.empty(), ErrorKind::kUsage,
+               "--right is empty: negatives are mined for pairs of texts");
+  check_table_options(arguments.ranking);
+  PairDataOptions data = arguments.data;
+  data.on_error = arguments.ranking.on_error;
+  data.folds = arguments.ranking.folds;
+  PairDataset pairs = read_pairs(data);
+  warn_about(pairs.report, terminal);
+  tell_notes(pairs.notes, terminal);
+  TextMining mining;
+  for (size_t i = 0; i < pairs.left.size(); ++i) {
+    if (!(pairs.score[i] > arguments.positive_above)) continue;
+    mining.left.push_back(pairs.left[i]);
+    mining.right.push_back(pairs.right[i]);
+  }
+  const std::string& corpus = arguments.ranking.corpus;
+  mining.candidates =
+      corpus.empty() ? std::move(pairs.right) : read_candidate_texts(corpus, terminal);
+  return mining;
+}
+
+TextMining read_texts_to_mine(const Arguments& arguments, Terminal& terminal) {
+  const RankingDataOptions& ranking = arguments.ranking;
+  const bool is_ranking = is_ranking_set(ranking);
+  SIMILE_CHECK(is_ranking != !arguments.data.path.empty(), ErrorKind::kUsage,
+               "give --data for a table of pairs, or for a ranking set --queries, --corpus and "
+               "--qrels, or --folder, or --semeval");
+  TextMining mining =
+      is_ranking ? read_ranking(arguments, terminal) : read_table(arguments, terminal);
+  SIMILE_CHECK(
+      !mining.left.empty(), ErrorKind::kInput,
+      fmt::format("{}: no positive pair: {}", is_ranking ? ranking.file() : arguments.data.path,
+                  is_ranking ? "no document is judged relevant"
+                             : fmt::format("no score is above --positive-above {:g}",
+                                           arguments.positive_above)));
+  return mining;
+}
+
+MinedNegatives mine_by_model(const Arguments& arguments, const TextMiningPlan& plan,
+                             Terminal& terminal) {
+  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  const VectorMetric metric = mining_metric(encoder.settings().similarity);
+  EncodeCounts counts;
+  const Matrix<float> vectors =
+      encoder.encode(plan.texts, index_options(arguments.encode, encoder), terminal, &counts);
+  warn_about(counts, encoder, terminal);
+  return mine_negatives(plan.plan, score_by_vectors(vectors, plan.plan, metric), arguments.mining,
+                        static_cast<uint64_t>(arguments.seed));
+}
+
+MinedNegatives mine(const Arguments& arguments, const TextMiningPlan& plan, Terminal& terminal) {
+  const std::unique_ptr<Scorer> lexical = make_lexical_scorer(arguments.model);
+  if (!lexical) return mine_by_model(arguments, plan, terminal);
+  return mine_negatives(plan.plan, score_by_scorer(*lexical, plan), arguments.mining,
+                        static_cast<uint64_t>(arguments.seed));
+}
+
+using Summary = nlohmann::ordered_json;
+
+Summary summarise(const TextMining& mining, const TextMiningPlan& plan, const MiningCounts& counts,
+                  const MinedRows& rows) {
+  return {{"pairs", mining.left.size()},
+          {"anchors", counts.anchors},
+          {"candidates", plan.plan.candidates},
+          {"negatives", counts.negatives},
+          {"anchors_without_negative", counts.without},
+          {"anchors_with_fewer", counts.fewer},
+          {"rejected",
+           {{"own", counts.own},
+            {"before_range", counts.before_range},
+            {"min_score", counts.min_score},
+            {"max_score", counts.max_score},
+            {"absolute_margin", counts.absolute_margin},
+            {"relative_margin", counts.relative_margin}}},
+          {"positive_mean", counts.positive_mean},
+          {"negative_mean", counts.negative_mean},
+          {"rows", rows.rows},
+          {"pairs_left_out", rows.pairs_left_out},
+          {"repeats", rows.repeats}};
+}
+
+void tell(const Summary& summary, const MiningCounts& counts, const MinedRows& rows,
+          const std::string& output, Terminal& terminal) {
+  std::string rejected;
+  for (const auto& [reason, count] : summary["rejected"].items()) {
+    if (count > 0) rejected += fmt::format(", {} {}", reason, count.get<int64_t>());
+  }
+  terminal.info(fmt::format("{} anchors, {} candidates: {} negatives; passed over: {}",
+                            counts.anchors, summary["candidates"].get<int64_t>(), counts.negatives,
+                            rejected.empty() ? "none" : rejected.substr(2)));
+  terminal.info(fmt::format(
+      "mean score of positives {:.4f} (the lowest of each anchor that has negatives), of "
+      "negatives {:.4f}",
+      counts.positive_mean, counts.negative_mean));
+  if (counts.without > 0) {
+    terminal.warning(
+        fmt::format("{} anchors have no negative within the limits; a higher --range-max "
+                    "would look at more candidates",
+                    counts.without));
+  }
+  if (counts.fewer > 0) {
+    terminal.warning(fmt::format("{} anchors have fewer negatives than asked for", counts.fewer));
+  }
+  if (rows.pairs_left_out > 0) {
+    terminal.warning(fmt::format("{} pairs are left out: their n-tuple would lack negatives",
+                                 rows.pairs_left_out));
+  }
+  const std::string repeats =
+      rows.repeats > 1 ? fmt::format(", each positive {} times", rows.repeats) : "";
+  terminal.info(fmt::format("{} rows written to {}{}", rows.rows, output, repeats));
+}
+
+bool is_jsonl(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension();
+  SIMILE_CHECK(ending == ".tsv" || ending == ".jsonl", ErrorKind::kUsage,
+               fmt::format("--output '{}' should end in .tsv or .jsonl", output));
+  return ending == ".jsonl";
+}
+
+void run(Arguments& arguments, bool json, Terminal& terminal) {
+  const bool jsonl = is_jsonl(arguments.output);
+  const MinedForm form = parse_mined_form(arguments.format);
+  check_mining_options(arguments.mining);
+  SIMILE_CHECK(arguments.mining.oversample == 0 || form == MinedForm::kLabelledPair,
+               ErrorKind::kUsage, "--oversample belongs to --format labelled-pair");
+  const TextMining mining = read_texts_to_mine(arguments, terminal);
+  const TextMiningPlan plan = plan_text_mining(mining);
+  const MinedNegatives mined = mine(arguments, plan, terminal);
+  check_signal();
+  Output file(arguments.output);
+  const MinedRows rows = write_mined(mining, plan, mined, arguments.mining, form, jsonl,
+                                     [&file](std::string_view bytes) { file.write(bytes); });
+  file.finish();
+  const Summary summary = summarise(mining, plan, mined.counts, rows);
+  tell(summary, mined.counts, rows, arguments.output, terminal);
+  if (!json) return;
+  Output output("-");
+  output.write(summary.dump() + "\n");
+  output.finish();
+}
+
+void add_data_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("--data", arguments.data.path,
+                     "Table of pairs whose lefts are the anchors: .tsv, .csv, .jsonl");
+  OptionFlags flags(command, {"group", "negatives", "corpus"});
+  arguments.data.visit_columns(flags);
+  command
+      .add_option("--positive-above", arguments.positive_above,
+                  "Pairs with a score above this are positives")
+      ->capture_default_str();
+  arguments.ranking.visit(flags);
+  command.add_option("--corpus", arguments.ranking.corpus,
+                     "Texts to choose negatives from, a table with a column text or one text a "
+                     "line; without it all right texts of the pairs. Of a ranking set the table of "
+                     "documents, with columns id and text");
+}
+
+}  // namespace
+
+void add_mine(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add(
+      "mine", "Mine negatives for pairs of texts, to train with",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  command
+      ->add_option("--model", arguments->model,
+                   std::string(kModelHelp) + ", or the lexical scorers bm25 and tfidf")
+      ->required();
+  add_data_options(*command, *arguments);
+  command->add_option("--output", arguments->output, "Table to write: .tsv or .jsonl")->required();
+  command
+      ->add_option("--format", arguments->format,
+                   "triplet: anchor, positive, negative; n-tuple: anchor, positive, negative_1 .. "
+                   "negative_n; labelled-pair: anchor, text, score of 1 or 0")
+      ->check(CLI::IsMember({"triplet", "n-tuple", "labelled-pair"}))
+      ->capture_default_str();
+  OptionFlags flags(*command);
+  arguments->mining.visit(flags);
+  command->add_option("--seed", arguments->seed, "Seed of the method random")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_model_options(*command, arguments->encode);
+}
+
+}  // namespace simile::cli

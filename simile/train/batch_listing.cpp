@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/batch_listing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "simile/core/error.h"
+#include "simile/train/epoch_planner.h"
+#include "simile/train/run_data.h"
+#include "simile/train/run_folder.h"
+
+namespace simile {
+namespace {
+
+// The number of the one called `name`, the first where nothing is named.
+size_t find_name(const std::vector<std::string>& names, const std::string& name,
+                 const std::string& what) {
+  if (name.empty()) return 0;
+  const auto found = std::find(names.begin(), names.end(), name);
+  SIMILE_CHECK(
+      found != names.end(), ErrorKind::kUsage,
+      fmt::format("there is no {} '{}'; the recipe has: {}", what, name, fmt::join(names, ", ")));
+  return static_cast<size_t>(found - names.begin());
+}
+
+size_t find_listed_stage(const TrainOptions& options, const std::string& name) {
+  std::vector<std::string> names, numbers;
+  for (const StageOptions& stage : options.stages) {
+    names.push_back(stage.name);
+    numbers.push_back(std::to_string(numbers.size()));
+  }
+  if (std::count(numbers.begin(), numbers.end(), name) > 0 &&
+      std::count(names.begin(), names.end(), name) == 0) {
+    names = numbers;
+  }
+  return find_name(names, name, "stage");
+}
+
+size_t find_listed_objective(const StageOptions& stage, const std::string& name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < stage.objectives.size(); ++i) names.push_back(stage.objective_name(i));
+  return find_name(names, name, fmt::format("objective in the stage '{}'", stage.name));
+}
+
+// The training data of one objective; no other is read.
+std::shared_ptr<const TrainingSet> read_set(TrainOptions options, size_t stage, size_t objective,
+                                            const StartModel& start, EventSink& events) {
+  ObjectiveOptions listed = options.stages[stage].objectives[objective];
+  listed.dev = {};
+  for (StageOptions& each : options.stages) each.objectives.clear();
+  options.stages[stage].objectives.push_back(listed);
+  return read_run_data(options, start, events)[stage][0].train.examples;
+}
+
+}  // namespace
+
+BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& options,
+                          EventSink& events) {
+  TrainOptions run;
+  read_options(without_environment(recipe), run);
+  check_train_options(run);
+  SIMILE_CHECK(options.epoch >= 1, ErrorKind::kUsage,
+               fmt::format("epochs are numbered from 1, found {}", options.epoch));
+  const size_t number = find_listed_stage(run, options.stage);
+  const StageOptions& stage = run.stages[number];
+  const size_t chosen = find_listed_objective(stage, options.objective);
+  const ObjectiveOptions& objective = stage.objectives[chosen];
+  const bool looks_at_negatives =
+      objective.order.name == "no_duplicates" || objective.order.name == "length_bucketed";
+  SIMILE_CHECK(!objective.mine.is_on() || !(objective.mine.as_pairs() || looks_at_negatives),
+               ErrorKind::kUsage,
+               "the objective's examples are mined when its stage begins: only a run knows them; "
+               "with mine.method=none the batches of its data are shown");
+
+  const StartModel start = load_start_model(run, events);
+  const ExampleSet set{read_set(run, number, chosen, start, events), {}};
+  const EpochPlanner planner(objective, set,
+                             order_seed(static_cast<uint64_t>(run.seed), stage, chosen));
+  const auto embed = [&](const std::vector<std::vector<int32_t>>& texts) {
+    const EncoderShape shape = start.settings.encoder.shape();
+    return embed_for_order(SentenceEncoder(encoder_weights(shape, start.weights.data()),
+                                           start.settings, start.tokenizer),
+                           texts, events);
+  };
+  BatchListing listing;
+  listing.stage = stage.name;
+  listing.objective = stage.objective_name(chosen);
+  listing.order = objective.order.name;
+  listing.file = objective.data.file();
+  listing.epoch = options.epoch;
+  listing.seed = run.seed;
+  listing.examples = set.size();
+  listing.batches = planner.plan(options.epoch - 1, embed, events);
+  if (options.with_pairs) listing.pairs = read_pairs(objective.data);
+  return listing;
+}
+
+}  // namespace simile

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/data_review.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "simile/core/error.h"
+#include "simile/data/column_kinds.h"
+#include "simile/loss/bsc.h"
+#include "simile/train/evaluations.h"
+#include "simile/train/objective.h"
+#include "simile/train/run_data.h"
+#include "simile/train/run_folder.h"
+#include "simile/train/start_model.h"
+#include "simile/train/train_options.h"
+
+namespace simile {
+namespace {
+
+constexpr double kSmallTarget = 0.25;
+constexpr size_t kShownClasses = 10;
+
+double percent(double share) { return 100 * share; }
+
+// "stages.0.objectives.1": the recipe's name of an objective.
+std::string place_of(size_t stage, size_t objective) {
+  return fmt::format("stages.{}.objectives.{}", stage, objective);
+}
+
+std::string describe_counts(const TrainingSet& set) {
+  const DataReview& review = set.review;
+  std::string line = fmt::format("{}: {} {} of {} distinct texts", set.file, review.examples,
+                                 review.has_right ? "pairs" : "texts", review.distinct_texts);
+  if (review.duplicate_examples > 0)
+    line += fmt::format(", {} repeated", review.duplicate_examples);
+  if (review.equal_sides > 0) line += fmt::format(", {} of two equal sides", review.equal_sides);
+  if (review.empty_texts > 0) line += fmt::format(", {} empty texts", review.empty_texts);
+  if (set.offer.has_target) {
+    line += fmt::format("; scores from {:g} to {:g}, mean {:.3g}", review.score_minimum,
+                        review.score_maximum, review.score_mean);
+  }
+  std::vector<std::string> classes;
+  for (const auto& [name, count] : review.classes) {
+    if (classes.size() < kShownClasses) classes.push_back(fmt::format("{} {}", name, count));
+  }
+  if (classes.empty()) return line;
+  line += fmt::format("; classes: {}", fmt::join(classes, ", "));
+  const size_t more = review.classes.size() - classes.size();
+  return more == 0 ? line : line + fmt::format(" and {} more", more);
+}
+
+std::string describe_lengths(const TrainingSet& set) {
+  std::vector<size_t> lengths;
+  for (const auto& ids : set.texts) lengths.push_back(ids.size());
+  std::sort(lengths.begin(), lengths.end());
+  const auto quantile = [&](size_t percent) {
+    return lengths[(lengths.size() - 1) * percent / 100];
+  };
+  const double cut = static_cast<double>(set.cut_texts) / static_cast<double>(lengths.size());
+  std::string line = fmt::format("{}: tokens of {}: median {}, 95 % up to {}, longest {}", set.file,
+                                 set.second.empty() ? "a text" : "a joint sequence", quantile(50),
+                                 quantile(95), lengths.back());
+  if (set.max_length == 0) return line;
+  return line + fmt::format("; {} ({:.1f} %) cut at the limit of {}", set.cut_texts, percent(cut),
+                            set.max_length);
+}
+
+// Asks of every left which right is its own, and never the other way round.
+bool is_directed(const LossOptions& loss) {
+  if (loss.name == "bsc") return loss.get<BscOptions>().directions != "both";
+  return loss.name == "mnrl" || loss.name == "simcse" || loss.name == "triplet";
+}
+
+// An evaluation or test, as often as it is looked for.
+struct ReviewedTest {
+  std::string what;  // "test 'sts12'"
+  const EvaluationOptions& options;
+  TestTexts texts;
+  TestReview review;
+
+  const char* unit() const {
+    if (texts.is_ranking) return "judged pairs";
+    return texts.right == nullptr ? "texts" : "pairs";
+  }
+  std::string file() const { return texts.is_ranking ? options.ranking.queries : options.data; }
+};
+
+class Reviewer {
+ public:
+  Reviewer(const TrainOptions& options, const Evaluations& evaluations, const Evaluations& tests,
+           bool checks)
+      : options_(options), checks_(checks) {
+    for (const auto* list : {&evaluations, &tests}) {
+      for (const Evaluation& each : list->list()) {
+        const TestTexts texts = each.task->texts();
+        tests_.push_back(
+            {fmt::format("{} '{}'", list == &tests ? "test" : "evaluation", each.options.name),
+             each.options, texts, TestReview(texts)});
+      }
+    }
+  }
+
+  RunReview review(const std::vector<std::vector<ObjectiveData>>& data) {
+    for (size_t stage = 0; stage < data.size(); ++stage) {
+      for (size_t i = 0; i < data[stage].size(); ++i) {
+        const ObjectiveOptions& objective = options_.stages[stage].objectives[i];
+        const ObjectiveData& sets = data[stage][i];
+        if (sets.train.examples) review_objective(stage, i, objective, *sets.train.examples);
+        if (sets.dev.examples) report_set(*sets.dev.examples);
+      }
+    }
+    if (checks_) {
+      for (const ReviewedTest& test : tests_) check_test_columns(test);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // False for a set that another objective has too and that was reported before.
+  bool report_set(const TrainingSet& set) {
+    if (!reported_.insert(&set).second) return false;
+    result_.report.push_back(describe_counts(set));
+    result_.report.push_back(describe_lengths(set));
+    return true;
+  }
+
+  void review_objective(size_t stage, size_t number, const ObjectiveOptions& objective,
+                        const TrainingSet& set) {
+    const std::string place = place_of(stage, number);
+    const bool is_new = report_set(set);
+    if (checks_) check_columns(place, objective.data);
+    if (checks_) check_scale(place, objective.data, set);
+    std::vector<std::string> shares;
+    for (const ReviewedTest& test : tests_) {
+      if (checks_) check_sides(place, objective, set, test);
+      if (!is_new) continue;
+      const Leak leak = find_leak(set.review, test.review);
+      shares.push_back(fmt::format("{} {} of {} {}, {:.1f} % of its {}", test.what, leak.found,
+                                   leak.examples, test.unit(), percent(leak.texts_share()),
+                                   test.texts.is_ranking ? "queries" : "texts"));
+      if (checks_) check_leak(place, set, test, leak);
+    }
+    if (shares.empty()) return;
+    result_.report.push_back(fmt::format("{}: holds of {}", set.file, fmt::join(shares, "; of ")));
+  }
+
+  void find(bool is_mistake, const std::string& message) {
+    for (const DataFinding& finding : result_.findings) {
+      if (finding.message == message) return;
+    }
+    result_.findings.push_back({is_mistake, message});
+  }
+
+  void check_columns(const std::string& place, const PairDataOptions& data) {
+    std::vector<SideColumn> sides;
+    if (data.format == "classes" && !data.text.empty()) {
+      sides = {{"text", data.text}};
+    } else if (data.format == "table" || data.format == "nli" || data.format == "classes") {
+      sides = {{"left", data.left}};
+      if (!data.right.empty()) sides.emplace_back("right", data.right);
+      for (const std::string& column : data.negatives) sides.emplace_back("negatives", column);
+    }
+    if (sides.empty()) return;
+    const std::vector<std::string> files = pair_files(data);
+    const std::string wrong = files.empty() ? "" : find_misplaced_side(files.front(), sides);
+    if (!wrong.empty()) find(true, fmt::format("{} (in {}.data)", wrong, place));
+  }
+
+  void check_test_columns(const ReviewedTest& test) {
+    if (test.texts.is_ranking) return;
+    PairDataOptions data = test.options.columns;
+    data.path = test.options.data;
+    if (test.options.task == "classification") data.format = "classes";
+    check_columns(test.what, data);
+  }
+
+  void check_scale(const std::string& place, const PairDataOptions& data, const TrainingSet& set) {
+    if (!data.has_scores() || data.score_scale <= 1) return;
+    if (set.review.score_maximum > kSmallTarget || set.review.score_maximum <= 0) return;
+    find(false,
+         fmt::format("{}: the scores lie between {:g} and {:g} before score_scale {:g} "
+                     "divides them, so that the highest target is {:g}; is the scale one "
+                     "of other data? Set {}.data.score_scale=1",
+                     set.file, set.review.score_minimum * data.score_scale + data.score_offset,
+                     set.review.score_maximum * data.score_scale + data.score_offset,
+                     data.score_scale, set.review.score_maximum, place));
+  }
+
+  void check_sides(const std::string& place, const ObjectiveOptions& objective,
+                   const TrainingSet& set, const ReviewedTest& test) {
+    const SideMatch match = match_sides(set.review, test.review);
+    const char* left = test.texts.is_ranking ? "queries" : "left texts";
+    const char* right = test.texts.is_ranking ? "documents" : "right texts";
+    const std::string advice = fmt::format(
+        "exchange data.left and data.right in {} (now left: {}, right: {}), or the sides of the {}",
+        place, objective.data.left, objective.data.right, test.what);
+    if (match.is_mistake()) {
+      if (!exchanged_.insert(place).second) return;  // one test says it for all
+      find(true,
+           fmt::format("{}: left and right are exchanged against the {}: {} texts ({:.1f} % of a "
+                       "side) are left here and among its {}, or right here and among its {}; the "
+                       "straight way it is {:.1f} %; {}",
+                       set.file, test.what, match.exchanged_texts, percent(match.exchanged), right,
+                       left, percent(match.straight), advice));
+    } else if (match.lengths_oppose && is_directed(objective.loss)) {
+      find(false,
+           fmt::format("{}: left texts have {} words and right texts {} (medians), but the {} of "
+                       "the {} have {} and its {} {}; loss '{}' looks from left to right: if the "
+                       "sides are exchanged, {}",
+                       set.file, set.review.left_words, set.review.right_words, left, test.what,
+                       test.review.left_words, right, test.review.right_words, objective.loss.name,
+                       advice));
+    }
+  }
+
+  void check_leak(const std::string& place, const TrainingSet& set, const ReviewedTest& test,
+                  const Leak& leak) {
+    if (leak.found == 0) return;
+    std::vector<std::string> shown;
+    for (const int64_t example : leak.first) {
+      shown.push_back(test.texts.text(static_cast<size_t>(example)));
+    }
+    find(
+        leak.is_mistake(),
+        fmt::format("{}: {} of the {} {} of the {} ({:.1f} %) stand in this training data, such as "
+                    "{}{}",
+                    set.file, leak.found, leak.examples, test.unit(), test.what,
+                    percent(leak.found_share()), fmt::join(shown, " and "),
+                    leak.is_mistake() ? "; " + leak_advice(place, test) : ""));
+  }
+
+  std::string leak_advice(const std::string& place, const ReviewedTest& test) const {
+    const std::string file = test.file();
+    if (is_training_file(file)) {
+      return fmt::format("{} is read by both: give the two parts of it that have no {} in common",
+                         file, test.unit());
+    }
+    if (file.empty()) return "test on another split";
+    const std::string exclude = fmt::format("{}.data.exclude=[{}]", place, file);
+    return test.texts.is_ranking
+               ? fmt::format(
+                     "test on other queries, or leave out the pairs of all queries in that "
+                     "file with {}",
+                     exclude)
+               : fmt::format("leave them out with {}, or test on another split", exclude);
+  }
+
+  bool is_training_file(const std::string& file) const {
+    if (file.empty()) return false;
+    for (const StageOptions& stage : options_.stages) {
+      for (const ObjectiveOptions& objective : stage.objectives) {
+        const std::vector<std::string> files = pair_files(objective.data);
+        if (std::count(files.begin(), files.end(), file) > 0) return true;
+        if (objective.data.ranking.queries == file) return true;
+      }
+    }
+    return false;
+  }
+
+  const TrainOptions& options_;
+  bool checks_;
+  std::vector<ReviewedTest> tests_;
+  std::set<const TrainingSet*> reported_;
+  std::set<std::string> exchanged_;  // places of objectives
+  RunReview result_;
+};
+
+}  // namespace
+
+RunReview review_run(const TrainOptions& options,
+                     const std::vector<std::vector<ObjectiveData>>& data,
+                     const Evaluations& evaluations, const Evaluations& tests, bool checks) {
+  return Reviewer(options, evaluations, tests, checks).review(data);
+}
+
+void review_run_data(const TrainOptions& options,
+                     const std::vector<std::vector<ObjectiveData>>& data,
+                     const Evaluations& evaluations, const Evaluations& tests, EventSink& events) {
+  const bool stops = options.data_checks == "stop";
+  const RunReview review =
+      review_run(options, data, evaluations, tests, options.data_checks != "off");
+  for (const std::string& line : review.report) events.info(line);
+  std::vector<std::string> mistakes;
+  for (const DataFinding& finding : review.findings) {
+    if (stops && finding.is_mistake) {
+      mistakes.push_back(finding.message);
+    } else {
+      events.warning(finding.message);
+    }
+  }
+  SIMILE_CHECK(
+      mistakes.empty(), ErrorKind::kRecipe,
+      fmt::format("{}; to train all the same set data_checks: warn", fmt::join(mistakes, "\n")));
+}
+
+RunReview review_recipe(const ConfigNode& recipe, EventSink& events) {
+  TrainOptions options;
+  read_options(without_environment(recipe), options);
+  check_train_options(options);
+  const StartModel start = load_start_model(options, events);
+  const Evaluations evaluations(options.evaluations, events), tests(options.tests, events);
+  return review_run(options, read_run_data(options, start, events), evaluations, tests, true);
+}
+
+}  // namespace simile

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/mined_negatives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "simile/checkpoint/fingerprint.h"
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/random.h"
+#include "simile/data/candidate_texts.h"
+#include "simile/encode/sentence_encoder.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string_view bytes_of(const std::vector<int32_t>& ids) {
+  return {reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t)};
+}
+
+bool is_positive(const ObjectiveMiningOptions& options, const TrainingSet& set, size_t example) {
+  return set.target[example] > options.positive_above;
+}
+
+}  // namespace
+
+void check_mining_data(const ObjectiveMiningOptions& options, const TrainingSet& set) {
+  if (!options.is_on()) return;
+  const auto check = [&](bool good, const char* message) {
+    SIMILE_CHECK(good, ErrorKind::kRecipe, fmt::format("{}: `mine`: {}", set.file, message));
+  };
+  check(set.second.empty(),
+        "a joint head reads both texts as one, and no text has a vector to rank by; remove it");
+  check(!set.right.empty(), "single texts have no positives to tell negatives from");
+  check(!options.as_pairs() || set.classes.empty(),
+        "mined pairs would have no class; take `as: columns`");
+  SIMILE_CHECK(options.corpus.empty() || file_exists(options.corpus), ErrorKind::kInput,
+               fmt::format("mine.corpus: cannot read '{}'", options.corpus));
+}
+
+LossData mined_offer(const ObjectiveMiningOptions& options, LossData offer) {
+  if (!options.is_on()) return offer;
+  if (options.as_pairs()) {
+    offer.has_target = true;
+    offer.target_minimum = std::min(offer.target_minimum, 0.0);
+  } else {
+    offer.negatives += options.wanted();
+  }
+  return offer;
+}
+
+// The texts of an objective from which negatives are mined. Keys are numbers of texts in the set;
+// those from set.texts.size() on are texts of the corpus.
+class NegativeMiner::Pool {
+ public:
+  Pool(const ObjectiveOptions& objective, std::shared_ptr<const TrainingSet> set,
+       const StartModel& start, EventSink& events)
+      : options_(objective.mine), set_(std::move(set)) {
+    if (!options_.corpus.empty()) read_corpus(objective, start, events);
+    fingerprint_ = make_fingerprint();
+    plan_ = plan_mining(key_pairs());
+  }
+
+  const MiningPlan& plan() const { return plan_; }
+  const std::string& fingerprint() const { return fingerprint_; }
+
+  std::vector<std::vector<int32_t>> sequences() const {
+    std::vector<std::vector<int32_t>> sequences;
+    sequences.reserve(plan_.texts.size());
+    for (const int32_t key : plan_.texts) sequences.push_back(ids(key));
+    return sequences;
+  }
+
+  TrainingSet with_columns(const Negatives& negatives) const {
+    TrainingSet set = *set_;
+    TextNumbers numbers(*this, set);
+    const auto columns = static_cast<size_t>(options_.wanted());
+    for (size_t c = 0; c < columns; ++c) {
+      std::vector<int32_t>& column = set.negatives.emplace_back();
+      for (const int32_t anchor : plan_.anchor_of_pair) {
+        column.push_back(numbers.of_row(negatives[static_cast<size_t>(anchor)][c]));
+      }
+    }
+    set.offer = mined_offer(options_, set.offer);
+    return set;
+  }
+
+  TrainingSet with_pairs(const Negatives& negatives) const {
+    TrainingSet set = *set_;
+    TextNumbers numbers(*this, set);
+    set.left.clear();
+    set.right.clear();
+    set.target.clear();
+    const auto add = [&set](int32_t left, int32_t right, float target) {
+      set.left.push_back(left);
+      set.right.push_back(right);
+      set.target.push_back(target);
+    };
+    const int64_t repeats = count_repeats(negatives);
+    std::vector<bool> is_done(plan_.anchors.size());
+    for (size_t i = 0; i < set_->left.size(); ++i) {
+      const int64_t times = is_positive(options_, *set_, i) ? repeats : 1;
+      for (int64_t t = 0; t < times; ++t) add(set_->left[i], set_->right[i], set_->target[i]);
+      const auto anchor = static_cast<size_t>(plan_.anchor_of_pair[i]);
+      if (is_done[anchor]) continue;
+      is_done[anchor] = true;
+      for (const int32_t row : negatives[anchor]) add(set_->left[i], numbers.of_row(row), 0);
+    }
+    set.offer = mined_offer(options_, set.offer);
+    return set;
+  }
+
+ private:
+  // Brings texts of the corpus that were chosen into a set.
+  class TextNumbers {
+   public:
+    TextNumbers(const Pool& pool, TrainingSet& set) : pool_(pool), set_(set) {}
+    int32_t of_row(int32_t row) {
+      const int32_t key = pool_.plan_.texts[static_cast<size_t>(row)];
+      const auto own = static_cast<int32_t>(pool_.set_->texts.size());
+      if (key < own) return key;
+      const auto [found, is_new] = numbers_.emplace(key, static_cast<int32_t>(set_.texts.size()));
+      if (is_new) {
+        set_.texts.push_back(pool_.ids(key));
+        if (!set_.originals.empty()) {
+          set_.originals.push_back(pool_.corpus_[static_cast<size_t>(key - own)]);
+        }
+      }
+      return found->second;
+    }
+
+   private:
+    const Pool& pool_;
+    TrainingSet& set_;
+    std::unordered_map<int32_t, int32_t> numbers_;
+  };
+
+  void read_corpus(const ObjectiveOptions& objective, const StartModel& start, EventSink& events) {
+    corpus_ = read_candidate_texts(options_.corpus, events);
+    corpus_ids_ =
+        tokenise_as({objective.data, objective.max_length, nullptr, start.settings.encoder.types,
+                     start.tokenizer, training_prompt(start.settings), false},
+                    corpus_);
+    if (set_->originals.empty()) corpus_ = {};  // only for teachers with another tokenizer
+  }
+
+  const std::vector<int32_t>& ids(int32_t key) const {
+    const size_t own = set_->texts.size(), number = static_cast<size_t>(key);
+    return number < own ? set_->texts[number] : corpus_ids_[number - own];
+  }
+
+  // Equal ids get the number of the first text that has them.
+  MiningPairs key_pairs() const {
+    std::unordered_map<std::string_view, int32_t> first;
+    std::vector<int32_t> keys;
+    for (const auto* texts : {&set_->texts, &corpus_ids_}) {
+      for (const auto& text : *texts) {
+        keys.push_back(
+            first.emplace(bytes_of(text), static_cast<int32_t>(keys.size())).first->second);
+      }
+    }
+    const auto key_all = [&keys](const std::vector<int32_t>& texts) {
+      std::vector<int32_t> keyed;
+      for (const int32_t text : texts) keyed.push_back(keys[static_cast<size_t>(text)]);
+      return keyed;
+    };
+    MiningPairs pairs{key_all(set_->left), key_all(set_->right), {}, {}};
+    for (size_t i = 0; i < pairs.left.size(); ++i) {
+      pairs.is_positive.push_back(is_positive(options_, *set_, i));
+    }
+    pairs.candidates = pairs.right;
+    if (!corpus_ids_.empty()) {
+      pairs.candidates.assign(keys.begin() + static_cast<std::ptrdiff_t>(set_->texts.size()),
+                              keys.end());
+    }
+    return pairs;
+  }
+
+  std::string make_fingerprint() {
+    std::string hashes = options_to_json(options_) + fingerprint_examples(*set_);
+    for (const auto& ids : corpus_ids_) hashes += hash_bytes(bytes_of(ids));
+    return hash_bytes(hashes);
+  }
+
+  int64_t count_repeats(const Negatives& negatives) const {
+    int64_t positives = 0, others = 0;
+    for (size_t i = 0; i < set_->left.size(); ++i) {
+      ++(is_positive(options_, *set_, i) ? positives : others);
+    }
+    for (const auto& rows : negatives) others += static_cast<int64_t>(rows.size());
+    return positive_repeats(positives, others, options_.oversample);
+  }
+
+  ObjectiveMiningOptions options_;
+  std::shared_ptr<const TrainingSet> set_;
+  std::vector<std::string> corpus_;
+  std::vector<std::vector<int32_t>> corpus_ids_;
+  std::string fingerprint_;
+  MiningPlan plan_;
+};
+
+NegativeMiner::NegativeMiner(const TrainOptions& options, size_t stage, const StartModel& start,
+                             ModelWeights& weights, const RunFolder& folder,
+                             std::vector<ObjectiveData>& data, EventSink& events)
+    : run_(options),
+      options_(options.stages[stage]),
+      start_(start),
+      weights_(weights),
+      folder_(folder),
+      data_(data),
+      events_(events),
+      pools_(data.size()) {}
+
+NegativeMiner::~NegativeMiner() = default;
+
+void NegativeMiner::begin_stage(const TrainState& state) {
+  for (size_t i = 0; i < data_.size(); ++i) {
+    const ObjectiveMiningOptions& mine_options = options_.objectives[i].mine;
+    if (!mine_options.is_on()) continue;
+    if (state.step == 0) {
+      mine(i, 0);
+    } else {
+      const int64_t epoch = std::max<int64_t>(0, state.objectives[i].epoch - 1);
+      const int64_t every = mine_options.every_epochs;
+      use(i, read(i, every > 0 ? epoch - epoch % every : 0));
+    }
+  }
+}
+
+bool NegativeMiner::is_due(size_t objective, int64_t epoch) const {
+  const ObjectiveMiningOptions& mine_options = options_.objectives[objective].mine;
+  return mine_options.is_on() && mine_options.every_epochs > 0 && epoch > 0 &&
+         epoch % mine_options.every_epochs == 0;
+}
+
+void NegativeMiner::mine(size_t objective, int64_t epoch) {
+  const Negatives negatives = choose(objective, epoch);
+  write(objective, epoch, negatives);
+  use(objective, negatives);
+}
+
+NegativeMiner::Pool& NegativeMiner::pool(size_t objective) {
+  if (!pools_[objective]) {
+    pools_[objective] = std::make_unique<Pool>(options_.objectives[objective],
+                                               data_[objective].train.examples, start_, events_);
+  }
+  return *pools_[objective];
+}
+
+NegativeMiner::Negatives NegativeMiner::choose(size_t objective, int64_t epoch) {
+  const ObjectiveMiningOptions& options = options_.objectives[objective].mine;
+  const MiningPlan& plan = pool(objective).plan();
+  const std::string& similarity = start_.settings.similarity;
+  EncodeOptions encode;
+  if (similarity == "cosine") encode.normalize = true;
+  const SentenceEncoder encoder(weights_.encoder().weight_pointers(), start_.settings,
+                                start_.tokenizer);
+  const Matrix<float> vectors = encoder.encode_ids(pool(objective).sequences(), encode, events_);
+  const uint64_t seed =
+      stream_key(static_cast<uint64_t>(run_.seed),
+                 fmt::format("mine/{}/objective {}/{}", options_.name, objective, epoch));
+  const MinedNegatives mined = mine_negatives(
+      plan, score_by_vectors(vectors, plan, mining_metric(similarity)), options, seed);
+  Negatives negatives;
+  for (const auto& hits : mined.negatives) {
+    negatives.emplace_back();
+    for (const Hit& hit : hits) negatives.back().push_back(static_cast<int32_t>(hit.id));
+  }
+  const int64_t drawn =
+      options.as_pairs() ? 0 : fill_negatives(plan, options.wanted(), seed, negatives);
+  events_.info(
+      fmt::format("stage '{}', objective {}: {} negatives mined for {} anchors among {} texts, {} "
+                  "more drawn at "
+                  "random; mean score of positives {:.4f}, of negatives {:.4f}",
+                  options_.name, options_.objective_name(objective), mined.counts.negatives,
+                  mined.counts.anchors, plan.candidates, drawn, mined.counts.positive_mean,
+                  mined.counts.negative_mean));
+  return negatives;
+}
+
+std::string NegativeMiner::file(size_t objective, int64_t epoch) const {
+  return join_path(folder_.mined_path(),
+                   fmt::format("{}.{}.{}.json", options_.name, objective, epoch));
+}
+
+void NegativeMiner::write(size_t objective, int64_t epoch, const Negatives& negatives) {
+  make_folders(folder_.mined_path());
+  const Json json = {{"fingerprint", pool(objective).fingerprint()}, {"negatives", negatives}};
+  write_file_atomic(file(objective, epoch), json.dump() + "\n");
+}
+
+NegativeMiner::Negatives NegativeMiner::read(size_t objective, int64_t epoch) {
+  const std::string path = file(objective, epoch);
+  const Json json = detail::read_json(path);
+  const detail::JsonObject object(json, path);
+  SIMILE_CHECK(object.text("fingerprint") == pool(objective).fingerprint(), ErrorKind::kInput,
+               fmt::format("'{}' was mined for other data than {} has now; run again with "
+                           "--overwrite",
+                           path, data_[objective].train->file));
+  const auto rows = static_cast<int32_t>(pool(objective).plan().texts.size());
+  Negatives negatives;
+  bool is_good = object.at("negatives").size() == pool(objective).plan().anchors.size();
+  for (const Json& of_anchor : object.at("negatives")) {
+    is_good = is_good && (options_.objectives[objective].mine.as_pairs() ||
+                          static_cast<int64_t>(of_anchor.size()) ==
+                              options_.objectives[objective].mine.wanted());
+    negatives.emplace_back();
+    for (const Json& row : of_anchor) {
+      is_good = is_good && row.is_number_integer() && row >= 0 && row < rows;
+      if (is_good) negatives.back().push_back(row);
+    }
+  }
+  SIMILE_CHECK(is_good, ErrorKind::kInput,
+               fmt::format("'{}' is damaged; run again with --overwrite", path));
+  return negatives;
+}
+
+void NegativeMiner::use(size_t objective, const Negatives& negatives) {
+  const ObjectiveMiningOptions& options = options_.objectives[objective].mine;
+  const Pool& texts = pool(objective);
+  data_[objective].train.examples = std::make_shared<const TrainingSet>(
+      options.as_pairs() ? texts.with_pairs(negatives) : texts.with_columns(negatives));
+  if (options.every_epochs == 0) pools_[objective].reset();
+}
+
+}  // namespace simile
