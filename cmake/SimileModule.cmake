@@ -75,10 +75,14 @@ function(simile_discover_tests target)
                        ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()
 
-# The cases of a program as one test: loading torch for each would take longer than most of them.
+# The cases of a program as two tests, every other case in each: loading torch for each case would take longer
+# than most of them, and one test alone would be what the others wait for.
 function(simile_register_program target)
-  add_test(NAME ${target} COMMAND ${target} --gtest_filter=-*Slow.* --gtest_brief=1)
-  set_tests_properties(${target} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT OMP_WAIT_POLICY=passive)
+  foreach(shard 0 1)
+    add_test(NAME ${target}_${shard} COMMAND ${target} --gtest_filter=-*Slow.* --gtest_brief=1)
+    set_tests_properties(${target}_${shard} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT
+                         "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 # Cases whose suite name ends in Slow are labelled `slow`.
