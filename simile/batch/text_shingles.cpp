@@ -46,11 +46,4 @@ void TextShingler::append(const std::string& text, std::vector<uint64_t>& words)
   }
 }
 
-std::vector<uint64_t> text_shingles(const std::string& text, int64_t shingle,
-                                    const std::vector<std::string>& stop_words) {
-  std::vector<uint64_t> words;
-  TextShingler(shingle, stop_words).append(text, words);
-  return words;
-}
-
 }  // namespace simile

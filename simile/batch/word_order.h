@@ -57,8 +57,4 @@ class TextShingler {
   std::unique_ptr<const StopWords> stop_words_;
 };
 
-// The same for one text.
-std::vector<uint64_t> text_shingles(const std::string& text, int64_t shingle,
-                                    const std::vector<std::string>& stop_words);
-
 }  // namespace simile

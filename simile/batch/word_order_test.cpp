@@ -229,6 +229,13 @@ TEST(RecordSorter, AFullDiskIsAnErrorWithAdvice) {
   EXPECT_THAT(message, HasSubstr("more memory"));
 }
 
+std::vector<uint64_t> text_shingles(const std::string& text, int64_t shingle,
+                                    const std::vector<std::string>& stop_words) {
+  std::vector<uint64_t> words;
+  TextShingler(shingle, stop_words).append(text, words);
+  return words;
+}
+
 TEST(TextShingles, StopWordsCaseAndPunctuationDoNotCount) {
   const auto words = [](const std::string& text) { return text_shingles(text, 1, {}); };
   EXPECT_EQ(words("The Cat sat on the mat."), words("cat, SAT: mat"));

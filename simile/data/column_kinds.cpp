@@ -11,11 +11,14 @@
 
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
+#include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/data/text_form.h"
 
 namespace simile {
 namespace {
+
+constexpr size_t kShownBytes = 40;
 
 constexpr int64_t kMostLabels = 10;
 constexpr int64_t kRowsPerLabel = 5;
@@ -29,7 +32,7 @@ struct ColumnCounts {
 
   void add(const std::string& field) {
     if (field.empty()) return;
-    if (++filled == 1) summary.example = shorten(field);
+    if (++filled == 1) summary.example = shorten_text(field, kShownBytes);
     double number = 0;
     const char* end = field.data() + field.size();
     const auto parsed = std::from_chars(field.data(), end, number);
@@ -60,15 +63,6 @@ struct ColumnCounts {
       result.kind = ColumnKind::kText;
     }
     return result;
-  }
-
- private:
-  static std::string shorten(const std::string& field) {
-    constexpr size_t kShown = 40;
-    if (field.size() <= kShown) return field;
-    size_t end = kShown;
-    while (end > 0 && (static_cast<unsigned char>(field[end]) & 0xC0u) == 0x80u) --end;
-    return field.substr(0, end) + "...";
   }
 };
 

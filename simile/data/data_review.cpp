@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "simile/data/line_reader.h"
+
 namespace simile {
 namespace {
 
@@ -59,14 +61,6 @@ std::vector<uint64_t> example_keys(const std::vector<TextForm>& left,
   return keys;
 }
 
-// Cut at a character's end.
-std::string shorten(const std::string& text) {
-  if (text.size() <= kShownBytes) return text;
-  size_t end = kShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
-  return text.substr(0, end) + "...";
-}
-
 }  // namespace
 
 DataReview review_pairs(const PairDataset& data, const std::string& file) {
@@ -106,9 +100,11 @@ TestTexts pair_texts(const PairDataset& data) {
 
 std::string TestTexts::text(size_t example) const {
   const auto [l, r] = examples[example];
-  const std::string text = fmt::format("'{}'", shorten((*left)[static_cast<size_t>(l)]));
+  const std::string text =
+      fmt::format("'{}'", shorten_text((*left)[static_cast<size_t>(l)], kShownBytes));
   if (right == nullptr) return text;
-  return fmt::format("{} | '{}'", text, shorten((*right)[static_cast<size_t>(r)]));
+  return fmt::format("{} | '{}'", text,
+                     shorten_text((*right)[static_cast<size_t>(r)], kShownBytes));
 }
 
 TestReview::TestReview(const TestTexts& texts) : is_ranking(texts.is_ranking) {

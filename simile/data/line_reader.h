@@ -61,5 +61,7 @@ int64_t repair_utf8(std::string& text);
 
 // The first characters of `text`, of at most `bytes` together.
 std::string begin_of_text(const std::string& text, size_t bytes);
+// The same with "..." behind it where something was cut.
+std::string shorten_text(const std::string& text, size_t bytes);
 
 }  // namespace simile

@@ -191,6 +191,8 @@ TEST(LineReader, NamesWithoutTheirPacking) {
 TEST(Utf8Repair, TheBeginOfATextIsCutBetweenCharacters) {
   EXPECT_EQ(begin_of_text("ab", 2), "ab");
   EXPECT_EQ(begin_of_text("abc", 2), "ab");
+  EXPECT_EQ(shorten_text("ab", 2), "ab");
+  EXPECT_EQ(shorten_text("a\xC3\xA9z", 2), "a...");
   EXPECT_EQ(begin_of_text("a\xC3\xA9z", 2), "a");
   EXPECT_EQ(begin_of_text("a\xC3\xA9z", 3), "a\xC3\xA9");
   EXPECT_EQ(begin_of_text("\xE2\x82\xAC", 1), "");

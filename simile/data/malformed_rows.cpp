@@ -16,9 +16,7 @@ void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport&
   if (!skip_malformed) throw error;
   ++report.malformed;
   if (report.problems.size() == kKeptProblems) return;
-  const std::string problem = error.what();
-  const std::string shown = begin_of_text(problem, kProblemBytes);
-  report.problems.push_back(shown == problem ? shown : shown + "...");
+  report.problems.push_back(shorten_text(error.what(), kProblemBytes));
 }
 
 void check_malformed(const ReadReport& report) {

@@ -65,4 +65,8 @@ std::string begin_of_text(const std::string& text, size_t bytes) {
   return text.substr(0, bytes);
 }
 
+std::string shorten_text(const std::string& text, size_t bytes) {
+  return text.size() <= bytes ? text : begin_of_text(text, bytes) + "...";
+}
+
 }  // namespace simile

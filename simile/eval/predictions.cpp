@@ -20,10 +20,6 @@ using Names = std::vector<std::string>;
 const Names kQueryHead = {"query_id", "query"};
 const Names kQueryTail = {"first_relevant", "top_id", "top_text", "relevant_id", "relevant_text"};
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 std::string file_name(const std::string& name) {
   std::string safe;
   for (const char c : name) {
@@ -131,7 +127,7 @@ std::string predictions_file(const std::string& folder, const std::string& task,
 
 std::string query_table_file(const std::string& run_path) {
   constexpr const char* kEnding = ".trec";
-  const std::string stem = ends_with(run_path, kEnding)
+  const std::string stem = has_ending(run_path, kEnding)
                                ? run_path.substr(0, run_path.size() - std::string(kEnding).size())
                                : run_path;
   return stem + ".queries.tsv";
@@ -139,7 +135,7 @@ std::string query_table_file(const std::string& run_path) {
 
 Predictions read_predictions(const std::string& path) {
   Predictions predictions;
-  predictions.path = ends_with(path, ".trec") ? query_table_file(path) : path;
+  predictions.path = has_ending(path, ".trec") ? query_table_file(path) : path;
   SIMILE_CHECK(predictions.path == path || file_exists(predictions.path), ErrorKind::kInput,
                fmt::format("'{}' is not there: a run is read by the table of its queries, which "
                            "`simile evaluate --predictions` and training write beside it",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/batch_feed.h"
 
-#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "simile/core/error.h"
@@ -9,19 +9,22 @@
 namespace simile {
 namespace {
 
-// Where the feed stands, and nothing of what is trained.
-TrainState position_of(const TrainState& state) {
-  TrainState position;
-  position.epoch = state.epoch;
-  position.next_batch = state.next_batch;
-  position.objectives = state.objectives;
-  return position;
+// Epochs and batches of the stage, then of each objective.
+using Counters = std::vector<std::pair<int64_t, int64_t>>;
+
+Counters counters_of(const TrainState& state) {
+  Counters counters = {{state.epoch, state.next_batch}};
+  for (const ObjectiveState& objective : state.objectives) {
+    counters.emplace_back(objective.epoch, objective.next_batch);
+  }
+  return counters;
 }
 
-void take_position(TrainState& position, TrainState& state) {
-  state.epoch = position.epoch;
-  state.next_batch = position.next_batch;
-  state.objectives = std::move(position.objectives);
+void set_counters(const Counters& counters, TrainState& state) {
+  std::tie(state.epoch, state.next_batch) = counters[0];
+  for (size_t i = 0; i < state.objectives.size(); ++i) {
+    std::tie(state.objectives[i].epoch, state.objectives[i].next_batch) = counters[i + 1];
+  }
 }
 
 }  // namespace
@@ -39,8 +42,8 @@ BatchFeed::BatchFeed(Stage& stage, TrainState& state, BeforeEpoch before_epoch)
 }
 
 std::vector<StepPart> BatchFeed::next(int64_t count) {
-  std::optional<TrainState> before;  // one batch alone leaves the state as it is when it throws
-  if (count > 1) before = position_of(state_);
+  const Counters before = counters_of(state_);
+  replaced_.clear();
   std::vector<StepPart> parts;
   try {
     do {
@@ -49,7 +52,12 @@ std::vector<StepPart> BatchFeed::next(int64_t count) {
     } while (static_cast<int64_t>(parts.size()) < count &&
              state_.next_batch < static_cast<int64_t>(turns_.size()));
   } catch (const Error&) {
-    if (before) take_position(*before, state_);
+    for (auto plan = replaced_.rbegin(); plan != replaced_.rend(); ++plan) {
+      ObjectiveState& objective = state_.objectives[plan->objective];
+      objective.order = std::move(plan->order);
+      objective.batch_sizes = std::move(plan->batch_sizes);
+    }
+    set_counters(before, state_);
     throw;
   }
   return parts;
@@ -66,6 +74,7 @@ StepPart BatchFeed::next_batch() {
   if (objective.next_batch == static_cast<int64_t>(batches_[number].size())) {
     if (before_epoch_) before_epoch_(number, objective.epoch);
     batches_[number] = stage_.plan_epoch(number, objective.epoch);
+    replaced_.push_back({number, std::move(objective.order), std::move(objective.batch_sizes)});
     objective.order = join_batches(batches_[number]);
     objective.batch_sizes = batch_sizes(batches_[number]);
     objective.next_batch = 0;

@@ -29,6 +29,12 @@ class BatchFeed {
   std::vector<StepPart> next(int64_t count);
 
  private:
+  struct ReplacedPlan {
+    size_t objective;
+    ExampleOrder order;
+    std::vector<int32_t> batch_sizes;
+  };
+
   // The batch to be trained next, the same until done() is called. At the end of an epoch a new one
   // begins, which may embed texts (Stage::plan_epoch) and throw what that throws; the state then
   // still stands before this batch.
@@ -40,8 +46,10 @@ class BatchFeed {
   Stage& stage_;
   TrainState& state_;
   BeforeEpoch before_epoch_;
-  std::vector<int32_t> turns_;    // objective of each batch of the stage's epoch
-  std::vector<Batches> batches_;  // [objectives] of the current epoch of each
+  std::vector<ReplacedPlan> replaced_;  // by the last call of next(), which they come back to if it
+                                        // throws
+  std::vector<int32_t> turns_;          // objective of each batch of the stage's epoch
+  std::vector<Batches> batches_;        // [objectives] of the current epoch of each
 };
 
 }  // namespace simile

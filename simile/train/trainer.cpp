@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -73,10 +74,14 @@ class TrainingRun {
 
   // Of all that the stages train on.
   std::string fingerprint_data() const {
+    std::map<const TrainingSet*, std::string> known;  // objectives share sets
     std::string all;
     for (const auto& stage : data_) {
       for (const ObjectiveData& objective : stage) {
-        all += fingerprint_examples(*objective.train.examples);
+        const TrainingSet* set = objective.train.examples.get();
+        std::string& fingerprint = known[set];
+        if (fingerprint.empty()) fingerprint = fingerprint_examples(*set);
+        all += fingerprint;
       }
     }
     return hash_bytes(all);
