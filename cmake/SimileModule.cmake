@@ -16,6 +16,10 @@ if(SIMILE_SANITIZE STREQUAL "address")
   target_compile_options(simile_settings INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                    -fno-omit-frame-pointer)
   target_link_options(simile_settings INTERFACE -fsanitize=address,undefined)
+elseif(SIMILE_SANITIZE STREQUAL "fuzzer")
+  target_compile_options(simile_settings INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+                                                   -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(simile_settings INTERFACE -fsanitize=address,undefined)
 elseif(SIMILE_SANITIZE STREQUAL "thread")
   target_compile_options(simile_settings INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
   target_link_options(simile_settings INTERFACE -fsanitize=thread)
