@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -9,47 +10,82 @@
 namespace simile::cli {
 namespace {
 
-std::string to_json(const Encoding& encoding, const Tokenizer& tokenizer) {
+struct Arguments {
+  std::string model, input = "-";
+  TruncationSettings truncation;
+  bool no_special_tokens = false;
+  bool character_offsets = false;
+};
+
+std::string to_json(const Encoding& encoding, const TextItem& item, const Tokenizer& tokenizer,
+                    bool characters) {
   nlohmann::ordered_json line = {{"ids", encoding.ids},
                                  {"tokens", nlohmann::ordered_json::array()}};
   for (const int32_t id : encoding.ids) line["tokens"].push_back(tokenizer.token(id));
   line["type_ids"] = encoding.type_ids;
   line["offsets"] = encoding.offsets;
+  if (characters) line["character_offsets"] = character_offsets(encoding, item.text, item.pair);
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-void run(const std::string& model, const std::string& input, Terminal& terminal) {
-  const Tokenizer tokenizer = Tokenizer::load(resolve_model(model));
-  TextListReader reader = open_texts(input);
+void run(const Arguments& arguments, Terminal& terminal) {
+  Tokenizer tokenizer = Tokenizer::load(resolve_model(arguments.model));
+  tokenizer.set_truncation(arguments.truncation);
+  TextListReader reader = open_texts(arguments.input);
   Output output("-");
   TextItem item;
+  const bool special = !arguments.no_special_tokens;
   while (reader.next(item)) {
     check_signal();
-    const Encoding encoding =
-        item.has_pair ? tokenizer.encode_pair(item.text, item.pair) : tokenizer.encode(item.text);
-    output.write(to_json(encoding, tokenizer));
+    const Encoding encoding = item.has_pair ? tokenizer.encode_pair(item.text, item.pair, special)
+                                            : tokenizer.encode(item.text, special);
+    output.write(to_json(encoding, item, tokenizer, arguments.character_offsets));
   }
   output.finish();
   warn_about(reader.report(), terminal);
 }
 
+void add_truncation(CLI::App* command, TruncationSettings& truncation) {
+  using Strategy = TruncationSettings::Strategy;
+  static const std::map<std::string, Strategy> strategies = {
+      {"longest_first", Strategy::kLongestFirst},
+      {"only_first", Strategy::kOnlyFirst},
+      {"only_second", Strategy::kOnlySecond}};
+  static const std::map<std::string, bool> sides = {{"right", false}, {"left", true}};
+  command
+      ->add_option("--max-length", truncation.max_length,
+                   "Most tokens of a text or pair, special ones included; 0 for no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--truncation", truncation.strategy,
+                   "Which text of a pair is cut: longest_first (default), only_first, only_second")
+      ->transform(CLI::CheckedTransformer(strategies).description(""));
+  command
+      ->add_option("--truncation-side", truncation.left,
+                   "Where a text is cut: right (its end, default) or left")
+      ->transform(CLI::CheckedTransformer(sides).description(""));
+}
+
 }  // namespace
 
 void add_tokenize(const Commands& commands) {
-  struct Arguments {
-    std::string model, input = "-";
-  };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json(
-      "tokenize", "Print the tokens of each text as JSON lines",
-      [arguments](Terminal& terminal) { run(arguments->model, arguments->input, terminal); });
+  CLI::App* command =
+      commands.add_without_json("tokenize", "Print the tokens of each text as JSON lines",
+                                [arguments](Terminal& terminal) { run(*arguments, terminal); });
   command
-      ->add_option(
-          "--model", arguments->model,
-          "Model folder, tokenizer.json, vocab.txt or the name of a built-in model (simile-mini)")
+      ->add_option("--model", arguments->model,
+                   "Model folder, tokenizer.json, vocab.txt, or the name of a built-in model "
+                   "(simile-mini)")
       ->required();
   command->add_option("--input", arguments->input, "Texts, one a line, or .jsonl; - is stdin")
       ->capture_default_str();
+  command->add_flag("--no-special-tokens", arguments->no_special_tokens,
+                    "Put no special tokens around");
+  command->add_flag("--character-offsets", arguments->character_offsets,
+                    "Give offsets in characters (code points) beside those in bytes");
+  add_truncation(command, arguments->truncation);
 }
 
 }  // namespace simile::cli

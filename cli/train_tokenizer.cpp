@@ -12,6 +12,11 @@ namespace simile::cli {
 namespace {
 
 constexpr int64_t kModelMaxLength = 512;
+// What transformers needs to know of a tokenizer.json that is not BERT's.
+const char kFastTokenizerConfig[] =
+    R"({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", )"
+    R"("cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", )"
+    R"("mask_token": "<mask>"})";
 constexpr int64_t kReportEvery = 10000;  // texts between two reports of progress
 
 struct Arguments {
@@ -54,8 +59,12 @@ void run(const Arguments& arguments, Terminal& terminal) {
   TextFiles files(arguments.inputs, terminal);
   const Tokenizer tokenizer = train_vocabulary([&](std::string& text) { return files.next(text); },
                                                arguments.options, terminal);
-  TokenizerFiles written = {{"tokenizer.json", tokenizer.to_json()},
-                            {"vocab.txt", tokenizer.vocabulary_text()}};
+  TokenizerFiles written = {{"tokenizer.json", tokenizer.to_json()}};
+  if (arguments.options.type == "wordpiece") {
+    written["vocab.txt"] = tokenizer.vocabulary_text();
+  } else {
+    written["tokenizer_config.json"] = kFastTokenizerConfig;
+  }
   complete_tokenizer_files(written, kModelMaxLength);
   for (const auto& [name, bytes] : written)
     write_file_atomic(join_path(folder.path(), name), bytes);
@@ -68,16 +77,17 @@ void run(const Arguments& arguments, Terminal& terminal) {
 
 void add_train_tokenizer(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      commands.add_without_json("train-tokenizer", "Learn a WordPiece vocabulary from text",
-                                [arguments](Terminal& terminal) { run(*arguments, terminal); });
+  CLI::App* command = commands.add_without_json(
+      "train-tokenizer", "Learn a tokenizer from text: WordPiece, byte-level BPE or Unigram",
+      [arguments](Terminal& terminal) { run(*arguments, terminal); });
   command
       ->add_option(
           "--input", arguments->inputs,
           "Texts, one a line, or .jsonl, also with .gz or .zst; - is stdin; several may be given")
       ->required();
   command
-      ->add_option("--output", arguments->output, "Folder to write tokenizer.json and vocab.txt to")
+      ->add_option("--output", arguments->output,
+                   "Folder to write tokenizer.json (and vocab.txt for wordpiece) to")
       ->required();
   command
       ->add_option("--vocab-size", arguments->options.vocabulary_size,

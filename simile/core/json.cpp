@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "simile/core/error.h"
@@ -19,28 +20,81 @@ constexpr int kDeepest = 100;
                                              expected, describe_json(found)));
 }
 
+using Event = Json::parse_event_t;
+
+// What is checked and taken while the parser reads.
+class Watcher {
+ public:
+  Watcher(const std::string& source, const std::vector<JsonStream>& streams)
+      : source_(source), streams_(streams) {}
+
+  // Whether the tree is to hold what was just read; `depth` containers are around it.
+  bool keep(int depth, Event event, const Json& value) {
+    SIMILE_CHECK(depth <= kDeepest, ErrorKind::kInput,
+                 fmt::format("{}: JSON nested deeper than {} levels", source_, kDeepest));
+    if (event == Event::key) return keep_key(static_cast<size_t>(depth), value);
+    const JsonStream* stream = find_stream(static_cast<size_t>(depth));
+    if (stream == nullptr) return true;
+    const bool named = names_.size() == static_cast<size_t>(depth);
+    if (event == Event::object_start || event == Event::array_start) {
+      SIMILE_CHECK(
+          !named, ErrorKind::kInput,
+          fmt::format("{}: \"{}\" in \"{}\" must be a single value, but it is a list or an "
+                      "object",
+                      source_, names_.back(), stream->path.back()));
+      return true;
+    }
+    stream->take(named, named ? names_.back() : std::string(), value);
+    return named;  // a member whose name was not kept goes with it
+  }
+
+  void finish() const {
+    SIMILE_CHECK(twice_.empty(), ErrorKind::kInput,
+                 fmt::format("{}: the name \"{}\" occurs twice", source_, twice_));
+  }
+
+ private:
+  bool keep_key(size_t depth, const Json& value) {
+    names_.resize(depth);
+    names_.back() = value.get_ref<const std::string&>();
+    if (depth == 1 && !known_.insert(names_[0]).second && twice_.empty()) twice_ = names_[0];
+    return find_stream(depth) == nullptr;
+  }
+
+  // The stream whose elements have `depth` containers around them, if one is being read.
+  const JsonStream* find_stream(size_t depth) const {
+    for (const JsonStream& stream : streams_) {
+      if (stream.path.size() + 1 != depth || names_.size() < stream.path.size()) continue;
+      if (std::equal(stream.path.begin(), stream.path.end(), names_.begin())) return &stream;
+    }
+    return nullptr;
+  }
+
+  const std::string& source_;
+  const std::vector<JsonStream>& streams_;
+  std::vector<std::string> names_;  // of the members being read, from the top
+  std::set<std::string> known_;     // at the top
+  std::string twice_;
+};
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& source) {
-  std::set<std::string> names;
-  std::string twice;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    SIMILE_CHECK(depth <= kDeepest, ErrorKind::kInput,
-                 fmt::format("{}: JSON nested deeper than {} levels", source, kDeepest));
-    if (event == Json::parse_event_t::key && depth == 1 && twice.empty() &&
-        !names.insert(value.get<std::string>()).second) {
-      twice = value.get<std::string>();
-    }
-    return true;
-  };
+  return parse_json(text, source, {});
+}
+
+Json parse_json(std::string_view text, const std::string& source,
+                const std::vector<JsonStream>& streams) {
+  Watcher watcher(source, streams);
   Json json;
   try {
-    json = Json::parse(text.begin(), text.end(), watch);
+    json = Json::parse(text.begin(), text.end(), [&](int depth, Event event, Json& value) {
+      return watcher.keep(depth, event, value);
+    });
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::kInput, fmt::format("{}: not valid JSON: {}", source, error.what()));
   }
-  SIMILE_CHECK(twice.empty(), ErrorKind::kInput,
-               fmt::format("{}: the name \"{}\" occurs twice", source, twice));
+  watcher.finish();
   return json;
 }
 
@@ -64,6 +118,11 @@ JsonObject::JsonObject(const Json& json, const std::string& source) : json_(json
 bool JsonObject::has(const char* key) const {
   const auto found = json_.find(key);
   return found != json_.end() && !found->is_null();
+}
+
+bool JsonObject::is_null(const char* key) const {
+  const auto found = json_.find(key);
+  return found != json_.end() && found->is_null();
 }
 
 const Json& JsonObject::at(const char* key) const {

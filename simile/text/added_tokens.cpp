@@ -125,7 +125,8 @@ void AddedTokenFinder::split(std::string_view text, std::vector<TextPart>& parts
     i = end;
     if (token.single_word && touches_word(text, begin, end)) continue;
     if (token.lstrip) begin = skip_space_left(text, begin, done);
-    if (token.rstrip) i = end = skip_space_right(text, end);
+    // A token that begins with this white space is still found, as in the `tokenizers` library.
+    if (token.rstrip) end = skip_space_right(text, end);
     if (done < begin) parts.push_back({make_span(done, begin), -1});
     parts.push_back({make_span(begin, end), token.id});
     done = end;

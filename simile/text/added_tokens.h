@@ -29,8 +29,9 @@ struct TextPart {
   int32_t id = -1;
 };
 
-// Finds a set of tokens: at each place the longest, from left to right, without overlap. Immutable
-// and safe to use from several threads.
+// Finds a set of tokens: at each place the longest, from left to right, without overlap but for
+// white space that `rstrip` took and the next token begins with. Immutable and safe to use from
+// several threads.
 class AddedTokenFinder {
  public:
   AddedTokenFinder() = default;

@@ -13,7 +13,14 @@ int64_t NormalizedText::assign(std::string_view source, uint32_t offset, bool tr
   }
   int64_t replaced = 0;
   text.reserve(source.size());
+  if (track) origins.reserve(source.size());
   for (size_t i = 0; i < source.size();) {
+    const size_t ascii = ascii_prefix(source.substr(i));
+    if (ascii > 0) {
+      append_ascii(source.substr(i, ascii), static_cast<uint32_t>(offset + i));
+      i += ascii;
+      continue;
+    }
     const DecodedCharacter character = decode_character(source, i);
     const auto begin = static_cast<uint32_t>(offset + i);
     replaced += !character.valid;
@@ -27,6 +34,17 @@ void NormalizedText::clear(bool track) {
   text.clear();
   origins.clear();
   tracked = track;
+}
+
+void NormalizedText::append_ascii(std::string_view bytes, uint32_t offset) {
+  text.append(bytes);
+  if (!tracked) return;
+  const size_t size = origins.size();
+  origins.resize(size + bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto begin = static_cast<uint32_t>(offset + i);
+    origins[size + i] = {begin, begin + 1};
+  }
 }
 
 void NormalizedText::append(char32_t code_point, Span origin) {

@@ -31,6 +31,9 @@ struct NormalizedText {
   // Appends valid UTF-8 that stands, byte for byte, for the origins given (read when tracked).
   void append(std::string_view bytes, const Span* byte_origins);
 
+  // Appends ASCII bytes that stand for the original's bytes from `offset` on.
+  void append_ascii(std::string_view bytes, uint32_t offset);
+
   // Bytes [part.begin, part.end) as a text of their own.
   void copy_part(Span part, NormalizedText& out) const;
 

@@ -9,11 +9,11 @@
 namespace simile {
 namespace {
 
-// A mark since the last starter that survives the stripping of accents. Only spacing marks with a
-// combining class do, which is rare; they are put in canonical order.
+// A mark since the last starter, waiting to be put in canonical order.
 struct PendingMark {
   char32_t code_point;
   uint8_t combining_class;
+  bool first;  // of what its character decomposes to
   Span origin;
 };
 
@@ -38,28 +38,51 @@ class BertWriter {
 
   void flush() {
     if (pending_.empty()) return;
+    if (survives_) write_pending();
+    pending_.clear();
+    survives_ = false;
+  }
+
+ private:
+  // Of the marks only spacing ones with a combining class survive, which is rare. Like the
+  // `tokenizers` library, this gives origins by place: after sorting, the first mark has that of
+  // the first character, and so on.
+  void write_pending() {
+    std::vector<Span> origins;
+    for (const PendingMark& mark : pending_) {
+      if (mark.first) origins.push_back(mark.origin);
+    }
     std::stable_sort(pending_.begin(), pending_.end(),
                      [](const PendingMark& a, const PendingMark& b) {
                        return a.combining_class < b.combining_class;
                      });
-    for (const PendingMark& mark : pending_) write_lower(mark.code_point, mark.origin);
-    pending_.clear();
+    size_t taken = 0;
+    Span origin = starter_origin_;
+    for (const PendingMark& mark : pending_) {
+      if (mark.first) origin = origins[taken++];
+      const bool dropped = (character_properties(mark.code_point) & kNonspacingMark) != 0;
+      if (!dropped) write_lower(mark.code_point, origin);
+    }
   }
 
- private:
   void write_stripped(char32_t c, Span origin) {
     if (!settings_.strip_accents) return write_lower(c, origin);
     const std::u32string_view parts = canonical_decomposition(c);
-    if (parts.empty()) return write_part(c, origin);
-    for (const char32_t part : parts) write_part(part, origin);
+    if (parts.empty()) return write_part(c, origin, true);
+    for (size_t i = 0; i < parts.size(); ++i) write_part(parts[i], origin, i == 0);
   }
 
-  void write_part(char32_t c, Span origin) {
+  void write_part(char32_t c, Span origin, bool first) {
     const uint8_t order = combining_class(c);
-    if (order == 0) flush();
-    if (character_properties(c) & kNonspacingMark) return;
-    if (order == 0) return write_lower(c, origin);
-    pending_.push_back({c, order, origin});
+    const bool dropped = (character_properties(c) & kNonspacingMark) != 0;
+    if (order != 0) {
+      pending_.push_back({c, order, first, origin});
+      survives_ = survives_ || !dropped;
+      return;
+    }
+    flush();
+    starter_origin_ = origin;
+    if (!dropped) write_lower(c, origin);
   }
 
   void write_lower(char32_t c, Span origin) {
@@ -71,6 +94,8 @@ class BertWriter {
   const BertNormalizerSettings& settings_;
   NormalizedText& out_;
   std::vector<PendingMark> pending_;
+  bool survives_ = false;  // whether one of them is kept
+  Span starter_origin_;
 };
 
 }  // namespace

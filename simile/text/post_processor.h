@@ -14,25 +14,50 @@ struct TemplatePiece {
   int32_t type_id = 0;  // token type of all tokens that the piece stands for
 };
 
-// All post-processors ("TemplateProcessing", "BertProcessing", "RobertaProcessing") come down to
-// two templates, which detail/components.h reads from the "post_processor" of a tokenizer.json.
+// All post-processors come down to two templates and the trimming of offsets, which
+// detail/components.h reads from the "post_processor" of a tokenizer.json.
 struct PostProcessor {
   // Without a post-processor: the texts alone, with token types 0 and 1.
   std::vector<TemplatePiece> single = {{TemplatePiece::Kind::kFirst, 0, 0}};
   std::vector<TemplatePiece> pair = {{TemplatePiece::Kind::kFirst, 0, 0},
                                      {TemplatePiece::Kind::kSecond, 0, 1}};
+  // The same when no special tokens are wanted.
+  std::vector<TemplatePiece> bare_single = single;
+  std::vector<TemplatePiece> bare_pair = pair;
+  // Offsets of byte-level tokens leave out the white space at their ends, but for a space that may
+  // have been put before the text (prefix_space).
+  bool trim_offsets = false;
+  bool prefix_space = false;
 };
+
+// `pieces` without special tokens.
+std::vector<TemplatePiece> remove_special_tokens(const std::vector<TemplatePiece>& pieces);
 
 // Number of special tokens in a template.
 int64_t count_special_tokens(const std::vector<TemplatePiece>& pieces);
 
+// Which tokens go when there are too many; names and meaning are those of the `tokenizers` library.
+struct TruncationSettings {
+  enum class Strategy {
+    kLongestFirst,  // of a pair, the longer text loses tokens first
+    kOnlyFirst,
+    kOnlySecond,
+  };
+  int64_t max_length = 0;  // most tokens of an encoding, special ones included; 0 for no limit
+  Strategy strategy = Strategy::kLongestFirst;
+  bool left = false;  // tokens are lost at the beginning of a text, not at its end
+};
+
 // How many tokens of two texts with `first` and `second` tokens are kept when both together may
-// have `limit`: the longer text loses tokens first ("longest_first" as in Hugging Face's
-// tokenizers).
+// have `limit`.
 struct PairLengths {
   int64_t first = 0;
   int64_t second = 0;
 };
 PairLengths truncate_longest_first(int64_t first, int64_t second, int64_t limit);
+// The same by settings.strategy; `second` is 0 for a single text. Errors (kInput): the text that is
+// to be cut has no more tokens than must go.
+PairLengths truncate(int64_t first, int64_t second, bool pair, int64_t limit,
+                     const TruncationSettings& settings);
 
 }  // namespace simile

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "simile/core/error.h"
+
 namespace simile {
 namespace {
 
@@ -34,6 +36,41 @@ TEST(PostProcessor, TruncationNeverGoesOverTheLimitNorWastesIt) {
       }
     }
   }
+}
+
+TEST(PostProcessor, StrategiesCutTheTextTheyName) {
+  using Strategy = TruncationSettings::Strategy;
+  const struct {
+    Strategy strategy;
+    int64_t first, second;
+    bool pair;
+    int64_t limit, kept_first, kept_second;
+  } cases[] = {
+      {Strategy::kOnlyFirst, 10, 3, true, 8, 5, 3},
+      {Strategy::kOnlySecond, 3, 10, true, 8, 3, 5},
+      {Strategy::kOnlySecond, 3, 2, true, 8, 3, 2},
+      {Strategy::kOnlyFirst, 10, 0, false, 8, 8, 0},
+      {Strategy::kOnlySecond, 8, 0, false, 8, 8, 0},
+      {Strategy::kLongestFirst, 10, 0, false, 8, 8, 0},
+      {Strategy::kLongestFirst, 10, 9, true, 7, 4, 3},
+  };
+  for (const auto& item : cases) {
+    TruncationSettings settings;
+
+    settings.strategy = item.strategy;
+    const PairLengths kept = truncate(item.first, item.second, item.pair, item.limit, settings);
+    EXPECT_EQ(kept.first, item.kept_first) << item.first << " " << item.second;
+    EXPECT_EQ(kept.second, item.kept_second) << item.first << " " << item.second;
+  }
+}
+
+TEST(PostProcessor, TextThatCannotBeCutEnoughIsAnError) {
+  TruncationSettings settings;
+  settings.strategy = TruncationSettings::Strategy::kOnlyFirst;
+  EXPECT_THROW(truncate(3, 10, true, 8, settings), Error);
+  settings.strategy = TruncationSettings::Strategy::kOnlySecond;
+  EXPECT_THROW(truncate(10, 3, true, 8, settings), Error);
+  EXPECT_THROW(truncate(10, 0, false, 8, settings), Error);
 }
 
 }  // namespace

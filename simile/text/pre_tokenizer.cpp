@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/pre_tokenizer.h"
 
+#include <algorithm>
 #include <array>
 
+#include "simile/text/byte_level.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -43,7 +45,7 @@ void split_part(std::string_view text, Span part, std::vector<Span>& words) {
 
 }  // namespace
 
-void BertPreTokenizer::split(NormalizedText& text, std::vector<Span>& words) const {
+void BertPreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
   if (words.size() == 1) {  // the usual case, without a copy
     const Span whole = words.front();
     words.clear();
@@ -53,6 +55,23 @@ void BertPreTokenizer::split(NormalizedText& text, std::vector<Span>& words) con
   const std::vector<Span> parts = std::move(words);
   words = {};
   for (const Span part : parts) split_part(text.text, part, words);
+}
+
+void PreTokenizerSequence::split(NormalizedText& text, std::vector<Span>& words,
+                                 bool at_start) const {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (i > 0 && steps_[i - 1]->leaves_bytes()) map_bytes(text, words);
+    steps_[i]->split(text, words, at_start);
+  }
+}
+
+bool PreTokenizerSequence::leaves_bytes() const {
+  return !steps_.empty() && steps_.back()->leaves_bytes();
+}
+
+bool PreTokenizerSequence::needs_start() const {
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [](const auto& step) { return step->needs_start(); });
 }
 
 }  // namespace simile

@@ -9,7 +9,7 @@ namespace {
 std::vector<std::string> split(const std::string& bytes, std::vector<Span> words) {
   NormalizedText text;
   text.assign(bytes, 0, false);
-  BertPreTokenizer().split(text, words);
+  BertPreTokenizer().split(text, words, true);
   std::vector<std::string> parts;
   for (const Span word : words) parts.push_back(bytes.substr(word.begin, word.end - word.begin));
   return parts;

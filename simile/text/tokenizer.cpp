@@ -17,33 +17,52 @@ constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 // A single huge text should not keep its memory for ever.
 constexpr size_t kKeptTokens = size_t{1} << 20;
 
-const std::vector<TemplatePiece>& bare_template(bool pair) {
-  static const PostProcessor bare;
-  return pair ? bare.pair : bare.single;
-}
+// The tokens of one text that truncation keeps.
+struct KeptTokens {
+  const TextTokens* tokens = nullptr;
+  int64_t begin = 0;
+  int64_t count = 0;
 
-// Appends the tokens of one template piece, of which `count` are kept.
-void append_text(const TextTokens& tokens, int64_t count, const TemplatePiece& piece,
-                 Encoding& encoding) {
-  const auto kept = static_cast<size_t>(count);
-  encoding.ids.insert(encoding.ids.end(), tokens.ids.begin(), tokens.ids.begin() + count);
-  encoding.type_ids.insert(encoding.type_ids.end(), kept, piece.type_id);
-  for (size_t i = 0; i < kept; ++i) {
-    encoding.offsets.emplace_back(tokens.offsets[i].begin, tokens.offsets[i].end);
+  KeptTokens(const TextTokens& all, int64_t kept, bool at_end)
+      : tokens(&all),
+        begin(at_end ? static_cast<int64_t>(all.ids.size()) - kept : 0),
+        count(kept) {}
+};
+
+// Appends the tokens of one template piece.
+void append_text(const KeptTokens& kept, const TemplatePiece& piece, Encoding& encoding) {
+  const auto size = static_cast<size_t>(kept.count);
+  const auto ids = kept.tokens->ids.begin() + kept.begin;
+  encoding.ids.insert(encoding.ids.end(), ids, ids + kept.count);
+  encoding.type_ids.insert(encoding.type_ids.end(), size, piece.type_id);
+  for (int64_t i = kept.begin; i < kept.begin + kept.count; ++i) {
+    const Span offsets = kept.tokens->offsets[static_cast<size_t>(i)];
+    encoding.offsets.emplace_back(offsets.begin, offsets.end);
   }
-  encoding.special.insert(encoding.special.end(), kept, 0);
-  encoding.from_second.insert(encoding.from_second.end(), kept,
+  encoding.special.insert(encoding.special.end(), size, 0);
+  encoding.from_second.insert(encoding.from_second.end(), size,
                               piece.kind == TemplatePiece::Kind::kSecond);
 }
 
+void reserve(Encoding& encoding, size_t size) {
+  encoding.ids.reserve(size);
+  encoding.type_ids.reserve(size);
+  encoding.offsets.reserve(size);
+  encoding.special.reserve(size);
+  encoding.from_second.reserve(size);
+}
+
 Encoding assemble(const std::vector<TemplatePiece>& pieces, const TextTokens& first,
-                  const TextTokens& second, PairLengths kept) {
+                  const TextTokens& second, PairLengths kept, bool at_end) {
+  const KeptTokens kept_first(first, kept.first, at_end);
+  const KeptTokens kept_second(second, kept.second, at_end);
   Encoding encoding;
+  reserve(encoding, static_cast<size_t>(kept.first + kept.second) + pieces.size());
   for (const TemplatePiece& piece : pieces) {
     if (piece.kind == TemplatePiece::Kind::kFirst) {
-      append_text(first, kept.first, piece, encoding);
+      append_text(kept_first, piece, encoding);
     } else if (piece.kind == TemplatePiece::Kind::kSecond) {
-      append_text(second, kept.second, piece, encoding);
+      append_text(kept_second, piece, encoding);
     } else {
       encoding.ids.push_back(piece.id);
       encoding.type_ids.push_back(piece.type_id);
@@ -72,39 +91,71 @@ int64_t room_for_text(const std::vector<TemplatePiece>& pieces, int64_t max_leng
 
 }  // namespace
 
+void Tokenizer::tokenize(std::string_view text, bool tracked, size_t limit,
+                         TextTokens& tokens) const {
+  core_->tokenize(text, tracked, limit, tokens);
+  if (embeddings_ == 0) return;
+  std::replace_if(
+      tokens.ids.begin(), tokens.ids.end(), [&](int32_t id) { return id >= embeddings_; },
+      core_->special.unk);
+}
+
 Encoding Tokenizer::encode(std::string_view text, bool special_tokens) const {
-  const auto& pieces = special_tokens ? core_->post_processor.single : bare_template(false);
-  const int64_t room = room_for_text(pieces, max_length_);
-  TextTokens tokens;
-  core_->tokenize(text, true, kNoLimit, tokens);
-  const auto size = static_cast<int64_t>(tokens.ids.size());
-  return assemble(pieces, tokens, {}, {std::min(size, room), 0});
+  const PostProcessor& processor = core_->post_processor;
+  const auto& pieces = special_tokens ? processor.single : processor.bare_single;
+  const int64_t room = room_for_text(pieces, truncation_.max_length);
+  thread_local TextTokens tokens;
+  tokenize(text, true, kNoLimit, tokens);
+  const PairLengths kept =
+      truncate(static_cast<int64_t>(tokens.ids.size()), 0, false, room, truncation_);
+  Encoding encoding = assemble(pieces, tokens, {}, kept, truncation_.left);
+  if (tokens.ids.capacity() > kKeptTokens) tokens = TextTokens();
+  return encoding;
 }
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                 bool special_tokens) const {
-  const auto& pieces = special_tokens ? core_->post_processor.pair : bare_template(true);
-  const int64_t room = room_for_text(pieces, max_length_);
+  const PostProcessor& processor = core_->post_processor;
+  const auto& pieces = special_tokens ? processor.pair : processor.bare_pair;
+  const int64_t room = room_for_text(pieces, truncation_.max_length);
   TextTokens a;
   TextTokens b;
-  core_->tokenize(first, true, kNoLimit, a);
-  core_->tokenize(second, true, kNoLimit, b);
-  const PairLengths kept = truncate_longest_first(static_cast<int64_t>(a.ids.size()),
-                                                  static_cast<int64_t>(b.ids.size()), room);
-  return assemble(pieces, a, b, kept);
+  tokenize(first, true, kNoLimit, a);
+  tokenize(second, true, kNoLimit, b);
+  auto first_size = static_cast<int64_t>(a.ids.size());
+  auto second_size = static_cast<int64_t>(b.ids.size());
+  const int64_t limit = truncation_.max_length;
+  if (limit > 0 && first_size >= limit && second_size >= limit && room % 2 == 1) {
+    // Who gets the odd token depends, in the `tokenizers` library, on how many tokens each text has
+    // up to the word with which it is too long; cut on the left, they count as equally long.
+    const auto size_of = [&](std::string_view text) {
+      if (truncation_.left) return limit;
+      TextTokens beginning;
+      tokenize(text, false, static_cast<size_t>(limit), beginning);
+      return static_cast<int64_t>(beginning.ids.size());
+    };
+    first_size = size_of(first);
+    second_size = size_of(second);
+  }
+  const PairLengths kept = truncate(first_size, second_size, true, room, truncation_);
+  return assemble(pieces, a, b, kept, truncation_.left);
 }
 
 int64_t Tokenizer::encode_ids(std::string_view text, std::vector<int32_t>& ids) const {
   thread_local TextTokens tokens;
-  const auto room = static_cast<size_t>(room_for_text(core_->post_processor.single, max_length_));
-  core_->tokenize(text, false, room, tokens);
-  const size_t kept = std::min(room, tokens.ids.size());
-  for (const TemplatePiece& piece : core_->post_processor.single) {
+  const auto& pieces = core_->post_processor.single;
+  const int64_t room = room_for_text(pieces, truncation_.max_length);
+  const bool stops = truncation_.strategy == TruncationSettings::Strategy::kLongestFirst;
+  const bool all = truncation_.left || !stops;
+  tokenize(text, false, all ? kNoLimit : static_cast<size_t>(room), tokens);
+  const auto size = static_cast<int64_t>(tokens.ids.size());
+  const int64_t kept = truncate(size, 0, false, room, truncation_).first;
+  const auto begin = tokens.ids.begin() + (truncation_.left ? size - kept : 0);
+  for (const TemplatePiece& piece : pieces) {
     if (piece.kind == TemplatePiece::Kind::kSpecial) {
       ids.push_back(piece.id);
     } else if (piece.kind == TemplatePiece::Kind::kFirst) {
-      ids.insert(ids.end(), tokens.ids.begin(),
-                 tokens.ids.begin() + static_cast<std::ptrdiff_t>(kept));
+      ids.insert(ids.end(), begin, begin + kept);
     }
   }
   const int64_t replaced = tokens.replaced;
@@ -141,11 +192,31 @@ std::vector<std::vector<int32_t>> Tokenizer::encode_ids_batch(const std::vector<
   return ids;
 }
 
+void Tokenizer::set_truncation(const TruncationSettings& settings) {
+  SIMILE_CHECK(
+      settings.max_length >= 0, ErrorKind::kRecipe,
+      fmt::format("a maximum length must not be negative, but it is {}", settings.max_length));
+  room_for_text(core_->post_processor.single, settings.max_length);
+  truncation_ = settings;
+}
+
 void Tokenizer::set_max_length(int64_t tokens) {
-  SIMILE_CHECK(tokens >= 0, ErrorKind::kRecipe,
-               fmt::format("a maximum length must not be negative, but it is {}", tokens));
-  room_for_text(core_->post_processor.single, tokens);
-  max_length_ = tokens;
+  TruncationSettings settings = truncation_;
+  settings.max_length = tokens;
+  set_truncation(settings);
+}
+
+void Tokenizer::fit(int64_t embeddings) {
+  embeddings_ = 0;
+  if (vocabulary_size() <= embeddings) return;
+  const SpecialTokens& special = core_->special;
+  SIMILE_CHECK(core_->model->vocabulary().size() <= embeddings && special.unk >= 0 &&
+                   std::max({special.unk, special.cls, special.sep}) < embeddings,
+               ErrorKind::kInput,
+               fmt::format("{}: the tokenizer has {} tokens, but the encoder has word embeddings "
+                           "for {}: they belong to different models",
+                           core_->source, vocabulary_size(), embeddings));
+  embeddings_ = embeddings;
 }
 
 int64_t Tokenizer::vocabulary_size() const { return core_->vocabulary.size(); }

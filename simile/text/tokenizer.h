@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in, token ids out: the whole of a Hugging Face tokenizer.json (or of a BERT vocab.txt).
+// Text in, token ids out: the whole of a Hugging Face tokenizer.json (or of a BERT vocab.txt, or of
+// a GPT-2 vocab.json and merges.txt).
 //
 //   Tokenizer tokenizer = Tokenizer::load("models/all-MiniLM-L6-v2");
 //   tokenizer.set_max_length(256);
@@ -9,8 +10,8 @@
 // Steps: added tokens are found; the text between them is normalised (normalizer.h), cut into words
 // (pre_tokenizer.h) and looked up (token_model.h); special tokens are put around
 // (post_processor.h). Ids, token types and offsets are those of the `tokenizers` library.
-// Truncation and padding that a tokenizer.json asks for are ignored: set_max_length() alone
-// decides.
+// Truncation and padding that a tokenizer.json asks for are ignored: set_truncation() and
+// set_max_length() alone decide.
 //
 // A Tokenizer is a cheap copy of a shared, immutable core; const methods may run in any number of
 // threads at once. Bytes that are not UTF-8 are read as U+FFFD and counted, never refused.
@@ -23,8 +24,11 @@
 #include <utility>
 #include <vector>
 
+#include "simile/text/post_processor.h"
+
 namespace simile {
 
+struct TextTokens;
 struct TokenizerCore;
 
 // One text or pair as tokens; all vectors have the same length.
@@ -38,6 +42,12 @@ struct Encoding {
   int64_t replaced = 0;              // broken UTF-8 sequences that were read as U+FFFD
   int64_t dropped = 0;               // tokens that truncation left out
 };
+
+// The offsets of an encoding in characters (code points) instead of bytes, given the texts that it
+// was made from. A broken UTF-8 sequence counts as one character.
+std::vector<std::pair<uint32_t, uint32_t>> character_offsets(const Encoding& encoding,
+                                                             std::string_view first,
+                                                             std::string_view second = {});
 
 // Ids of the special tokens; -1 where the tokeniser has none.
 struct SpecialTokens {
@@ -63,10 +73,12 @@ struct BertTokenizerSettings {
 
 class Tokenizer {
  public:
-  // `path`: a model folder (tokenizer.json, else vocab.txt with the settings of
-  // tokenizer_config.json), a tokenizer.json, or a vocab.txt.
-  // Errors (kInput, naming file and key): a file that is missing, not JSON or not as expected; a
-  // component of unknown type; ids with gaps or given twice; a special token that does not exist.
+  // `path`: a model folder (tokenizer.json, else vocab.txt, else vocab.json and merges.txt of
+  // GPT-2's or RoBERTa's kind, both with the settings of tokenizer_config.json, else
+  // sentencepiece.bpe.model or spiece.model as sentencepiece_document.h tells), a tokenizer.json, a
+  // vocab.txt, or a sentencepiece .model. Errors (kInput, naming file and key): a file that is
+  // missing, not JSON or not as expected; a component of unknown type; ids with gaps or given
+  // twice; a special token that does not exist.
   static Tokenizer load(const std::string& path);
   // The content of a tokenizer.json; `source` is the name used in messages.
   static Tokenizer parse(std::string_view json, const std::string& source);
@@ -93,10 +105,20 @@ class Tokenizer {
   std::vector<std::vector<int32_t>> encode_ids_batch(const std::vector<std::string>& texts,
                                                      int64_t* replaced = nullptr) const;
 
-  // Most tokens of an encoding, special ones included; 0 for no limit. One text is cut at its end,
-  // of a pair the longer text first. Errors (kRecipe): no room for a token of text.
+  // What is left out of encodings that are too long (post_processor.h). Errors (kRecipe): no room
+  // for a token of text. With a strategy other than kLongestFirst, encoding fails (kInput) where
+  // that text alone cannot be cut enough.
+  void set_truncation(const TruncationSettings& settings);
+  const TruncationSettings& truncation() const { return truncation_; }
+  // Most tokens of an encoding, special ones included; 0 for no limit. All else stays: unless
+  // set_truncation() said otherwise, one text is cut at its end, of a pair the longer text first.
   void set_max_length(int64_t tokens);
-  int64_t max_length() const { return max_length_; }
+  int64_t max_length() const { return truncation_.max_length; }
+
+  // For an encoder with `embeddings` of them: added tokens with ids beyond, which some published
+  // folders have (CamemBERT's "<unk>NOTUSED"), become the unknown token. Errors (kInput): a token
+  // of the vocabulary itself is beyond, so that tokeniser and encoder belong to different models.
+  void fit(int64_t embeddings);
 
   int64_t vocabulary_size() const;             // largest id + 1, added tokens included
   std::string_view token(int32_t id) const;    // Errors (kInput): not an id of this tokeniser
@@ -105,7 +127,7 @@ class Tokenizer {
   bool is_special(int32_t id) const;  // one of the special added tokens
 
   // A tokenizer.json that load() and Hugging Face read: what was loaded, with truncation and
-  // padding null, or else a BERT tokeniser written out.
+  // padding null, or else what vocabulary files amount to, written out.
   std::string to_json() const;
   // All tokens, one a line, in the order of their ids: vocab.txt.
   std::string vocabulary_text() const;
@@ -113,8 +135,11 @@ class Tokenizer {
  private:
   explicit Tokenizer(std::shared_ptr<const TokenizerCore> core) : core_(std::move(core)) {}
 
+  void tokenize(std::string_view text, bool tracked, size_t limit, TextTokens& tokens) const;
+
   std::shared_ptr<const TokenizerCore> core_;
-  int64_t max_length_ = 0;
+  TruncationSettings truncation_;
+  int64_t embeddings_ = 0;  // as fit() was told, where it matters
 };
 
 }  // namespace simile

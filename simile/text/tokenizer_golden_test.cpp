@@ -49,8 +49,9 @@ void expect_golden(const Tokenizer& tokenizer, const std::vector<GoldenRow>& row
 
 TEST(TokenizerSlow, EveryGoldenRowIsExact) {
   if (!folder_exists(kShared)) GTEST_SKIP() << "skipped: no ../shared";
-  for (const char* name : {"bert-base-uncased-MiniLM-L6", "bert-base-cased",
-                           "bert-base-multilingual-cased", "mpnet-base"}) {
+  for (const char* name :
+       {"bert-base-uncased-MiniLM-L6", "bert-base-cased", "bert-base-multilingual-cased",
+        "mpnet-base", "gpt2", "roberta-base", "xlm-roberta-base", "camembert-base"}) {
     SCOPED_TRACE(name);
     const std::vector<GoldenRow> rows = read_golden(name);
     EXPECT_EQ(rows.size(), 383u);

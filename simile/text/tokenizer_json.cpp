@@ -101,13 +101,19 @@ Vocabulary join_vocabulary(const Vocabulary& model, const std::vector<AddedToken
     }
   }
   const auto count = static_cast<int64_t>(entries.size());
-  return Vocabulary(std::move(entries), count, source);
+  return Vocabulary(
+      std::move(entries), count, source,
+      model.repeats() ? Vocabulary::Repeats::kLastWins : Vocabulary::Repeats::kRefused);
 }
 
 AddedTokenFinder make_finder(const TokenizerCore& core, bool normalized) {
   std::vector<AddedToken> tokens;
   std::vector<std::string> patterns;
-  for (const AddedToken& token : core.added_tokens) {
+  // Of tokens that look the same in normal form, a special one is found.
+  std::vector<AddedToken> ordered = core.added_tokens;
+  std::stable_partition(ordered.begin(), ordered.end(),
+                        [](const AddedToken& token) { return token.special; });
+  for (const AddedToken& token : ordered) {
     if (token.normalized != normalized) continue;
     tokens.push_back(token);
     patterns.push_back(token.content);
@@ -133,6 +139,7 @@ int32_t find_first(const Vocabulary& vocabulary, std::initializer_list<const cha
 SpecialTokens find_special_tokens(const TokenizerCore& core) {
   SpecialTokens special;
   special.unk = core.model->unknown_id();
+  if (special.unk < 0) special.unk = find_first(core.vocabulary, {"[UNK]", "<unk>"});
   special.pad = find_first(core.vocabulary, {"[PAD]", "<pad>"});
   special.mask = find_first(core.vocabulary, {"[MASK]", "<mask>"});
   const auto& pieces = core.post_processor.single;
@@ -150,14 +157,15 @@ SpecialTokens find_special_tokens(const TokenizerCore& core) {
 
 std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
                                                          const std::string& source) {
-  const Json root = detail::parse_json(json, source);
+  detail::ModelTables tables;
+  const Json root = detail::parse_json(json, source, detail::model_streams(source, tables));
   const detail::JsonObject object(root, source);
   auto core = std::make_shared<TokenizerCore>();
   core->source = source;
   core->added_tokens = detail::read_added_tokens(member_or_null(root, "added_tokens"), source);
   core->normalizer = detail::make_normalizer(member_or_null(root, "normalizer"), source);
   core->pre_tokenizer = detail::make_pre_tokenizer(member_or_null(root, "pre_tokenizer"), source);
-  core->model = detail::make_model(object.at("model"),
+  core->model = detail::make_model(object.at("model"), tables,
                                    static_cast<int64_t>(core->added_tokens.size()), source);
   core->vocabulary = join_vocabulary(core->model->vocabulary(), core->added_tokens, source);
   core->post_processor = detail::make_post_processor(member_or_null(root, "post_processor"),

@@ -115,6 +115,40 @@ TEST(TokenizerJson, AddedTokensFollowTheirFlags) {
   EXPECT_TRUE(tokenizer.is_special(7));
 }
 
+TEST(TokenizerJson, AddedTokensBeyondTheEmbeddingsAreUnknown) {
+  Document document;
+  document.added = R"([{"id":6,"content":"<x>","special":true}])";
+  Tokenizer tokenizer = Tokenizer::parse(document.text(), "small.json");
+  tokenizer.fit(7);
+  EXPECT_EQ(tokenizer.encode("a<x>").ids, (Ids{1, 3, 6, 2}));
+  tokenizer.fit(6);
+  EXPECT_EQ(tokenizer.encode("a<x>").ids, (Ids{1, 3, 0, 2}));
+  Ids ids;
+  tokenizer.encode_ids("a<x>", ids);
+  EXPECT_EQ(ids, (Ids{1, 3, 0, 2}));
+  EXPECT_EQ(tokenizer.encode_pair("<x>", "a").ids, (Ids{0, 3}));
+  EXPECT_THROW(tokenizer.fit(5), Error);
+}
+
+TEST(TokenizerJson, TheTypeOfTheModelMayBeLeftOut) {
+  const auto untyped = [](const std::string& model) {
+    Document document;
+    document.added = "[]";
+    document.normalizer = document.post_processor = "null";
+    document.pre_tokenizer = R"({"type":"WhitespaceSplit"})";
+    document.model = model;
+    return encode(document, "ab a");
+  };
+  EXPECT_EQ(untyped(R"({"unk_token":"u","continuing_subword_prefix":"##",)"
+                    R"("max_input_chars_per_word":9,"vocab":{"u":0,"a":1,"##b":2}})"),
+            (Ids{1, 2, 1}));
+  EXPECT_EQ(untyped(R"({"unk_token":null,"vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]})"),
+            (Ids{2, 0}));
+  EXPECT_EQ(untyped(R"({"unk_id":0,"vocab":[["u",0],["a",-1],["b",-1],["ab",-1.5]]})"),
+            (Ids{3, 1}));
+  EXPECT_EQ(untyped(R"({"unk_token":"u","vocab":{"u":0,"ab":1}})"), (Ids{1, 0}));
+}
+
 TEST(TokenizerJson, OwnTruncationAndPaddingAreIgnoredAndWrittenAsNull) {
   Document document;
   const std::string expected = document.text();
@@ -132,12 +166,12 @@ TEST(TokenizerJson, BrokenPartsAreRefusedWithTheirPlace) {
     const char* json;
     const char* message;
   } cases[] = {
-      {&Document::normalizer, R"({"type":"NFKC"})", "small.json: normalizer: type \"NFKC\""},
+      {&Document::normalizer, R"({"type":"Other"})", "small.json: normalizer: type \"Other\""},
       {&Document::normalizer, R"({"type":5})", "\"type\""},
       {&Document::normalizer, "[]", "normalizer"},
       {&Document::normalizer, R"({"type":"BertNormalizer","lowercase":"yes"})", "\"lowercase\""},
       {&Document::pre_tokenizer, R"({"type":"Magic"})", "known are \"BertPreTokenizer\""},
-      {&Document::post_processor, R"({"type":"ByteLevel"})", "post_processor: type \"ByteLevel\""},
+      {&Document::post_processor, R"({"type":"Other"})", "post_processor: type \"Other\""},
       {&Document::post_processor, R"({"type":"TemplateProcessing"})", "is missing"},
       {&Document::post_processor,
        R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"[X]","type_id":0}}],"pair":[],"special_tokens":{}})",
@@ -157,7 +191,7 @@ TEST(TokenizerJson, BrokenPartsAreRefusedWithTheirPlace) {
        R"({"type":"BertProcessing","sep":["[SEP]",2],"cls":["[CLS]",-1]})", "-1"},
       {&Document::model, "null", "\"model\""},
       {&Document::model, R"("WordPiece")", "model"},
-      {&Document::model, R"({"type":"WordLevel","vocab":{}})", "type \"WordLevel\""},
+      {&Document::model, R"({"type":"Other","vocab":{}})", "type \"Other\""},
       {&Document::model, R"({"type":"WordPiece","unk_token":"[UNK]","vocab":["[UNK]"]})", "vocab"},
       {&Document::model, R"({"type":"WordPiece","unk_token":"[UNK]","vocab":{}})", "\"[UNK]\""},
       {&Document::model, R"({"type":"WordPiece","unk_token":"[UNK]","vocab":{"[UNK]":"0"}})",
@@ -176,6 +210,30 @@ TEST(TokenizerJson, BrokenPartsAreRefusedWithTheirPlace) {
        R"({"type":"WordPiece","unk_token":"[UNK]","vocab":{"[UNK]":0,"[CLS]":1,"[SEP]":2,"a":2}})",
        "both have id 2"},
       {&Document::model, R"({"type":"WordPiece","vocab":{"[UNK]":0}})", "\"unk_token\""},
+      {&Document::normalizer, R"({"type":"Lowercase","locale":"tr"})", "option \"locale\""},
+      {&Document::normalizer,
+       R"({"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Foo"}]})",
+       "normalizers[1]: type \"Foo\""},
+      {&Document::normalizer, R"({"type":"Sequence","normalizers":7})", "\"normalizers\""},
+      {&Document::normalizer, R"({"type":"Replace","pattern":"x","content":""})", "\"pattern\""},
+      {&Document::normalizer, R"({"type":"Replace","pattern":{"Regex":"("},"content":""})",
+       "regular expression \"(\""},
+      {&Document::pre_tokenizer, R"({"type":"Split","pattern":{"String":"x"},"behavior":"Kept"})",
+       "\"Kept\""},
+      {&Document::pre_tokenizer, R"({"type":"FixedLength","length":0})", "\"length\""},
+      {&Document::pre_tokenizer, R"({"type":"CharDelimiterSplit","delimiter":"ab"})",
+       "one character"},
+      {&Document::pre_tokenizer, R"({"type":"Whitespace","unicode":true})", "option \"unicode\""},
+      {&Document::post_processor,
+       R"({"type":"Sequence","processors":[{"type":"ByteLevel","trim":true}]})",
+       "processors[0]: option \"trim\""},
+      {&Document::model, R"({"type":"BPE","dropout":0.1,"vocab":{},"merges":[]})", "\"dropout\""},
+      {&Document::model, R"({"type":"BPE","vocab":{"a":0},"merges":["a b c"]})", "merge 1"},
+      {&Document::model, R"({"type":"BPE","vocab":{"a":0},"merges":[["a"]]})", "merge 1"},
+      {&Document::model, R"({"type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"]})", "\"ab\""},
+      {&Document::model, R"({"type":"BPE","vocab":{"a":0},"merges":{}})", "\"merges\""},
+      {&Document::model, R"({"type":"BPE","vocab":{"a":0},"merges":[],"speed":1})", "\"speed\""},
+      {&Document::model, R"({"type":"WordLevel","unk_token":"?","vocab":{"a":0}})", "\"?\""},
       {&Document::added, R"({"id":1})", "added_tokens"},
       {&Document::added, R"([{"content":"x"}])", "\"id\""},
       {&Document::added, R"([{"id":1,"content":"x"}])", "both have id 1"},
@@ -190,6 +248,15 @@ TEST(TokenizerJson, BrokenPartsAreRefusedWithTheirPlace) {
     EXPECT_THAT(message, HasSubstr(item.message)) << item.json;
     EXPECT_THAT(message, HasSubstr("small.json"));
   }
+}
+
+TEST(TokenizerJson, EndlessNestingIsRefused) {
+  Document document;
+  std::string nested;
+  for (int i = 0; i < 10000; ++i) nested += R"({"type":"Sequence","normalizers":[)";
+  for (int i = 0; i < 10000; ++i) nested += "]}";
+  document.normalizer = nested;
+  EXPECT_THAT(error_of(document.text()), HasSubstr("small.json"));
 }
 
 TEST(TokenizerJson, EveryTruncatedFileIsRefused) {

@@ -5,6 +5,9 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/text/detail/tokenizer_core.h"
+#include "simile/text/detail/tokenizer_folder.h"
+#include "simile/text/sentencepiece_document.h"
+#include "simile/text/sentencepiece_model.h"
 #include "simile/text/tokenizer.h"
 #include "simile/text/unicode.h"
 
@@ -13,17 +16,9 @@ namespace {
 
 using detail::Json;
 
-std::string quote(const std::string& text) { return detail::dump_json(Json(text), -1); }
+const char* const kSentencePieceFiles[] = {"sentencepiece.bpe.model", "spiece.model"};
 
-// A tokenizer_config.json names a special token by its text or by an object that holds it.
-std::string read_token_name(const Json& config, const char* key, const std::string& fallback,
-                            const std::string& source) {
-  const auto found = config.find(key);
-  if (found != config.end() && found->is_object()) {
-    return detail::JsonObject(*found, source).text("content");
-  }
-  return detail::JsonObject(config, source).text_or(key, fallback);
-}
+std::string quote(const std::string& text) { return detail::dump_json(Json(text), -1); }
 
 BertTokenizerSettings read_bert_settings(const std::string& folder) {
   BertTokenizerSettings settings;
@@ -34,11 +29,11 @@ BertTokenizerSettings read_bert_settings(const std::string& folder) {
   settings.lowercase = object.flag_or("do_lower_case", true);
   settings.handle_chinese_chars = object.flag_or("tokenize_chinese_chars", true);
   if (object.has("strip_accents")) settings.strip_accents = object.flag_or("strip_accents", true);
-  settings.pad_token = read_token_name(config, "pad_token", settings.pad_token, path);
-  settings.unk_token = read_token_name(config, "unk_token", settings.unk_token, path);
-  settings.cls_token = read_token_name(config, "cls_token", settings.cls_token, path);
-  settings.sep_token = read_token_name(config, "sep_token", settings.sep_token, path);
-  settings.mask_token = read_token_name(config, "mask_token", settings.mask_token, path);
+  settings.pad_token = detail::read_token_name(config, "pad_token", settings.pad_token, path);
+  settings.unk_token = detail::read_token_name(config, "unk_token", settings.unk_token, path);
+  settings.cls_token = detail::read_token_name(config, "cls_token", settings.cls_token, path);
+  settings.sep_token = detail::read_token_name(config, "sep_token", settings.sep_token, path);
+  settings.mask_token = detail::read_token_name(config, "mask_token", settings.mask_token, path);
   return settings;
 }
 
@@ -66,6 +61,16 @@ std::vector<std::string> read_vocabulary_lines(const std::string& path) {
 
 Tokenizer load_vocabulary_file(const std::string& path, const std::string& folder) {
   return Tokenizer::from_vocabulary(read_vocabulary_lines(path), read_bert_settings(folder), path);
+}
+
+// A tokenizer.json made of a sentencepiece model and the settings beside it.
+std::string load_sentencepiece_file(const std::string& path, const std::string& folder) {
+  return sentencepiece_document(parse_sentencepiece_model(read_file(path), path),
+                                read_sentencepiece_settings(folder), path);
+}
+
+bool ends_with(const std::string& path, std::string_view end) {
+  return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
 }
 
 std::string special_piece(const std::string& token, int type_id) {
@@ -138,6 +143,19 @@ std::string bert_document(const std::vector<std::string>& tokens,
 
 }  // namespace
 
+namespace detail {
+
+std::string read_token_name(const Json& config, const char* key, const std::string& fallback,
+                            const std::string& source) {
+  const auto found = config.find(key);
+  if (found != config.end() && found->is_object()) {
+    return JsonObject(*found, source).text("content");
+  }
+  return JsonObject(config, source).text_or(key, fallback);
+}
+
+}  // namespace detail
+
 Tokenizer Tokenizer::from_vocabulary(const std::vector<std::string>& tokens,
                                      const BertTokenizerSettings& settings,
                                      const std::string& source) {
@@ -161,17 +179,26 @@ Tokenizer Tokenizer::parse(std::string_view json, const std::string& source) {
 
 Tokenizer Tokenizer::load(const std::string& path) {
   if (!folder_exists(path)) {
-    const bool is_vocabulary = path.size() >= 4 && path.compare(path.size() - 4, 4, ".txt") == 0;
-    if (!is_vocabulary) return parse(read_file(path), path);
     const size_t slash = path.rfind('/');
-    return load_vocabulary_file(path, slash == std::string::npos ? "." : path.substr(0, slash + 1));
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    if (ends_with(path, ".txt")) return load_vocabulary_file(path, folder);
+    if (ends_with(path, ".model")) return parse(load_sentencepiece_file(path, folder), path);
+    return parse(read_file(path), path);
   }
   const std::string json = join_path(path, "tokenizer.json");
   if (file_exists(json)) return parse(read_file(json), json);
   const std::string vocabulary = join_path(path, "vocab.txt");
-  SIMILE_CHECK(file_exists(vocabulary), ErrorKind::kInput,
-               fmt::format("{}: no tokeniser found; expected tokenizer.json or vocab.txt", path));
-  return load_vocabulary_file(vocabulary, path);
+  if (file_exists(vocabulary)) return load_vocabulary_file(vocabulary, path);
+  const std::string byte_pairs = join_path(path, "vocab.json");
+  if (file_exists(byte_pairs)) return parse(detail::byte_pair_document(path), byte_pairs);
+  for (const char* name : kSentencePieceFiles) {
+    const std::string file = join_path(path, name);
+    if (file_exists(file)) return parse(load_sentencepiece_file(file, path), file);
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("{}: no tokeniser found; expected tokenizer.json, vocab.txt, vocab.json "
+                          "with merges.txt, sentencepiece.bpe.model or spiece.model",
+                          path));
 }
 
 }  // namespace simile

@@ -8,8 +8,14 @@
 #include <atomic>
 #include <cstring>
 
+#include "simile/text/detail/newer_characters.h"
+
 namespace simile {
 namespace {
+
+// The `tokenizers` library has its properties from several tables of different age.
+constexpr int kCategoryVersion = 8;       // punctuation, control characters, nonspacing marks
+constexpr int kNormalizationVersion = 9;  // decompositions, compositions, combining marks
 
 constexpr uint32_t kPageSize = 256;
 constexpr uint32_t kPageCount = 0x110000 / kPageSize;
@@ -35,29 +41,45 @@ bool is_ascii_punctuation(char32_t c) {
          (c >= 123 && c <= 126);
 }
 
-uint8_t compute_properties(char32_t c) {
-  const auto code = static_cast<UChar32>(c);
-  const uint32_t category = U_GET_GC_MASK(code);
+// Properties that depend on the categories of Unicode 8.
+uint8_t compute_older_properties(char32_t c) {
+  // Characters whose category has changed since.
+  if (c == 0x166D || c == 0x111C9) return kPunctuation;
+  if (c == 0x1734) return kNonspacingMark;
+  if (c == 0x1885 || c == 0x1886 || c == 0xA9BD) return 0;
+  const uint32_t category =
+      exists_in_unicode(c, kCategoryVersion) ? U_GET_GC_MASK(static_cast<UChar32>(c)) : 0;
   uint8_t properties = 0;
-  if (u_isUWhiteSpace(code)) properties |= kWhiteSpace;
   if ((category & (U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK)) && c != '\t' && c != '\n' &&
       c != '\r') {
     properties |= kControl;
   }
   if ((category & U_GC_P_MASK) || is_ascii_punctuation(c)) properties |= kPunctuation;
   if (category & U_GC_MN_MASK) properties |= kNonspacingMark;
+  return properties;
+}
+
+uint8_t compute_properties(char32_t c) {
+  const auto code = static_cast<UChar32>(c);
+  const uint32_t category = U_GET_GC_MASK(code);
+  uint8_t properties = compute_older_properties(c);
+  if (u_isUWhiteSpace(code)) properties |= kWhiteSpace;
   if (is_cjk_ideograph(c)) properties |= kCjkIdeograph;
+  if (category & U_GC_L_MASK) properties |= kLetter;
+  if (category & U_GC_N_MASK) properties |= kNumber;
   if (u_isUAlphabetic(code) || (category & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) ||
       u_hasBinaryProperty(code, UCHAR_JOIN_CONTROL)) {
     properties |= kWordCharacter;
   }
+  for (const detail::NewerProperties& range : detail::kNewerProperties) {
+    if (c >= range.first && c <= range.last) properties |= range.properties;
+  }
   return properties;
 }
 
-void append_decomposition(char32_t c, std::u32string& out) {
+void append_decomposition(const UNormalizer2* normalizer, char32_t c, std::u32string& out) {
+  if (!exists_in_unicode(c, kNormalizationVersion)) return;
   UErrorCode status = U_ZERO_ERROR;
-  const UNormalizer2* normalizer = unorm2_getNFDInstance(&status);
-  if (U_FAILURE(status)) return;
   std::array<UChar, 64> units;
   const int32_t length = unorm2_getDecomposition(normalizer, static_cast<UChar32>(c), units.data(),
                                                  static_cast<int32_t>(units.size()), &status);
@@ -69,6 +91,16 @@ void append_decomposition(char32_t c, std::u32string& out) {
   }
 }
 
+const UNormalizer2* canonical_data() {
+  UErrorCode status = U_ZERO_ERROR;
+  return unorm2_getNFCInstance(&status);
+}
+
+const UNormalizer2* compatibility_data() {
+  UErrorCode status = U_ZERO_ERROR;
+  return unorm2_getNFKCInstance(&status);
+}
+
 void append_lower_case(char32_t c, std::u32string& out) {
   // The one character whose lower case, without context, is two (SpecialCasing.txt).
   if (c == 0x130) {
@@ -76,7 +108,16 @@ void append_lower_case(char32_t c, std::u32string& out) {
     return;
   }
   const auto lower = static_cast<char32_t>(u_tolower(static_cast<UChar32>(c)));
-  if (lower != c) out.push_back(lower);
+  if (lower != c) {
+    out.push_back(lower);
+    return;
+  }
+  for (const detail::NewerLowerCase& range : detail::kNewerLowerCase) {
+    if (c >= range.first && c <= range.last) {
+      out.push_back(static_cast<char32_t>(static_cast<int64_t>(c) + range.distance));
+      return;
+    }
+  }
 }
 
 const CharacterPage* compute_page(uint32_t number) {
@@ -84,8 +125,10 @@ const CharacterPage* compute_page(uint32_t number) {
   for (uint32_t i = 0; i < kPageSize; ++i) {
     const char32_t c = number * kPageSize + i;
     page->properties[i] = compute_properties(c);
-    page->combining_classes[i] = u_getCombiningClass(static_cast<UChar32>(c));
-    append_decomposition(c, page->decompositions);
+    if (exists_in_unicode(c, kNormalizationVersion)) {
+      page->combining_classes[i] = u_getCombiningClass(static_cast<UChar32>(c));
+    }
+    append_decomposition(canonical_data(), c, page->decompositions);
     page->decomposition_begins[i + 1] = static_cast<uint16_t>(page->decompositions.size());
     append_lower_case(c, page->lowers);
     page->lower_begins[i + 1] = static_cast<uint16_t>(page->lowers.size());
@@ -189,6 +232,12 @@ void append_utf8(char32_t c, std::string& text) {
   }
 }
 
+bool exists_in_unicode(char32_t c, int version) {
+  UVersionInfo age;
+  u_charAge(static_cast<UChar32>(c), age);
+  return age[0] < version || (age[0] == version && age[1] == 0);
+}
+
 uint8_t character_properties(char32_t c) { return find_page(c).properties[c % kPageSize]; }
 
 uint8_t combining_class(char32_t c) { return find_page(c).combining_classes[c % kPageSize]; }
@@ -198,6 +247,26 @@ std::u32string_view canonical_decomposition(char32_t c) {
   const uint16_t begin = page.decomposition_begins[c % kPageSize];
   return {page.decompositions.data() + begin,
           static_cast<size_t>(page.decomposition_begins[c % kPageSize + 1] - begin)};
+}
+
+std::u32string compatibility_decomposition(char32_t c) {
+  std::u32string parts;
+  append_decomposition(compatibility_data(), c, parts);
+  return parts;
+}
+
+char32_t compose_characters(char32_t first, char32_t second) {
+  const UChar32 composed = unorm2_composePair(canonical_data(), static_cast<UChar32>(first),
+                                              static_cast<UChar32>(second));
+  if (composed < 0 || !exists_in_unicode(static_cast<char32_t>(composed), kNormalizationVersion))
+    return 0;
+  return static_cast<char32_t>(composed);
+}
+
+bool is_combining_mark(char32_t c) {
+  if (c == 0x1CF2 || c == 0x1CF3) return true;  // other categories since
+  return c != 0x111C9 && exists_in_unicode(c, kNormalizationVersion) &&
+         (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_M_MASK) != 0;
 }
 
 std::u32string_view lower_case(char32_t c) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // UTF-8 and the character properties that tokenisers ask for.
 //
-// Properties come from ICU (Unicode 15 with ICU 72), read once for each block of 256 characters and
-// kept, so that a look-up is two loads. All functions are thread-safe and never fail.
+// Properties come from ICU, read once for each block of 256 characters and kept, so that a look-up
+// is two loads. They are those that the `tokenizers` library 0.23 has, whose tables are of
+// different age: punctuation, control characters and nonspacing marks as in Unicode 8,
+// normalisation forms as in Unicode 9, all else as in Unicode 16 (what ICU 72 lacks:
+// detail/newer_characters.h). All functions are thread-safe and never fail.
 #pragma once
 
 #include <cstddef>
@@ -56,14 +59,28 @@ enum CharacterProperty : uint8_t {
   kNonspacingMark = 8,  // Mn
   kCjkIdeograph = 16,   // the ranges that BERT surrounds with spaces
   kWordCharacter = 32,  // \w of regular expressions: letters, marks, digits, connectors
+  kLetter = 64,         // L*
+  kNumber = 128,        // N*
 };
 uint8_t character_properties(char32_t code_point);
+
+// Whether Unicode `version`.0 had the character.
+bool exists_in_unicode(char32_t code_point, int version);
 
 // Canonical combining class; 0 for starters.
 uint8_t combining_class(char32_t code_point);
 
 // Full canonical decomposition; empty when the character is its own.
 std::u32string_view canonical_decomposition(char32_t code_point);
+
+// Full compatibility decomposition; empty when the character is its own.
+std::u32string compatibility_decomposition(char32_t code_point);
+
+// The character that two characters compose to canonically; 0 when there is none.
+char32_t compose_characters(char32_t first, char32_t second);
+
+// Category M of Unicode 9: what "StripAccents" drops.
+bool is_combining_mark(char32_t code_point);
 
 // Full lower case without regard to context; empty when the character is its own.
 std::u32string_view lower_case(char32_t code_point);

@@ -52,8 +52,8 @@ TEST(Unicode, PropertiesFollowTheTokenizersLibrary) {
     char32_t code_point;
     uint8_t properties;
   } cases[] = {
-      {'a', kWordCharacter},
-      {'7', kWordCharacter},
+      {'a', kWordCharacter | kLetter},
+      {'7', kWordCharacter | kNumber},
       {'_', kWordCharacter | kPunctuation},
       {'$', kPunctuation},  // a symbol, but ASCII
       {'`', kPunctuation},
@@ -71,10 +71,15 @@ TEST(Unicode, PropertiesFollowTheTokenizersLibrary) {
       {0x378, 0},                           // unassigned
       {0x2019, kPunctuation},
       {0x301, kNonspacingMark | kWordCharacter},
-      {0x4E00, kCjkIdeograph | kWordCharacter},
-      {0x2CEB0, kWordCharacter},  // CJK extension F is outside BERT's ranges
-      {0x3042, kWordCharacter},   // hiragana
+      {0x4E00, kCjkIdeograph | kWordCharacter | kLetter},
+      {0x2CEB0, kWordCharacter | kLetter},  // CJK extension F is outside BERT's ranges
+      {0x3042, kWordCharacter | kLetter},   // hiragana
       {0x1F600, 0},
+      {0xB2, kNumber},                      // superscript two
+      {0x2E43, 0},                          // punctuation since Unicode 9
+      {0x8E2, 0},                           // a control character since Unicode 9
+      {0x166D, kPunctuation},               // a symbol since Unicode 9
+      {0x2EBF0, kWordCharacter | kLetter},  // CJK extension I, of Unicode 15.1
   };
   for (const auto& item : cases) {
     EXPECT_EQ(character_properties(item.code_point), item.properties)

@@ -17,7 +17,7 @@ size_t hash_of(std::string_view token) { return std::hash<std::string_view>()(to
 }  // namespace
 
 Vocabulary::Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int64_t id_bound,
-                       const std::string& source) {
+                       const std::string& source, Repeats repeats) {
   int64_t size = 0;
   size_t bytes = 0;
   for (const auto& [token, id] : entries) {
@@ -45,25 +45,28 @@ Vocabulary::Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int
   for (size_t id = 0; id < by_id.size(); ++id) {
     if (by_id[id] != nullptr) {
       const std::string& token = *by_id[id];
-      SIMILE_CHECK(find(token) < 0, ErrorKind::kInput,
+      const size_t slot = slot_of(token);
+      const int32_t known = slots_[slot];
+      SIMILE_CHECK(known < 0 || repeats == Repeats::kLastWins, ErrorKind::kInput,
                    fmt::format("{}: token \"{}\" occurs twice, with ids {} and {}", source, token,
-                               find(token), id));
+                               known, id));
+      repeats_ |= known >= 0;
       arena_ += token;
-      size_t slot = hash_of(token) & (slot_count - 1);
-      while (slots_[slot] >= 0) slot = (slot + 1) & (slot_count - 1);
       slots_[slot] = static_cast<int32_t>(id);
     }
     begins_.push_back(static_cast<uint32_t>(arena_.size()));
   }
 }
 
-int32_t Vocabulary::find(std::string_view name) const {
-  if (slots_.empty()) return -1;
+size_t Vocabulary::slot_of(std::string_view name) const {
   const size_t mask = slots_.size() - 1;
-  for (size_t slot = hash_of(name) & mask; slots_[slot] >= 0; slot = (slot + 1) & mask) {
-    if (token(slots_[slot]) == name) return slots_[slot];
-  }
-  return -1;
+  size_t slot = hash_of(name) & mask;
+  while (slots_[slot] >= 0 && token(slots_[slot]) != name) slot = (slot + 1) & mask;
+  return slot;
+}
+
+int32_t Vocabulary::find(std::string_view name) const {
+  return slots_.empty() ? -1 : slots_[slot_of(name)];
 }
 
 }  // namespace simile

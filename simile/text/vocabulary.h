@@ -15,9 +15,11 @@ class Vocabulary {
   Vocabulary() = default;
   // Each token with its id. Ids may leave gaps, which are empty tokens that find() does not know.
   // Errors (kInput, naming `source`): a negative id, one beyond `id_bound`, an id or a token that
-  // occurs twice.
+  // occurs twice. With kLastWins a token may occur again: find() gives its largest id, and the
+  // others keep their text.
+  enum class Repeats { kRefused, kLastWins };
   Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int64_t id_bound,
-             const std::string& source);
+             const std::string& source, Repeats repeats = Repeats::kRefused);
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
   Vocabulary(Vocabulary&&) = default;
@@ -25,15 +27,19 @@ class Vocabulary {
 
   int64_t size() const { return static_cast<int64_t>(begins_.size()) - 1; }  // largest id + 1
   int32_t find(std::string_view token) const;                                // -1 when unknown
+  bool repeats() const { return repeats_; }  // whether a token occurs more than once
   // The token numbered `id`, which must be in [0, size()).
   std::string_view token(int32_t id) const {
     return std::string_view(arena_).substr(begins_[id], begins_[id + 1] - begins_[id]);
   }
 
  private:
+  size_t slot_of(std::string_view token) const;  // where it is, or would be
+
   std::string arena_;                   // all tokens, one after the other
   std::vector<uint32_t> begins_ = {0};  // [size + 1]
   std::vector<int32_t> slots_;          // open addressing, a power of two; -1 is free
+  bool repeats_ = false;
 };
 
 }  // namespace simile

@@ -79,7 +79,7 @@ TEST(VocabularyTrainer, CaseIsKeptWhenAsked) {
 
 TEST(VocabularyTrainer, MoreSpecialTokensAreAddedTokens) {
   VocabularyTrainerOptions options = make_options(100);
-  options.special_tokens.push_back("[QUERY]");
+  options.special_tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[QUERY]"};
   const Tokenizer tokenizer = train_vocabulary(read_from({"ab"}), options);
   EXPECT_EQ(tokenizer.encode("[QUERY] ab", false).ids.front(), 5);
   EXPECT_TRUE(tokenizer.is_special(5));
@@ -92,8 +92,10 @@ TEST(VocabularyTrainer, WhatCannotBeLearntIsRefused) {
   VocabularyTrainerOptions options = make_options(100);
   options.special_tokens = {"[UNK]"};
   EXPECT_THROW(learn({"a"}, options), Error);
+  options.special_tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[CLS]"};
+  EXPECT_THROW(learn({"a"}, options), Error);
   options = make_options(100);
-  options.special_tokens.push_back("[CLS]");
+  options.type = "character";
   EXPECT_THROW(learn({"a"}, options), Error);
 }
 

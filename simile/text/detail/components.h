@@ -12,6 +12,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/text/added_tokens.h"
+#include "simile/text/detail/model_tables.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
 #include "simile/text/pre_tokenizer.h"
@@ -22,12 +23,19 @@ namespace simile::detail {
 // A JSON null gives a null pointer (no such step).
 std::unique_ptr<const Normalizer> make_normalizer(const Json& json, const std::string& source);
 std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const Json& json, const std::string& source);
-// The model's ids must be below its size plus `added`, the number of added tokens.
-std::unique_ptr<const TokenModel> make_model(const Json& json, int64_t added,
+// `tables` holds what model_streams() took out of the JSON, and is used up. The model's ids must be
+// below its size plus `added`, the number of added tokens.
+std::unique_ptr<const TokenModel> make_model(const Json& json, ModelTables& tables, int64_t added,
                                              const std::string& source);
 // Ids in the templates must be below `vocabulary_size`. A JSON null gives bare templates.
 PostProcessor make_post_processor(const Json& json, int64_t vocabulary_size,
                                   const std::string& source);
+// The names in each table, for tokenizer_components.h.
+std::vector<std::string> normalizer_names();
+std::vector<std::string> pre_tokenizer_names();
+std::vector<std::string> model_names();
+std::vector<std::string> post_processor_names();
+
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& source);
 
 }  // namespace simile::detail

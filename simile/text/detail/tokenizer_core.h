@@ -20,7 +20,8 @@ namespace simile {
 // The tokens of one text, before special tokens are put around.
 struct TextTokens {
   std::vector<int32_t> ids;
-  std::vector<Span> offsets;  // only when tracked
+  std::vector<Span> offsets;    // only when tracked
+  std::vector<uint32_t> added;  // only when tracked: which tokens are added ones found in the text
   int64_t replaced = 0;
 };
 
@@ -40,6 +41,9 @@ struct TokenizerCore {
 
   // Replaces `tokens` by those of `text`; with a limit, tokens beyond it may be left out.
   void tokenize(std::string_view text, bool tracked, size_t limit, TextTokens& tokens) const;
+
+ private:
+  void trim_offsets(std::string_view text, TextTokens& tokens) const;
 };
 
 // Reads a tokenizer.json.

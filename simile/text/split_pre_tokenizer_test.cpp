@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/split_pre_tokenizer.h"
+
+#include <gmock/gmock.h>
+
+#include "simile/text/byte_level.h"
+#include "simile/text/unicode.h"
+
+namespace simile {
+namespace {
+
+using Pieces = std::vector<std::string>;
+
+Pieces split(const PreTokenizer& pre_tokenizer, const std::string& bytes) {
+  NormalizedText text;
+  text.assign(bytes, 0, true);
+  std::vector<Span> words = {{0, static_cast<uint32_t>(bytes.size())}};
+  pre_tokenizer.split(text, words, true);
+  EXPECT_EQ(text.origins.size(), text.text.size());
+  Pieces pieces;
+  for (const Span word : words)
+    pieces.push_back(text.text.substr(word.begin, word.end - word.begin));
+  return pieces;
+}
+
+TEST(SplitPreTokenizer, BehaviorsFollowTheLibrary) {
+  const struct {
+    SplitBehavior behavior;
+    bool invert;
+    Pieces pieces;
+  } cases[] = {
+      {SplitBehavior::kRemoved, false, {"a", "b"}},
+      {SplitBehavior::kRemoved, true, {"-", "-", "-", "-", "-", "-"}},
+      {SplitBehavior::kIsolated, false, {"-", "a", "-", "-", "b", "-", "-", "-"}},
+      {SplitBehavior::kIsolated, true, {"-", "a", "-", "-", "b", "-", "-", "-"}},
+      {SplitBehavior::kMergedWithPrevious, false, {"-", "a-", "-", "b-", "-", "-"}},
+      {SplitBehavior::kMergedWithPrevious, true, {"-a", "-", "-b", "-", "-", "-"}},
+      {SplitBehavior::kMergedWithNext, false, {"-a", "-", "-b", "-", "-", "-"}},
+      {SplitBehavior::kMergedWithNext, true, {"-", "a-", "-", "b-", "-", "-"}},
+      {SplitBehavior::kContiguous, false, {"-", "a", "--", "b", "---"}},
+      {SplitBehavior::kContiguous, true, {"-", "a", "--", "b", "---"}},
+  };
+  for (const auto& item : cases) {
+    const SplitPreTokenizer pre_tokenizer(TextPattern::literal("-"), item.behavior, item.invert);
+    EXPECT_EQ(split(pre_tokenizer, "-a--b---"), item.pieces)
+        << static_cast<int>(item.behavior) << item.invert;
+  }
+}
+
+TEST(SplitPreTokenizer, KindsOfCharacters) {
+  const auto by = [](uint8_t properties, SplitBehavior behavior) {
+    return CharacterSplitPreTokenizer(properties, 0, behavior);
+  };
+  EXPECT_EQ(split(by(kWhiteSpace, SplitBehavior::kRemoved), " a\u3000\tb c"),
+            (Pieces{"a", "b", "c"}));
+  EXPECT_EQ(split(by(kNumber, SplitBehavior::kIsolated), "a12\u00BDb"),
+            (Pieces{"a", "1", "2", "\u00BD", "b"}));
+  EXPECT_EQ(split(by(kNumber, SplitBehavior::kContiguous), "a12b"), (Pieces{"a", "12", "b"}));
+  EXPECT_EQ(split(by(kPunctuation, SplitBehavior::kIsolated), "a,,b"),
+            (Pieces{"a", ",", ",", "b"}));
+  EXPECT_EQ(
+      split(CharacterSplitPreTokenizer(0, U'\u00E9', SplitBehavior::kRemoved), "a\u00E9b\u00E9"),
+      (Pieces{"a", "b"}));
+  EXPECT_EQ(split(WhitespacePreTokenizer(), "Hey, it's  a_b \u00E9!?"),
+            (Pieces{"Hey", ",", "it", "'", "s", "a_b", "\u00E9", "!?"}));
+  EXPECT_EQ(split(FixedLengthPreTokenizer(2), "ab\u00E9cd"), (Pieces{"ab",
+                                                                     "\u00E9"
+                                                                     "c",
+                                                                     "d"}));
+}
+
+TEST(SplitPreTokenizer, ScriptsChange) {
+  EXPECT_EQ(split(ScriptPreTokenizer(), "  abc d\u00E9 \u30AB\u3072\u6F22\u30FC. 12x"),
+            (Pieces{"abc d\u00E9 ", "\u30AB\u3072\u6F22\u30FC", ". 12", "x"}));
+  EXPECT_EQ(split(ScriptPreTokenizer(), "  "), Pieces());
+}
+
+TEST(ByteLevel, EveryByteHasItsCharacterAndBack) {
+  std::string all;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    append_utf8(byte_level_character(static_cast<uint8_t>(byte)), all);
+  }
+  std::string bytes;
+  ASSERT_TRUE(decode_byte_level(all, bytes));
+  ASSERT_EQ(bytes.size(), 256u);
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    EXPECT_EQ(static_cast<uint8_t>(bytes[byte]), byte);
+  }
+  EXPECT_EQ(byte_level_character('a'), U'a');
+  EXPECT_EQ(byte_level_character(' '), U'\u0120');
+  EXPECT_FALSE(decode_byte_level(" ", bytes));
+  EXPECT_FALSE(decode_byte_level("\u0144", bytes));
+}
+
+TEST(ByteLevel, PartsGetTheirSpaceAndTheirBytes) {
+  EXPECT_EQ(split(ByteLevelPreTokenizer(true, true), "a b's"), (Pieces{" a", " b", "'s"}));
+  EXPECT_EQ(split(ByteLevelPreTokenizer(true, false), " a b"), (Pieces{" a b"}));
+  std::vector<std::unique_ptr<const PreTokenizer>> steps;
+  steps.push_back(
+      std::make_unique<CharacterSplitPreTokenizer>(kWhiteSpace, 0, SplitBehavior::kRemoved));
+  steps.push_back(std::make_unique<ByteLevelPreTokenizer>(true, false));
+  steps.push_back(std::make_unique<SplitPreTokenizer>(TextPattern::literal("\u0120"),
+                                                      SplitBehavior::kIsolated, false));
+  const PreTokenizerSequence sequence(std::move(steps));
+  EXPECT_FALSE(sequence.leaves_bytes());
+  EXPECT_EQ(split(sequence, "a  \u00E9"), (Pieces{"\u0120", "a", "\u0120", "\u00C3\u00A9"}));
+}
+
+}  // namespace
+}  // namespace simile

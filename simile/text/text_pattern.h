@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns of normalisers and pre-tokenisers: a fixed text or a regular expression.
+//
+// The patterns of GPT-2, Llama 3 and Qwen 2 and alternatives of simple runs (`\s{2,}|[\n\r\t]`) are
+// found by code of their own; all other expressions by ICU. These have Ruby's syntax, as in the
+// `tokenizers` library: ^ and $ match at each line, (?m) lets . match line feeds. What ICU does not
+// know is an error. \p{L}, \p{N}, \p{M} and \w have the characters of Unicode 16, other \p{...}
+// those of ICU's version.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "simile/text/normalized_text.h"
+
+namespace simile {
+
+namespace detail {
+class PatternMatcher;
+}
+
+// Immutable, cheap to copy, safe to use from several threads.
+class TextPattern {
+ public:
+  // Empty text is never found.
+  static TextPattern literal(std::string text);
+  // Errors (kInput, naming `where`): not a regular expression that ICU reads.
+  static TextPattern regex(const std::string& pattern, const std::string& where);
+  // GPT-2's pattern: 's 't 're 've 'm 'll 'd, letters, numbers and other characters, each with the
+  // space before them, and white space.
+  static const TextPattern& gpt2();
+
+  // Appends the matches in valid UTF-8 `text`, in order, without overlap; a match may be empty.
+  // Errors (kInput): a regular expression that takes too long (seconds for one match, half a minute
+  // for all) or too much memory.
+  void find(std::string_view text, std::vector<Span>& matches) const;
+
+ private:
+  explicit TextPattern(std::shared_ptr<const detail::PatternMatcher> matcher)
+      : matcher_(std::move(matcher)) {}
+
+  std::shared_ptr<const detail::PatternMatcher> matcher_;
+};
+
+}  // namespace simile

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/detail/unigram_estimator.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "simile/text/detail/parallel.h"
+#include "simile/text/unicode.h"
+
+namespace simile::detail {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnknownPenalty = 10.0;
+constexpr double kUnit = 1 << 20;  // sums are whole numbers of 1 / kUnit
+constexpr size_t kWordsPerTask = 256;
+
+// log(exp(a) + exp(b))
+double add_logs(double a, double b) {
+  if (a < b) std::swap(a, b);
+  return b == -kInfinity || a - b > 50 ? a : a + std::log1p(std::exp(b - a));
+}
+
+PieceTrie make_trie(const std::vector<ScoredPiece>& pieces) {
+  std::vector<std::pair<std::string_view, int32_t>> entries;
+  for (const ScoredPiece& piece : pieces) {
+    entries.emplace_back(piece.text, static_cast<int32_t>(entries.size()));
+  }
+  return PieceTrie(std::move(entries));
+}
+
+}  // namespace
+
+UnigramEstimator::UnigramEstimator(const CountedWords& words,
+                                   const std::vector<ScoredPiece>& pieces)
+    : words_(words), pieces_(pieces), trie_(make_trie(pieces)) {
+  for (const ScoredPiece& piece : pieces) unknown_score_ = std::min(unknown_score_, piece.score);
+  unknown_score_ -= kUnknownPenalty;
+}
+
+void UnigramEstimator::list_edges(std::string_view word, int32_t without,
+                                  std::vector<Edge>& edges) const {
+  edges.clear();
+  for (size_t begin = 0; begin < word.size();) {
+    const size_t single_end = begin + decode_valid_character(word, begin).size;
+    bool has_single = false;
+    PieceTrie::Cursor cursor(trie_);
+    for (size_t end = begin; end < word.size() && cursor.descend(word[end]);) {
+      ++end;
+      const int32_t piece = cursor.piece();
+      if (piece < 0 || piece == without) continue;
+      edges.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end), piece,
+                       pieces_[static_cast<size_t>(piece)].score});
+      has_single |= end == single_end;
+    }
+    if (!has_single) {
+      edges.push_back(
+          {static_cast<uint32_t>(begin), static_cast<uint32_t>(single_end), -1, unknown_score_});
+    }
+    begin = single_end;
+  }
+}
+
+void UnigramEstimator::add_expected(std::string_view word, int64_t count, Workspace& work,
+                                    std::vector<int64_t>& sums) const {
+  list_edges(word, -1, work.edges);
+  work.forward.assign(word.size() + 1, -kInfinity);
+  work.backward.assign(word.size() + 1, -kInfinity);
+  work.forward[0] = 0;
+  work.backward[word.size()] = 0;
+  for (const Edge& edge : work.edges) {
+    double& reached = work.forward[edge.end];
+    reached = add_logs(reached, work.forward[edge.begin] + edge.score);
+  }
+  for (size_t i = work.edges.size(); i-- > 0;) {
+    const Edge& edge = work.edges[i];
+    double& left = work.backward[edge.begin];
+    left = add_logs(left, work.backward[edge.end] + edge.score);
+  }
+  const double whole = work.forward[word.size()];
+  for (const Edge& edge : work.edges) {
+    if (edge.piece < 0) continue;
+    const double share =
+        std::exp(work.forward[edge.begin] + edge.score + work.backward[edge.end] - whole);
+    sums[static_cast<size_t>(edge.piece)] +=
+        std::llround(share * static_cast<double>(count) * kUnit);
+  }
+}
+
+double UnigramEstimator::find_best(std::string_view word, int32_t without, Workspace& work,
+                                   std::vector<int32_t>& used) const {
+  list_edges(word, without, work.edges);
+  work.forward.assign(word.size() + 1, -kInfinity);
+  work.from.assign(word.size() + 1, -1);
+  work.forward[0] = 0;
+  for (size_t i = 0; i < work.edges.size(); ++i) {
+    const Edge& edge = work.edges[i];
+    const double score = work.forward[edge.begin] + edge.score;
+    if (score > work.forward[edge.end]) {
+      work.forward[edge.end] = score;
+      work.from[edge.end] = static_cast<int32_t>(i);
+    }
+  }
+  used.clear();
+  for (size_t end = word.size(); end > 0;) {
+    const Edge& edge = work.edges[static_cast<size_t>(work.from[end])];
+    used.push_back(edge.piece);
+    end = edge.begin;
+  }
+  return work.forward[word.size()];
+}
+
+template <typename AddWord>
+std::vector<double> UnigramEstimator::sum_words(const AddWord& add_word) const {
+  std::vector<std::vector<int64_t>> sums(static_cast<size_t>(omp_get_max_threads()));
+  std::vector<Workspace> workspaces(sums.size());
+  const size_t tasks = (words_.size() + kWordsPerTask - 1) / kWordsPerTask;
+  run_parallel(tasks, [&](size_t task) {
+    const auto thread = static_cast<size_t>(omp_get_thread_num());
+    sums[thread].resize(pieces_.size());
+    const size_t end = std::min(words_.size(), (task + 1) * kWordsPerTask);
+    for (size_t i = task * kWordsPerTask; i < end; ++i) {
+      add_word(words_[i].first, words_[i].second, workspaces[thread], sums[thread]);
+    }
+  });
+  std::vector<int64_t> total(pieces_.size());
+  for (const std::vector<int64_t>& part : sums) {
+    for (size_t i = 0; i < part.size(); ++i) total[i] += part[i];
+  }
+  std::vector<double> counts;
+  counts.reserve(total.size());
+  for (const int64_t sum : total) counts.push_back(static_cast<double>(sum) / kUnit);
+  return counts;
+}
+
+std::vector<double> UnigramEstimator::expected_counts() const {
+  return sum_words([&](std::string_view word, int64_t count, Workspace& work,
+                       std::vector<int64_t>& sums) { add_expected(word, count, work, sums); });
+}
+
+std::vector<double> UnigramEstimator::best_counts() const {
+  return sum_words(
+      [&](std::string_view word, int64_t count, Workspace& work, std::vector<int64_t>& sums) {
+        thread_local std::vector<int32_t> used;
+        find_best(word, -1, work, used);
+        for (const int32_t piece : used) {
+          if (piece >= 0) {
+            sums[static_cast<size_t>(piece)] += count * static_cast<int64_t>(kUnit);
+          }
+        }
+      });
+}
+
+std::vector<double> UnigramEstimator::removal_losses(const std::vector<double>& counts) const {
+  double total = 0;
+  for (const double count : counts) total += count;
+  std::vector<double> losses(pieces_.size());
+  run_parallel(pieces_.size(), [&](size_t i) {
+    thread_local Workspace work;
+    thread_local std::vector<int32_t> others;
+    const ScoredPiece& piece = pieces_[i];
+    if (piece.single) {
+      losses[i] = kInfinity;
+      return;
+    }
+    const double other_score = find_best(piece.text, static_cast<int32_t>(i), work, others);
+    if (other_score >= piece.score) {
+      losses[i] = -kInfinity;
+      return;
+    }
+    const double count = counts[i];
+    if (count <= 0) return;
+    const double new_total = std::log(total + count * (static_cast<double>(others.size()) - 1));
+    double after = 0;
+    for (const int32_t other : others) {
+      const double before = other < 0 ? 0 : counts[static_cast<size_t>(other)];
+      after += std::log(before + count) - new_total;
+    }
+    losses[i] = count * (std::log(count) - std::log(total) - after);
+  });
+  return losses;
+}
+
+}  // namespace simile::detail

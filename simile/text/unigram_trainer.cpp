@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "simile/core/error.h"
+#include "simile/text/detail/components.h"
+#include "simile/text/detail/json_text.h"
+#include "simile/text/detail/trained_document.h"
+#include "simile/text/detail/trainers.h"
+#include "simile/text/detail/unigram_estimator.h"
+#include "simile/text/detail/unigram_seeds.h"
+#include "simile/text/detail/word_counting.h"
+#include "simile/text/unicode.h"
+
+namespace simile::detail {
+namespace {
+
+constexpr size_t kMaxCharactersPerWord = 256;  // longer words are cut
+constexpr char32_t kSpaceMark = 0x2581;
+constexpr size_t kSeedsPerToken = 16;
+constexpr size_t kMinSeeds = 100000;
+constexpr size_t kMaxSeeds = 4000000;
+constexpr int kRoundsPerPruning = 2;
+constexpr double kKeptByPruning = 0.75;
+constexpr double kLeastExpected = 0.5;  // a piece expected less often is dropped
+constexpr double kLeastCount = 0.1;     // of a character that is kept all the same
+
+using Pieces = std::vector<ScoredPiece>;
+
+// The derivative of log(gamma(x)), x > 0: recurrence up to 8, then the asymptotic series.
+double digamma(double x) {
+  double shift = 0;
+  for (; x < 8; x += 1) shift -= 1 / x;
+  const double inverse = 1 / (x * x);
+  return shift + std::log(x) - 0.5 / x -
+         inverse * (1.0 / 12 - inverse * (1.0 / 120 - inverse * (1.0 / 252)));
+}
+
+// Counts the parts of a word: pieces do not cross from letters and digits to other characters (the
+// mark of a space goes with what follows), and very long words are cut.
+void add_word(std::string_view word, WordCounter& counter) {
+  size_t begin = 0;
+  size_t characters = 0;
+  int last_kind = -1;
+  for (size_t i = 0; i < word.size(); ++characters) {
+    const DecodedCharacter character = decode_valid_character(word, i);
+    const bool is_mark = character.code_point == kSpaceMark;
+    const int kind =
+        is_mark ? -1 : (character_properties(character.code_point) & kWordCharacter) != 0;
+    const bool changes = last_kind >= 0 && kind != last_kind;
+    if (changes || characters == kMaxCharactersPerWord) {
+      counter.add(word.substr(begin, i - begin), 1);
+      begin = i;
+      characters = 0;
+    }
+    last_kind = kind;
+    i += character.size;
+  }
+  counter.add(word.substr(begin), 1);
+}
+
+Pieces make_seeds(const CountedWords& words, const VocabularyTrainerOptions& options,
+                  const std::vector<std::string>& special_tokens) {
+  const auto wanted = static_cast<size_t>(options.vocabulary_size);
+  const size_t limit = std::clamp(wanted * kSeedsPerToken, kMinSeeds, kMaxSeeds);
+  Pieces pieces;
+  double total = 0;
+  for (SeedPiece& seed :
+       find_seed_pieces(words, choose_alphabet(words, options.alphabet_limit), limit)) {
+    const auto& specials = special_tokens;
+    if (std::find(specials.begin(), specials.end(), seed.text) != specials.end()) continue;
+    const auto count = static_cast<double>(seed.count);
+    total += count;
+    pieces.push_back({std::move(seed.text), std::log(count), seed.single});
+  }
+  for (ScoredPiece& piece : pieces) piece.score -= std::log(total);
+  return pieces;
+}
+
+// Keeps the pieces for which `keep` is set.
+void filter(const std::vector<char>& keep, Pieces& pieces) {
+  size_t size = 0;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (!keep[i]) continue;
+    if (size != i) pieces[size] = std::move(pieces[i]);
+    ++size;
+  }
+  pieces.resize(size);
+}
+
+// The numbers of `values`, largest value first, of equals the smaller number.
+std::vector<size_t> rank(const std::vector<double>& values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return values[a] > values[b]; });
+  return order;
+}
+
+// One round of expectation and maximisation. Pieces that are hardly expected are dropped while
+// more than `wanted` are left. The scores are the Bayesian ones of the paper's program, which
+// favour frequent pieces.
+void estimate(const CountedWords& words, size_t wanted, Pieces& pieces) {
+  std::vector<double> expected = UnigramEstimator(words, pieces).expected_counts();
+  std::vector<char> keep(pieces.size(), 1);
+  size_t left = pieces.size();
+  const std::vector<size_t> order = rank(expected);
+  for (size_t k = order.size(); k-- > 0 && left > wanted;) {
+    const size_t i = order[k];
+    if (expected[i] >= kLeastExpected) break;
+    if (pieces[i].single) continue;
+    keep[i] = 0;
+    --left;
+  }
+  double total = 0;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    expected[i] = std::max(expected[i], kLeastCount);
+    if (keep[i]) total += expected[i];
+  }
+  const double log_total = digamma(total);
+  for (size_t i = 0; i < pieces.size(); ++i) pieces[i].score = digamma(expected[i]) - log_total;
+  filter(keep, pieces);
+}
+
+// Drops the pieces whose loss is least, down to `size`.
+void prune(const CountedWords& words, size_t size, Pieces& pieces) {
+  const UnigramEstimator estimator(words, pieces);
+  const std::vector<size_t> order = rank(estimator.removal_losses(estimator.best_counts()));
+  std::vector<char> keep(pieces.size(), 0);
+  for (size_t k = 0; k < size; ++k) keep[order[k]] = 1;
+  filter(keep, pieces);
+}
+
+void learn_pieces(const CountedWords& words, size_t wanted, Pieces& pieces, EventSink& events) {
+  const auto report = [&](bool last) {
+    const auto size = static_cast<int64_t>(pieces.size());
+    events.progress({"learn vocabulary", size, last ? size : 0, "pieces", {}});
+  };
+  while (pieces.size() > wanted) {
+    report(false);
+    for (int round = 0; round < kRoundsPerPruning; ++round) estimate(words, wanted, pieces);
+    if (pieces.size() <= wanted) break;
+    const auto kept = static_cast<size_t>(kKeptByPruning * static_cast<double>(pieces.size()));
+    prune(words, std::max(wanted, kept), pieces);
+  }
+  for (int round = 0; round < kRoundsPerPruning; ++round) estimate(words, pieces.size(), pieces);
+  std::sort(pieces.begin(), pieces.end(), [](const ScoredPiece& a, const ScoredPiece& b) {
+    return a.score != b.score ? a.score > b.score : a.text < b.text;
+  });
+  report(true);
+}
+
+std::string model_text(const Pieces& pieces, int64_t unknown_id) {
+  std::string text =
+      fmt::format(R"({{"type":"Unigram","unk_id":{},"byte_fallback":false,"vocab":[)", unknown_id);
+  const char* separator = "";
+  for (const ScoredPiece& piece : pieces) {
+    // Few digits, which every reader of JSON makes the same number of.
+    text += fmt::format("{}[{},{:.6f}]", separator, quote_json(piece.text), piece.score);
+    separator = ",";
+  }
+  return text + "]}";
+}
+
+Json pre_tokenizer_json() {
+  return {{"type", "Sequence"},
+          {"pretokenizers",
+           {{{"type", "WhitespaceSplit"}},
+            {{"type", "Metaspace"},
+             {"replacement", "\u2581"},
+             {"prepend_scheme", "always"},
+             {"split", true}}}}};
+}
+
+// The special tokens around the pieces: <mask> is the last token, as XLM-RoBERTa has it.
+Tokenizer assemble(const std::vector<std::string>& special_tokens, const Pieces& learnt,
+                   const Json& normalizer) {
+  Pieces all;
+  std::vector<int64_t> ids;
+  for (const std::string& token : special_tokens) {
+    if (token == "<mask>") {
+      ids.push_back(static_cast<int64_t>(special_tokens.size() + learnt.size()) - 1);
+      continue;
+    }
+    ids.push_back(static_cast<int64_t>(all.size()));
+    all.push_back({token, 0, false});
+  }
+  all.insert(all.end(), learnt.begin(), learnt.end());
+  all.push_back({"<mask>", 0, false});
+  const auto id_of = [&](const char* token) {
+    return ids[static_cast<size_t>(std::find(special_tokens.begin(), special_tokens.end(), token) -
+                                   special_tokens.begin())];
+  };
+  const Json pre_tokenizer = pre_tokenizer_json();
+  return Tokenizer::parse(
+      trained_document(special_tokens, ids, normalizer, pre_tokenizer,
+                       trained_post_processor(id_of("<s>"), id_of("</s>")),
+                       pre_tokenizer.at("pretokenizers").at(1), model_text(all, id_of("<unk>"))),
+      "learnt vocabulary");
+}
+
+}  // namespace
+
+Tokenizer train_unigram(const TextSource& next_text, const VocabularyTrainerOptions& options,
+                        const std::vector<std::string>& special_tokens, EventSink& events) {
+  const Json normalizer = trained_normalizer(true, options.lowercase);
+  const WordCounter counter =
+      count_words(next_text, make_normalizer(normalizer, "training").get(),
+                  *make_pre_tokenizer(pre_tokenizer_json(), "training"), add_word, events);
+  const CountedWords words = counter.sorted();
+  Pieces pieces = make_seeds(words, options, special_tokens);
+  const auto singles =
+      std::count_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.single; });
+  const auto specials = static_cast<int64_t>(special_tokens.size());
+  SIMILE_CHECK(singles + specials <= options.vocabulary_size, ErrorKind::kRecipe,
+               fmt::format("vocabulary_size is {}, but the special tokens and characters alone are "
+                           "{}; raise it or lower alphabet_limit ({})",
+                           options.vocabulary_size, singles + specials, options.alphabet_limit));
+  const auto wanted = static_cast<size_t>(options.vocabulary_size - specials);
+  if (pieces.size() < wanted) {
+    events.warning(
+        fmt::format("the texts give only {} tokens instead of {}: no other substring "
+                    "occurs twice",
+                    pieces.size() + special_tokens.size(), options.vocabulary_size));
+  }
+  learn_pieces(words, wanted, pieces, events);
+  return assemble(special_tokens, pieces, normalizer);
+}
+
+}  // namespace simile::detail
