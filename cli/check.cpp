@@ -16,6 +16,10 @@ void run(const std::string& model, bool json, Terminal& terminal) {
   const ModelFolder folder = open_model_folder(model, silent_events());
   const std::optional<double> difference = check_self_test(folder.path, encoder);
   const std::string fingerprint = model_fingerprint(folder);
+  nlohmann::ordered_json modules = nlohmann::ordered_json::array();
+  for (const ModuleSettings& module : settings.modules) {
+    modules.push_back(module_kind_name(module.kind));
+  }
   nlohmann::ordered_json document = {
       {"model", model},
       {"family", settings.encoder.model_type},
@@ -23,7 +27,8 @@ void run(const std::string& model, bool json, Terminal& terminal) {
       {"hidden", settings.encoder.hidden},
       {"vocabulary", settings.encoder.vocabulary},
       {"parameters", encoder_parameter_count(settings.encoder.shape())},
-      {"pooling", pooling_mode_name(settings.pooling)},
+      {"pooling", pooling_name(settings.pooling)},
+      {"modules", std::move(modules)},
       {"normalize", settings.normalize},
       {"max_length", settings.max_length},
       {"dimension", encoder.dimension()},

@@ -35,6 +35,7 @@ struct Commands {
 void add_batches(const Commands& commands);  // in simile-training only
 void add_check(const Commands& commands);
 void add_compare(const Commands& commands);
+void add_convert(const Commands& commands);
 CLI::App* add_data(const Commands& commands);   // returns the command that data_check belongs to
 void add_data_check(const Commands& commands);  // in simile-training only
 void add_docs(const Commands& commands);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
+#include "simile/encode/model_reference.h"
 #include "simile/eval/task.h"
 #ifdef SIMILE_WITH_TRAINING
 #include "simile/train/method_reference.h"
@@ -20,14 +21,17 @@ std::string options_page() {
          options_to_markdown(evaluation, "Evaluation (`simile evaluate`, task files, recipes)");
 }
 
+std::string page(const std::string& topic) {
+  if (topic == "models") return model_reference();
+#ifdef SIMILE_WITH_TRAINING
+  if (topic == "losses") return method_reference();
+#endif
+  return options_page();
+}
+
 void run(const std::string& topic) {
   Output output("-");
-#ifdef SIMILE_WITH_TRAINING
-  output.write(topic == "losses" ? method_reference() : options_page());
-#else
-  (void)topic;
-  output.write(options_page());
-#endif
+  output.write(page(topic));
   output.finish();
 }
 
@@ -35,15 +39,15 @@ void run(const std::string& topic) {
 
 void add_docs(const Commands& commands) {
   auto topic = std::make_shared<std::string>("options");
-  CLI::App* command =
-      commands.add_without_json("docs", "Print the reference of options or losses as Markdown",
-                                [topic](Terminal&) { run(*topic); });
+  CLI::App* command = commands.add_without_json(
+      "docs", "Print the reference of options, losses or models as Markdown",
+      [topic](Terminal&) { run(*topic); });
   CLI::Option* option =
-      command->add_option("topic", *topic, "options or losses")->capture_default_str();
+      command->add_option("topic", *topic, "options, losses or models")->capture_default_str();
 #ifdef SIMILE_WITH_TRAINING
-  option->check(CLI::IsMember({"options", "losses"}));
+  option->check(CLI::IsMember({"options", "losses", "models"}));
 #else
-  option->check(CLI::IsMember({"options"}));
+  option->check(CLI::IsMember({"options", "models"}));
 #endif
 }
 

@@ -21,8 +21,9 @@ void add_text_options(CLI::App& command, EncodeOptions& options) {
   command.add_option("--batch-tokens", options.batch_tokens, "Tokens encoded at a time")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str();
-  command.add_option("--prompt", options.prompt_name,
-                     "Name of the model's prompt to put before texts");
+  command.add_option("--prompt,--prompt-name", options.prompt_name,
+                     "Name of the model's prompt to put before texts; document is the first there "
+                     "is of document, passage and corpus");
 }
 
 void add_model_options(CLI::App& command, EncodeOptions& options) {

@@ -139,9 +139,9 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   const Outcome check = shell("simile check --model $M");
   EXPECT_EQ(check.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("fingerprint"));
-  for (const char* command :
-       {"", "encode", "evaluate", "similarity", "index build", "search", "overlap", "mine",
-        "compare", "report", "data", "data get", "tokenize", "train-tokenizer", "check", "docs"}) {
+  for (const char* command : {"", "encode", "evaluate", "similarity", "index build", "search",
+                              "overlap", "mine", "compare", "report", "data", "data get",
+                              "tokenize", "train-tokenizer", "check", "convert", "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
@@ -444,7 +444,7 @@ baselines: []
               read_file(path(std::string("cut/") + file)));
   }
   const std::string docs = std::string(SIMILE_SOURCE_DIR) + "/docs/";
-  for (const std::string topic : {"options", "losses"}) {
+  for (const std::string topic : {"options", "losses", "models"}) {
     EXPECT_EQ(shell("simile docs " + topic).out, read_file(docs + topic + ".md"))
         << "print it anew: simile docs " << topic << " > docs/" << topic << ".md";
   }

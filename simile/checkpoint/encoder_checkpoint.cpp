@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <new>
 
 #include "simile/checkpoint/encoder_family.h"
@@ -19,14 +18,20 @@ constexpr int64_t kBlock = int64_t{1} << 18;  // numbers copied at a time: 1 MiB
 constexpr int64_t kParallelNumbers = int64_t{1} << 21;
 
 // The config keys behind the sides of a tensor of encoder_layout(), in order.
-std::vector<ExpectedSize> expected_shape(const ParameterSlot& slot) {
+std::vector<ExpectedSize> expected_shape(const ParameterSlot& slot, const EncoderShape& encoder,
+                                         const EncoderKeys& family) {
   const auto has = [&](const char* part) { return slot.name.find(part) != std::string::npos; };
-  std::vector<const char*> keys(slot.shape.size(), "hidden_size");
+  const std::string embedding = encoder.embedding > 0 ? "embedding_size" : family.hidden;
+  std::vector<std::string> keys(slot.shape.size(), has("embeddings.") ? embedding : family.hidden);
   if (has("word_embeddings")) keys[0] = "vocab_size";
-  if (has("position_embeddings")) keys[0] = "max_position_embeddings";
-  if (has("token_type_embeddings")) keys[0] = "type_vocab_size";
-  if (has("intermediate.dense")) keys[0] = "intermediate_size";
-  if (has(".output.dense.weight") && !has("attention.")) keys[1] = "intermediate_size";
+  if (has("position_embeddings")) keys[0] = family.positions;
+  if (has("token_type_embeddings")) keys[0] = family.types;
+  if (has("embeddings_project.weight")) keys[1] = embedding;
+  if (has("relative_attention_bias")) keys = {"relative_attention_num_buckets", family.heads};
+  if (has("self.qkv")) keys[0] = "3 * " + family.hidden;
+  if (has("intermediate.")) keys[0] = family.intermediate;
+  if (has("intermediate.gate_value")) keys[0] = "2 * " + family.intermediate;
+  if (has(".output.dense.weight") && !has("attention.")) keys[1] = family.intermediate;
   std::vector<ExpectedSize> shape;
   for (size_t i = 0; i < keys.size(); ++i) shape.push_back({slot.shape[i], keys[i]});
   return shape;
@@ -53,7 +58,7 @@ bool all_finite(const float* values, int64_t count) {
 
 // Copies every piece, many of them in parallel. The first tensor (in file order) with a weight that
 // is not finite is named.
-void copy_pieces(const SafetensorsFile& file, const std::vector<Piece>& pieces) {
+void copy_pieces(const TensorSource& file, const std::vector<Piece>& pieces) {
   std::vector<char> finite(pieces.size(), 1);
   const auto count = static_cast<int64_t>(pieces.size());
   int64_t numbers = 0;
@@ -73,7 +78,7 @@ void copy_pieces(const SafetensorsFile& file, const std::vector<Piece>& pieces) 
   }
 }
 
-void check_readable(const SafetensorsFile& file, const TensorInfo& tensor) {
+void check_readable(const TensorSource& file, const TensorInfo& tensor) {
   float nothing = 0;
   file.read_floats(tensor, 0, 0, &nothing);  // throws for types that are not floats
 }
@@ -84,16 +89,25 @@ void add_pieces(const TensorInfo& tensor, float* out, std::vector<Piece>& pieces
   }
 }
 
-void warn_leftovers(const WeightReader& reader, EventSink& events) {
-  const std::vector<std::string> names = reader.leftovers();
-  if (names.empty()) return;
+std::string list_names(const std::vector<std::string>& names) {
   std::string list;
   for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i) {
     list += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
   }
-  if (names.size() > 5) list += ", ...";
-  events.warning(fmt::format("{}: {} tensor(s) are no part of the encoder and were not used: {}",
-                             reader.file().path(), names.size(), list));
+  return names.size() > 5 ? list + ", ..." : list;
+}
+
+void tell_unused(const WeightReader& reader, EventSink& events) {
+  const std::string& path = reader.file().path();
+  const std::vector<std::string> heads = reader.heads(), others = reader.leftovers();
+  if (!heads.empty()) {
+    events.info(fmt::format("{}: {} tensor(s) of heads on top of the encoder were not used: {}",
+                            path, heads.size(), list_names(heads)));
+  }
+  if (!others.empty()) {
+    events.warning(fmt::format("{}: {} tensor(s) are no part of the encoder and were not used: {}",
+                               path, others.size(), list_names(others)));
+  }
 }
 
 const EncoderFamily& family_of(const EncoderConfig& config) {
@@ -102,52 +116,27 @@ const EncoderFamily& family_of(const EncoderConfig& config) {
 }
 
 // Finds all tensors (index = slot of encoder_layout()) before anything is copied.
-std::vector<const TensorInfo*> find_tensors(const SafetensorsFile& file,
-                                            const EncoderConfig& config, EventSink& events) {
-  const WeightReader reader(file, family_of(config));
+std::vector<const TensorInfo*> find_tensors(const TensorSource& file, const EncoderConfig& config,
+                                            EventSink& events) {
+  const EncoderFamily& family = family_of(config);
+  const EncoderShape shape = config.shape();
+  const WeightReader reader(file, family);
   std::vector<const TensorInfo*> tensors;
-  for (const ParameterSlot& slot : encoder_layout(config.shape())) {
-    const TensorInfo& tensor = reader.find(slot.name, expected_shape(slot));
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    const TensorInfo& tensor = reader.find(slot.name, expected_shape(slot, shape, family.keys));
     check_readable(file, tensor);
     tensors.push_back(&tensor);
   }
-  warn_leftovers(reader, events);
+  tell_unused(reader, events);
   return tensors;
 }
 
-// A weight that no half can hold would be read back as infinite.
-void check_halves(const std::string& path, const ParameterSlot& slot, const float* values) {
-  for (int64_t i = 0; i < slot.size; ++i) {
-    SIMILE_CHECK(
-        std::abs(values[i]) < 65520.0f, ErrorKind::kFailed,
-        fmt::format("{}: tensor '{}' holds {}, which half precision cannot; the largest is "
-                    "65504: save it in single precision",
-                    path, slot.name, values[i]));
-  }
-}
-
-// encoder_layout(): 5 tensors of the embeddings, then 16 a layer.
-constexpr size_t kEmbeddingSlots = 5, kLayerSlots = 16;
-
-size_t first_slot(int64_t layer) {
-  return kEmbeddingSlots + kLayerSlots * static_cast<size_t>(layer);
-}
-
-// Query, key, value; attention output; up; down.
-bool is_layer_matrix(size_t slot) {
-  if (slot < kEmbeddingSlots) return false;
-  const size_t place = (slot - kEmbeddingSlots) % kLayerSlots;
-  return place < 3 || place == 6 || place == 10 || place == 12;
-}
-
-// `places`: where each tensor of encoder_layout() lies.
-LayerPointers<const float> layer_at(const std::vector<const float*>& places, int64_t layer) {
-  const float* const* p = &places[first_slot(layer)];
-  return {p[0], p[3], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15]};
+bool is_layer_matrix(const ParameterSlot& slot) {
+  return slot.layer >= 0 && slot.shape.size() == 2;
 }
 
 // Copies the tensors numbered `copied` to `out`, one behind the other, and notes their places.
-void copy_tensors(const SafetensorsFile& file, const std::vector<const TensorInfo*>& tensors,
+void copy_tensors(const TensorSource& file, const std::vector<const TensorInfo*>& tensors,
                   const std::vector<size_t>& copied, float* out,
                   std::vector<const float*>& places) {
   std::vector<Piece> pieces;
@@ -170,18 +159,19 @@ AlignedFloats::AlignedFloats(int64_t size) : size_(size) {
 
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events) {
-  const SafetensorsFile file(path);
-  const std::vector<const TensorInfo*> tensors = find_tensors(file, config, events);
+  const std::unique_ptr<TensorSource> file = open_weights(path);
+  const std::vector<const TensorInfo*> tensors = find_tensors(*file, config, events);
   const std::vector<ParameterSlot> slots = encoder_layout(config.shape());
   std::vector<Piece> pieces;
   for (size_t i = 0; i < slots.size(); ++i) add_pieces(*tensors[i], flat + slots[i].offset, pieces);
-  copy_pieces(file, pieces);
+  copy_pieces(*file, pieces);
 }
 
 LoadedEncoder::LoadedEncoder(const std::string& path, const EncoderConfig& config,
                              EventSink& events)
     : shape_(config.shape()),
-      file_(std::make_unique<SafetensorsFile>(path)),
+      file_(open_weights(path)),
+      slots_(encoder_layout(shape_)),
       tensors_(find_tensors(*file_, config, events)) {
   copy_vectors();
 }
@@ -192,34 +182,32 @@ void LoadedEncoder::copy_vectors() {
   std::vector<size_t> copied;
   int64_t size = 0;
   for (size_t i = word != nullptr || half_word != nullptr ? 1 : 0; i < tensors_.size(); ++i) {
-    if (is_layer_matrix(i)) continue;
+    if (is_layer_matrix(slots_[i])) continue;
     copied.push_back(i);
     size += tensors_[i]->size;
   }
   values_ = AlignedFloats(size);
   std::vector<const float*> places(tensors_.size(), nullptr);
   copy_tensors(*file_, tensors_, copied, values_.data(), places);
-  weights_.word = word != nullptr ? word : places[0];
+  if (word != nullptr) places[0] = word;
+  weights_ = encoder_weights_at(shape_, places);
   weights_.half_word = half_word;
-  weights_.position = places[1];
-  weights_.type = places[2];
-  weights_.norm_weight = places[3];
-  weights_.norm_bias = places[4];
-  for (int64_t i = 0; i < shape_.layers; ++i) weights_.layers.push_back(layer_at(places, i));
 }
 
 LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, AlignedFloats& memory) const {
+  const int64_t stored = std::min(layer, shape_.stored_layers() - 1);
   std::vector<size_t> matrices;
   int64_t size = 0;
-  for (size_t i = first_slot(layer); i < first_slot(layer + 1); ++i) {
-    if (!is_layer_matrix(i)) continue;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].layer != stored || !is_layer_matrix(slots_[i])) continue;
     matrices.push_back(i);
     size += tensors_[i]->size;
   }
   if (memory.size() < size) memory = AlignedFloats(size);
   std::vector<const float*> places(tensors_.size(), nullptr);
   copy_tensors(*file_, tensors_, matrices, memory.data(), places);
-  const LayerPointers<const float> read = layer_at(places, layer);
+  const EncoderWeights pointers = encoder_weights_at(shape_, places);
+  const LayerPointers<const float>& read = pointers.layers[static_cast<size_t>(layer)];
   LayerPointers<const float> result = weights_.layers[static_cast<size_t>(layer)];
   result.qkv_weight = read.qkv_weight;
   result.attention_weight = read.attention_weight;
@@ -231,18 +219,6 @@ LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, AlignedFloat
 LayerReader LoadedEncoder::layer_reader() const {
   const auto memory = std::make_shared<AlignedFloats>();
   return [this, memory](int64_t layer) { return read_layer(layer, *memory); };
-}
-
-void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
-                           TensorType type) {
-  const EncoderFamily& family = family_of(config);
-  std::vector<TensorView> tensors;
-  for (const ParameterSlot& slot : encoder_layout(config.shape())) {
-    if (type == TensorType::kF16) check_halves(path, slot, flat + slot.offset);
-    tensors.push_back(
-        {family_tensor_name(family, slot.name), slot.shape, flat + slot.offset, type});
-  }
-  write_safetensors(path, tensors);
 }
 
 }  // namespace simile

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An encoder's weights from and to a safetensors file, in the flat order of encoder_layout().
+// An encoder's weights from the files of tensor_source.h and to a safetensors file, in the flat
+// order of encoder_layout().
 //
 // Reading copies large tensors in parallel and lets go of the file's pages as it goes, so that at
 // no time more than the weights and a few megabytes are resident.
@@ -13,6 +14,7 @@
 
 #include "simile/checkpoint/encoder_config.h"
 #include "simile/checkpoint/safetensors.h"
+#include "simile/checkpoint/tensor_source.h"
 #include "simile/core/event.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_parameters.h"
@@ -36,9 +38,9 @@ class AlignedFloats {
   int64_t size_ = 0;
 };
 
-// Fills flat[encoder_parameter_count(config.shape())]. Tensors that are neither expected nor known
-// to be harmless are told to `events` as a warning. Errors: see weight_reader.h; a weight that is
-// not finite is an error too.
+// Fills flat[encoder_parameter_count(config.shape())]. Heads on top of the encoder, which are not
+// used, are told to `events` in one line; tensors that are neither expected nor known as a warning.
+// Errors: see weight_reader.h; a weight that is not finite is an error too.
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events);
 
@@ -62,15 +64,28 @@ class LoadedEncoder {
   LayerPointers<const float> read_layer(int64_t layer, AlignedFloats& memory) const;
 
   EncoderShape shape_;
-  std::unique_ptr<SafetensorsFile> file_;
-  std::vector<const TensorInfo*> tensors_;  // in the order of encoder_layout()
+  std::unique_ptr<TensorSource> file_;
+  std::vector<ParameterSlot> slots_;        // encoder_layout()
+  std::vector<const TensorInfo*> tensors_;  // in their order
   AlignedFloats values_;
   EncoderWeights weights_;
 };
 
-// Writes the flat array under the family's names as F32, F16 or BF16. Errors: kFailed for a weight
-// beyond the largest half in F16.
+// Replaces each weight by what a file written with `type` gives back: the nearest half or bfloat16,
+// or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.
+void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat);
+
+// Writes the flat array under the family's names as F32, F16, BF16 or I8, and `others` behind it.
+// As I8 every matrix NAME becomes bytes and its rows' scales NAME.scale; vectors stay in F32.
+// Errors: kFailed for a weight beyond the largest half in F16, or not finite in I8.
 void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
-                           TensorType type = TensorType::kF32);
+                           TensorType type = TensorType::kF32,
+                           const std::vector<TensorView>& others = {});
+
+// The tensors of a checkpoint that are no part of the encoder (pooler, heads, position ids) and do
+// not share their numbers with one that is, for write_encoder_weights(): without the family's
+// prefix, valid while `source` and `memory`, which holds what has to be copied, live.
+std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderConfig& config,
+                                      std::vector<std::string>& memory);
 
 }  // namespace simile

@@ -21,8 +21,9 @@ using testing::IsEmpty;
 
 class Warnings : public EventSink {
  public:
+  void info(const std::string& message) override { told.push_back(message); }
   void warning(const std::string& message) override { messages.push_back(message); }
-  std::vector<std::string> messages;
+  std::vector<std::string> messages, told;
 };
 
 EncoderConfig tiny_config() {
@@ -166,17 +167,24 @@ TEST(EncoderCheckpoint, AWeightBeyondTheLargestHalfIsNotSavedAsOne) {
   }
 }
 
-TEST(EncoderCheckpoint, PrefixLegacyNamesAndHeadsAreUnderstood) {
+TEST(EncoderCheckpoint, PrefixesLegacyNamesAndHeadsAreUnderstood) {
   const EncoderConfig config = tiny_config();
   const std::vector<float> flat = tiny_weights(config);
   const std::string path = test_path("renamed.safetensors");
-  write_renamed(path, config, flat.data(), "bert.", true,
-                {"bert.embeddings.position_ids", "cls.predictions.bias", "bert.pooler.dense.bias"});
-  std::vector<float> read(flat.size());
-  Warnings warnings;
-  read_encoder_weights(path, config, read.data(), warnings);
-  EXPECT_EQ(read, flat);
-  EXPECT_THAT(warnings.messages, IsEmpty());
+  for (const std::string prefix : {"", "bert.", "model.", "auto_model.", "0.auto_model."}) {
+    write_renamed(
+        path, config, flat.data(), prefix, true,
+        {prefix + "embeddings.position_ids", "cls.predictions.bias", prefix + "pooler.dense.bias"});
+    std::vector<float> read(flat.size());
+    Warnings warnings;
+    read_encoder_weights(path, config, read.data(), warnings);
+    EXPECT_EQ(read, flat) << prefix;
+    EXPECT_THAT(warnings.messages, IsEmpty());
+    ASSERT_EQ(warnings.told.size(), 1u);
+    EXPECT_THAT(warnings.told[0], HasSubstr("2 tensor(s) of heads"));
+    EXPECT_THAT(warnings.told[0], HasSubstr("'cls.predictions.bias'"));
+    EXPECT_THAT(warnings.told[0], HasSubstr("'" + prefix + "pooler.dense.bias'"));
+  }
 }
 
 TEST(EncoderCheckpoint, UnknownTensorsAreReported) {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a Hugging Face config.json that decides what an encoder computes.
+// The part of a Hugging Face config.json that decides what an encoder computes, for the families of
+// encoder_family.h.
 //
 // Errors (ErrorKind::kInput) name file and key: a missing or absurd size, heads that do not divide
 // the hidden size, an activation, position embedding or model family that is not known. Nothing is
-// replaced by a silent default that would change the numbers.
+// replaced by a silent default that would change the numbers: keys that are absent have the value
+// that the family's own code gives them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder_parameters.h"
 
 namespace simile {
@@ -20,14 +23,18 @@ struct EncoderConfig {
   int64_t heads = 0;
   int64_t intermediate = 0;
   int64_t vocabulary = 0;
-  int64_t positions = 512;  // rows of the position table
-  int64_t types = 2;
+  int64_t positions = 512;  // rows of the position table; rotary: longest sequence
+  int64_t types = 2;        // 0: the family has none
   double layer_norm_eps = 1e-12;
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
+  double embedding_dropout = -1;  // below 0: as hidden_dropout
   int64_t pad_token_id = 0;
+  EncoderVariant variant;  // by family
+  std::string document;    // the config.json it was read from; empty: made by hand
 
   EncoderShape shape() const;
+  EncoderDropout dropout() const;  // the probabilities, at the family's places
 };
 
 EncoderConfig read_encoder_config(const std::string& path);
@@ -36,8 +43,10 @@ EncoderConfig parse_encoder_config(const std::string& json, const std::string& s
 // Checks what parse_encoder_config() checks, for a config made by hand.
 void check_encoder_config(const EncoderConfig& config, const std::string& source);
 
-// A config.json that transformers and parse_encoder_config() read. `torch_dtype`: how the weights
-// beside it are stored, as torch names it; it does not change what the encoder computes.
+// A config.json that transformers and parse_encoder_config() read: that of the document with what
+// may have changed since (sizes, dropout, padding token). `torch_dtype`: how the weights beside it
+// are stored, as torch names it; it does not change what the encoder computes. Errors: kInput for a
+// config of another family than BERT without a document.
 std::string encoder_config_to_json(const EncoderConfig& config,
                                    const std::string& torch_dtype = "float32");
 

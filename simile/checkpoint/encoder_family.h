@@ -2,7 +2,8 @@
 // What differs between families of encoders, as data: one row per `model_type`.
 //
 // The kernel's parameter names (encoder_layout()) are BERT's. A row says how the family's
-// checkpoints call the same tensors and which tensors of theirs play no part in embeddings.
+// checkpoints call the same tensors, how its config.json calls the sizes, and which function reads
+// the rest of that file into an EncoderVariant.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,42 @@
 
 namespace simile {
 
+namespace detail {
+class JsonObject;
+}
+struct EncoderConfig;
+
+// How config.json calls what all families have. Empty: the family has no such key.
+struct EncoderKeys {
+  std::string layers = "num_hidden_layers";
+  std::string hidden = "hidden_size";
+  std::string heads = "num_attention_heads";
+  std::string intermediate = "intermediate_size";
+  std::string positions = "max_position_embeddings";
+  std::string types = "type_vocab_size";
+  std::string layer_norm_eps = "layer_norm_eps";
+  std::string hidden_dropout = "hidden_dropout_prob";
+  std::string attention_dropout = "attention_probs_dropout_prob";
+  std::string embedding_dropout;
+  std::string activation = "hidden_act";
+};
+
 struct EncoderFamily {
   std::string model_type;    // config.json: "bert"
   std::string architecture;  // config.json: "BertModel"
   std::string prefix;        // checkpoints of models with heads put it before every name: "bert."
-  int64_t position_offset;   // the first token's row in the position table
-  // BERT's part of a name and the family's: {"attention.self.query", "attention.q_lin"}.
+  // BERT's part of a name and the family's: {"attention.self.query", "attention.q_lin"}. All are
+  // applied, one after the other.
   std::vector<std::pair<std::string, std::string>> renames;
-  // Beginnings of names (after the prefix) that are no part of the encoder: "cls.", "pooler.".
-  std::vector<std::string> ignored;
+  EncoderKeys keys;
+  // Reads the family's own keys; the common ones are in `config`, with the family's defaults.
+  void (*read_variant)(const detail::JsonObject& json, EncoderConfig& config);
+  int64_t pad_token_id = 0;  // where config.json does not say
+  double layer_norm_eps = 1e-12;
+  double dropout = 0.1;
+  std::string activation = "gelu";
+  // Pooling of a folder that names none: "mean", as sentence-transformers does for every family.
+  std::string pooling = "mean";
 };
 
 // The row of `model_type`, or null.
@@ -28,7 +56,14 @@ const EncoderFamily* find_encoder_family(const std::string& model_type);
 
 std::vector<std::string> encoder_family_names();
 
+// What "hidden_act" and its like in other families may be.
+std::vector<std::string> encoder_activation_names();
+
 // The family's name of a tensor of encoder_layout(), without prefix.
 std::string family_tensor_name(const EncoderFamily& family, const std::string& bert_name);
+
+// Whether a tensor of this name (after the prefix) belongs to a head on top of the encoder, for
+// pre-training or a task: "cls.predictions.bias", "pooler.dense.weight".
+bool is_head_tensor(const std::string& name);
 
 }  // namespace simile

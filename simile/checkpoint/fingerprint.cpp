@@ -49,13 +49,26 @@ Hash128 hash_block(const char* data, size_t size, uint64_t number) {
   return {fold(a, kKeys[3]), fold(b, kKeys[2])};
 }
 
+std::string describe_module(const ModuleSettings& m) {
+  std::string_view weights;
+  if (m.weights != nullptr) {
+    weights = {reinterpret_cast<const char*>(m.weights->data()), m.weights->size() * sizeof(float)};
+  }
+  return fmt::format("{} {} {} {} {} {} {}\n", module_kind_name(m.kind), m.inputs, m.outputs,
+                     m.activation, m.bias, m.residual, hash_bytes(weights));
+}
+
 std::string describe_settings(const ModelSettings& s) {
   std::string text = encoder_config_to_json(s.encoder);
-  text += fmt::format("{} {} {} {} {} {}\n", pooling_mode_name(s.pooling), s.normalize,
-                      s.max_length, s.dimensions, s.similarity, s.default_prompt);
+  text += fmt::format("{} {} {} {} {} {}\n", pooling_name(s.pooling), s.normalize, s.max_length,
+                      s.dimensions, s.similarity, s.default_prompt);
   for (const auto& [name, prompt] : s.prompts) {
     text += fmt::format("{} {} {} {}\n", name.size(), name, prompt.size(), prompt);
   }
+  // Said only where they are: models without them keep their fingerprint.
+  if (!s.pooling.include_prompt) text += "without prompt\n";
+  if (s.lower_case) text += "lower case\n";
+  for (const ModuleSettings& module : s.modules) text += describe_module(module);
   return text;
 }
 
@@ -88,8 +101,16 @@ std::string hash_bytes(std::string_view bytes) {
 }
 
 std::string model_fingerprint(const ModelFolder& model) {
-  return hash_bytes(hash_bytes(describe_settings(model.settings)) + hash_file(model.weights_path) +
-                    hash_file(model.tokenizer_path));
+  std::string hashes = hash_bytes(describe_settings(model.settings));
+  for (const std::string& file : weight_files(model.weights_path)) hashes += hash_file(file);
+  if (folder_exists(model.tokenizer_path)) {
+    for (const auto& [name, bytes] : read_tokenizer_files(model.tokenizer_path)) {
+      hashes += hash_bytes(name) + hash_bytes(bytes);
+    }
+  } else {
+    hashes += hash_file(model.tokenizer_path);
+  }
+  return hash_bytes(hashes);
 }
 
 }  // namespace simile

@@ -2,12 +2,11 @@
 #include "simile/checkpoint/head_checkpoint.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
+#include "simile/checkpoint/module_checkpoint.h"
 #include "simile/checkpoint/safetensors.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -36,29 +35,6 @@ HeadSettings read_settings(const std::string& path, const std::string& folder_na
   return settings;
 }
 
-const TensorInfo& find_tensor(const SafetensorsFile& file, const ParameterSlot& slot) {
-  const TensorInfo* tensor = file.find(slot.name);
-  SIMILE_CHECK(tensor != nullptr, ErrorKind::kInput,
-               fmt::format("{}: tensor '{}' of shape {} is missing", file.path(), slot.name,
-                           shape_text(slot.shape)));
-  SIMILE_CHECK(tensor->shape == slot.shape, ErrorKind::kInput,
-               fmt::format("{}: tensor '{}' has shape {}, expected {} by {} and the encoder's size",
-                           file.path(), slot.name, shape_text(tensor->shape),
-                           shape_text(slot.shape), kConfig));
-  return *tensor;
-}
-
-void check_leftovers(const SafetensorsFile& file, const std::vector<ParameterSlot>& layout) {
-  for (const TensorInfo& tensor : file.tensors()) {
-    const bool known = std::any_of(layout.begin(), layout.end(), [&](const ParameterSlot& slot) {
-      return slot.name == tensor.name;
-    });
-    SIMILE_CHECK(known, ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' is no part of the head that {} describes",
-                             file.path(), tensor.name, kConfig));
-  }
-}
-
 }  // namespace
 
 std::vector<SavedHead> open_heads(const std::string& model_folder) {
@@ -79,20 +55,8 @@ std::vector<SavedHead> open_heads(const std::string& model_folder) {
 }
 
 std::vector<float> read_head_weights(const SavedHead& head, int64_t H) {
-  const SafetensorsFile file(head.weights_path);
-  const std::vector<ParameterSlot> layout = head_layout(head.settings, H);
-  check_leftovers(file, layout);
-  std::vector<float> weights(static_cast<size_t>(head_parameter_count(head.settings, H)));
-  for (const ParameterSlot& slot : layout) {
-    float* values = weights.data() + slot.offset;
-    file.read_floats(find_tensor(file, slot), 0, slot.size, values);
-    SIMILE_CHECK(std::all_of(values, values + slot.size, [](float x) { return std::isfinite(x); }),
-                 ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' holds a number that is not finite: the head is "
-                             "damaged",
-                             file.path(), slot.name));
-  }
-  return weights;
+  return read_tensors(SafetensorsFile(head.weights_path), head_layout(head.settings, H),
+                      fmt::format("{} and the encoder's size", kConfig));
 }
 
 void write_head(const std::string& folder, const HeadSettings& settings, int64_t H,

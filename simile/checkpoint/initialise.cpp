@@ -9,10 +9,11 @@ namespace simile {
 
 void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat) {
   constexpr double kDeviation = 0.02;
-  for (const ParameterSlot& slot : encoder_layout(config.shape())) {
+  const EncoderShape shape = config.shape();
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
     float* values = flat + slot.offset;
     if (!slot.decays) {  // biases and LayerNorm
-      const bool weight = slot.name.find("LayerNorm.weight") != std::string::npos;
+      const bool weight = slot.shape.size() == 1 && slot.name.find(".weight") != std::string::npos;
       std::fill(values, values + slot.size, weight ? 1.0f : 0.0f);
       continue;
     }
@@ -21,8 +22,9 @@ void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, floa
       values[i] = static_cast<float>(kDeviation * stream.normal());
     }
   }
-  float* padding = flat + config.pad_token_id * config.hidden;  // the word embedding comes first
-  std::fill(padding, padding + config.hidden, 0.0f);
+  const int64_t E = shape.embedding_size();
+  float* padding = flat + config.pad_token_id * E;  // the word embedding comes first
+  std::fill(padding, padding + E, 0.0f);
 }
 
 }  // namespace simile

@@ -2,15 +2,18 @@
 // A model on disk: the folder layout of sentence-transformers, or a plain Hugging Face encoder.
 //
 // Read: modules.json with types of the old schema (sentence_transformers.models.Pooling) and the
-// new
-// (...sentence_transformer.modules.pooling.Pooling), told apart by their last part; 1_Pooling with
-// the six booleans or pooling_mode; the length limit from sentence_bert_config.json
+// new (...sentence_transformer.modules.pooling.Pooling), told apart by their last part:
+// Transformer, Pooling (the six booleans or pooling_mode, one or several modes, include_prompt),
+// then any of Dense, LayerNorm and Normalize (module_settings.h); weights in one file or several,
+// safetensors or torch's (tensor_source.h); the length limit from sentence_bert_config.json
 // (max_seq_length) or tokenizer_config.json (model_max_length), never more than the position table
-// holds; prompts from config_sentence_transformers.json. Without modules.json, vectors are the mean
-// of the tokens, not normalised, and a warning says so. Modules other than Transformer, Pooling
-// (cls, mean, max) and Normalize are an error, never skipped. Written: the old schema, which old
-// and new sentence-transformers load. Task heads lie beside them, see head_checkpoint.h,
-// and trained temperatures in simile.json.
+// holds, whatever truncation and padding tokenizer.json asks for; do_lower_case; prompts,
+// similarity and truncate_dim from config_sentence_transformers.json. Without modules.json, the
+// pooling is the family's usual one, vectors are not normalised, and a warning says so. A module,
+// key or value that is not known is an error that names it, never skipped.
+//
+// Written: the old schema, which old and new sentence-transformers load. Task heads lie beside
+// them, see head_checkpoint.h, and trained temperatures in simile.json.
 //
 // Errors: ErrorKind::kInput for what cannot be read or used, ErrorKind::kIo for what cannot be
 // written, ErrorKind::kFailed for weights that the precision asked for cannot hold.
@@ -22,6 +25,7 @@
 #include "simile/checkpoint/encoder_checkpoint.h"
 #include "simile/checkpoint/head_checkpoint.h"
 #include "simile/checkpoint/model_settings.h"
+#include "simile/checkpoint/safetensors.h"
 #include "simile/checkpoint/self_test.h"
 #include "simile/checkpoint/tokenizer_files.h"
 #include "simile/core/event.h"
@@ -31,14 +35,14 @@ namespace simile {
 struct ModelFolder {
   std::string path;  // of the folder, also when it was opened by a model's name
   ModelSettings settings;
-  std::string weights_path;      // model.safetensors
-  std::string tokenizer_path;    // tokenizer.json, or vocab.txt where there is none
+  std::string weights_path;      // see find_weights(): of the encoder; modules hold their own
+  std::string tokenizer_path;    // tokenizer.json, else vocab.txt, else the tokenizer's folder
   std::vector<SavedHead> heads;  // by name
 };
 
-// Reads everything but the weights (milliseconds) of the model in a folder, or of the built-in
-// model of that name (resolve_model() in simile/checkpoint/builtin_model.h); `path` of the result
-// is its folder.
+// Reads everything but the encoder's weights (milliseconds) of the model in a folder, or of the
+// built-in model of that name (resolve_model() in simile/checkpoint/builtin_model.h); `path` of the
+// result is its folder.
 ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events);
 
 struct HeadToSave {
@@ -49,13 +53,14 @@ struct HeadToSave {
 struct ModelToSave {
   ModelSettings settings;
   const float* weights = nullptr;  // flat, in the order of encoder_layout()
-  // kF32, kF16 or kBf16. The self test is of the weights as saved: with kF16, of those that
-  // round_to_halves() (simile/core/half.h) leaves.
+  // kF32, kF16, kBf16 or kI8. The self test is of the weights as saved: those that
+  // round_encoder_weights() (encoder_checkpoint.h) leaves.
   TensorType weight_type = TensorType::kF32;
-  TokenizerFiles tokenizer;       // completed by complete_tokenizer_files() when saved
-  std::string model_card;         // README.md
-  SelfTest self_test;             // written when it has texts
-  std::vector<HeadToSave> heads;  // always in single precision
+  std::vector<TensorView> other_tensors;  // saved beside the encoder's, as they are
+  TokenizerFiles tokenizer;               // completed by complete_tokenizer_files() when saved
+  std::string model_card;                 // README.md
+  SelfTest self_test;                     // written when it has texts
+  std::vector<HeadToSave> heads;          // always in single precision
 };
 
 // Writes the folder under a temporary name and moves it to `path`, replacing a model folder

@@ -82,6 +82,29 @@ class ModelFolderTest : public testing::Test {
     return {same, mood};
   }
 
+  static ModuleSettings dense(int64_t inputs, int64_t outputs) {
+    ModuleSettings module;
+    module.kind = ModuleKind::kDense;
+    module.inputs = inputs;
+    module.outputs = outputs;
+    return module;
+  }
+
+  static ModuleSettings layer_norm(int64_t size) {
+    ModuleSettings module = dense(size, size);
+    module.kind = ModuleKind::kLayerNorm;
+    return module;
+  }
+
+  // Gives a module the weights 0.5, 1.5, 2.5 ...
+  static void fill(ModuleSettings& module) {
+    const std::vector<ParameterSlot> layout = module_layout(module);
+    if (layout.empty()) return;
+    std::vector<float> numbers(static_cast<size_t>(layout.back().offset + layout.back().size));
+    std::iota(numbers.begin(), numbers.end(), 0.5f);
+    module.weights = std::make_shared<const std::vector<float>>(numbers);
+  }
+
   ModelSettings settings() const {
     ModelSettings s;
     s.encoder = config_;
@@ -155,7 +178,7 @@ TEST_F(ModelFolderTest, HalfPrecisionIsSavedOnceAndForAll) {
   save_model_folder(folder_, model);
   EXPECT_EQ(read_file(join_path(folder_, "model.safetensors")), bytes);
   EXPECT_EQ(model_fingerprint(open()), fingerprint);
-  model.weight_type = TensorType::kI8;
+  model.weight_type = TensorType::kI64;
   EXPECT_THROW(save_model_folder(folder_, model), Error);
 }
 
@@ -176,6 +199,19 @@ TEST_F(ModelFolderTest, TheTokenizersCompanionFilesAreMade) {
   EXPECT_THAT(config, HasSubstr("\"do_lower_case\": true"));
   EXPECT_THAT(config, HasSubstr("\"model_max_length\": 10"));
   EXPECT_THAT(read_file(join_path(folder_, "special_tokens_map.json")), HasSubstr("\"[CLS]\""));
+}
+
+TEST_F(ModelFolderTest, SpecialTokensOfOtherTokenizersAreNamedByTheirRoles) {
+  TokenizerFiles files = {
+      {"tokenizer.json",
+       R"({"added_tokens":[{"content":"<s>"},{"content":"</s>"},{"content":"<pad>"},)"
+       R"({"content":"<mask>"},{"content":"[UNK]"}],"model":{"type":"WordPiece","vocab":{"a":0}}})"}};
+  complete_tokenizer_files(files, 10);
+  const std::string& config = files["tokenizer_config.json"];
+  EXPECT_THAT(config, HasSubstr("\"tokenizer_class\": \"PreTrainedTokenizerFast\""));
+  EXPECT_THAT(config, HasSubstr("\"pad_token\": \"<pad>\""));
+  EXPECT_THAT(config, HasSubstr("\"unk_token\": \"[UNK]\""));
+  EXPECT_THAT(files["special_tokens_map.json"], HasSubstr("\"mask_token\": \"<mask>\""));
 }
 
 TEST_F(ModelFolderTest, OddTokenizerFilesAreKeptOrRefusedButNeverTrusted) {
@@ -236,20 +272,117 @@ TEST_F(ModelFolderTest, APlainHuggingFaceFolderMeansMeanWithAWarning) {
   EXPECT_EQ(model.settings.pooling, PoolingMode::kMean);
   EXPECT_FALSE(model.settings.normalize);
   ASSERT_EQ(warnings.messages.size(), 1u);
-  EXPECT_THAT(warnings.messages[0], HasSubstr("mean of all tokens"));
+  EXPECT_THAT(warnings.messages[0], HasSubstr("the pooling mean, as is usual for bert"));
 }
 
-TEST_F(ModelFolderTest, NoPoolingFlagMeansMeanAndSeveralAreRefused) {
-  save(settings());
-  put("1_Pooling/config.json", R"({"word_embedding_dimension":8})");
-  EXPECT_EQ(open().settings.pooling, PoolingMode::kMean);
-  put("1_Pooling/config.json",
-      R"({"word_embedding_dimension":8,"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":true})");
-  expect_error("\"cls+mean\" is not supported");
-  put("1_Pooling/config.json", R"({"pooling_mode":["lasttoken"]})");
-  expect_error("\"lasttoken\" is not supported");
-  put("1_Pooling/config.json", R"({"embedding_dimension":16,"pooling_mode":"mean"})");
-  expect_error("\"embedding_dimension\" is 16");
+TEST_F(ModelFolderTest, PoolingsOfBothSchemasAreRead) {
+  using Modes = std::vector<PoolingMode>;
+  const std::pair<const char*, Modes> cases[] = {
+      {R"({"word_embedding_dimension":8})", {PoolingMode::kMean}},
+      {R"({"pooling_mode_mean_tokens":true,"pooling_mode_cls_token":true})",
+       {PoolingMode::kCls, PoolingMode::kMean}},
+      {R"({"pooling_mode_lasttoken":true,"pooling_mode_weightedmean_tokens":true,
+           "pooling_mode_mean_sqrt_len_tokens":true,"pooling_mode_max_tokens":true})",
+       {PoolingMode::kMax, PoolingMode::kMeanSqrtLength, PoolingMode::kWeightedMean,
+        PoolingMode::kLastToken}},
+      {R"({"pooling_mode":["lasttoken"]})", {PoolingMode::kLastToken}},
+      {R"({"pooling_mode":"weightedmean","pooling_mode_cls_token":true})",
+       {PoolingMode::kWeightedMean}},
+      {R"({"pooling_mode":["mean","cls"]})", {PoolingMode::kMean, PoolingMode::kCls}},
+  };
+  for (const auto& [bytes, modes] : cases) {
+    save(settings());
+    put("1_Pooling/config.json", bytes);
+    const ModelSettings read = open().settings;
+    EXPECT_EQ(read.pooling.modes, modes) << bytes;
+    EXPECT_EQ(read.embedding_size(), 8 * static_cast<int64_t>(modes.size()));
+    save(read);  // the older schema keeps all of it, the order too
+    EXPECT_EQ(open().settings.pooling.modes, modes) << bytes;
+  }
+}
+
+TEST_F(ModelFolderTest, ModulesAreWrittenAndReadBack) {
+  ModelSettings s = settings();
+  s.pooling.modes = {PoolingMode::kCls, PoolingMode::kMean};
+  s.pooling.include_prompt = false;
+  s.lower_case = true;
+  s.modules = {dense(16, 6), dense(6, 6), layer_norm(6), ModuleSettings{}, dense(6, 4)};
+  s.modules[0].residual = true;
+  s.modules[0].activation = "GELU";
+  s.modules[1].bias = false;
+  s.modules[3].inputs = s.modules[3].outputs = 6;
+  for (ModuleSettings& module : s.modules) fill(module);
+  s.dimensions = 3;
+  save(s);
+  const ModelSettings read = open().settings;
+  EXPECT_EQ(read.pooling, s.pooling);
+  EXPECT_TRUE(read.normalize);
+  EXPECT_THAT(read_file(join_path(folder_, "sentence_bert_config.json")),
+              HasSubstr("\"do_lower_case\": true"));
+  EXPECT_EQ(read.embedding_size(), 4);
+  EXPECT_EQ(read.dimensions, 3);
+  ASSERT_EQ(read.modules.size(), s.modules.size());
+  for (size_t i = 0; i < s.modules.size(); ++i) {
+    EXPECT_EQ(read.modules[i].kind, s.modules[i].kind);
+    EXPECT_EQ(read.modules[i].outputs, s.modules[i].outputs);
+    EXPECT_EQ(read.modules[i].activation, s.modules[i].activation);
+    EXPECT_EQ(read.modules[i].bias, s.modules[i].bias);
+    EXPECT_EQ(read.modules[i].residual, s.modules[i].residual);
+    EXPECT_EQ(read.modules[i].weights == nullptr, s.modules[i].weights == nullptr);
+    if (!read.modules[i].weights) continue;
+    EXPECT_EQ(*read.modules[i].weights, *s.modules[i].weights);
+  }
+  const std::string fingerprint = model_fingerprint(open());
+  std::vector<float> other = *s.modules[0].weights;
+  other[0] += 1;
+  s.modules[0].weights = std::make_shared<const std::vector<float>>(other);
+  save(s);
+  EXPECT_NE(model_fingerprint(open()), fingerprint);
+}
+
+TEST_F(ModelFolderTest, WhatADenseModuleCannotBeIsNamed) {
+  const char* const good = R"({"in_features":8,"out_features":4,"bias":true,
+    "activation_function":"torch.nn.modules.activation.Tanh"})";
+  struct Case {
+    const char* config;
+    const char* message;
+  };
+  const Case cases[] = {
+      {R"({"out_features":4})", "\"in_features\" is missing"},
+      {R"({"in_features":9,"out_features":4})",
+       "\"in_features\" is 9, but the module before gives"},
+      {R"({"in_features":8,"out_features":0})", "\"out_features\""},
+      {R"({"in_features":8,"out_features":5})", "has shape [4, 8], expected [5, 8]"},
+      {R"({"in_features":8,"out_features":4,"bias":false})", "'linear.bias' is no part"},
+      {R"({"in_features":8,"out_features":4,"use_residual":true})", "'residual.weight'"},
+      {R"({"in_features":8,"out_features":4,"activation_function":"torch.nn.Softmax"})",
+       "\"activation_function\" is \"torch.nn.Softmax\"; known: torch.nn.modules.linear.Identity"},
+      {R"({"in_features":8,"out_features":4,"dropout":0.5})", "\"dropout\" is"},
+      {R"({"in_features":8,"out_features":4,"module_input_name":"token_embeddings"})",
+       "\"module_input_name\" is \"token_embeddings\""},
+  };
+  ModelSettings s = settings();
+  s.modules = {dense(8, 4)};
+  fill(s.modules[0]);
+  save(s);
+  put("2_Dense/config.json", good);
+  EXPECT_EQ(open().settings.modules[0].activation, "Tanh");
+  put("2_Dense/config.json", R"({"in_features":8,"out_features":4})");
+  EXPECT_EQ(open().settings.modules[0].activation, "Tanh");  // sentence-transformers' default
+  for (const Case& c : cases) {
+    put("2_Dense/config.json", c.config);
+    expect_error(c.message);
+  }
+  put("2_Dense/config.json", good);
+  std::filesystem::remove(folder_ + "/2_Dense/model.safetensors");
+  expect_error("2_Dense' has neither model.safetensors");
+  const float broken[4] = {1, 2, std::numeric_limits<float>::quiet_NaN(), 4};
+  write_safetensors(
+      folder_ + "/2_Dense/model.safetensors",
+      {{"linear.weight", {4, 8}, s.modules[0].weights->data()}, {"linear.bias", {4}, broken}});
+  expect_error("'linear.bias' holds a number that is not finite");
+  std::filesystem::remove(folder_ + "/2_Dense/config.json");
+  expect_error("2_Dense/config.json");
 }
 
 TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
@@ -260,8 +393,23 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
   };
   const Case cases[] = {
       {"modules.json",
-       R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.Dense","path":"2_Dense"}])",
-       "\"Dense\" is not supported"},
+       R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.Dropout","path":"2_Dropout"}])",
+       "\"Dropout\" is not supported; known: Transformer, Pooling, Dense, LayerNorm, Normalize"},
+      {"modules.json",
+       R"([{"type":"a.Transformer"},{"type":"a.Dense"},{"type":"a.Pooling","path":"1_Pooling"}])",
+       "in this order"},
+      {"modules.json", R"([{"type":"a.Transformer","kwargs":["task"]},{"type":"a.Pooling"}])",
+       "\"kwargs\" is"},
+      {"modules.json", R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"/etc"}])",
+       "leads out"},
+      {"1_Pooling/config.json", R"({"pooling_mode":"median"})", "\"median\"; known: cls, max"},
+      {"1_Pooling/config.json", R"({"pooling_mode":["mean","median"]})", "\"median\""},
+      {"1_Pooling/config.json", R"({"pooling_mode":[]})", "names 0 modes"},
+      {"1_Pooling/config.json", R"({"pooling_mode":3})", "\"pooling_mode\" is"},
+      {"1_Pooling/config.json", R"({"pooling_mode_whitening":true})",
+       "\"pooling_mode_whitening\" is"},
+      {"1_Pooling/config.json", R"({"embedding_dimension":16,"pooling_mode":"mean"})",
+       "\"embedding_dimension\" is 16, but config.json says \"hidden_size\" 8"},
       {"modules.json", R"([{"type":"a.Transformer"}])", "in this order"},
       {"modules.json", R"([{"type":"a.Pooling"},{"type":"a.Transformer"}])", "in this order"},
       {"modules.json", R"([{"type":"a.Transformer","path":"../x"},{"type":"a.Pooling"}])",
@@ -275,7 +423,22 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
       {"config_sentence_transformers.json", R"({"similarity_fn_name":"hamming"})",
        "\"similarity_fn_name\""},
       {"config_sentence_transformers.json", R"({"truncate_dim":9})", "\"truncate_dim\""},
+      {"config_sentence_transformers.json", R"({"model_type":"SparseEncoder"})",
+       "\"model_type\" is \"SparseEncoder\""},
+      {"config_sentence_transformers.json", R"({"router":1})", "\"router\" is"},
       {"sentence_bert_config.json", R"({"max_seq_length":0})", "\"max_seq_length\""},
+      {"sentence_bert_config.json", R"({"transformer_task":"fill-mask"})",
+       "\"transformer_task\" is \"fill-mask\""},
+      {"sentence_bert_config.json",
+       R"({"modality_config":{"text":{"method":"get_text_features"}}})",
+       "\"method\" is \"get_text_features\""},
+      {"sentence_bert_config.json", R"({"modality_config":{"image":{}}})", "\"text\" is missing"},
+      {"sentence_bert_config.json", R"({"module_output_name":"logits"})",
+       "\"module_output_name\" is"},
+      {"sentence_bert_config.json", R"({"config_args":{"num_hidden_layers":2}})",
+       "\"config_args\": \"num_hidden_layers\" is"},
+      {"sentence_bert_config.json", R"({"model_args":[1]})", "must be an object"},
+      {"sentence_bert_config.json", R"({"temperature":2})", "\"temperature\" is"},
       {"config.json", "not json", "not valid JSON"},
   };
   for (const Case& c : cases) {
@@ -285,12 +448,13 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
   }
 }
 
-TEST_F(ModelFolderTest, IncludePromptFalseIsRefusedOnlyWithPrompts) {
+TEST_F(ModelFolderTest, LowerCaseIsForTokenizersThatDoNotLowerThemselves) {
   save(settings());
-  put("1_Pooling/config.json", R"({"pooling_mode":"mean","include_prompt":false})");
-  EXPECT_NO_THROW(open());
-  put("config_sentence_transformers.json", R"({"prompts":{"query":"q: "}})");
-  expect_error("include_prompt");
+  put("sentence_bert_config.json", R"({"max_seq_length":10,"do_lower_case":true,
+    "model_args":{"attn_implementation":"sdpa"}})");
+  EXPECT_FALSE(open().settings.lower_case);
+  put("tokenizer_config.json", R"({"do_lower_case":false})");
+  EXPECT_TRUE(open().settings.lower_case);
 }
 
 TEST_F(ModelFolderTest, TrainedTemperaturesAreKept) {
@@ -372,9 +536,9 @@ TEST_F(ModelFolderTest, MissingFilesAreNamed) {
   expect_error("does not exist");
   save(settings());
   std::filesystem::remove(folder_ + "/model.safetensors");
-  expect_error("no model.safetensors");
+  expect_error("neither model.safetensors");
   put("pytorch_model.bin", "x");
-  expect_error("safe_serialization=True");
+  EXPECT_THAT(open().weights_path, HasSubstr("pytorch_model.bin"));
   put("model.safetensors", "x");
   std::filesystem::remove(folder_ + "/tokenizer.json");
   EXPECT_THAT(open().tokenizer_path, HasSubstr("vocab.txt"));
@@ -425,7 +589,7 @@ TEST(ModelFolderSlow, RealFoldersOfSentenceTransformersAreUnderstood) {
     open_model_folder(folder, silent_events());
     FAIL() << "there are no weights";
   } catch (const Error& error) {  // the last check: everything else was read
-    EXPECT_THAT(error.what(), HasSubstr("no model.safetensors"));
+    EXPECT_THAT(error.what(), HasSubstr("neither model.safetensors"));
   }
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "simile/checkpoint/model_folder.h"
+#include "simile/checkpoint/module_checkpoint.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -28,7 +31,19 @@ class FolderWriter {
   AtomicFolder folder_;
 };
 
-Json modules_json(bool normalize) {
+// "2_Dense"
+std::string module_path(size_t number, ModuleKind kind) {
+  return fmt::format("{}_{}", number, module_kind_name(kind));
+}
+
+// The modules after pooling, Normalize at the end included.
+std::vector<ModuleSettings> modules_of(const ModelSettings& settings) {
+  std::vector<ModuleSettings> modules = settings.modules;
+  if (settings.normalize) modules.emplace_back();
+  return modules;
+}
+
+Json modules_json(const ModelSettings& settings) {
   Json modules = Json::array();
   const auto add = [&modules](const std::string& path, const std::string& type) {
     const auto number = static_cast<int64_t>(modules.size());
@@ -39,19 +54,34 @@ Json modules_json(bool normalize) {
   };
   add("", "Transformer");
   add("1_Pooling", "Pooling");
-  if (normalize) add("2_Normalize", "Normalize");
+  for (const ModuleSettings& module : modules_of(settings)) {
+    add(module_path(modules.size(), module.kind), module_kind_name(module.kind));
+  }
   return modules;
 }
 
+void write_modules(const ModelSettings& settings, FolderWriter& writer) {
+  size_t number = 2;
+  for (const ModuleSettings& module : modules_of(settings)) {
+    const std::string folder = module_path(number++, module.kind);
+    writer.folder(folder);
+    write_module(writer.file(folder), module);
+  }
+}
+
 Json pooling_json(const ModelSettings& settings) {
-  return {{"word_embedding_dimension", settings.encoder.hidden},
-          {"pooling_mode_cls_token", settings.pooling == PoolingMode::kCls},
-          {"pooling_mode_mean_tokens", settings.pooling == PoolingMode::kMean},
-          {"pooling_mode_max_tokens", settings.pooling == PoolingMode::kMax},
-          {"pooling_mode_mean_sqrt_len_tokens", false},
-          {"pooling_mode_weightedmean_tokens", false},
-          {"pooling_mode_lasttoken", false},
-          {"include_prompt", true}};
+  Json json = {{"word_embedding_dimension", settings.encoder.hidden},
+               {"include_prompt", settings.pooling.include_prompt}};
+  const std::vector<PoolingMode>& modes = settings.pooling.modes;
+  for (const PoolingModeRow& row : pooling_modes()) {
+    json[row.flag] = std::find(modes.begin(), modes.end(), row.mode) != modes.end();
+  }
+  // The older schema's flags have one order and no repeats; the newer one's list says everything.
+  if (!std::is_sorted(modes.begin(), modes.end()) ||
+      std::adjacent_find(modes.begin(), modes.end()) != modes.end()) {
+    for (const PoolingMode mode : modes) json["pooling_mode"].push_back(pooling_mode_name(mode));
+  }
+  return json;
 }
 
 Json sentence_json(const ModelSettings& settings) {
@@ -72,9 +102,12 @@ const char* torch_type_name(TensorType type) {
       return "float16";
     case TensorType::kBf16:
       return "bfloat16";
+    case TensorType::kI8:
+      return "int8";
     default:
-      throw Error(ErrorKind::kUsage, fmt::format("weights are saved as F32, F16 or BF16, not as {}",
-                                                 tensor_type_name(type)));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("weights are saved as F32, F16, BF16 or I8, not as {}",
+                              tensor_type_name(type)));
   }
 }
 
@@ -96,18 +129,18 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
   TokenizerFiles tokenizer = model.tokenizer;
   complete_tokenizer_files(tokenizer, settings.max_length);
   FolderWriter writer(path);
-  writer.json("modules.json", modules_json(settings.normalize));
+  writer.json("modules.json", modules_json(settings));
   writer.text("config.json",
               encoder_config_to_json(settings.encoder, torch_type_name(model.weight_type)));
   write_encoder_weights(writer.file("model.safetensors"), settings.encoder, model.weights,
-                        model.weight_type);
+                        model.weight_type, model.other_tensors);
   for (const auto& [name, bytes] : tokenizer) writer.text(name, bytes);
   writer.json("sentence_bert_config.json",
-              {{"max_seq_length", settings.max_length}, {"do_lower_case", false}});
+              {{"max_seq_length", settings.max_length}, {"do_lower_case", settings.lower_case}});
   writer.json("config_sentence_transformers.json", sentence_json(settings));
   writer.folder("1_Pooling");
   writer.json("1_Pooling/config.json", pooling_json(settings));
-  if (settings.normalize) writer.folder("2_Normalize");
+  write_modules(settings, writer);
   if (!settings.temperatures.empty()) {
     writer.json("simile.json", {{"temperatures", settings.temperatures}});
   }
@@ -115,7 +148,7 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
   if (!model.self_test.texts.empty()) {
     writer.text("self_test.json", self_test_to_json(model.self_test));
   }
-  write_heads(model.heads, settings.encoder.hidden, writer);
+  write_heads(model.heads, settings.embedding_size(), writer);
   writer.commit();
 }
 

@@ -134,6 +134,8 @@ TEST(Safetensors, LengthsThatCannotBeAreRefused) {
   EXPECT_THAT(open_error(""), HasSubstr("0 bytes"));
   EXPECT_THAT(open_error("abc"), HasSubstr("3 bytes"));
   EXPECT_THAT(open_error(std::string(8, '\xff')), HasSubstr("promise a header"));
+  EXPECT_THAT(open_error(std::string("\0\0\0\0\0\0\0\x80{}", 10)),
+              HasSubstr("promise a header of 9223372036854775808 bytes"));
   EXPECT_THAT(open_error(std::string("\x10\0\0\0\0\0\0\0{}", 10)), HasSubstr("truncated"));
   EXPECT_THAT(open_error(file_with_header(std::string(200000, '['), 0)),
               HasSubstr("nested deeper"));

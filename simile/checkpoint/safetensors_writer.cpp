@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kBlock = int64_t{1} << 18;  // numbers converted at a time
 
-int64_t count_numbers(const TensorView& tensor) {
+int64_t size_of(const TensorView& tensor) {
   int64_t size = 1;
   for (const int64_t side : tensor.shape) size *= side;
   return size;
@@ -27,7 +27,7 @@ std::string make_header(const std::vector<TensorView>& tensors,
   size_t offset = 0;
   for (const TensorView& tensor : tensors) {
     const size_t end =
-        offset + static_cast<size_t>(count_numbers(tensor)) * tensor_type_width(tensor.type);
+        offset + static_cast<size_t>(size_of(tensor)) * tensor_type_width(tensor.type);
     header[tensor.name] = {{"dtype", tensor_type_name(tensor.type)},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, end}}};
@@ -39,8 +39,8 @@ std::string make_header(const std::vector<TensorView>& tensors,
 }
 
 void write_tensor(AtomicFile& file, const TensorView& tensor) {
-  const int64_t size = count_numbers(tensor);
-  if (tensor.type != TensorType::kF16 && tensor.type != TensorType::kBf16) {
+  const int64_t size = size_of(tensor);
+  if (tensor.as_it_is || (tensor.type != TensorType::kF16 && tensor.type != TensorType::kBf16)) {
     const size_t bytes = static_cast<size_t>(size) * tensor_type_width(tensor.type);
     return file.write({static_cast<const char*>(tensor.values), bytes});
   }
@@ -66,7 +66,7 @@ void write_safetensors(const std::string& path, const std::vector<TensorView>& t
   file.write(length);
   file.write(header);
   for (const TensorView& tensor : tensors) {
-    assert(tensor.values != nullptr || count_numbers(tensor) == 0);
+    assert(tensor.values != nullptr || size_of(tensor) == 0);
     write_tensor(file, tensor);
   }
   file.commit();

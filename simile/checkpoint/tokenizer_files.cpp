@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <vector>
 
 #include "simile/core/detail/json.h"
@@ -14,25 +15,19 @@ namespace {
 
 using detail::Json;
 
-const char* const kNames[] = {"tokenizer.json",
-                              "tokenizer_config.json",
-                              "special_tokens_map.json",
-                              "added_tokens.json",
-                              "vocab.txt",
-                              "vocab.json",
-                              "merges.txt",
-                              "sentencepiece.bpe.model"};
-
-struct SpecialToken {
+struct SpecialRole {
   const char* role;
-  const char* text;
+  std::vector<const char*> names;  // the first there is; BERT's come first
 };
 
-constexpr SpecialToken kBertTokens[] = {{"unk_token", "[UNK]"},
-                                        {"sep_token", "[SEP]"},
-                                        {"pad_token", "[PAD]"},
-                                        {"cls_token", "[CLS]"},
-                                        {"mask_token", "[MASK]"}};
+const std::vector<SpecialRole>& special_roles() {
+  static const std::vector<SpecialRole> roles = {{"unk_token", {"[UNK]", "<unk>"}},
+                                                 {"sep_token", {"[SEP]", "</s>", "<sep>"}},
+                                                 {"pad_token", {"[PAD]", "<pad>"}},
+                                                 {"cls_token", {"[CLS]", "<s>", "<cls>"}},
+                                                 {"mask_token", {"[MASK]", "<mask>"}}};
+  return roles;
+}
 
 const Json* find_vocabulary(const Json& tokenizer) {
   if (!tokenizer.is_object() || !tokenizer.contains("model")) return nullptr;
@@ -65,19 +60,54 @@ bool lower_cases(const Json& tokenizer) {
   return lowercase != normalizer->end() && lowercase->is_boolean() && lowercase->get<bool>();
 }
 
-Json special_tokens(const Json& vocabulary) {
+// The special tokens among the added ones, by role; of a vocabulary also its own.
+Json special_tokens(const Json& tokenizer, const Json* vocabulary) {
+  std::set<std::string> known;
+  if (tokenizer.is_object() && tokenizer.contains("added_tokens")) {
+    for (const Json& token : tokenizer["added_tokens"]) {
+      if (token.is_object() && token.contains("content") && token["content"].is_string()) {
+        known.insert(token["content"].get<std::string>());
+      }
+    }
+  }
   Json tokens = Json::object();
-  for (const SpecialToken& token : kBertTokens) {
-    if (vocabulary.contains(token.text)) tokens[token.role] = token.text;
+  for (const SpecialRole& role : special_roles()) {
+    for (const char* name : role.names) {
+      if (known.count(name) == 0 && (!vocabulary || !vocabulary->contains(name))) continue;
+      tokens[role.role] = name;
+      break;
+    }
   }
   return tokens;
 }
 
+bool is_bert(const Json& special) {
+  for (const SpecialRole& role : special_roles()) {
+    if (special.contains(role.role) && special[role.role] != role.names[0]) return false;
+  }
+  return special.contains("cls_token") && special.contains("sep_token");
+}
+
 }  // namespace
+
+const std::vector<std::string>& tokenizer_file_names() {
+  static const std::vector<std::string> names = {"tokenizer.json",
+                                                 "tokenizer_config.json",
+                                                 "special_tokens_map.json",
+                                                 "added_tokens.json",
+                                                 "vocab.txt",
+                                                 "vocab.json",
+                                                 "merges.txt",
+                                                 "sentencepiece.bpe.model",
+                                                 "spiece.model",
+                                                 "tokenizer.model",
+                                                 "bpe.codes"};
+  return names;
+}
 
 TokenizerFiles read_tokenizer_files(const std::string& folder) {
   TokenizerFiles files;
-  for (const char* name : kNames) {
+  for (const std::string& name : tokenizer_file_names()) {
     const std::string path = join_path(folder, name);
     if (file_exists(path)) files[name] = read_file(path);
   }
@@ -93,16 +123,20 @@ void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length) {
   }
   if (files.count("tokenizer.json") != 0) {
     const Json tokenizer = detail::parse_json(files["tokenizer.json"], "tokenizer.json");
-    if (const Json* vocabulary = find_vocabulary(tokenizer)) {
-      const Json special = special_tokens(*vocabulary);
-      if (files.count("vocab.txt") == 0) files["vocab.txt"] = vocabulary_text(*vocabulary);
-      if (files.count("special_tokens_map.json") == 0) {
-        files["special_tokens_map.json"] = detail::dump_json(special) + "\n";
-      }
-      if (!config.contains("tokenizer_class")) {
-        config["tokenizer_class"] = "BertTokenizer";
-        config["do_lower_case"] = lower_cases(tokenizer);
-        config.update(special);
+    const Json* vocabulary = find_vocabulary(tokenizer);
+    const Json special = special_tokens(tokenizer, vocabulary);
+    if (vocabulary && files.count("vocab.txt") == 0) {
+      files["vocab.txt"] = vocabulary_text(*vocabulary);
+    }
+    if (files.count("special_tokens_map.json") == 0) {
+      files["special_tokens_map.json"] = detail::dump_json(special) + "\n";
+    }
+    if (!config.contains("tokenizer_class")) {
+      const bool bert = vocabulary && is_bert(special);
+      config["tokenizer_class"] = bert ? "BertTokenizer" : "PreTrainedTokenizerFast";
+      if (bert) config["do_lower_case"] = lower_cases(tokenizer);
+      for (const auto& [role, name] : special.items()) {
+        if (!config.contains(role)) config[role] = name;
       }
     }
   }

@@ -5,13 +5,17 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace simile {
 
 using TokenizerFiles = std::map<std::string, std::string>;  // file name -> bytes
 
-// Those of tokenizer.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json,
-// vocab.txt, vocab.json, merges.txt and sentencepiece.bpe.model that `folder` has.
+// tokenizer.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json, vocab.txt,
+// vocab.json, merges.txt, sentencepiece.bpe.model, spiece.model, tokenizer.model and bpe.codes.
+const std::vector<std::string>& tokenizer_file_names();
+
+// Those of tokenizer_file_names() that `folder` has.
 TokenizerFiles read_tokenizer_files(const std::string& folder);
 
 // Adds what transformers needs beside tokenizer.json and what is missing: tokenizer_config.json,

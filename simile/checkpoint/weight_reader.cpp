@@ -16,6 +16,12 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+// Constants that some versions of the models' code saved beside the weights.
+bool is_buffer(const std::string& name) {
+  return ends_with(name, "position_ids") || ends_with(name, "token_type_ids") ||
+         ends_with(name, "inv_freq");
+}
+
 // "…LayerNorm.weight" -> "…LayerNorm.gamma"; empty for other names.
 std::string legacy_name(const std::string& name) {
   if (ends_with(name, "LayerNorm.weight")) return name.substr(0, name.size() - 6) + "gamma";
@@ -43,7 +49,7 @@ bool matches(const std::vector<ExpectedSize>& expected, const std::vector<int64_
 
 }  // namespace
 
-WeightReader::WeightReader(const SafetensorsFile& file, const EncoderFamily& family)
+WeightReader::WeightReader(const TensorSource& file, const EncoderFamily& family)
     : file_(file), family_(family), used_(std::make_shared<std::set<std::string>>()) {}
 
 WeightReader WeightReader::scope(const std::string& name) const {
@@ -56,7 +62,7 @@ const TensorInfo& WeightReader::find(const std::string& name,
                                      const std::vector<ExpectedSize>& shape) const {
   const std::string full = family_tensor_name(family_, scope_ + name);
   const std::string legacy = legacy_name(full);
-  for (const std::string& prefix : {std::string(), family_.prefix}) {
+  for (const std::string& prefix : prefixes()) {
     for (const std::string& candidate : {full, legacy}) {
       if (candidate.empty()) continue;
       const TensorInfo* tensor = file_.find(prefix + candidate);
@@ -67,6 +73,7 @@ const TensorInfo& WeightReader::find(const std::string& name,
                       "weights belong to different models",
                       file_.path(), tensor->name, sizes_text(shape), shape_text(tensor->shape)));
       used_->insert(tensor->name);
+      used_->insert(tensor->name + ".scale");  // of a matrix in I8
       return *tensor;
     }
   }
@@ -74,15 +81,28 @@ const TensorInfo& WeightReader::find(const std::string& name,
                                              full, sizes_text(shape)));
 }
 
-std::vector<std::string> WeightReader::leftovers() const {
-  std::vector<std::string> names;
+std::vector<std::string> WeightReader::prefixes() const {
+  return {"", family_.prefix, "model.", "auto_model.", "0.auto_model."};
+}
+
+std::vector<const TensorInfo*> WeightReader::unused() const {
+  std::vector<const TensorInfo*> tensors;
   for (const TensorInfo& tensor : file_.tensors()) {
-    if (used_->count(tensor.name) != 0 || ends_with(tensor.name, "position_ids")) continue;
-    const bool prefixed = starts_with(tensor.name, family_.prefix);
-    const std::string bare = prefixed ? tensor.name.substr(family_.prefix.size()) : tensor.name;
-    bool harmless = false;
-    for (const std::string& ignored : family_.ignored) harmless |= starts_with(bare, ignored);
-    if (!harmless) names.push_back(tensor.name);
+    if (used_->count(tensor.name) == 0) tensors.push_back(&tensor);
+  }
+  return tensors;
+}
+
+std::vector<std::string> WeightReader::unused_names(bool heads) const {
+  std::vector<std::string> names;
+  for (const TensorInfo* tensor : unused()) {
+    if (is_buffer(tensor->name)) continue;
+    bool is_head = false;
+    for (const std::string& prefix : prefixes()) {
+      if (!starts_with(tensor->name, prefix)) continue;
+      is_head = is_head || is_head_tensor(tensor->name.substr(prefix.size()));
+    }
+    if (is_head == heads) names.push_back(tensor->name);
   }
   return names;
 }

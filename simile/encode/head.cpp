@@ -8,13 +8,12 @@
 #include <cmath>
 
 #include "simile/core/error.h"
-#include "simile/kernel/vector_kernels.h"
 
 namespace simile {
 namespace {
 
 constexpr int64_t kRowsPerChunk = 1024;  // rows whose features are in memory at a time
-constexpr int64_t kRowsPerBlock = 64;    // rows one thread multiplies at a time
+constexpr int64_t kWorthThreads = 64;    // rows below which threads cost more than they save
 constexpr double kSmallestNorm = 1e-12;
 
 float mean_distance(const float* u, const float* v, int64_t H) {
@@ -55,25 +54,6 @@ void softmax(const float* logits, int64_t k, float* out) {
 
 }  // namespace
 
-struct Head::Layer {
-  int64_t inputs, outputs;
-  std::vector<float> panels;
-  const float* bias;
-  bool relu;
-
-  void apply(const Matrix<float>& x, Matrix<float>& y) const {
-    const int64_t blocks = (x.rows + kRowsPerBlock - 1) / kRowsPerBlock;
-#pragma omp parallel for schedule(static) if (blocks > 1)
-    for (int64_t block = 0; block < blocks; ++block) {
-      const int64_t first = block * kRowsPerBlock, count = std::min(kRowsPerBlock, x.rows - first);
-      float* const out = y.row(first);
-      vector_kernels().matmul({count, outputs, inputs, x.row(first), inputs, panels.data(), out,
-                               outputs, bias, false, false});
-      for (int64_t i = 0; relu && i < count * outputs; ++i) out[i] = std::max(out[i], 0.0f);
-    }
-  }
-};
-
 Head::Head(const HeadSettings& settings, int64_t H, const float* weights)
     : weights_(weights), settings_(settings), H_(H) {
   check_head(settings);
@@ -105,7 +85,7 @@ void Head::check_shapes(const Matrix<float>& u, const Matrix<float>& v) const {
 Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
                              int64_t end) const {
   Matrix<float> x(end - begin, widths_[0]);
-#pragma omp parallel for schedule(static) if (x.rows > kRowsPerBlock)
+#pragma omp parallel for schedule(static) if (x.rows > kWorthThreads)
   for (int64_t i = 0; i < x.rows; ++i) {
     const float* const left = u.row(begin + i);
     if (settings_.input != "pair") {
@@ -121,34 +101,28 @@ Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int
   return x;
 }
 
-std::vector<Head::Layer> Head::pack_layers() const {
-  const VectorKernels& kernels = vector_kernels();
+std::vector<detail::PackedLinear> Head::pack_layers() const {
   const std::vector<ParameterSlot> slots = head_layout(settings_, H_);
-  std::vector<Layer> layers(widths_.size() - 1);
-  for (size_t i = 0; i < layers.size(); ++i) {
-    Layer& layer = layers[i];
-    layer.inputs = widths_[i];
-    layer.outputs = widths_[i + 1];
-    layer.panels.resize(static_cast<size_t>(panel_floats(kernels, layer.outputs, layer.inputs)));
-    kernels.pack_rows(weights_ + slots[2 * i].offset, layer.outputs, layer.inputs, layer.inputs,
-                      layer.panels.data());
-    layer.bias = weights_ + slots[2 * i + 1].offset;
-    layer.relu = i + 1 < layers.size();
+  std::vector<detail::PackedLinear> layers;
+  for (size_t i = 0; i + 1 < widths_.size(); ++i) {
+    layers.emplace_back(weights_ + slots[2 * i].offset, weights_ + slots[2 * i + 1].offset,
+                        widths_[i + 1], widths_[i]);
   }
   return layers;
 }
 
 Matrix<float> Head::logits(const Matrix<float>& u, const Matrix<float>& v) const {
   check_shapes(u, v);
-  const std::vector<Layer> layers = pack_layers();
+  const std::vector<detail::PackedLinear> layers = pack_layers();
   Matrix<float> logits(u.rows, logit_count());
   for (int64_t begin = 0; begin < u.rows; begin += kRowsPerChunk) {
     const int64_t end = std::min(begin + kRowsPerChunk, u.rows);
     Matrix<float> x = features(u, v, begin, end);
-    for (const Layer& layer : layers) {
-      Matrix<float> y(x.rows, layer.outputs);
-      layer.apply(x, y);
-      x = std::move(y);
+    for (size_t i = 0; i < layers.size(); ++i) {
+      x = layers[i](x);
+      if (i + 1 < layers.size()) {
+        for (float& value : x.values) value = std::max(value, 0.0f);
+      }
     }
     std::copy(x.values.begin(), x.values.end(), logits.row(begin));
   }
@@ -171,7 +145,7 @@ Matrix<float> head_probabilities(const HeadSettings& settings, const Matrix<floa
 }
 
 std::vector<Head> load_heads(const ModelFolder& model) {
-  const int64_t H = model.settings.encoder.hidden;
+  const int64_t H = model.settings.embedding_size();
   std::vector<Head> heads;
   for (const SavedHead& head : model.heads) {
     heads.emplace_back(head.settings, H, read_head_weights(head, H));
@@ -180,7 +154,7 @@ std::vector<Head> load_heads(const ModelFolder& model) {
 }
 
 Head load_head(const ModelFolder& model, const std::string& name) {
-  const int64_t H = model.settings.encoder.hidden;
+  const int64_t H = model.settings.embedding_size();
   std::vector<std::string> names;
   for (const SavedHead& head : model.heads) {
     if (head.settings.name == name || (name.empty() && model.heads.size() == 1)) {

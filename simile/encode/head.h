@@ -16,6 +16,7 @@
 
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/matrix.h"
+#include "simile/encode/detail/packed_linear.h"
 
 namespace simile {
 
@@ -36,11 +37,10 @@ class Head {
   Matrix<float> logits(const Matrix<float>& u, const Matrix<float>& v = {}) const;
 
  private:
-  struct Layer;
   void check_shapes(const Matrix<float>& u, const Matrix<float>& v) const;
   Matrix<float> features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
                          int64_t end) const;
-  std::vector<Layer> pack_layers() const;
+  std::vector<detail::PackedLinear> pack_layers() const;
 
   std::shared_ptr<const std::vector<float>> owned_;  // null for a view
   const float* weights_;

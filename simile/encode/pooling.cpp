@@ -9,37 +9,50 @@ namespace {
 
 constexpr int64_t kWorthThreads = int64_t{1} << 18;  // numbers to read: about 50 microseconds
 
-void pool_sequence(PoolingMode mode, const float* hidden, int64_t tokens, int64_t H, float* out) {
-  if (tokens == 0) {
+// Tokens first .. tokens - 1 of a sequence.
+void pool_sequence(PoolingMode mode, const float* hidden, int64_t first, int64_t tokens, int64_t H,
+                   float* out) {
+  if (first >= tokens) {
     std::fill(out, out + H, 0.0f);
     return;
   }
-  std::copy(hidden, hidden + H, out);
-  if (mode == PoolingMode::kCls) return;
-  for (int64_t t = 1; t < tokens; ++t) {
+  const bool is_weighted = mode == PoolingMode::kWeightedMean;
+  const float* start = hidden + (mode == PoolingMode::kLastToken ? tokens - 1 : first) * H;
+  const auto weight_of = [&](int64_t t) { return is_weighted ? static_cast<float>(t + 1) : 1.0f; };
+  for (int64_t j = 0; j < H; ++j) out[j] = start[j] * weight_of(first);
+  if (mode == PoolingMode::kCls || mode == PoolingMode::kLastToken) return;
+  float divisor = weight_of(first);
+  for (int64_t t = first + 1; t < tokens; ++t) {
     const float* row = hidden + t * H;
-    if (mode == PoolingMode::kMean) {
-      for (int64_t j = 0; j < H; ++j) out[j] += row[j];
-    } else {
+    const float weight = weight_of(t);
+    divisor += weight;
+    if (mode == PoolingMode::kMax) {
       for (int64_t j = 0; j < H; ++j) out[j] = std::max(out[j], row[j]);
+    } else if (is_weighted) {
+      for (int64_t j = 0; j < H; ++j) out[j] += weight * row[j];
+    } else {
+      for (int64_t j = 0; j < H; ++j) out[j] += row[j];
     }
   }
-  if (mode == PoolingMode::kMean) {
-    const auto count = static_cast<float>(tokens);
-    for (int64_t j = 0; j < H; ++j) out[j] /= count;
-  }
+  if (mode == PoolingMode::kMax) return;
+  if (mode == PoolingMode::kMeanSqrtLength) divisor = std::sqrt(divisor);
+  for (int64_t j = 0; j < H; ++j) out[j] /= divisor;
 }
 
 }  // namespace
 
-void pool(PoolingMode mode, const float* hidden, const std::vector<int32_t>& offsets, int64_t H,
-          float* pooled) {
+void pool(const Pooling& pooling, const float* hidden, const std::vector<int32_t>& offsets,
+          int64_t H, float* pooled, int64_t left_out) {
   const auto B = static_cast<int64_t>(offsets.size()) - 1;
 #pragma omp parallel for schedule(static) if (offsets.back() * H > kWorthThreads)
   for (int64_t i = 0; i < B; ++i) {
     const int64_t begin = offsets[static_cast<size_t>(i)],
                   end = offsets[static_cast<size_t>(i) + 1];
-    pool_sequence(mode, hidden + begin * H, end - begin, H, pooled + i * H);
+    float* out = pooled + i * H * static_cast<int64_t>(pooling.modes.size());
+    for (const PoolingMode mode : pooling.modes) {
+      pool_sequence(mode, hidden + begin * H, left_out, end - begin, H, out);
+      out += H;
+    }
   }
 }
 

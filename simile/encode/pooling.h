@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the hidden states of a packed batch to one vector per sequence.
 //
-//   cls:  h_0            mean: (1/n) sum_t h_t            max: max_t h_t, per dimension
-//
-// over the n tokens of a sequence, special tokens included. A sequence without tokens gives zeros.
-// Sums run over tokens in order, so a vector depends on its own tokens alone.
+// With h_1 ... h_n the hidden states of a sequence, special tokens included, the modes are those of
+// pooling_modes() (simile/checkpoint/model_settings.h); several are put one behind the other. Where
+// the first p tokens are left out (a prompt's), the others keep their place t as weight, cls takes
+// the first that is left and n counts those that are left. A sequence without tokens left gives
+// zeros. Sums run over tokens in order, so a vector depends on its own tokens alone.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,10 @@
 
 namespace simile {
 
-// hidden [tokens, H], offsets [B + 1] (packed.h) -> pooled [B, H].
-void pool(PoolingMode mode, const float* hidden, const std::vector<int32_t>& offsets, int64_t H,
-          float* pooled);
+// hidden [tokens, H], offsets [B + 1] (packed.h) -> pooled [B, modes * H], without the first
+// `left_out` tokens of each sequence.
+void pool(const Pooling& pooling, const float* hidden, const std::vector<int32_t>& offsets,
+          int64_t H, float* pooled, int64_t left_out = 0);
 
 // Divides each row of [B, D] by its L2 norm; a row of zeros stays.
 void normalise_rows(float* rows, int64_t B, int64_t D);

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/file.h"
 
 namespace simile {
 namespace {
 
+using nlohmann::json;
 using testing::ElementsAre;
 
 // Three sequences of 2, 0 and 1 tokens, H = 2.
@@ -25,6 +29,42 @@ TEST(Pooling, EachModeFollowsItsFormula) {
   EXPECT_THAT(pooled(PoolingMode::kCls), ElementsAre(1, -4, 0, 0, 7, 8));
   EXPECT_THAT(pooled(PoolingMode::kMean), ElementsAre(2, -3, 0, 0, 7, 8));
   EXPECT_THAT(pooled(PoolingMode::kMax), ElementsAre(3, -2, 0, 0, 7, 8));
+}
+
+TEST(PoolingGolden, EveryModeAndConcatenationMatchesTheIndependentImplementation) {
+  const json golden = json::parse(read_file(SIMILE_SOURCE_DIR "/tests/golden/modules.json"));
+  const int64_t H = golden["H"];
+  std::vector<float> hidden;
+  std::vector<int32_t> offsets = {0};
+  for (const json& row : golden["hidden"]) {
+    for (const json& value : row) hidden.push_back(value);
+  }
+  for (const json& length : golden["lengths"]) {
+    offsets.push_back(offsets.back() + length.get<int32_t>());
+  }
+  for (const json& item : golden["poolings"]) {
+    Pooling pooling;
+    pooling.modes.clear();
+    for (const json& mode : item["modes"]) pooling.modes.push_back(parse_pooling_mode(mode));
+    const int64_t size = H * static_cast<int64_t>(pooling.modes.size());
+    std::vector<float> out(golden["lengths"].size() * static_cast<size_t>(size), 99.0f);
+    pool(pooling, hidden.data(), offsets, H, out.data(), item["left_out"]);
+    size_t i = 0;
+    for (const json& row : item["expected"]) {
+      for (const json& value : row) {
+        EXPECT_NEAR(out[i++], value.get<double>(), 1e-6) << item["modes"] << item["left_out"];
+      }
+    }
+    EXPECT_EQ(i, out.size());
+  }
+}
+
+TEST(Pooling, TokensLeftOutMayBeAll) {
+  for (const PoolingModeRow& row : pooling_modes()) {
+    std::vector<float> out(6, 99.0f);
+    pool(row.mode, kHidden.data(), kOffsets, 2, out.data(), 5);
+    EXPECT_THAT(out, testing::Each(0.0f)) << row.name;
+  }
 }
 
 TEST(Pooling, NormalisedRowsHaveLengthOneAndZerosStay) {

@@ -9,7 +9,7 @@ namespace simile {
 
 Predictor::Predictor(const SentenceEncoder& encoder, const Head& head)
     : encoder_(encoder), head_(head) {
-  const int64_t hidden = encoder.settings().encoder.hidden;
+  const int64_t hidden = encoder.settings().embedding_size();
   SIMILE_CHECK(head.embedding_size() == hidden, ErrorKind::kInput,
                fmt::format("head '{}' takes embeddings of size {}, the encoder's have {}",
                            head.settings().name, head.embedding_size(), hidden));

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/pooling.h"
 #include "simile/kernel/detail/embed.h"
+#include "simile/text/lower_text.h"
 
 namespace simile {
 namespace {
@@ -26,11 +28,11 @@ std::vector<size_t> order_by_length(const std::vector<std::vector<int32_t>>& seq
 }
 
 int64_t count_dimensions(const EncodeOptions& options, const ModelSettings& settings) {
-  const int64_t hidden = settings.encoder.hidden;
-  SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= hidden, ErrorKind::kRecipe,
-               fmt::format("dimensions is {}; the model has {}", options.dimensions, hidden));
+  const int64_t size = settings.embedding_size();
+  SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= size, ErrorKind::kRecipe,
+               fmt::format("dimensions is {}; the model has {}", options.dimensions, size));
   if (options.dimensions > 0) return options.dimensions;
-  return settings.dimensions > 0 ? settings.dimensions : hidden;
+  return settings.dimensions > 0 ? settings.dimensions : size;
 }
 
 }  // namespace
@@ -40,6 +42,7 @@ struct SentenceEncoder::Output {
   Matrix<float>& vectors;
   int64_t first_row;  // of sequence 0
   bool normalize;
+  int64_t left_out;                       // tokens of each sequence that pooling leaves out
   std::function<void(int64_t)> finished;  // called with the number of sequences of each batch
 };
 
@@ -59,16 +62,14 @@ SentenceEncoder::SentenceEncoder(const EncoderWeights& weights, const ModelSetti
                                  const Tokenizer& tokenizer)
     : weights_(weights),
       settings_(settings),
+      modules_(std::make_shared<const ModuleChain>(settings.modules)),
       shape_(settings.encoder.shape()),
       tokenizer_(tokenizer) {
-  SIMILE_CHECK(tokenizer.vocabulary_size() <= shape_.vocabulary, ErrorKind::kInput,
-               fmt::format("the tokenizer has {} tokens, but the encoder's \"vocab_size\" is {}: "
-                           "they belong to different models",
-                           tokenizer.vocabulary_size(), shape_.vocabulary));
-  SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= shape_.positions,
+  tokenizer_.fit(shape_.vocabulary);
+  SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= shape_.longest_sequence(),
                ErrorKind::kInput,
                fmt::format("the length limit is {}; the encoder has {} positions",
-                           settings.max_length, shape_.positions));
+                           settings.max_length, shape_.longest_sequence()));
   tokenizer_.set_max_length(settings.max_length);
 }
 
@@ -85,17 +86,33 @@ std::string SentenceEncoder::find_prompt(const EncodeOptions& options) const {
   const std::string& name =
       options.prompt_name.empty() ? settings_.default_prompt : options.prompt_name;
   if (name.empty()) return "";
-  const auto found = settings_.prompts.find(name);
-  if (found != settings_.prompts.end()) return found->second;
+  std::vector<std::string> candidates = {name};
+  if (name == "document") candidates = {"document", "passage", "corpus"};
+  for (const std::string& candidate : candidates) {
+    const auto found = settings_.prompts.find(candidate);
+    if (found != settings_.prompts.end()) return found->second;
+  }
   std::string names;
   for (const auto& prompt : settings_.prompts) names += (names.empty() ? "" : ", ") + prompt.first;
   throw Error(ErrorKind::kRecipe, fmt::format("the model has no prompt \"{}\"; it has: {}", name,
                                               names.empty() ? "none" : names));
 }
 
+// As sentence-transformers counts them: the prompt's own tokens, the special one before them
+// included and the one behind them not.
+int64_t SentenceEncoder::count_left_out(const std::string& prompt) const {
+  if (prompt.empty() || settings_.pooling.include_prompt) return 0;
+  Tokenizer whole = tokenizer_;
+  whole.set_max_length(0);
+  std::vector<int32_t> ids;
+  whole.encode_ids(prompt, ids);
+  const bool ends_special = !ids.empty() && whole.is_special(ids.back());
+  return static_cast<int64_t>(ids.size()) - (ends_special ? 1 : 0);
+}
+
 Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& tokenise,
-                                             const EncodeOptions& options, EventSink& events,
-                                             EncodeCounts* counts) const {
+                                             int64_t left_out, const EncodeOptions& options,
+                                             EventSink& events, EncodeCounts* counts) const {
   const auto total = static_cast<int64_t>(count);
   Matrix<float> vectors(total, dimension(options));
   EncodeCounts counted;
@@ -105,12 +122,18 @@ Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& token
     events.progress({"embed", done, total, "texts", {}});
   };
   Output output{current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize),
-                finished};
+                left_out,          finished};
+  const auto read_block = [&](size_t begin) {
+    return tokenise(begin, std::min(begin + kTextsPerBlock, count), counted);
+  };
+  Sequences sequences = count > 0 ? read_block(0) : Sequences();
   for (size_t begin = 0; begin < count; begin += kTextsPerBlock) {
-    const size_t end = std::min(begin + kTextsPerBlock, count);
+    const size_t next = begin + kTextsPerBlock;
+    std::future<Sequences> ahead;  // its end is waited for, also when encoding throws
+    if (next < count) ahead = std::async(std::launch::async, read_block, next);
     output.first_row = static_cast<int64_t>(begin);
-    const Sequences sequences = tokenise(begin, end, counted);
     encode_sequences(sequences.ids, sequences.type_ids, options.batch_tokens, output);
+    if (ahead.valid()) sequences = ahead.get();
   }
   if (counts != nullptr) {
     counts->texts += total;
@@ -124,11 +147,11 @@ Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& token
 Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
                                       const EncodeOptions& options, EventSink& events,
                                       EncodeCounts* counts) const {
-  const std::string prompt = find_prompt(options);
+  const std::string prompt = prepared(find_prompt(options));
   const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
     return tokenise(texts, begin, end, prompt, counted);
   };
-  return encode_blocks(texts.size(), tokens, options, events, counts);
+  return encode_blocks(texts.size(), tokens, count_left_out(prompt), options, events, counts);
 }
 
 Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left,
@@ -140,7 +163,7 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
   const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
     return tokenise_pairs(left, right, begin, end, counted);
   };
-  return encode_blocks(left.size(), tokens, options, events, counts);
+  return encode_blocks(left.size(), tokens, 0, options, events, counts);
 }
 
 Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>>& sequences,
@@ -163,28 +186,29 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
     done += more;
     events.progress({"embed", done, total, "texts", {}});
   };
-  encode_sequences(
-      sequences, {}, options.batch_tokens,
-      {current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize), finished});
+  encode_sequences(sequences, {}, options.batch_tokens,
+                   {current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize),
+                    0, finished});
   return vectors;
 }
 
 Matrix<float> SentenceEncoder::mean_word_embeddings(const std::vector<std::string>& texts) const {
-  const int64_t H = shape_.hidden;
-  Matrix<float> means(static_cast<int64_t>(texts.size()), H);
-  std::vector<float> row(static_cast<size_t>(H));
-  const std::vector<std::vector<int32_t>> sequences = tokenizer_.encode_ids_batch(texts);
+  const int64_t E = shape_.embedding_size();
+  Matrix<float> means(static_cast<int64_t>(texts.size()), E);
+  std::vector<float> row(static_cast<size_t>(E));
+  const std::vector<std::vector<int32_t>> sequences =
+      tokenizer_.encode_ids_batch(prepared(texts, 0, texts.size()));
   for (int64_t i = 0; i < means.rows; ++i) {
     float* mean = means.row(i);
-    std::fill_n(mean, H, 0.0f);
+    std::fill_n(mean, E, 0.0f);
     int64_t words = 0;
     for (const int32_t id : sequences[static_cast<size_t>(i)]) {
       if (tokenizer_.is_special(id)) continue;
-      const float* word = word_row(weights_, H, id, row.data());
-      for (int64_t j = 0; j < H; ++j) mean[j] += word[j];
+      const float* word = word_row(weights_, E, id, row.data());
+      for (int64_t j = 0; j < E; ++j) mean[j] += word[j];
       ++words;
     }
-    for (int64_t j = 0; j < H && words > 0; ++j) mean[j] /= static_cast<float>(words);
+    for (int64_t j = 0; j < E && words > 0; ++j) mean[j] /= static_cast<float>(words);
   }
   return means;
 }
@@ -195,12 +219,23 @@ std::vector<float> SentenceEncoder::hidden_states(const PackedBatch& batch) cons
   return hidden;
 }
 
+std::string SentenceEncoder::prepared(const std::string& text) const {
+  return settings_.lower_case ? lower_text(text) : text;
+}
+
+std::vector<std::string> SentenceEncoder::prepared(const std::vector<std::string>& texts,
+                                                   size_t begin, size_t end) const {
+  std::vector<std::string> out;
+  out.reserve(end - begin);
+  for (size_t i = begin; i < end; ++i) out.push_back(prepared(texts[i]));
+  return out;
+}
+
 SentenceEncoder::Sequences SentenceEncoder::tokenise(const std::vector<std::string>& texts,
                                                      size_t begin, size_t end,
                                                      const std::string& prompt,
                                                      EncodeCounts& counts) const {
-  std::vector<std::string> prompted(texts.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    texts.begin() + static_cast<std::ptrdiff_t>(end));
+  std::vector<std::string> prompted = prepared(texts, begin, end);
   if (!prompt.empty()) {
     for (std::string& text : prompted) text.insert(0, prompt);
   }
@@ -223,12 +258,9 @@ SentenceEncoder::Sequences SentenceEncoder::tokenise_pairs(const std::vector<std
                                                            const std::vector<std::string>& right,
                                                            size_t begin, size_t end,
                                                            EncodeCounts& counts) const {
-  const auto part = [&](const std::vector<std::string>& texts) {
-    return std::vector<std::string>(texts.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    texts.begin() + static_cast<std::ptrdiff_t>(end));
-  };
   Sequences sequences;
-  for (Encoding& pair : tokenizer_.encode_pair_batch(part(left), part(right))) {
+  for (Encoding& pair :
+       tokenizer_.encode_pair_batch(prepared(left, begin, end), prepared(right, begin, end))) {
     counts.tokens += static_cast<int64_t>(pair.ids.size());
     counts.truncated += pair.dropped > 0 ? 1 : 0;
     counts.replaced += pair.replaced;
@@ -267,8 +299,10 @@ void SentenceEncoder::encode_batch(const PackedBatch& batch, const std::vector<s
                                    const Output& output) const {
   std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape_.hidden));
   (*output.forward)(batch, hidden.data());
-  Matrix<float> pooled(batch.size(), shape_.hidden);
-  pool(settings_.pooling, hidden.data(), batch.offsets, shape_.hidden, pooled.values.data());
+  Matrix<float> pooled(batch.size(), settings_.pooled_size());
+  pool(settings_.pooling, hidden.data(), batch.offsets, shape_.hidden, pooled.values.data(),
+       output.left_out);
+  pooled = (*modules_)(std::move(pooled));
   const int64_t D = output.vectors.cols;
   for (int64_t i = 0; i < pooled.rows; ++i) {
     float* vector =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts in, embeddings out: prompt, tokens, encoder, pooling, normalisation.
+// Texts in, embeddings out: prompt, tokens, encoder, pooling, modules, normalisation.
 //
 //   const SentenceEncoder encoder = SentenceEncoder::load("models/mini", silent_events());
 //   const Matrix<float> embeddings = encoder.encode(texts, {}, silent_events());  // [texts, D]
@@ -18,6 +18,7 @@
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
+#include "simile/encode/modules.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/packed.h"
 #include "simile/text/tokenizer.h"
@@ -26,7 +27,9 @@ namespace simile {
 
 struct EncodeOptions {
   int64_t batch_tokens = 16384;  // tokens encoded at a time; a longer text makes its own batch
-  std::string prompt_name;  // of the model's prompts; empty: the model's default prompt, if any
+  // Of the model's prompts; empty: the model's default prompt, if any. "document" is the first
+  // there is of document, passage and corpus.
+  std::string prompt_name;
   std::optional<std::string> prompt;  // the prompt itself, before any name
   int64_t dimensions = 0;             // leading dimensions kept; 0: as the model says
   std::optional<bool> normalize;      // empty: as the model says
@@ -52,9 +55,11 @@ class SentenceEncoder {
   SentenceEncoder(const EncoderWeights& weights, const ModelSettings& settings,
                   const Tokenizer& tokenizer);
 
-  // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 16,384 texts
-  // and the activations of one batch; give files of any size in pieces. Progress: task "embed".
-  // Errors (kRecipe): a prompt name the model does not have, dimensions beyond the hidden size.
+  // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 32,768 texts
+  // (those of the next 16,384 are made while the others are encoded) and the activations of one
+  // batch; give files of any size in pieces. Progress: task "embed".
+  // Errors (kRecipe): a prompt name the model does not have, dimensions beyond the embedding
+  // size.
   Matrix<float> encode(const std::vector<std::string>& texts, const EncodeOptions& options,
                        EventSink& events, EncodeCounts* counts = nullptr) const;
 
@@ -71,7 +76,7 @@ class SentenceEncoder {
   Matrix<float> encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                            const EncodeOptions& options, EventSink& events) const;
 
-  // The baseline that leaves the encoder out: for each text the mean [texts, H] of its tokens' word
+  // The baseline that leaves the encoder out: for each text the mean [texts, E] of its tokens' word
   // embeddings, without special tokens and prompt; zeros for a text without tokens.
   Matrix<float> mean_word_embeddings(const std::vector<std::string>& texts) const;
 
@@ -92,13 +97,19 @@ class SentenceEncoder {
   using Tokenise = std::function<Sequences(size_t begin, size_t end, EncodeCounts& counts)>;
   std::shared_ptr<const EncoderForward> current_forward() const;
   std::string find_prompt(const EncodeOptions& options) const;
+  int64_t count_left_out(const std::string& prompt) const;
+  // Texts as the tokenizer sees them: lower-cased where the model says so.
+  std::string prepared(const std::string& text) const;
+  std::vector<std::string> prepared(const std::vector<std::string>& texts, size_t begin,
+                                    size_t end) const;
   Sequences tokenise(const std::vector<std::string>& texts, size_t begin, size_t end,
                      const std::string& prompt, EncodeCounts& counts) const;
   Sequences tokenise_pairs(const std::vector<std::string>& left,
                            const std::vector<std::string>& right, size_t begin, size_t end,
                            EncodeCounts& counts) const;
-  Matrix<float> encode_blocks(size_t count, const Tokenise& tokenise, const EncodeOptions& options,
-                              EventSink& events, EncodeCounts* counts) const;
+  Matrix<float> encode_blocks(size_t count, const Tokenise& tokenise, int64_t left_out,
+                              const EncodeOptions& options, EventSink& events,
+                              EncodeCounts* counts) const;
   void encode_sequences(const std::vector<std::vector<int32_t>>& sequences,
                         const std::vector<std::vector<int32_t>>& type_ids, int64_t batch_tokens,
                         const Output& output) const;
@@ -109,6 +120,7 @@ class SentenceEncoder {
   std::shared_ptr<const EncoderForward> forward_;  // null for a view, whose weights may change
   EncoderWeights weights_;
   ModelSettings settings_;
+  std::shared_ptr<const ModuleChain> modules_;
   EncoderShape shape_;
   Tokenizer tokenizer_;
 };

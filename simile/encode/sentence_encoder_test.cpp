@@ -14,6 +14,7 @@
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/threads.h"
+#include "simile/text/lower_text.h"
 
 namespace simile {
 namespace {
@@ -208,6 +209,110 @@ TEST(SentenceEncoder, PromptsArePutBeforeTheText) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("document, query"));
   }
+}
+
+// The tiny model with other settings and random weights.
+class Changed {
+ public:
+  Changed() : loaded_(golden_encoder()), settings(loaded_.settings()) {
+    flat_.resize(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
+    initialise_encoder_weights(settings.encoder, 5, flat_.data());
+  }
+  SentenceEncoder encoder() const {
+    return SentenceEncoder(encoder_weights(settings.encoder.shape(), flat_.data()), settings,
+                           loaded_.tokenizer());
+  }
+
+ private:
+  SentenceEncoder loaded_;
+  std::vector<float> flat_;
+
+ public:
+  ModelSettings settings;
+};
+
+TEST(SentenceEncoder, ADocumentsPromptIsTheFirstThereIs) {
+  Changed model;
+  EncodeOptions options;
+  options.prompt_name = "document";
+  const auto vectors = [&] {
+    return model.encoder().encode({"cat"}, options, silent_events()).values;
+  };
+  const auto expected = [&](const std::string& text) {
+    return model.encoder().encode({text}, {}, silent_events()).values;
+  };
+  model.settings.prompts = {{"corpus", "the "}, {"query", "red "}};
+  EXPECT_EQ(vectors(), expected("the cat"));
+  model.settings.prompts["passage"] = "dog ";
+  EXPECT_EQ(vectors(), expected("dog cat"));
+  model.settings.prompts["document"] = "sun ";
+  EXPECT_EQ(vectors(), expected("sun cat"));
+  model.settings.prompts = {{"query", "red "}};
+  EXPECT_THROW(vectors(), Error);
+}
+
+TEST(SentenceEncoder, APromptsTokensAreLeftOutOfPoolingAlone) {
+  Changed model;
+  model.settings.normalize = false;
+  model.settings.pooling = PoolingMode::kMean;
+  model.settings.pooling.include_prompt = false;
+  const SentenceEncoder encoder = model.encoder();
+  const int64_t H = model.settings.encoder.hidden;
+  EncodeOptions options;
+  options.prompt = "the red ";
+  const std::vector<int32_t> ids = encoder.tokenizer().encode("the red cat sat").ids;
+  ASSERT_EQ(ids.size(), 6u);  // [CLS] the red cat sat [SEP]: the first three are left out
+  const std::vector<float> hidden = encoder.hidden_states(one_sequence(ids));
+  const Matrix<float> actual = encoder.encode({"cat sat"}, options, silent_events());
+  for (int64_t j = 0; j < H; ++j) {
+    float sum = 0;
+    for (int64_t t = 3; t < 6; ++t) sum += hidden[static_cast<size_t>(t * H + j)];
+    EXPECT_NEAR(actual.at(0, j), sum / 3, 1e-6);
+  }
+  options.prompt = "";
+  model.settings.pooling.include_prompt = true;
+  EXPECT_EQ(encoder.encode({"cat"}, options, silent_events()).values,
+            model.encoder().encode({"cat"}, options, silent_events()).values);
+  std::string long_prompt;
+  for (int i = 0; i < 40; ++i) long_prompt += "red ";
+  options.prompt = long_prompt;  // nothing of the text is left
+  EXPECT_THAT(encoder.encode({"cat"}, options, silent_events()).values, testing::Each(0.0f));
+}
+
+TEST(SentenceEncoder, ModulesDecideTheDimension) {
+  Changed model;
+  const int64_t H = model.settings.encoder.hidden;
+  model.settings.pooling.modes = {PoolingMode::kMean, PoolingMode::kMax};
+  model.settings.normalize = false;
+  EXPECT_EQ(model.encoder().dimension(), 2 * H);
+  ModuleSettings dense;
+  dense.kind = ModuleKind::kDense;
+  dense.inputs = 2 * H;
+  dense.outputs = 3;
+  dense.bias = false;
+  std::vector<float> weights(static_cast<size_t>(6 * H), 0.0f);  // picks mean_0, mean_1, max_0
+  weights[0] = weights[static_cast<size_t>(2 * H + 1)] = weights[static_cast<size_t>(5 * H)] = 1;
+  dense.weights = std::make_shared<const std::vector<float>>(weights);
+  const Matrix<float> whole = model.encoder().encode(many_texts(5), {}, silent_events());
+  model.settings.modules = {dense};
+  const SentenceEncoder encoder = model.encoder();
+  EXPECT_EQ(encoder.dimension(), 3);
+  const Matrix<float> picked = encoder.encode(many_texts(5), {}, silent_events());
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(picked.at(i, 0), whole.at(i, 0));
+    EXPECT_EQ(picked.at(i, 1), whole.at(i, 1));
+    EXPECT_EQ(picked.at(i, 2), whole.at(i, H));
+  }
+}
+
+TEST(SentenceEncoder, TextsAreLowerCasedWhereTheModelSaysSo) {
+  Changed model;
+  const std::string text = "ΟΔΟΣ İ Straße";
+  model.settings.lower_case = true;
+  EXPECT_EQ(model.encoder().encode({text}, {}, silent_events()).values,
+            model.encoder().encode({"οδος i\u0307 straße"}, {}, silent_events()).values);
+  EXPECT_EQ(lower_text(text), "οδος i\u0307 straße");
+  EXPECT_EQ(lower_text(""), "");
 }
 
 TEST(SentenceEncoder, AViewFollowsChangesOfItsWeights) {

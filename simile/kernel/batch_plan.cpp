@@ -24,6 +24,12 @@ void check_shape(const EncoderShape& s) {
       "hidden " +
           text(s.hidden) + ", heads " + text(s.heads) + ", intermediate " + text(s.intermediate) +
           ", layers " + text(s.layers));
+  SIMILE_CHECK(s.projected || s.embedding_size() == s.hidden, ErrorKind::kInput,
+               "encoder shape: embeddings of " + text(s.embedding_size()) +
+                   " numbers need a projection to the hidden size " + text(s.hidden));
+  SIMILE_CHECK(
+      s.has_position_table() || s.head_size() % 2 == 0, ErrorKind::kInput,
+      "encoder shape: rotary positions need heads of an even size, found " + text(s.head_size()));
 }
 
 void check_ids(const std::vector<int32_t>& ids, int64_t limit, const char* what) {
@@ -74,9 +80,9 @@ void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
                    ", expected 0 to " + text(batch.tokens()) + ", the number of tokens");
   for (int64_t i = 0; i < batch.size(); ++i) {
     const int64_t length = static_cast<int64_t>(offsets[i + 1]) - offsets[i];
-    SIMILE_CHECK(length >= 0 && length <= shape.positions, ErrorKind::kInput,
+    SIMILE_CHECK(length >= 0 && length <= shape.longest_sequence(), ErrorKind::kInput,
                  "token batch: sequence " + text(i) + " has " + text(length) +
-                     " tokens, the model has " + text(shape.positions) +
+                     " tokens, the model has " + text(shape.longest_sequence()) +
                      " positions; truncate the text");
   }
   SIMILE_CHECK(batch.type_ids.empty() || batch.type_ids.size() == batch.ids.size(),

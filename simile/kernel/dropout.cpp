@@ -14,8 +14,19 @@ namespace simile {
 namespace {
 
 float probability(const EncoderDropout& dropout, DropoutPlace place) {
-  if (place == DropoutPlace::kAttention) return dropout.attention;
-  return place == DropoutPlace::kHead ? dropout.head : dropout.hidden;
+  const auto own = [&](float p) { return p < 0 ? dropout.hidden : p; };
+  switch (place) {
+    case DropoutPlace::kAttention:
+      return dropout.attention;
+    case DropoutPlace::kHead:
+      return dropout.head;
+    case DropoutPlace::kEmbedding:
+      return own(dropout.embedding);
+    case DropoutPlace::kAttentionOutput:
+      return own(dropout.attended);
+    default:
+      return dropout.hidden;
+  }
 }
 
 // One key per step, by the generator itself.

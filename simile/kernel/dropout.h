@@ -36,16 +36,25 @@ DropoutOrigin origin_after(const DropoutOrigin& origin, const EncoderShape& shap
                            const PackedBatch& part);
 
 struct EncoderDropout {
-  float hidden = 0;     // on embeddings, attention outputs and feed-forward outputs
+  float hidden = 0;  // on embeddings, attention outputs and feed-forward outputs (EncoderVariant)
   float attention = 0;  // on attention probabilities
   float head = 0;     // DropHead (Zhou et al. 2020): a head of a layer is zero for a whole sequence
   uint64_t key = 0;   // of the random stream, stream_key(seed, name)
   uint64_t step = 0;  // other masks each step
   DropoutOrigin origin;
+  float embedding = -1;  // on embeddings alone; below 0: as hidden
+  float attended = -1;   // on attention outputs alone; below 0: as hidden
 };
 
 // Where in the encoder a mask applies. Layers count from 0.
-enum class DropoutPlace : uint32_t { kEmbedding, kAttentionOutput, kOutput, kAttention, kHead };
+enum class DropoutPlace : uint32_t {
+  kEmbedding,
+  kAttentionOutput,
+  kOutput,
+  kAttention,
+  kHead,
+  kInner  // before the feed-forward's second product
+};
 
 class DropoutMask {
  public:
@@ -55,9 +64,9 @@ class DropoutMask {
   bool active() const { return threshold_ > 0; }
   float scale() const { return scale_; }  // of what is kept; of heads see fill_heads
 
-  // Bytes first .. first + bytes of the mask. Hidden masks have mask_bytes(H) bytes a token, tokens
-  // in the order of the batch; attention masks, sequence by sequence, mask_bytes(length) bytes for
-  // each head and query token.
+  // Bytes first .. first + bytes of the mask. Hidden masks have mask_bytes(width) bytes a token (H,
+  // embeddings E, kInner I), tokens in the order of the batch; attention masks, sequence by
+  // sequence, mask_bytes(length) bytes for each head and query token.
   void fill(int64_t first, int64_t bytes, uint8_t* mask) const;
 
   // kHead: the factors on the heads of sequence `index` of the batch, 0 or 1 / s, the same for all

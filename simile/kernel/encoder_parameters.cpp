@@ -1,85 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/encoder_parameters.h"
 
+#include "simile/kernel/detail/encoder_walk.h"
+
 namespace simile {
 namespace {
 
-struct LayoutBuilder {
-  std::vector<ParameterSlot> slots;
-  int64_t offset = 0;
-
-  void add(const std::string& name, std::vector<int64_t> shape, bool decays) {
-    int64_t size = 1;
-    for (const int64_t dimension : shape) size *= dimension;
-    slots.push_back({name, std::move(shape), offset, size, decays});
-    offset += size;
-  }
-  void linear(const std::string& name, int64_t out, int64_t in) {
-    add(name + ".weight", {out, in}, true);
-    add(name + ".bias", {out}, false);
-  }
-  void norm(const std::string& name, int64_t size) {
-    add(name + ".weight", {size}, false);
-    add(name + ".bias", {size}, false);
-  }
-};
-
-// Walks a flat array in the order of the layout.
 template <typename T>
-EncoderPointers<T> point_into(const EncoderShape& s, T* flat) {
-  T* next = flat;
-  const auto take = [&next](int64_t size) {
-    T* here = next;
-    next += size;
+EncoderPointers<T> point_into(const EncoderShape& shape, T* flat) {
+  return walk_encoder<T>(shape, [next = flat](const WalkedTensor& tensor) mutable {
+    T* const here = next;
+    next += tensor.size();
     return here;
-  };
-  const int64_t H = s.hidden, I = s.intermediate;
-  EncoderPointers<T> p;
-  p.word = take(s.vocabulary * H);
-  p.position = take(s.positions * H);
-  p.type = take(s.types * H);
-  p.norm_weight = take(H);
-  p.norm_bias = take(H);
-  for (int64_t i = 0; i < s.layers; ++i) {
-    LayerPointers<T> layer;
-    layer.qkv_weight = take(3 * H * H);
-    layer.qkv_bias = take(3 * H);
-    layer.attention_weight = take(H * H);
-    layer.attention_bias = take(H);
-    layer.attention_norm_weight = take(H);
-    layer.attention_norm_bias = take(H);
-    layer.up_weight = take(I * H);
-    layer.up_bias = take(I);
-    layer.down_weight = take(H * I);
-    layer.down_bias = take(H);
-    layer.output_norm_weight = take(H);
-    layer.output_norm_bias = take(H);
-    p.layers.push_back(layer);
-  }
-  return p;
+  });
+}
+
+std::string full_name(const WalkedTensor& tensor) {
+  const std::string name = std::string(tensor.name) + (tensor.is_weight ? ".weight" : ".bias");
+  return tensor.layer < 0 ? name : "encoder.layer." + std::to_string(tensor.layer) + "." + name;
 }
 
 }  // namespace
 
-std::vector<ParameterSlot> encoder_layout(const EncoderShape& s) {
-  const int64_t H = s.hidden, I = s.intermediate;
-  LayoutBuilder b;
-  b.add("embeddings.word_embeddings.weight", {s.vocabulary, H}, true);
-  b.add("embeddings.position_embeddings.weight", {s.positions, H}, true);
-  b.add("embeddings.token_type_embeddings.weight", {s.types, H}, true);
-  b.norm("embeddings.LayerNorm", H);
-  for (int64_t i = 0; i < s.layers; ++i) {
-    const std::string layer = "encoder.layer." + std::to_string(i) + ".";
-    const std::string self = layer + "attention.self.";
-    for (const char* part : {"query", "key", "value"}) b.add(self + part + ".weight", {H, H}, true);
-    for (const char* part : {"query", "key", "value"}) b.add(self + part + ".bias", {H}, false);
-    b.linear(layer + "attention.output.dense", H, H);
-    b.norm(layer + "attention.output.LayerNorm", H);
-    b.linear(layer + "intermediate.dense", I, H);
-    b.linear(layer + "output.dense", H, I);
-    b.norm(layer + "output.LayerNorm", H);
-  }
-  return b.slots;
+std::vector<ParameterSlot> encoder_layout(const EncoderShape& shape) {
+  std::vector<ParameterSlot> slots;
+  int64_t offset = 0;
+  walk_encoder<const float>(shape, [&](const WalkedTensor& tensor) -> const float* {
+    std::vector<int64_t> sides = {tensor.rows};
+    if (tensor.columns > 0) sides.push_back(tensor.columns);
+    slots.push_back({full_name(tensor), sides, offset, tensor.size(), tensor.decays, tensor.layer});
+    offset += tensor.size();
+    return nullptr;
+  });
+  return slots;
 }
 
 int64_t encoder_parameter_count(const EncoderShape& shape) {
@@ -93,6 +46,14 @@ EncoderWeights encoder_weights(const EncoderShape& shape, const float* flat) {
 
 EncoderGradients encoder_gradients(const EncoderShape& shape, float* flat) {
   return point_into<float>(shape, flat);
+}
+
+EncoderWeights encoder_weights_at(const EncoderShape& shape,
+                                  const std::vector<const float*>& places) {
+  const auto take = [&places, next = size_t{0}](const WalkedTensor&) mutable {
+    return places[next++];
+  };
+  return {walk_encoder<const float>(shape, take), nullptr};
 }
 
 }  // namespace simile

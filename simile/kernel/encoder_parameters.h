@@ -5,53 +5,95 @@
 // word embedding first, then the rest. The same layout serves inference, training, gradients and
 // the optimiser's moments, so that each of those is one array. Query, key and value of a layer are
 // one matrix of shape [3 * hidden, hidden] (rows: query, key, value), which is three adjacent
-// tensors in a checkpoint.
+// tensors in most checkpoints.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "simile/kernel/activation.h"
+
 namespace simile {
 
-struct EncoderShape {
+// What differs between families of encoders. The defaults are BERT's; what the fields do is in
+// encoder_forward.h.
+struct EncoderVariant {
+  int64_t embedding = 0;         // E, width of the embeddings; 0: H
+  bool projected = false;        // a linear map E -> H after the embeddings' LayerNorm
+  int64_t position_offset = 0;   // row of the position table that the first token takes
+  float rotary_base = 0;         // above 0: rotary positions in place of the position table
+  float local_rotary_base = 0;   // the same in local layers
+  int64_t local_window = 0;      // local layers see so many tokens to each side; 0: none is local
+  int64_t global_every = 1;      // layers 0, n, 2n ... are global, the others local
+  int64_t relative_buckets = 0;  // above 0: scores are shifted by the distance of two tokens
+  bool pre_norm = false;         // LayerNorm before attention and feed-forward, and a final one
+  bool shared_layers = false;    // one layer's weights serve all
+  Activation activation = Activation::kGelu;
+  bool gated = false;            // feed-forward act(gate x) * (up x)
+  bool attention_bias = true;    // of query, key, value and of the output projection
+  bool up_bias = true;           // of the feed-forward's first product
+  bool down_bias = true;         // of its second
+  bool norm_bias = true;         // of every LayerNorm
+  bool fused_qkv = false;        // how checkpoints keep query, key and value: as one tensor
+  bool fused_gate = false;       // and gate and up
+  bool inner_dropout = false;    // dropout before the feed-forward's second product, not behind it
+  bool attended_dropout = true;  // dropout on the output of attention
+  bool output_dropout = true;    // and on that of the feed-forward
+};
+
+struct EncoderShape : EncoderVariant {
   int64_t layers = 0;
   int64_t hidden = 0;        // H
   int64_t heads = 0;         // divides hidden
   int64_t intermediate = 0;  // I
   int64_t vocabulary = 0;    // V
-  int64_t positions = 0;     // rows of the position embedding
-  int64_t types = 0;         // rows of the token type embedding
+  int64_t positions = 0;     // rows of the position table; rotary: longest sequence
+  int64_t types = 0;         // rows of the token type embedding; 0: there is none
   float layer_norm_eps = 1e-12f;
 
   int64_t head_size() const { return hidden / heads; }
+  int64_t embedding_size() const { return embedding > 0 ? embedding : hidden; }  // E
+  int64_t up_size() const { return gated ? 2 * intermediate : intermediate; }    // U
+  int64_t stored_layers() const { return shared_layers && layers > 0 ? 1 : layers; }
+  bool has_position_table() const { return rotary_base <= 0; }
+  int64_t longest_sequence() const {  // tokens
+    return has_position_table() ? positions - position_offset : positions;
+  }
+  bool is_local(int64_t layer) const { return local_window > 0 && layer % global_every != 0; }
 };
 
-// Pointers to one layer's weights; T is `const float` or `float`.
+// Pointers to one layer's weights; T is `const float` or `float`. What the encoder does not have is
+// null.
 template <typename T>
 struct LayerPointers {
   T* qkv_weight;             // [3H, H]
   T* qkv_bias;               // [3H]
   T* attention_weight;       // [H, H], the attention's output projection
   T* attention_bias;         // [H]
-  T* attention_norm_weight;  // [H]
+  T* attention_norm_weight;  // [H]; with pre_norm that before the attention
   T* attention_norm_bias;    // [H]
-  T* up_weight;              // [I, H]
-  T* up_bias;                // [I]
+  T* up_weight;              // [U, H]; gated: I rows of the gate, then I of what it multiplies
+  T* up_bias;                // [U]
   T* down_weight;            // [H, I]
   T* down_bias;              // [H]
-  T* output_norm_weight;     // [H]
+  T* output_norm_weight;     // [H]; with pre_norm that before the feed-forward
   T* output_norm_bias;       // [H]
 };
 
 template <typename T>
 struct EncoderPointers {
-  T* word;         // [V, H]
-  T* position;     // [positions, H]
-  T* type;         // [types, H]
-  T* norm_weight;  // [H]
-  T* norm_bias;    // [H]
-  std::vector<LayerPointers<T>> layers;
+  T* word;                               // [V, E]
+  T* position;                           // [positions, E]
+  T* type;                               // [types, E]
+  T* norm_weight;                        // [E]
+  T* norm_bias;                          // [E]
+  T* projection_weight;                  // [H, E]
+  T* projection_bias;                    // [H]
+  T* relative;                           // [relative_buckets, heads]
+  T* final_norm_weight;                  // [H]
+  T* final_norm_bias;                    // [H]
+  std::vector<LayerPointers<T>> layers;  // all the same when layers are shared
 };
 
 struct EncoderWeights : EncoderPointers<const float> {
@@ -61,17 +103,20 @@ struct EncoderWeights : EncoderPointers<const float> {
 };
 using EncoderGradients = EncoderPointers<float>;
 
-// One tensor of the flat array, under the name BERT checkpoints give it
-// ("encoder.layer.0.attention.self.query.weight").
+// One tensor of the flat array. Its name is the one BERT checkpoints give it
+// ("encoder.layer.0.attention.self.query.weight"); what BERT has not is called
+// "embeddings_project", "encoder.relative_attention_bias", "final_norm", "attention.self.qkv",
+// "intermediate.gate" with "intermediate.value", or fused "intermediate.gate_value".
 struct ParameterSlot {
   std::string name;
   std::vector<int64_t> shape;
   int64_t offset = 0;  // floats from the start of the array
   int64_t size = 0;    // floats
-  bool decays = true;  // weight decay applies: not to biases and LayerNorm
+  bool decays = true;  // weight decay applies: not to biases (of scores either) and LayerNorm
+  int64_t layer = -1;  // that it is part of; -1: of none
 };
 
-// Every tensor, adjacent, in the order of the flat array.
+// Every tensor that the encoder has, adjacent, in the order of the flat array.
 std::vector<ParameterSlot> encoder_layout(const EncoderShape& shape);
 
 // Floats of the whole array.
@@ -80,5 +125,10 @@ int64_t encoder_parameter_count(const EncoderShape& shape);
 // Pointers into a flat array laid out by encoder_layout().
 EncoderWeights encoder_weights(const EncoderShape& shape, const float* flat);
 EncoderGradients encoder_gradients(const EncoderShape& shape, float* flat);
+
+// Pointers to tensors that lie apart: places[i] is that of slot i of encoder_layout(). Tensors that
+// are one matrix here and several slots (query, key, value) must be adjacent.
+EncoderWeights encoder_weights_at(const EncoderShape& shape,
+                                  const std::vector<const float*>& places);
 
 }  // namespace simile

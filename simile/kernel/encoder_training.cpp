@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "simile/core/threads.h"
@@ -17,42 +18,11 @@ namespace {
 // Fixed, because the order of backward's sums follows the chunks.
 constexpr int64_t kChunkTokens = 128, kChunkMultiple = 4;
 
-NormTape carve_norm(Carver& carver, int64_t rows, int64_t H, bool dropout) {
-  NormTape tape;
-  tape.output = carver.floats(rows * H);
-  tape.normalized = carver.floats(rows * H);
-  tape.inverse_deviation = carver.floats(rows);
-  tape.keep = dropout ? carver.bytes(rows * mask_bytes(H)) : nullptr;
-  return tape;
-}
-
-int64_t carve_tape(const EncoderShape& s, const EncoderDropout& dropout, TapeContents& tape,
-                   float* base) {
-  Carver carver(base);
-  const int64_t rows = tape.plan.rows, H = s.hidden;
-  const auto active = [&](DropoutPlace place) { return DropoutMask(dropout, place, 0).active(); };
-  const bool hidden = active(DropoutPlace::kOutput);
-  tape.embedding = carve_norm(carver, rows, H, hidden);
-  tape.layers.resize(static_cast<size_t>(s.layers));
-  for (LayerTape& layer : tape.layers) {
-    layer.qkv = carver.floats(rows * 3 * H);
-    layer.statistics = carver.floats(rows * s.heads * 2);
-    layer.context = carver.floats(rows * H);
-    layer.attention = carve_norm(carver, rows, H, hidden);
-    layer.up = carver.floats(rows * s.intermediate);
-    layer.output = carve_norm(carver, rows, H, hidden);
-    layer.keep = active(DropoutPlace::kAttention) ? carver.bytes(tape.plan.mask_bytes) : nullptr;
-    const int64_t factors = static_cast<int64_t>(tape.plan.sequences.size()) * s.heads;
-    layer.head_factors = active(DropoutPlace::kHead) ? carver.floats(factors) : nullptr;
-  }
-  return carver.used();
-}
-
 // One chunk's way through the layers, leaving on the tape what backward needs.
 class ChunkTraining {
  public:
   static int64_t work_floats(const EncoderShape& s, const BatchPlan& plan) {
-    return plan.largest_chunk * (s.hidden + s.intermediate) +
+    return plan.largest_chunk * (std::max(s.hidden, s.embedding_size()) + s.intermediate) +
            attention_scratch_floats(plan.longest, s.head_size());
   }
 
@@ -61,21 +31,28 @@ class ChunkTraining {
                 float* work)
       : shape_(shape), weights_(weights), dropout_(dropout), tape_(tape), chunk_(chunk) {
     sum_ = work;
-    gelu_ = sum_ + chunk.rows * shape.hidden;
-    scratch_ = gelu_ + chunk.rows * shape.intermediate;
+    inner_ = sum_ + chunk.rows * std::max(shape.hidden, shape.embedding_size());
+    scratch_ = inner_ + chunk.rows * shape.intermediate;
   }
 
   void run(const PackedBatch& batch, const float* perturbation, float* hidden) {
     const int64_t H = shape_.hidden;
-    embed_chunk(shape_, weights_, batch, tape_.plan, chunk_, sum_);
-    fill(DropoutPlace::kEmbedding, 0, tape_.embedding.keep);
-    const NormTape plain = without_dropout(tape_.embedding);
-    norm(plain, 1.0f, sum_, nullptr, weights_.norm_weight, weights_.norm_bias);
-    finish_embedding(perturbation);
-    for (int64_t i = 0; i < shape_.layers; ++i) layer(i);
+    embed(batch, perturbation);
+    if (shape_.pre_norm) start_stream();
+    for (int64_t i = 0; i < shape_.layers; ++i) {
+      if (shape_.pre_norm) {
+        pre_norm_layer(i);
+      } else {
+        layer(i);
+      }
+    }
+    if (shape_.pre_norm) {
+      norm(tape_.final, 1.0f, rows(tape_.stream, H), nullptr, H, weights_.final_norm_weight,
+           weights_.final_norm_bias);
+    }
     for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
       const PlannedSequence& s = tape_.plan.sequences[i];
-      std::memcpy(hidden + s.token * H, tape_.input(shape_.layers) + s.row * H,
+      std::memcpy(hidden + s.token * H, tape_.result(shape_) + s.row * H,
                   static_cast<size_t>(s.length * H) * sizeof(float));
     }
   }
@@ -89,37 +66,95 @@ class ChunkTraining {
   float* rows(float* all, int64_t width) const { return all + chunk_.row * width; }
   const float* rows(const float* all, int64_t width) const { return all + chunk_.row * width; }
 
-  void finish_embedding(const float* perturbation) {
+  void embed(const PackedBatch& batch, const float* perturbation) {
+    const int64_t H = shape_.hidden, E = shape_.embedding_size();
+    const NormTape& tape = tape_.embedding;
+    embed_chunk(shape_, weights_, batch, tape_.plan, chunk_, sum_);
+    fill(DropoutPlace::kEmbedding, 0, E, tape.keep);
+    norm(without_dropout(tape), 1.0f, sum_, nullptr, E, weights_.norm_weight, weights_.norm_bias);
+    if (!shape_.projected) perturb(perturbation, tape.output);
+    drop(DropoutPlace::kEmbedding, 0, E, tape.keep, rows(tape.output, E));
+    if (!shape_.projected) return;
+    multiply(rows(tape.output, E), E, tape_.panels.projection(), weights_.projection_bias,
+             rows(tape_.projected, H), H);
+    perturb(perturbation, tape_.projected);
+  }
+
+  void perturb(const float* perturbation, float* x) {
     const int64_t H = shape_.hidden;
     for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence && perturbation; ++i) {
       const PlannedSequence& s = tape_.plan.sequences[i];
-      kernels_.add_to(s.length * H, perturbation + s.token * H, tape_.embedding.output + s.row * H);
+      kernels_.add_to(s.length * H, perturbation + s.token * H, x + s.row * H);
     }
-    if (!tape_.embedding.keep) return;
-    float* x = rows(tape_.embedding.output, H);
-    kernels_.apply_mask(chunk_.rows, H, x, tape_.embedding.keep + chunk_.row * mask_bytes(H),
-                        DropoutMask(dropout_, DropoutPlace::kEmbedding, 0).scale(), x);
   }
 
   void layer(int64_t i) {
-    const int64_t H = shape_.hidden, I = shape_.intermediate;
+    const int64_t H = shape_.hidden;
     const LayerPointers<const float>& w = weights_.layers[i];
-    const LayerPanels& panels = tape_.panels.layer(i);
     const LayerTape& tape = tape_.layers[i];
-    const float* x = rows(tape_.input(i), H);
-    const float scale = DropoutMask(dropout_, DropoutPlace::kOutput, i).scale();
-    multiply(x, H, panels.qkv, w.qkv_bias, rows(tape.qkv, 3 * H), 3 * H);
-    attend(i);
-    multiply(rows(tape.context, H), H, panels.attention, w.attention_bias, sum_, H);
-    fill(DropoutPlace::kAttentionOutput, i, tape.attention.keep);
-    norm(tape.attention, scale, sum_, x, w.attention_norm_weight, w.attention_norm_bias);
+    const float* x = rows(tape_.attention_input(shape_, i), H);
+    attend(i, x);
+    fill(DropoutPlace::kAttentionOutput, i, H, tape.attention.keep);
+    norm(tape.attention, scale(DropoutPlace::kAttentionOutput), sum_, x, H, w.attention_norm_weight,
+         w.attention_norm_bias);
     const float* attended = rows(tape.attention.output, H);
-    float* up = rows(tape.up, I);
-    multiply(attended, H, panels.up, w.up_bias, up, I);
-    kernels_.gelu(chunk_.rows * I, up, gelu_);
-    multiply(gelu_, I, panels.down, w.down_bias, sum_, H);
-    fill(DropoutPlace::kOutput, i, tape.output.keep);
-    norm(tape.output, scale, sum_, attended, w.output_norm_weight, w.output_norm_bias);
+    feed_forward(i, attended);
+    fill(DropoutPlace::kOutput, i, H, tape.output.keep);
+    norm(tape.output, scale(DropoutPlace::kOutput), sum_, attended, H, w.output_norm_weight,
+         w.output_norm_bias);
+  }
+
+  void start_stream() {
+    const int64_t H = shape_.hidden;
+    std::memcpy(rows(tape_.stream, H), rows(tape_.first(), H),
+                static_cast<size_t>(chunk_.rows * H) * sizeof(float));
+  }
+
+  void pre_norm_layer(int64_t i) {
+    const int64_t H = shape_.hidden;
+    const LayerPointers<const float>& w = weights_.layers[i];
+    const LayerTape& tape = tape_.layers[i];
+    const float* stream = rows(tape_.stream, H);
+    if (w.attention_norm_weight) {
+      norm(without_dropout(tape.attention), 1.0f, stream, nullptr, H, w.attention_norm_weight,
+           w.attention_norm_bias);
+    }
+    attend(i, rows(tape_.attention_input(shape_, i), H));
+    add_to_stream(DropoutPlace::kAttentionOutput, i, tape.attention.keep);
+    norm(without_dropout(tape.output), 1.0f, stream, nullptr, H, w.output_norm_weight,
+         w.output_norm_bias);
+    feed_forward(i, rows(tape.output.output, H));
+    add_to_stream(DropoutPlace::kOutput, i, tape.output.keep);
+  }
+
+  void add_to_stream(DropoutPlace place, int64_t layer, uint8_t* keep) {
+    const int64_t H = shape_.hidden;
+    fill(place, layer, H, keep);
+    drop(place, layer, H, keep, sum_);
+    kernels_.add_to(chunk_.rows * H, sum_, rows(tape_.stream, H));
+  }
+
+  // sum_ = attention of x
+  void attend(int64_t i, const float* x) {
+    const int64_t H = shape_.hidden;
+    const LayerPointers<const float>& w = weights_.layers[i];
+    const LayerTape& tape = tape_.layers[i];
+    multiply(x, H, tape_.panels.layer(i).qkv, w.qkv_bias, rows(tape.qkv, 3 * H), 3 * H);
+    attend_sequences(i);
+    multiply(rows(tape.context, H), H, tape_.panels.layer(i).attention, w.attention_bias, sum_, H);
+  }
+
+  // sum_ = feed-forward of x
+  void feed_forward(int64_t i, const float* x) {
+    const int64_t H = shape_.hidden, I = shape_.intermediate, U = shape_.up_size();
+    const LayerPointers<const float>& w = weights_.layers[i];
+    const LayerTape& tape = tape_.layers[i];
+    float* up = rows(tape.up, U);
+    multiply(x, H, tape_.panels.layer(i).up, w.up_bias, up, U);
+    kernels_.activate({shape_.activation, shape_.gated, chunk_.rows, I, up, inner_});
+    fill(DropoutPlace::kInner, i, I, tape.inner_keep);
+    drop(DropoutPlace::kInner, i, I, tape.inner_keep, inner_);
+    multiply(inner_, I, tape_.panels.layer(i).down, w.down_bias, sum_, H);
   }
 
   void multiply(const float* a, int64_t k, const float* panels, const float* bias, float* c,
@@ -127,19 +162,20 @@ class ChunkTraining {
     kernels_.matmul({chunk_.rows, n, k, a, k, panels, c, n, bias, false, false});
   }
 
-  void norm(const NormTape& tape, float scale, const float* x, const float* residual,
+  void norm(const NormTape& tape, float scale, const float* x, const float* residual, int64_t width,
             const float* weight, const float* bias) {
-    const int64_t H = shape_.hidden;
-    const uint8_t* keep = tape.keep ? tape.keep + chunk_.row * mask_bytes(H) : nullptr;
-    kernels_.norm({chunk_.rows, H, x, residual, keep, scale, weight, bias, shape_.layer_norm_eps,
-                   rows(tape.output, H), rows(tape.normalized, H),
+    const uint8_t* keep = tape.keep ? tape.keep + chunk_.row * mask_bytes(width) : nullptr;
+    kernels_.norm({chunk_.rows, width, x, residual, keep, scale, weight, bias,
+                   shape_.layer_norm_eps, rows(tape.output, width), rows(tape.normalized, width),
                    rows(tape.inverse_deviation, 1)});
   }
 
+  float scale(DropoutPlace place) const { return DropoutMask(dropout_, place, 0).scale(); }
+
   // The bits of this chunk's tokens for one place.
-  void fill(DropoutPlace place, int64_t layer, uint8_t* keep) {
+  void fill(DropoutPlace place, int64_t layer, int64_t width, uint8_t* keep) {
     if (!keep) return;
-    const int64_t bytes = mask_bytes(shape_.hidden);
+    const int64_t bytes = mask_bytes(width);
     const DropoutMask mask(dropout_, place, layer);
     for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
       const PlannedSequence& s = tape_.plan.sequences[i];
@@ -147,9 +183,18 @@ class ChunkTraining {
     }
   }
 
-  void attend(int64_t layer) {
+  // x [chunk's rows, width] under the bits of `keep`, if there are any.
+  void drop(DropoutPlace place, int64_t layer, int64_t width, const uint8_t* keep, float* x) {
+    if (!keep) return;
+    kernels_.apply_mask(chunk_.rows, width, x, keep + chunk_.row * mask_bytes(width),
+                        DropoutMask(dropout_, place, layer).scale(), x);
+  }
+
+  void attend_sequences(int64_t layer) {
     const int64_t H = shape_.hidden, heads = shape_.heads;
+    const bool local = shape_.is_local(layer);
     const LayerTape& tape = tape_.layers[layer];
+    const PositionTables& tables = tape_.tables;
     const DropoutMask mask(dropout_, DropoutPlace::kAttention, layer);
     const DropoutMask head_mask(dropout_, DropoutPlace::kHead, layer);
     const DropoutOrigin& origin = dropout_.origin;
@@ -161,9 +206,12 @@ class ChunkTraining {
         mask.fill(origin.attention_byte + s.mask, heads * s.length * mask_bytes(s.length), keep);
       }
       if (factors) head_mask.fill_heads(origin.sequence + s.index, heads, factors);
-      kernels_.attention({s.length, heads, shape_.head_size(), tape.qkv + s.row * 3 * H, 3 * H,
-                          tape.context + s.row * H, H, keep, mask.scale(), factors,
-                          tape.statistics + s.row * heads * 2, scratch_});
+      float* const qkv = tape.qkv + s.row * 3 * H;
+      rotate_sequence(shape_, tables, local, s.length, qkv);
+      kernels_.attention({s.length, heads, shape_.head_size(), qkv, 3 * H, tape.context + s.row * H,
+                          H, keep, mask.scale(), factors, tape.statistics + s.row * heads * 2,
+                          scratch_, tables.shift(), tables.ld_shift(),
+                          local ? shape_.local_window : 0});
     }
   }
 
@@ -173,22 +221,12 @@ class ChunkTraining {
   const EncoderDropout& dropout_;
   TapeContents& tape_;
   const PlannedChunk& chunk_;
-  float* sum_;   // [rows, H], before dropout and residual
-  float* gelu_;  // [rows, I]
+  float* sum_;    // [rows, H] before dropout and residual; or [rows, E]
+  float* inner_;  // [rows, I], behind the activation
   float* scratch_;
 };
 
 }  // namespace
-
-EncoderTape::EncoderTape() : contents_(std::make_unique<TapeContents>()) {}
-EncoderTape::EncoderTape(EncoderTape&&) noexcept = default;
-EncoderTape& EncoderTape::operator=(EncoderTape&&) noexcept = default;
-EncoderTape::~EncoderTape() = default;
-
-int64_t EncoderTape::bytes() const {
-  return 4 * (contents_->activations.size() + contents_->gradients.size() + contents_->work.size() +
-              contents_->panels.size());
-}
 
 void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& weights,
                               const PackedBatch& batch, const EncoderDropout& dropout,
@@ -196,6 +234,7 @@ void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& w
   check_batch(shape, batch);
   TapeContents& contents = tape.contents();
   contents.plan = plan_batch(shape, batch, kChunkTokens, kChunkMultiple);
+  contents.tables.build(shape, weights, contents.plan.longest);
   const int64_t floats = carve_tape(shape, dropout, contents, nullptr);
   carve_tape(shape, dropout, contents, contents.activations.reserve(floats));
   contents.panels.pack(shape, weights, PanelUse::kForward);

@@ -2,9 +2,10 @@
 // The transformer encoder for training, on the CPU: forward with dropout, and its gradient.
 //
 // The function is that of encoder_forward.h with dropout on the embedding, on attention
-// probabilities and on the output of attention and feed-forward (Devlin et al. 2019), masks as in
-// dropout.h. An optional perturbation [tokens, H] is added to the embedding after its LayerNorm and
-// before dropout (SIAR, adversarial training). Without dropout the hidden states have the bits of
+// probabilities and on the output of attention and feed-forward (Devlin et al. 2019) or where else
+// EncoderVariant says, masks as in dropout.h. An optional perturbation [tokens, H] is added to the
+// embedding after its LayerNorm and before dropout, or after its projection (SIAR, adversarial
+// training). Without dropout the hidden states have the bits of
 // encoder_forward.
 //
 // Results do not depend on the number of threads: every sum over tokens has an order given by the
@@ -23,8 +24,8 @@ namespace simile {
 struct TapeContents;
 
 // What backward needs of one forward pass. Its memory is reused by the next pass and grows to the
-// largest batch seen: about 4 bytes * tokens * layers * (8H + I) for activations, the layers'
-// matrices once, and for backward 4 bytes * tokens * (17H + 4I).
+// largest batch seen: about 4 bytes * tokens * layers * (8H + U) for activations, the layers'
+// matrices once, and for backward 4 bytes * tokens * (17H + 2I + 2U).
 class EncoderTape {
  public:
   EncoderTape();

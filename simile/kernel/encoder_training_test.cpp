@@ -65,9 +65,16 @@ reference::Masks masks_of(const EncoderShape& shape, const PackedBatch& batch,
                                : site % 2 == 1 ? DropoutPlace::kAttentionOutput
                                                : DropoutPlace::kOutput;
     const DropoutMask mask(dropout, place, site == 0 ? 0 : (site - 1) / 2);
+    const int64_t width = site == 0 ? shape.embedding_size() : shape.hidden;
     uint8_t byte;
-    mask.fill(token * mask_bytes(shape.hidden) + column / 8, 1, &byte);
-    return byte >> column % 8 & 1 ? 65536.0 / (65536.0 - std::lround(dropout.hidden * 65536)) : 0.0;
+    mask.fill(token * mask_bytes(width) + column / 8, 1, &byte);
+    return byte >> column % 8 & 1 ? double{mask.scale()} : 0.0;
+  };
+  masks.inner = [=](int64_t layer, int64_t token, int64_t column) {
+    const DropoutMask mask(dropout, DropoutPlace::kInner, layer);
+    uint8_t byte;
+    mask.fill(token * mask_bytes(shape.intermediate) + column / 8, 1, &byte);
+    return byte >> column % 8 & 1 ? double{mask.scale()} : 0.0;
   };
   masks.attention = [=](int64_t layer, int64_t head, int64_t token, int64_t key) {
     int64_t first = 0, n = 0;
@@ -98,11 +105,11 @@ std::vector<int64_t> positions_to_check(const EncoderShape& shape, const PackedB
   for (const ParameterSlot& slot : encoder_layout(shape)) {
     for (int i = 0; i < 4; ++i) {
       int64_t at = static_cast<int64_t>(stream.below(slot.size));
-      const int64_t column = at % shape.hidden;
+      const int64_t E = shape.embedding_size(), column = at % E;
       if (slot.name.find("word") != std::string::npos) {
-        at = batch.ids[stream.below(batch.ids.size())] * shape.hidden + column;
+        at = batch.ids[stream.below(batch.ids.size())] * E + column;
       } else if (slot.name.find("position") != std::string::npos) {
-        at = i * shape.hidden + column;
+        at = (shape.position_offset + i) * E + column;
       }
       positions.push_back(slot.offset + at);
     }
@@ -117,6 +124,46 @@ struct Case {
   EncoderDropout dropout;
 };
 
+// What families do differently, in combinations that the golden models do not have.
+EncoderShape projected_shape() {
+  EncoderShape shape = small_shape(3, 32, 4, 20);
+  shape.embedding = 21;
+  shape.projected = shape.shared_layers = true;
+  shape.output_dropout = false;
+  shape.activation = Activation::kGeluTanh;
+  return shape;
+}
+EncoderShape pre_norm_shape() {
+  EncoderShape shape = small_shape(4, 24, 4, 22);  // heads of 6, which fill no vector
+  shape.types = 0;
+  shape.pre_norm = shape.gated = shape.fused_qkv = shape.fused_gate = true;
+  shape.attention_bias = shape.up_bias = shape.down_bias = shape.norm_bias = false;
+  shape.rotary_base = 1000;
+  shape.local_rotary_base = 50;
+  shape.local_window = 3;
+  shape.global_every = 2;
+  shape.inner_dropout = true;
+  shape.output_dropout = false;
+  return shape;
+}
+EncoderShape relative_shape() {
+  EncoderShape shape = small_shape(2, 30, 3, 25);
+  shape.relative_buckets = 8;
+  shape.position_offset = 2;
+  shape.local_window = 5;
+  shape.attended_dropout = false;
+  shape.activation = Activation::kRelu;
+  return shape;
+}
+EncoderShape gated_shape() {
+  EncoderShape shape = small_shape(2, 32, 2, 19);
+  shape.gated = true;
+  shape.rotary_base = 100;
+  shape.activation = Activation::kSilu;
+  shape.attention_bias = false;
+  return shape;
+}
+
 std::vector<Case> cases() {
   EncoderDropout some, all;
   some.hidden = 0.1f;
@@ -125,11 +172,19 @@ std::vector<Case> cases() {
   some.step = 3;
   all = some;
   all.head = 0.4f;
+  EncoderDropout apart = some;
+  apart.embedding = 0.3f;
+  apart.attended = 0.25f;
   return {{"plain", small_shape(2, 32, 2, 48), {3, 1, 9, 18}, {}},
           {"dropout", small_shape(2, 32, 2, 48), {3, 1, 9, 18}, some},
           {"odd sizes", small_shape(1, 30, 3, 35), {5, 17, 2}, some},
           {"dropped heads", small_shape(2, 24, 4, 20), {5, 7, 2}, all},
-          {"long", small_shape(1, 32, 1, 32), {60}, some}};
+          {"long", small_shape(1, 32, 1, 32), {60}, some},
+          {"projected", projected_shape(), {3, 9, 18}, apart},
+          {"pre-norm", pre_norm_shape(), {5, 61, 2, 33}, apart},
+          {"pre-norm without dropout", pre_norm_shape(), {1, 40}, {}},
+          {"relative", relative_shape(), {5, 62, 2}, some},
+          {"gated", gated_shape(), {5, 17, 2}, all}};
 }
 
 TEST(EncoderTraining, HiddenStatesAndGradientsAgreeWithTheNaiveEncoder) {
@@ -177,39 +232,43 @@ TEST(EncoderTraining, HiddenStatesAndGradientsAgreeWithTheNaiveEncoder) {
 }
 
 TEST(EncoderTraining, WithoutDropoutHiddenStatesHaveTheBitsOfInference) {
-  const EncoderShape shape = small_shape(2, 64, 2, 96);
-  const std::vector<float> flat = random_parameters(shape, 0.1);
-  const PackedBatch batch = random_batch(shape, {30, 3, 70, 1, 150});
-  std::vector<float> trained(static_cast<size_t>(batch.tokens() * shape.hidden));
-  std::vector<float> inferred = trained;
-  EncoderTape tape;
-  const EncoderWeights weights = encoder_weights(shape, flat.data());
-  encoder_forward_training(shape, weights, batch, {}, nullptr, tape, trained.data());
-  encoder_forward(shape, weights, batch, inferred.data());
-  EXPECT_EQ(trained, inferred);
+  for (const EncoderShape& shape : {small_shape(2, 64, 2, 96), projected_shape(), pre_norm_shape(),
+                                    relative_shape(), gated_shape()}) {
+    const std::vector<float> flat = random_parameters(shape, 0.1);
+    const PackedBatch batch = random_batch(shape, {30, 3, 70, 1, 150});
+    std::vector<float> trained(static_cast<size_t>(batch.tokens() * shape.hidden));
+    std::vector<float> inferred = trained;
+    EncoderTape tape;
+    const EncoderWeights weights = encoder_weights(shape, flat.data());
+    encoder_forward_training(shape, weights, batch, {}, nullptr, tape, trained.data());
+    encoder_forward(shape, weights, batch, inferred.data());
+    EXPECT_EQ(trained, inferred);
+  }
 }
 
 TEST(EncoderTraining, ThreadsDoNotChangeABit) {
-  const EncoderShape shape = small_shape(3, 64, 4, 96);
-  const std::vector<float> flat = random_parameters(shape, 0.1);
-  std::vector<int32_t> lengths;
-  for (int32_t i = 0; i < 60; ++i) lengths.push_back(1 + i * 37 % 60);
-  const PackedBatch batch = random_batch(shape, lengths);
-  const std::vector<float> coefficients =
-      normals(static_cast<size_t>(batch.tokens() * shape.hidden), 1, "coefficients");
-  EncoderDropout dropout;
-  dropout.hidden = dropout.attention = 0.1f;
-  const int threads = thread_count();
-  set_thread_count(1);
-  const Step one = train_step(shape, flat, batch, dropout, coefficients);
-  for (const int count : {2, 3, 8}) {
-    set_thread_count(count);
-    const Step several = train_step(shape, flat, batch, dropout, coefficients);
-    EXPECT_EQ(several.hidden, one.hidden);
-    EXPECT_EQ(several.gradients, one.gradients);
-    EXPECT_EQ(several.grad_perturbation, one.grad_perturbation);
+  for (const EncoderShape& shape : {small_shape(3, 64, 4, 96), projected_shape(), pre_norm_shape(),
+                                    relative_shape(), gated_shape()}) {
+    const std::vector<float> flat = random_parameters(shape, 0.1);
+    std::vector<int32_t> lengths;
+    for (int32_t i = 0; i < 60; ++i) lengths.push_back(1 + i * 37 % 60);
+    const PackedBatch batch = random_batch(shape, lengths);
+    const std::vector<float> coefficients =
+        normals(static_cast<size_t>(batch.tokens() * shape.hidden), 1, "coefficients");
+    EncoderDropout dropout;
+    dropout.hidden = dropout.attention = 0.1f;
+    const int threads = thread_count();
+    set_thread_count(1);
+    const Step one = train_step(shape, flat, batch, dropout, coefficients);
+    for (const int count : {2, 3, 8}) {
+      set_thread_count(count);
+      const Step several = train_step(shape, flat, batch, dropout, coefficients);
+      EXPECT_EQ(several.hidden, one.hidden);
+      EXPECT_EQ(several.gradients, one.gradients);
+      EXPECT_EQ(several.grad_perturbation, one.grad_perturbation);
+    }
+    set_thread_count(threads);
   }
-  set_thread_count(threads);
 }
 
 TEST(EncoderTraining, ATapeCanBeUsedAgainForOtherBatches) {

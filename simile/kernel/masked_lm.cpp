@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
+#include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/kernel/vector_kernels.h"
 
@@ -17,9 +19,20 @@ struct HeadOffsets {
   int64_t bias, norm_weight, norm_bias, decoder;
 };
 
+void check_embedding(const EncoderShape& shape) {
+  SIMILE_CHECK(shape.embedding_size() == shape.hidden, ErrorKind::kInput,
+               "masked language model: the encoder's embeddings have " +
+                   std::to_string(shape.embedding_size()) + " numbers, its hidden states " +
+                   std::to_string(shape.hidden) +
+                   "; pre-training needs a model where both are the same");
+}
+
 }  // namespace
 
+MaskedLm::MaskedLm(const EncoderShape& shape) : shape_(shape) { check_embedding(shape); }
+
 std::vector<ParameterSlot> masked_lm_layout(const EncoderShape& shape) {
+  check_embedding(shape);
   const int64_t H = shape.hidden;
   const HeadOffsets at(H);
   const std::string transform = "cls.predictions.transform.";
@@ -83,7 +96,7 @@ void MaskedLm::forward(const float* head, const Rows& rows) {
   kernels.pack_rows(head, H, H, H, rows.panels);
   kernels.matmul(
       {rows.count, H, H, rows.hidden, H, rows.panels, rows.dense, H, head + at.bias, false, false});
-  kernels.gelu(rows.count * H, rows.dense, rows.gelu);
+  kernels.activate({Activation::kGelu, false, rows.count, H, rows.dense, rows.gelu});
   NormCall norm{};
   norm.rows = rows.count;
   norm.width = H;
@@ -114,8 +127,8 @@ void MaskedLm::backward(const float* head, const Rows& rows, float* head_gradien
   norm.weight_sum = head_gradients + at.norm_weight;
   norm.bias_sum = head_gradients + at.norm_bias;
   kernels.norm_backward(norm);
-  kernels.gelu_backward(rows.count, H, rows.dense, rows.gelu, rows.gradient,
-                        head_gradients + at.bias);
+  kernels.activate_backward({Activation::kGelu, false, rows.count, H, rows.dense, rows.gelu},
+                            {rows.gradient, rows.gradient, head_gradients + at.bias});
   kernels.pack_columns(rows.hidden, H, rows.count, H, rows.panels);
   kernels.matmul_transposed(
       {H, H, rows.count, rows.gradient, H, rows.panels, head_gradients, H, nullptr, true, false});

@@ -6,7 +6,8 @@
 //
 // E being the encoder's word embedding. The head's own weights are one flat array in the order of
 // masked_lm_layout(), under the names that BERT checkpoints give them (cls.predictions...).
-// Results do not depend on the number of threads.
+// Results do not depend on the number of threads. Errors: kInput for an encoder whose embeddings
+// are not as wide as its hidden states, E not being [V, H] then.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct MaskedLmGradients {
 // The losses of `masked` with `hidden` [tokens, H]; `gradients` may be null.
 class MaskedLm {
  public:
-  explicit MaskedLm(const EncoderShape& shape) : shape_(shape) {}
+  explicit MaskedLm(const EncoderShape& shape);
 
   VocabularyLoss operator()(const float* head, const float* embedding, const float* hidden,
                             int64_t tokens, const MaskedTokens& masked,

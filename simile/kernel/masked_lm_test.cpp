@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/detail/encoder_fixture.h"
 
 namespace simile {
 namespace {
@@ -143,6 +144,14 @@ TEST(MaskedLm, TheGuessOfAVeryLikelyWordCostsNextToNothing) {
   EXPECT_EQ(loss.correct, 1);
   EXPECT_NEAR(state_gradients[0], 0.0f, 1e-30f);
   EXPECT_EQ(state_gradients[1], -400.0f);
+}
+
+TEST(MaskedLm, NeedsEmbeddingsAsWideAsTheHiddenStates) {
+  EncoderShape shape = small_shape(1, 32, 2, 48);
+  shape.embedding = 16;
+  shape.projected = true;
+  EXPECT_THROW(MaskedLm{shape}, Error);
+  EXPECT_THROW(masked_lm_layout(shape), Error);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "simile/kernel/activation.h"
+
 namespace simile {
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
@@ -28,7 +30,7 @@ struct MatmulCall {
   int64_t ldc;
   const float* bias;  // [n] or null
   bool accumulate;    // add to what C holds (then no bias)
-  bool gelu;          // C = gelu(A B + bias)
+  bool gelu;          // C = gelu(A B + bias), as Activation::kGelu
 };
 
 // Softmax attention of one sequence, all heads. Rows of qkv are tokens: H floats of query, H of
@@ -44,6 +46,11 @@ struct AttentionCall {
   const float* head_scale;  // [heads] factor on each head's context, or null
   float* statistics;        // [heads, length, 2]: row maximum, 1 / row sum; null: not kept
   float* scratch;           // attention_scratch_floats(length, head_size) floats
+  // Added to the scaled score of query i and key j of head h: shift[h * ld_shift + j - i], or null.
+  // Readable from -(length - 1) to length + 15.
+  const float* shift = nullptr;
+  int64_t ld_shift = 0;
+  int64_t window = 0;  // query i sees keys i - window .. i + window; 0: all
 };
 
 // Gradients for AttentionCall.
@@ -52,6 +59,34 @@ struct AttentionGradients {
   int64_t ld_context;
   float* qkv;  // [length, 3H], written
   int64_t ld_qkv;
+  float* shift = nullptr;  // laid out as AttentionCall's, added to; null: not wanted
+};
+
+// Rotary positions (Su et al. 2021): of each head of query and key, numbers j and j + head_size / 2
+// as a point of the plane, turned by the angle of row and j; backward turns back.
+struct RotationCall {
+  int64_t rows, heads, head_size;
+  float* qkv;  // [rows, 3H], as AttentionCall's; values stay
+  int64_t ld_qkv;
+  const float* cosines;  // [rows, head_size / 2]
+  const float* sines;
+  bool backward;
+};
+
+// y = act(x), or gated: x [rows, 2 * width] is a gate g and a value v, y = act(g) * v.
+struct ActivationCall {
+  Activation activation;
+  bool gated;
+  int64_t rows, width;
+  const float* x;  // [rows, width], gated: [rows, 2 * width]
+  float* y;        // [rows, width]; may be x
+};
+
+// Gradients for ActivationCall.
+struct ActivationGradients {
+  const float* y;  // [rows, width] gradient of y
+  float* x;        // gradient of x, written; may be y if not gated
+  float* sums;     // its column sums, added to
 };
 
 // y = norm(dropout(x) + residual), with what backward needs.
@@ -62,7 +97,7 @@ struct NormCall {
   const uint8_t* keep;    // dropout bits on x [rows, mask_bytes(width)] or null
   float keep_scale;
   const float* weight;  // [width]
-  const float* bias;    // [width]
+  const float* bias;    // [width] or null
   float eps;
   float* y;                  // [rows, width]; may be x or residual
   float* normalized;         // [rows, width] (z - mean) * inverse deviation, or null
@@ -112,16 +147,15 @@ struct VectorKernels {
 
   void (*attention)(const AttentionCall& call);
   void (*attention_backward)(const AttentionCall& call, const AttentionGradients& gradients);
+  void (*rotate)(const RotationCall& call);
 
   void (*norm)(const NormCall& call);
   void (*norm_backward)(const NormGradients& call);
 
-  // y = x * Phi(x), Phi the normal distribution function; absolute error below 4e-7 * max(1, |x|).
-  void (*gelu)(int64_t n, const float* x, float* y);
-  // From x [rows, width] and the gradient g of y: y = gelu(x), g = g * gelu'(x), and column sums of
-  // the new g added to sums [width].
-  void (*gelu_backward)(int64_t rows, int64_t width, const float* x, float* y, float* g,
-                        float* sums);
+  // Absolute errors: gelu below 4e-7 * max(1, |x|), the others below 5e-7 * max(1, |x|).
+  void (*activate)(const ActivationCall& call);
+  // Makes y again, with the same bits, and from its gradient that of x.
+  void (*activate_backward)(const ActivationCall& call, const ActivationGradients& gradients);
 
   void (*add_rows)(int64_t n, const float* a, const float* b, const float* c,
                    float* y);                           // c or null; y may be a

@@ -128,8 +128,9 @@ TEST_P(VectorKernelsTest, GeluAndItsDerivativeAreAccurate) {
   for (double v = -12; v <= 12; v += 0.00071) x.push_back(static_cast<float>(v));
   const int64_t n = static_cast<int64_t>(x.size());
   std::vector<float> y(x.size()), again(x.size()), g(x.size(), 1.0f), sums(x.size());
-  kernels().gelu(n, x.data(), y.data());
-  kernels().gelu_backward(1, n, x.data(), again.data(), g.data(), sums.data());
+  kernels().activate({Activation::kGelu, false, 1, n, x.data(), y.data()});
+  kernels().activate_backward({Activation::kGelu, false, 1, n, x.data(), again.data()},
+                              {g.data(), g.data(), sums.data()});
   for (size_t i = 0; i < x.size(); ++i) {
     const double v = x[i];
     const double phi = 0.5 * std::erfc(-v / std::sqrt(2.0));
@@ -144,11 +145,97 @@ TEST_P(VectorKernelsTest, GeluAndItsDerivativeAreAccurate) {
 TEST_P(VectorKernelsTest, GeluKeepsInfinitiesAndNotANumberVisible) {
   const float x[] = {INFINITY, NAN, -40.0f, 40.0f};
   float y[4];
-  kernels().gelu(4, x, y);
+  kernels().activate({Activation::kGelu, false, 1, 4, x, y});
   EXPECT_EQ(y[0], INFINITY);
   EXPECT_TRUE(std::isnan(y[1]));
   EXPECT_NEAR(y[2], 0, 1e-5);
   EXPECT_EQ(y[3], 40.0f);
+}
+
+// f and its slope by central differences in double precision.
+double activation_value(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kGelu:
+      return gelu(x);
+    case Activation::kGeluTanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::kRelu:
+      return std::max(x, 0.0);
+    default:
+      return x / (1 + std::exp(-x));
+  }
+}
+
+TEST_P(VectorKernelsTest, ActivationsAndTheirGatedFormAreAccurate) {
+  constexpr int64_t kRows = 3, kWidth = 53;
+  std::vector<float> x(kRows * 2 * kWidth);
+  RandomStream stream(4, "activations");
+  for (float& v : x) v = static_cast<float>(5 * stream.normal());
+  for (const Activation f :
+       {Activation::kGelu, Activation::kGeluTanh, Activation::kRelu, Activation::kSilu}) {
+    for (const bool gated : {false, true}) {
+      const int64_t wide = gated ? 2 * kWidth : kWidth;
+      std::vector<float> y(kRows * kWidth), again(y), dy(y), dx(kRows * wide), sums(wide, 0.5f);
+      for (float& v : dy) v = static_cast<float>(stream.normal());
+      const ActivationCall call{f, gated, kRows, kWidth, x.data(), y.data()};
+      kernels().activate(call);
+      ActivationCall back = call;
+      back.y = again.data();
+      kernels().activate_backward(back, {dy.data(), dx.data(), sums.data()});
+      EXPECT_EQ(y, again);
+      std::vector<float> in_place = x;
+      kernels().activate({f, gated, kRows, kWidth, in_place.data(), in_place.data()});
+      EXPECT_TRUE(std::equal(y.begin(), y.end(), in_place.begin()));
+      std::vector<double> totals(wide, 0.5);
+      for (int64_t r = 0; r < kRows; ++r) {
+        for (int64_t i = 0; i < kWidth; ++i) {
+          const double at = x[r * wide + i], g = dy[r * kWidth + i], h = 1e-6;
+          const double factor = gated ? x[r * wide + kWidth + i] : 1.0;
+          const double value = activation_value(f, at);
+          const double slope =
+              (activation_value(f, at + h) - activation_value(f, at - h)) / (2 * h);
+          const double scale = std::max(1.0, std::abs(at)) * std::max(1.0, std::abs(factor));
+          ASSERT_NEAR(y[r * kWidth + i], value * factor, 5e-7 * scale) << at;
+          ASSERT_NEAR(dx[r * wide + i], g * slope * factor, 5e-6 * scale) << at;
+          totals[i] += dx[r * wide + i];
+          if (!gated) continue;
+          ASSERT_NEAR(dx[r * wide + kWidth + i], g * value, 5e-6 * scale) << at;
+          totals[kWidth + i] += dx[r * wide + kWidth + i];
+        }
+      }
+      for (int64_t i = 0; i < wide; ++i) ASSERT_NEAR(sums[i], totals[i], 1e-4);
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, RotationTurnsPairsOfQueryAndKeyAndBack) {
+  constexpr int64_t kRows = 3, kHeads = 2, kSize = 10, kLd = 3 * kHeads * kSize + 1;
+  std::vector<float> x(kRows * kLd), cosines, sines;
+  RandomStream stream(5, "rotation");
+  for (float& v : x) v = static_cast<float>(stream.normal());
+  for (int64_t i = 0; i < kRows * kSize / 2; ++i) {
+    cosines.push_back(static_cast<float>(std::cos(0.3 * static_cast<double>(i))));
+    sines.push_back(static_cast<float>(std::sin(0.3 * static_cast<double>(i))));
+  }
+  std::vector<float> y = x;
+  RotationCall call{kRows, kHeads, kSize, y.data(), kLd, cosines.data(), sines.data(), false};
+  kernels().rotate(call);
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t column = 0; column < kLd; ++column) {
+      const int64_t in_head = column % kSize, pair = in_head % (kSize / 2);
+      const float* at = &x[r * kLd + column - in_head];
+      const double c = cosines[r * kSize / 2 + pair], s = sines[r * kSize / 2 + pair];
+      double expected = x[r * kLd + column];
+      if (column < 2 * kHeads * kSize) {
+        expected = in_head < kSize / 2 ? at[pair] * c - at[pair + kSize / 2] * s
+                                       : at[pair + kSize / 2] * c + at[pair] * s;
+      }
+      ASSERT_NEAR(y[r * kLd + column], expected, 1e-6) << r << " " << column;
+    }
+  }
+  call.backward = true;
+  kernels().rotate(call);
+  for (size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-6);
 }
 
 TEST_P(VectorKernelsTest, AttentionOfOneSequenceAgreesWithDoublePrecision) {

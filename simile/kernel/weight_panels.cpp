@@ -19,7 +19,12 @@ int64_t count_floats(int64_t rows, int64_t columns, PanelUse use) {
 
 int64_t count_layer_floats(const EncoderShape& s, PanelUse use) {
   return count_floats(3 * s.hidden, s.hidden, use) + count_floats(s.hidden, s.hidden, use) +
-         count_floats(s.intermediate, s.hidden, use) + count_floats(s.hidden, s.intermediate, use);
+         count_floats(s.up_size(), s.hidden, use) + count_floats(s.hidden, s.intermediate, use);
+}
+
+int64_t count_all_floats(const EncoderShape& s, PanelUse use) {
+  const int64_t projection = s.projected ? count_floats(s.hidden, s.embedding_size(), use) : 0;
+  return projection + count_layer_floats(s, use) * s.stored_layers();
 }
 
 }  // namespace
@@ -31,31 +36,41 @@ struct WeightPanels::Piece {  // one panel of one matrix
 };
 
 void WeightPanels::reserve(const EncoderShape& shape, PanelUse use) {
-  next_ = memory_.reserve(count_layer_floats(shape, use) * shape.layers);
+  next_ = memory_.reserve(count_all_floats(shape, use));
+  projection_ = nullptr;
   layers_.clear();
+}
+
+// w [rows, columns] as matrix B [k, n] of a product.
+float* WeightPanels::list_matrix(const float* w, int64_t rows, int64_t columns, PanelUse use,
+                                 std::vector<Piece>& pieces) {
+  const bool forward = use == PanelUse::kForward;
+  const int64_t panel_width = vector_kernels().panel_width;
+  const int64_t n = forward ? rows : columns, k = forward ? columns : rows;
+  float* const here = next_;
+  for (int64_t j = 0; j < n; j += panel_width) {
+    pieces.push_back(
+        {w + (forward ? j * columns : j), std::min(panel_width, n - j), k, columns, here + j * k});
+  }
+  next_ += count_floats(rows, columns, use);
+  return here;
+}
+
+void WeightPanels::list_projection(const EncoderShape& shape, const EncoderWeights& weights,
+                                   PanelUse use, std::vector<Piece>& pieces) {
+  if (!shape.projected) return;
+  projection_ =
+      list_matrix(weights.projection_weight, shape.hidden, shape.embedding_size(), use, pieces);
 }
 
 void WeightPanels::list_layer(const EncoderShape& shape, const LayerPointers<const float>& layer,
                               PanelUse use, std::vector<Piece>& pieces) {
-  const bool forward = use == PanelUse::kForward;
-  const int64_t panel_width = vector_kernels().panel_width;
-  // w [rows, columns] as matrix B [k, n] of a product.
-  const auto add = [&](const float* w, int64_t rows, int64_t columns) {
-    const int64_t n = forward ? rows : columns, k = forward ? columns : rows;
-    float* const here = next_;
-    for (int64_t j = 0; j < n; j += panel_width) {
-      pieces.push_back({w + (forward ? j * columns : j), std::min(panel_width, n - j), k, columns,
-                        here + j * k});
-    }
-    next_ += count_floats(rows, columns, use);
-    return here;
-  };
   const int64_t H = shape.hidden, I = shape.intermediate;
   LayerPanels panels;
-  panels.qkv = add(layer.qkv_weight, 3 * H, H);
-  panels.attention = add(layer.attention_weight, H, H);
-  panels.up = add(layer.up_weight, I, H);
-  panels.down = add(layer.down_weight, H, I);
+  panels.qkv = list_matrix(layer.qkv_weight, 3 * H, H, use, pieces);
+  panels.attention = list_matrix(layer.attention_weight, H, H, use, pieces);
+  panels.up = list_matrix(layer.up_weight, shape.up_size(), H, use, pieces);
+  panels.down = list_matrix(layer.down_weight, H, I, use, pieces);
   layers_.push_back(panels);
 }
 
@@ -72,17 +87,23 @@ void WeightPanels::copy(const std::vector<Piece>& pieces, PanelUse use, bool par
 void WeightPanels::pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use) {
   reserve(shape, use);
   std::vector<Piece> pieces;
-  for (const auto& layer : weights.layers) list_layer(shape, layer, use, pieces);
-  copy(pieces, use, count_layer_floats(shape, use) * shape.layers > kParallelFloats);
+  list_projection(shape, weights, use, pieces);
+  for (int64_t i = 0; i < shape.stored_layers(); ++i) {
+    list_layer(shape, weights.layers[static_cast<size_t>(i)], use, pieces);
+  }
+  copy(pieces, use, count_all_floats(shape, use) > kParallelFloats);
 }
 
-void WeightPanels::pack(const EncoderShape& shape,
+void WeightPanels::pack(const EncoderShape& shape, const EncoderWeights& weights,
                         const std::function<LayerPointers<const float>(int64_t)>& read_layer) {
   constexpr PanelUse use = PanelUse::kForward;
   reserve(shape, use);
   const bool parallel = count_layer_floats(shape, use) > kParallelLayerFloats;
-  for (int64_t i = 0; i < shape.layers; ++i) {
-    std::vector<Piece> pieces;
+  std::vector<Piece> pieces;
+  list_projection(shape, weights, use, pieces);
+  copy(pieces, use, false);
+  for (int64_t i = 0; i < shape.stored_layers(); ++i) {
+    pieces.clear();
     list_layer(shape, read_layer(i), use, pieces);
     copy(pieces, use, parallel);
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The BERT encoder in plain ATen calls, differentiable by autograd in every argument.
+// The encoder in plain ATen calls, differentiable by autograd in every argument.
 //
 // Short and readable rather than fast: the oracle that the CPU's fused node (encoder_node.h) is
-// tested against, in float or double, and the form that runs on other devices.
+// tested against, in float or double, and the form that runs on other devices. Knows everything
+// that EncoderVariant says.
 #pragma once
 
 #include <torch/types.h>
@@ -12,9 +13,10 @@
 
 namespace simile {
 
-// Hidden states [tokens, H] of a packed batch.
+// Hidden states [tokens, H] of a packed batch, as encoder_forward.h defines them, with
+// dropout as encoder_training.h says: of BERT
 //   x_0 = dropout(LayerNorm(word[id] + position[p] + type[t]) + perturbation), p from 0 in each
-//   sequence a   = LayerNorm(x + dropout(attention(x)));  x' = LayerNorm(a +
+//   sequence; a = LayerNorm(x + dropout(attention(x)));  x' = LayerNorm(a +
 //   dropout(down(gelu(up(a)))))
 // `weights` is the flat array of encoder_layout(), on any device and of any floating type.
 // `perturbation` [tokens, H] may be undefined. Dropout draws from torch's generator.

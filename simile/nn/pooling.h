@@ -11,9 +11,10 @@
 
 namespace simile {
 
-// `hidden` [tokens, H] and `offsets` [B + 1] to embeddings [B, H]: the mean or the maximum over a
-// sequence's tokens, or its first token. An empty sequence gives zeros. Not normalised.
+// `hidden` [tokens, H] and `offsets` [B + 1] to embeddings [B, modes * H], as
+// simile/encode/pooling.h computes them with all tokens counted. An empty sequence gives zeros. Not
+// normalised.
 torch::Tensor pool_tokens(const torch::Tensor& hidden, const std::vector<int32_t>& offsets,
-                          PoolingMode mode);
+                          const Pooling& pooling);
 
 }  // namespace simile

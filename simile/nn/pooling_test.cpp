@@ -4,8 +4,14 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <nlohmann/json.hpp>
+
+#include "simile/core/file.h"
+
 namespace simile {
 namespace {
+
+using nlohmann::json;
 
 const std::vector<int32_t> kOffsets = {0, 2, 2, 5};
 
@@ -24,12 +30,43 @@ TEST(PoolTokens, TakesMeanFirstOrMaximumAndZerosForAnEmptySequence) {
   expect(PoolingMode::kMax, torch::tensor({{3.0, 4.0}, {0.0, 0.0}, {5.0, 6.0}}, torch::kFloat64));
 }
 
+TEST(PoolTokensGolden, EveryModeAndConcatenationMatchesTheIndependentImplementation) {
+  const json golden = json::parse(read_file(SIMILE_SOURCE_DIR "/tests/golden/modules.json"));
+  const auto matrix = [](const json& rows) {
+    std::vector<double> values;
+    for (const json& row : rows) {
+      for (const json& value : row) values.push_back(value);
+    }
+    return torch::tensor(values, torch::kFloat64).view({static_cast<int64_t>(rows.size()), -1});
+  };
+  std::vector<int32_t> offsets = {0};
+  for (const json& length : golden["lengths"]) {
+    offsets.push_back(offsets.back() + length.get<int32_t>());
+  }
+  int cases = 0;
+  for (const json& item : golden["poolings"]) {
+    if (item["left_out"] != 0) continue;  // inference alone leaves prompts out
+    Pooling pooling;
+    pooling.modes.clear();
+    for (const json& mode : item["modes"]) pooling.modes.push_back(parse_pooling_mode(mode));
+    EXPECT_TRUE(torch::allclose(pool_tokens(matrix(golden["hidden"]), offsets, pooling),
+                                matrix(item["expected"]), 0, 1e-6))
+        << item["modes"];
+    ++cases;
+  }
+  EXPECT_GE(cases, 9);
+}
+
 TEST(PoolTokens, GradientsAgreeWithFiniteDifferences) {
-  for (const PoolingMode mode : {PoolingMode::kMean, PoolingMode::kCls, PoolingMode::kMax}) {
+  std::vector<Pooling> poolings(1);
+  poolings[0].modes = {PoolingMode::kLastToken, PoolingMode::kMean, PoolingMode::kCls};
+  for (const PoolingModeRow& row : pooling_modes()) poolings.emplace_back(row.mode);
+  for (const Pooling& pooling : poolings) {
+    const int64_t columns = 2 * static_cast<int64_t>(pooling.modes.size());
     const torch::Tensor weights =
-        torch::tensor({{0.3, -1.0}, {2.0, 2.0}, {1.5, 0.7}}, torch::kFloat64);
+        torch::linspace(-1.0, 2.0, 3 * columns, torch::kFloat64).view({3, columns});
     const auto value = [&](const torch::Tensor& x) {
-      return (pool_tokens(x, kOffsets, mode) * weights).sum();
+      return (pool_tokens(x, kOffsets, pooling) * weights).sum();
     };
     const torch::Tensor x = hidden().set_requires_grad(true);
     value(x).backward();

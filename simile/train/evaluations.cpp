@@ -45,7 +45,7 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name,
       model.weights.encoder().weight_pointers(), settings, model.tokenizer);
   std::vector<Head> heads;
   for (HeadModule& head : model.weights.heads()) {
-    heads.emplace_back(head.settings(), settings.encoder.hidden, head.weights());
+    heads.emplace_back(head.settings(), settings.embedding_size(), head.weights());
   }
   EmbeddingScorer scorer(
       model_name,

@@ -81,7 +81,7 @@ class MinedNegativesTest : public testing::RunTest {
     const StartModel start = load_start_model(train_options, silent_events());
     std::vector<std::vector<ObjectiveData>> data =
         read_run_data(train_options, start, silent_events());
-    ModelWeights weights(start.settings.encoder.shape(), start.heads);
+    ModelWeights weights(start.settings, start.heads);
     weights.assign(start.weights);
     const RunFolder folder(path("mined_alone"), false, true);
     Mined mined{data[1][0].train.examples, nullptr};

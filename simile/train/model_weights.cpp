@@ -22,9 +22,9 @@ size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name
                           name, fmt::join(names, ", ")));
 }
 
-ModelWeights::ModelWeights(const EncoderShape& shape, const std::vector<HeadSettings>& heads)
-    : encoder_(shape), head_settings_(heads) {
-  for (const HeadSettings& head : heads) heads_.emplace_back(head, shape.hidden);
+ModelWeights::ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads)
+    : encoder_(settings.encoder.shape()), head_settings_(heads) {
+  for (const HeadSettings& head : heads) heads_.emplace_back(head, settings.embedding_size());
 }
 
 int64_t ModelWeights::head_offset(size_t head) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simile/checkpoint/head_settings.h"
+#include "simile/checkpoint/model_settings.h"
 #include "simile/encode/head.h"
 #include "simile/nn/encoder_node.h"
 #include "simile/nn/head.h"
@@ -18,7 +19,7 @@ size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name
 
 class ModelWeights {
  public:
-  ModelWeights(const EncoderShape& shape, const std::vector<HeadSettings>& heads);
+  ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads);
 
   EncoderNode& encoder() { return encoder_; }
   std::vector<HeadModule>& heads() { return heads_; }

@@ -26,7 +26,8 @@ TEST(Parity, ServedVectorsAgreeWithTheAtenEncoderForEveryPooling) {
     loaded.tokenizer().encode_ids(text, batch.ids);
     batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
   }
-  for (const PoolingMode mode : {PoolingMode::kMean, PoolingMode::kCls, PoolingMode::kMax}) {
+  for (const PoolingModeRow& row : pooling_modes()) {
+    const PoolingMode mode = row.mode;
     ModelSettings settings = loaded.settings();
     settings.pooling = mode;
     settings.normalize = false;

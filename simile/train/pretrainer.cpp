@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
+#include "simile/checkpoint/model_card.h"
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
@@ -208,20 +210,23 @@ class PretrainingRun {
   }
 
   std::string make_card(const std::vector<Report>& reports) {
-    std::string card = fmt::format(
-        "---\ntags: [feature-extraction, simile]\n---\n# {}\n\nAn encoder pre-trained with Simile "
-        "as "
-        "a masked language model: {} of {} steps.\n\n## Training data\n\n",
-        options_.name, state_.step, total_steps_);
+    ModelCard card;
+    card.title = options_.name;
+    card.base_model = std::filesystem::path(options_.model).filename().string();
+    card.introduction = fmt::format(
+        "An encoder pre-trained with Simile as a masked language model: {} of {} steps.",
+        state_.step, total_steps_);
+    card.body = "## Training data\n\n";
     for (const CorpusFile& file : corpus_) {
-      card += fmt::format("- {}: {} texts, {} bytes\n", file.path, file.texts, file.bytes);
+      card.body += fmt::format("- {}: {} texts, {} bytes\n", file.path, file.texts, file.bytes);
     }
     for (const Report& report : reports) {
       for (const auto& [name, value] : report.metrics) {
-        card += fmt::format("- {} {}: {:.4f}\n", report.name, name, value);
+        card.body += fmt::format("- {} {}: {:.4f}\n", report.name, name, value);
       }
     }
-    return card + fmt::format("\n## Recipe\n\n```json\n{}\n```\n", recipe_);
+    card.body += fmt::format("\n## Recipe\n\n```json\n{}\n```\n", recipe_);
+    return make_model_card(card, start_.settings);
   }
 
   void save() {

@@ -16,7 +16,7 @@ namespace {
 
 // Numbers in a vector as the model gives it.
 int64_t vector_size(const ModelSettings& settings) {
-  return settings.dimensions > 0 ? settings.dimensions : settings.encoder.hidden;
+  return settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
 }
 
 // Reads each set once, however many objectives take it.
@@ -67,7 +67,7 @@ class Reader {
     LossData offer = set.offer;
     offer.teachers = static_cast<int64_t>(objective.teachers.size());
     if (const HeadSettings* head = head_of(objective)) {
-      offer.head_outputs = head_widths(*head, start_.settings.encoder.hidden).back();
+      offer.head_outputs = head_widths(*head, start_.settings.embedding_size()).back();
       offer.head_is_probability = head->output == "probability";
     }
     return offer;
@@ -84,7 +84,7 @@ class Reader {
     }
     for (const std::string& warning : check_order_data(objective, set)) events_.warning(warning);
     const std::vector<int64_t> sizes = teacher_sizes(stage, objective, set);
-    try_loss(objective.loss, offer, start_.settings.encoder.hidden, sizes);
+    try_loss(objective.loss, offer, start_.settings.embedding_size(), sizes);
     warn_about_equal_sides(stage, set);
   }
 

@@ -10,7 +10,7 @@
 
 namespace simile {
 
-Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights, PoolingMode pooling,
+Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights, const Pooling& pooling,
                      uint64_t seed)
     : options_(options), weights_(weights), pooling_(pooling), seed_(seed) {
   if (options_.bregman > 0) average_ = weights_.copy();
@@ -38,7 +38,7 @@ SmoothOutput Smoothing::averaged(const StepBatch& batch) {
   std::vector<HeadModule> head;  // none or one
   if (objective.head() != nullptr) {
     const HeadSettings& settings = objective.head()->settings();
-    head.emplace_back(settings, weights_.encoder().shape().hidden);
+    head.emplace_back(settings, objective.head()->embedding_size());
     std::copy_n(
         average_.data() + weights_.head_offset(find_head(weights_.head_settings(), settings.name)),
         head[0].parameter_count(), head[0].weights());

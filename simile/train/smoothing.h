@@ -28,7 +28,8 @@ struct StepBatch {
 class Smoothing {
  public:
   // The moving average starts from the weights as they are. `seed` is that of the noise.
-  Smoothing(const SiarOptions& options, ModelWeights& weights, PoolingMode pooling, uint64_t seed);
+  Smoothing(const SiarOptions& options, ModelWeights& weights, const Pooling& pooling,
+            uint64_t seed);
 
   bool is_on() const { return options_.weight > 0 || has_average(); }
   bool has_average() const { return options_.bregman > 0; }
@@ -54,7 +55,7 @@ class Smoothing {
 
   SiarOptions options_;
   ModelWeights& weights_;
-  PoolingMode pooling_;
+  Pooling pooling_;
   uint64_t seed_;
   int64_t skipped_ = 0;
   std::vector<float> average_;

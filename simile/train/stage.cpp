@@ -29,7 +29,7 @@ std::vector<Objective> make_objectives(const StageOptions& options, const Traine
                            ? nullptr
                            : &weights.heads()[find_head(weights.head_settings(), objective.head)];
     const auto& teachers = data[i].train.teachers;
-    const LossSizes sizes{model.settings.encoder.hidden,
+    const LossSizes sizes{model.settings.embedding_size(),
                           teachers.empty() ? 0 : teachers[0].dimension(),
                           stream_key(model.seed, "loss/" + options.name + suffix)};
     objectives.emplace_back(objective, options.objective_name(i), data[i], head, sizes,
@@ -135,9 +135,7 @@ StepBatch Stage::make_batch(int64_t number, const Objective& objective,
   const TrainingSet& set = *objective.data().train.examples;
   const EncoderConfig& config = model_.settings.encoder;
   StepBatch batch{objective, examples, {}, {}, static_cast<uint64_t>(number)};
-  EncoderDropout dropout;
-  dropout.hidden = static_cast<float>(config.hidden_dropout);
-  dropout.attention = static_cast<float>(config.attention_dropout);
+  EncoderDropout dropout = config.dropout();
   dropout.head = static_cast<float>(model_.drop_head);
   dropout.key = dropout_key_;
   dropout.step = batch.step;

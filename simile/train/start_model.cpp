@@ -9,6 +9,7 @@
 
 #include "simile/checkpoint/encoder_checkpoint.h"
 #include "simile/checkpoint/initialise.h"
+#include "simile/checkpoint/model_card.h"
 #include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -59,14 +60,37 @@ void add_heads(const TrainOptions& options, const std::vector<SavedHead>& saved,
   }
   for (const HeadSettings& head : start.heads) {
     const std::vector<float> weights =
-        head_weights(head, by_name[head.name], start.settings.encoder.hidden,
+        head_weights(head, by_name[head.name], start.settings.embedding_size(),
                      static_cast<uint64_t>(options.seed));
     start.weights.insert(start.weights.end(), weights.begin(), weights.end());
   }
 }
 
+// Training computes what follows the encoder anew, and knows pooling, heads and Normalize.
+void check_trainable(const ModelFolder& model) {
+  const ModelSettings& settings = model.settings;
+  SIMILE_CHECK(
+      settings.modules.empty(), ErrorKind::kRecipe,
+      fmt::format("the model '{}' has the module {} after pooling, which training does not "
+                  "support; start from its encoder alone (a folder with config.json, "
+                  "weights and tokenizer, but without modules.json)",
+                  model.path, module_kind_name(settings.modules[0].kind)));
+  SIMILE_CHECK(settings.pooling.include_prompt || settings.default_prompt.empty(),
+               ErrorKind::kRecipe,
+               fmt::format("the model '{}' leaves its prompt \"{}\" out of pooling "
+                           "(\"include_prompt\" false), which training does not support; remove "
+                           "\"default_prompt_name\" or set \"include_prompt\" to true",
+                           model.path, settings.default_prompt));
+  SIMILE_CHECK(!settings.lower_case, ErrorKind::kRecipe,
+               fmt::format("the model '{}' lower-cases texts before its tokenizer "
+                           "(\"do_lower_case\"), which training does not support; set it to false "
+                           "and lower-case the data",
+                           model.path));
+}
+
 StartModel load_model(const TrainOptions& options, EventSink& events) {
   const ModelFolder folder = open_model_folder(options.model, events);
+  check_trainable(folder);
   const std::string tokenizer =
       options.tokenizer.empty() ? folder.tokenizer_path : options.tokenizer;
   const std::string beside = folder_exists(tokenizer) ? tokenizer : folder_of(tokenizer);
@@ -99,13 +123,9 @@ StartModel make_model(const TrainOptions& options) {
   return start;
 }
 
-std::string make_card(const TrainOptions& options, const std::vector<Report>& reports) {
+std::string card_sections(const TrainOptions& options, const std::vector<Report>& reports) {
   TrainOptions copy = options;
-  std::string card = fmt::format(
-      "---\ntags: [sentence-similarity, feature-extraction, simile]\n---\n# {}\n\nA sentence "
-      "encoder "
-      "trained with Simile.\n\n## Training data\n\n",
-      options.name);
+  std::string card = "## Training data\n\n";
   for (const StageOptions& stage : options.stages) {
     for (const ObjectiveOptions& objective : stage.objectives) {
       card += fmt::format("- {}: {} with the loss `{}`\n", stage.name, objective.data.file(),
@@ -121,25 +141,35 @@ std::string make_card(const TrainOptions& options, const std::vector<Report>& re
   return card + fmt::format("\n## Recipe\n\n```json\n{}\n```\n", options_to_json(copy));
 }
 
+std::string make_card(const TrainOptions& options, const ModelToSave& model,
+                      const std::vector<Report>& reports) {
+  ModelCard card;
+  card.title = options.name;
+  card.base_model = std::filesystem::path(options.model).filename().string();
+  card.introduction = "A sentence encoder trained with Simile.";
+  card.body = card_sections(options, reports);
+  return make_model_card(card, model.settings, model.weight_type);
+}
+
 }  // namespace
 
 StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   StartModel start = options.model.empty() ? make_model(options) : load_model(options, events);
   EncoderConfig& config = start.settings.encoder;
-  SIMILE_CHECK(
-      start.tokenizer.vocabulary_size() <= config.vocabulary, ErrorKind::kRecipe,
-      fmt::format("the tokenizer has {} tokens, the model's word embedding only {} rows; use "
-                  "the tokenizer the model was trained with",
-                  start.tokenizer.vocabulary_size(), config.vocabulary));
+  start.tokenizer.fit(config.vocabulary);
   int64_t& max_length = start.settings.max_length;
   if (options.max_length > 0) max_length = options.max_length;
-  SIMILE_CHECK(max_length <= config.positions, ErrorKind::kRecipe,
+  const int64_t longest = config.shape().longest_sequence();
+  SIMILE_CHECK(max_length <= longest, ErrorKind::kRecipe,
                fmt::format("max_length is {}, but the model has positions for {} tokens only",
-                           max_length, config.positions));
+                           max_length, longest));
   if (options.normalize != "auto") start.settings.normalize = options.normalize == "true";
   start.tokenizer.set_max_length(max_length);
   start.tokenizer_files["tokenizer.json"] = start.tokenizer.to_json();
-  if (options.hidden_dropout >= 0) config.hidden_dropout = options.hidden_dropout;
+  if (options.hidden_dropout >= 0) {
+    config.hidden_dropout = options.hidden_dropout;
+    config.embedding_dropout = -1;  // the same
+  }
   if (options.attention_dropout >= 0) config.attention_dropout = options.attention_dropout;
   return start;
 }
@@ -160,7 +190,7 @@ void save_trained_model(const std::string& path, const TrainOptions& options,
   if (options.precision == "fp16") model.weight_type = TensorType::kF16;
   for (HeadModule& head : weights.heads()) model.heads.push_back({head.settings(), head.weights()});
   model.tokenizer = start.tokenizer_files;
-  model.model_card = make_card(options, reports);
+  model.model_card = make_card(options, model, reports);
   model.self_test =
       make_self_test(SentenceEncoder(encoder.weight_pointers(), start.settings, start.tokenizer));
   save_model_folder(path, model);

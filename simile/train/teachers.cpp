@@ -31,9 +31,8 @@ Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,
   auto encoder = std::make_shared<const SentenceEncoder>(
       encoder_weights(settings.encoder.shape(), weights->data()), settings, tokenizer);
   Teacher teacher;
-  teacher.fingerprint =
-      hash_bytes(fmt::format("{} {} {}", hash_bytes(bytes_of(*weights)),
-                             pooling_mode_name(settings.pooling), settings.normalize));
+  teacher.fingerprint = hash_bytes(fmt::format("{} {} {}", hash_bytes(bytes_of(*weights)),
+                                               pooling_name(settings.pooling), settings.normalize));
   teacher.dimension = encoder->dimension();
   teacher.embed = [weights, encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
     return encoder->encode_ids({set.texts.begin() + begin, set.texts.begin() + end}, {}, events);

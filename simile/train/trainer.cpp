@@ -40,7 +40,7 @@ class TrainingRun {
         events_(events),
         recipe_(options_to_json(options_)),
         start_(load_start_model(options, events)),
-        weights_(start_.settings.encoder.shape(), start_.heads),
+        weights_(start_.settings, start_.heads),
         evaluations_(options.evaluations, events),
         tests_(options.tests, events),
         data_(read_data()),

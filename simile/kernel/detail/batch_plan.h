@@ -35,7 +35,7 @@ struct BatchPlan {
 };
 
 // Errors: kInput for offsets that do not rise from 0 to the number of tokens, sequences longer than
-// the position embedding, ids or type ids outside their tables, heads that do not divide the hidden
+// the model's positions, ids or type ids outside their tables, heads that do not divide the hidden
 // size.
 void check_batch(const EncoderShape& shape, const PackedBatch& batch);
 

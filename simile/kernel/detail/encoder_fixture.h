@@ -2,6 +2,7 @@
 // Random encoders and batches for tests and benchmarks.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "simile/core/random.h"
@@ -30,7 +31,7 @@ inline std::vector<float> random_parameters(const EncoderShape& shape, double de
   std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(shape)));
   RandomStream stream(seed, "parameters");
   for (const ParameterSlot& slot : encoder_layout(shape)) {
-    const bool scale = slot.name.find("LayerNorm.weight") != std::string::npos;
+    const bool scale = slot.shape.size() == 1 && slot.name.find(".weight") != std::string::npos;
     for (int64_t i = 0; i < slot.size; ++i) {
       flat[slot.offset + i] = static_cast<float>((scale ? 1.0 : 0.0) + deviation * stream.normal());
     }
@@ -46,7 +47,8 @@ inline PackedBatch random_batch(const EncoderShape& shape, const std::vector<int
   for (const int32_t length : lengths) {
     for (int32_t i = 0; i < length; ++i) {
       batch.ids.push_back(static_cast<int32_t>(stream.below(shape.vocabulary)));
-      batch.type_ids.push_back(static_cast<int32_t>(stream.below(shape.types)));
+      batch.type_ids.push_back(
+          static_cast<int32_t>(stream.below(std::max<int64_t>(shape.types, 1))));
     }
     batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
   }

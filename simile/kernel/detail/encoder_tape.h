@@ -6,6 +6,7 @@
 
 #include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/detail/float_buffer.h"
+#include "simile/kernel/detail/position_tables.h"
 #include "simile/kernel/detail/weight_panels.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder_parameters.h"
@@ -31,35 +32,58 @@ class Carver {
 };
 
 struct NormTape {
-  float* output;             // [rows, H]
-  float* normalized;         // [rows, H]
+  float* output;             // [rows, width]
+  float* normalized;         // [rows, width]
   float* inverse_deviation;  // [rows]
-  uint8_t* keep;             // [rows, mask_bytes(H)], null without dropout
+  uint8_t* keep;             // [rows, mask_bytes(width)], null without dropout
 };
 
+// With pre_norm, the norms are those before attention and feed-forward (of layer 0 no first one),
+// and `keep` is still that of what comes out of these.
 struct LayerTape {
-  float* qkv;           // [rows, 3H]
+  float* qkv;           // [rows, 3H], rotated
   float* statistics;    // [rows * heads, 2], sequence by sequence
   float* context;       // [rows, H]
   NormTape attention;   // after the attention's output projection and residual
-  float* up;            // [rows, I], before gelu
+  float* up;            // [rows, U], before the activation
   NormTape output;      // after the feed-forward and residual: the layer's hidden states
   uint8_t* keep;        // bits on attention probabilities, null without dropout
+  uint8_t* inner_keep;  // bits [rows, mask_bytes(I)] behind the activation, null without dropout
   float* head_factors;  // [sequences, heads], null without DropHead
 };
 
 struct TapeContents {
   BatchPlan plan;
-  NormTape embedding;  // output: after dropout, what enters the first layer
+  PositionTables tables;
+  NormTape embedding;  // [rows, E], output: after dropout
+  float* projected;    // [rows, H], the embedding projected; null without projection
   std::vector<LayerTape> layers;
+  float* stream;   // [rows, H], with pre_norm: what attention and feed-forward are added to
+  NormTape final;  // with pre_norm
 
   WeightPanels panels;  // of the pass that ran last
   FloatBuffer activations, gradients, work;
 
-  // The layer's input.
-  const float* input(int64_t layer) const {
-    return layer == 0 ? embedding.output : layers[static_cast<size_t>(layer) - 1].output.output;
+  // What enters the first layer.
+  const float* first() const { return projected ? projected : embedding.output; }
+  // What a layer's attention was given, and its feed-forward.
+  const float* attention_input(const EncoderShape& shape, int64_t layer) const {
+    if (layer == 0) return first();
+    return shape.pre_norm ? layers[static_cast<size_t>(layer)].attention.output
+                          : layers[static_cast<size_t>(layer) - 1].output.output;
+  }
+  const float* feed_forward_input(const EncoderShape& shape, int64_t layer) const {
+    const LayerTape& tape = layers[static_cast<size_t>(layer)];
+    return shape.pre_norm ? tape.output.output : tape.attention.output;
+  }
+  const float* result(const EncoderShape& shape) const {
+    return shape.pre_norm ? final.output : attention_input(shape, shape.layers);
   }
 };
+
+// Places the parts of the tape for its plan from `base` on, which holds as many floats as the same
+// call with a null base returns.
+int64_t carve_tape(const EncoderShape& shape, const EncoderDropout& dropout, TapeContents& tape,
+                   float* base);
 
 }  // namespace simile

@@ -2,6 +2,7 @@
 // A copy of an encoder's matrices in the order in which the matrix product reads them.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -28,21 +29,29 @@ class WeightPanels {
   // Copies all matrices (in parallel), into memory that is reused from call to call.
   void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use);
   // The same for kForward, layer by layer: the source of a layer is done with when the next is
-  // asked for.
-  void pack(const EncoderShape& shape,
+  // asked for. Layers that share weights are asked for once.
+  void pack(const EncoderShape& shape, const EncoderWeights& weights,
             const std::function<LayerPointers<const float>(int64_t)>& read_layer);
   int64_t size() const { return memory_.size(); }  // floats
-  const LayerPanels& layer(int64_t i) const { return layers_[static_cast<size_t>(i)]; }
+  const LayerPanels& layer(int64_t i) const {
+    return layers_[std::min(static_cast<size_t>(i), layers_.size() - 1)];
+  }
+  const float* projection() const { return projection_; }  // null: there is none
 
  private:
   struct Piece;
   void reserve(const EncoderShape& shape, PanelUse use);
+  float* list_matrix(const float* w, int64_t rows, int64_t columns, PanelUse use,
+                     std::vector<Piece>& pieces);
+  void list_projection(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use,
+                       std::vector<Piece>& pieces);
   void list_layer(const EncoderShape& shape, const LayerPointers<const float>& layer, PanelUse use,
                   std::vector<Piece>& pieces);
   static void copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel);
 
   FloatBuffer memory_;
-  float* next_ = nullptr;  // where the next layer's panels go
+  float* next_ = nullptr;  // where the next matrix's panels go
+  const float* projection_ = nullptr;
   std::vector<LayerPanels> layers_;
 };
 

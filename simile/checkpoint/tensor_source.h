@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model's weights, wherever they lie: one safetensors file, torch's pytorch_model.bin, or several
+// of either with an index. Files are mapped, never read as a whole.
+//
+// Whatever opens can be read to its end: every type, shape and offset was checked against the
+// file's size. Errors: ErrorKind::kInput naming file and tensor, see safetensors.h, torch_file.h
+// and open_weights().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simile/core/file.h"
+
+namespace simile {
+
+enum class TensorType { kF64, kF32, kF16, kBf16, kI64, kI32, kI16, kI8, kU8, kBool };
+
+const char* tensor_type_name(TensorType type);  // "F32"
+size_t tensor_type_width(TensorType type);      // bytes per number
+
+struct TensorInfo {
+  std::string name;
+  TensorType type = TensorType::kF32;
+  std::vector<int64_t> shape;
+  int64_t size = 0;   // numbers: the product of the shape
+  size_t offset = 0;  // bytes from the start of its file
+  size_t bytes = 0;   // from its first number to its last
+  // Numbers from one index to the next of each side, as in torch; empty where rows lie one behind
+  // the other without gaps.
+  std::vector<int64_t> strides = {};
+  size_t file = 0;  // which of several files
+};
+
+// What a file's parser found in its bytes.
+struct ParsedTensors {
+  std::vector<TensorInfo> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+// "[30522, 384]"
+std::string shape_text(const std::vector<int64_t>& shape);
+
+// Numbers in a tensor of that shape, or nothing when that many bytes cannot be counted in 63 bits.
+bool count_numbers(const std::vector<int64_t>& shape, size_t width, int64_t& size);
+
+// Where number `number` of a tensor with strides lies, counted row by row, in numbers from its
+// first.
+int64_t strided_place(const TensorInfo& tensor, int64_t number);
+
+// Safe to read from several threads.
+class TensorSource {
+ public:
+  TensorSource(const TensorSource&) = delete;
+  TensorSource& operator=(const TensorSource&) = delete;
+  virtual ~TensorSource() = default;
+
+  const std::string& path() const { return path_; }  // as it was opened: of several files the index
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }  // in the order of the bytes
+  const TensorInfo* find(const std::string& name) const;               // null when there is none
+
+  // From the tensor's first number to its last; with strides, what lies between them too.
+  std::string_view bytes(const TensorInfo& tensor) const;
+
+  // The tensor's floats inside the map, or null when it is not F32, has strides or is not aligned
+  // to 4 bytes.
+  const float* floats_in_place(const TensorInfo& tensor) const;
+  // Its halves likewise, or null when it is not F16, has strides or is not aligned to 2 bytes.
+  const uint16_t* halves_in_place(const TensorInfo& tensor) const;
+
+  // Writes numbers [begin, begin + count) of the tensor, counted row by row, to `out`. F16 and BF16
+  // are converted exactly; a matrix in I8 named NAME is multiplied by the F32 tensor NAME.scale,
+  // one number a row. Other types are an error.
+  void read_floats(const TensorInfo& tensor, int64_t begin, int64_t count, float* out) const;
+
+  // Lets the system drop these numbers' pages from memory; does nothing with strides.
+  void release(const TensorInfo& tensor, int64_t begin, int64_t count) const;
+
+ protected:
+  explicit TensorSource(const std::string& path) : path_(path) {}
+  void add_file(MappedFile file) { files_.push_back(std::move(file)); }
+  void set_tensors(std::vector<TensorInfo> tensors);
+  std::string_view file_bytes(size_t file) const { return files_[file].bytes(); }
+
+ private:
+  const void* numbers_in_place(const TensorInfo& tensor, TensorType type) const;
+  const TensorInfo* row_scales(const TensorInfo& tensor) const;
+
+  std::string path_;
+  std::vector<MappedFile> files_;
+  std::vector<TensorInfo> tensors_;
+  std::map<std::string, size_t> index_;
+};
+
+// model.safetensors, model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json.
+const std::vector<std::string>& weight_file_names();
+
+// The weights of `folder`: the first there is of weight_file_names(). Errors (kInput): there is
+// none.
+std::string find_weights(const std::string& folder);
+
+// Opens what find_weights() found; the ending decides: ".index.json" is an index of several files,
+// ".bin" is torch's, everything else safetensors.
+//
+// An index {"weight_map": {tensor: file}} must name files of its own folder that exist, and each
+// tensor must be where the map says. Errors name the missing file or tensor; a tensor of a file
+// that the map leaves out is an error too.
+std::unique_ptr<TensorSource> open_weights(const std::string& path);
+
+// The files that hold the weights at `path`: itself, or an index and all that it names.
+std::vector<std::string> weight_files(const std::string& path);
+
+}  // namespace simile

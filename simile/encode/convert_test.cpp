@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/convert.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "simile/checkpoint/fingerprint.h"
+#include "simile/checkpoint/initialise.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/encode/sentence_encoder.h"
+
+namespace simile {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kGolden = SIMILE_SOURCE_DIR "/tests/golden/tiny-bert";
+
+class Convert : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    root_ = testing::TempDir() + "simile_convert_" + std::to_string(getpid()) + info->name() + "/";
+    make_folders(root_);
+    save_model();
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  std::string path(const std::string& name) const { return root_ + name; }
+
+  // A model with two poolings, a Dense module, a head and tensors that are no part of the encoder.
+  void save_model() {
+    ModelToSave model;
+    model.settings = SentenceEncoder::load(kGolden, silent_events()).settings();
+    const int64_t H = model.settings.encoder.hidden;
+    model.settings.pooling.modes = {PoolingMode::kMean, PoolingMode::kMax};
+    ModuleSettings dense;
+    dense.kind = ModuleKind::kDense;
+    dense.inputs = 2 * H;
+    dense.outputs = 6;
+    dense.activation = "Tanh";
+    std::vector<float> numbers(static_cast<size_t>(12 * H + 6));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = 0.1f * static_cast<float>(i % 7) - 0.2f;
+    dense.weights = std::make_shared<const std::vector<float>>(numbers);
+    model.settings.modules = {dense};
+    flat_.resize(static_cast<size_t>(encoder_parameter_count(model.settings.encoder.shape())));
+    initialise_encoder_weights(model.settings.encoder, 9, flat_.data());
+    model.weights = flat_.data();
+    model.tokenizer = read_tokenizer_files(kGolden);
+    model.tokenizer["special_tokens_map.json"] = "{\"odd\": 1}";
+    model.model_card = "---\nlicense: mit\n---\n# Old card\n";
+    const int64_t places[2] = {0, 1};
+    model.other_tensors = {{"pooler.dense.bias", {3}, numbers.data()},
+                           {"embeddings.position_ids", {1, 2}, places, TensorType::kI64}};
+    HeadSettings head;
+    head.name = "score";
+    model.heads = {{head, numbers.data()}};
+    save_model_folder(path("model"), model);
+  }
+
+  ConversionReport convert(const std::string& from, const std::string& to, TensorType type) {
+    return convert_model(path(from), path(to), type, silent_events());
+  }
+  std::string bytes(const std::string& name) const { return read_file(path(name)); }
+  Matrix<float> vectors(const std::string& name) const {
+    return SentenceEncoder::load(path(name), silent_events())
+        .encode({"the cat", "", "the red dog ran under the mat"}, {}, silent_events());
+  }
+
+  std::string root_;
+  std::vector<float> flat_;
+};
+
+TEST_F(Convert, TheSamePrecisionGivesTheSameModel) {
+  const ConversionReport report = convert("model", "copy", TensorType::kF32);
+  EXPECT_EQ(report.largest_difference, 0);
+  EXPECT_NEAR(report.mean_cosine, 1, 1e-12);
+  EXPECT_EQ(report.bytes_before, report.bytes_after);
+  for (const char* file :
+       {"model.safetensors", "config.json", "modules.json", "2_Dense/config.json",
+        "2_Dense/model.safetensors", "1_Pooling/config.json", "vocab.txt", "tokenizer_config.json",
+        "special_tokens_map.json", "heads/score/model.safetensors"}) {
+    EXPECT_EQ(bytes(std::string("model/") + file), bytes(std::string("copy/") + file)) << file;
+  }
+  EXPECT_EQ(vectors("model").values, vectors("copy").values);
+  EXPECT_EQ(model_fingerprint(open_model_folder(path("model"), silent_events())),
+            model_fingerprint(open_model_folder(path("copy"), silent_events())));
+}
+
+TEST_F(Convert, EveryPrecisionPassesItsSelfTestAndStaysWhenConvertedAgain) {
+  struct Case {
+    TensorType type;
+    double size, difference;
+  };
+  const Case cases[] = {{TensorType::kF32, 1.0, 0},
+                        {TensorType::kF16, 0.55, 1e-3},
+                        {TensorType::kBf16, 0.55, 1e-2},
+                        {TensorType::kI8, 0.45, 3e-2}};
+  for (const Case& c : cases) {
+    const ConversionReport report = convert("model", "once", c.type);
+    EXPECT_LE(static_cast<double>(report.bytes_after),
+              c.size * static_cast<double>(report.bytes_before));
+    EXPECT_LE(report.largest_difference, c.difference);
+    EXPECT_GE(report.least_cosine, 0.99);
+    const SentenceEncoder encoder = SentenceEncoder::load(path("once"), silent_events());
+    EXPECT_EQ(check_self_test(path("once"), encoder), 0.0);
+    EXPECT_EQ(convert("once", "twice", c.type).largest_difference, 0);
+    EXPECT_EQ(bytes("once/model.safetensors"), bytes("twice/model.safetensors"));
+    // Made of what was rounded: as floats it gives the same vectors.
+    EXPECT_EQ(convert("once", "floats", TensorType::kF32).largest_difference, 0);
+    EXPECT_EQ(vectors("floats").values, vectors("once").values);
+  }
+}
+
+TEST_F(Convert, TensorsThatAreNoPartOfTheEncoderAreKept) {
+  convert("model", "small", TensorType::kI8);
+  const SafetensorsFile file(path("small/model.safetensors"));
+  const TensorInfo* pooler = file.find("pooler.dense.bias");
+  ASSERT_NE(pooler, nullptr);
+  EXPECT_EQ(pooler->type, TensorType::kF32);
+  const TensorInfo* places = file.find("embeddings.position_ids");
+  ASSERT_NE(places, nullptr);
+  EXPECT_EQ(places->type, TensorType::kI64);
+  EXPECT_EQ(file.bytes(*places)[8], 1);
+  const TensorInfo* word = file.find("embeddings.word_embeddings.weight");
+  ASSERT_NE(word, nullptr);
+  EXPECT_EQ(word->type, TensorType::kI8);
+  EXPECT_NE(file.find("embeddings.word_embeddings.weight.scale"), nullptr);
+}
+
+TEST_F(Convert, AModelOfTorchBecomesSafetensors) {
+  const std::string bin = SIMILE_SOURCE_DIR "/tests/golden/torch_files/tiny_bert.bin";
+  make_folders(path("torch"));
+  for (const char* file : {"config.json", "vocab.txt"}) {
+    std::filesystem::copy_file(kGolden + "/" + file, path("torch/") + file);
+  }
+  std::filesystem::copy_file(bin, path("torch/pytorch_model.bin"));
+  const std::vector<std::string> texts = {"the cat", "", "the red dog ran under the mat"};
+  const std::vector<float> expected =
+      SentenceEncoder::load(kGolden, silent_events()).encode(texts, {}, silent_events()).values;
+  EXPECT_EQ(vectors("torch").values, expected);
+  convert("torch", "converted", TensorType::kF32);
+  EXPECT_EQ(vectors("converted").values, expected);
+  const SafetensorsFile file(path("converted/model.safetensors"));
+  EXPECT_NE(file.find("embeddings.word_embeddings.weight"), nullptr);
+  EXPECT_NE(file.find("cls.predictions.bias"), nullptr);
+  EXPECT_EQ(file.find("cls.predictions.decoder.weight"), nullptr);  // the word embedding again
+}
+
+TEST_F(Convert, TheCardKeepsTheLicenceAndTheOldText) {
+  write_file_atomic(path("model/LICENSE"), "terms");
+  convert("model", "half", TensorType::kF16);
+  const std::string card = bytes("half/README.md");
+  for (const char* part : {"license: mit\n", "base_model: \"model\"", "# Old card", "| F16 |"}) {
+    EXPECT_THAT(card, HasSubstr(part));
+  }
+  EXPECT_EQ(bytes("half/LICENSE"), "terms");
+}
+
+TEST_F(Convert, TheModelsOwnFolderIsNoOutput) {
+  EXPECT_THROW(convert("model", "model", TensorType::kF16), Error);
+  EXPECT_THROW(convert("model", "model/../model/", TensorType::kF16), Error);
+  EXPECT_EQ(vectors("model").cols, 6);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/model_reference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "simile/checkpoint/encoder_family.h"
+#include "simile/checkpoint/model_settings.h"
+#include "simile/checkpoint/tensor_source.h"
+#include "simile/checkpoint/tokenizer_files.h"
+#include "simile/text/tokenizer_components.h"
+
+namespace simile {
+namespace {
+
+std::string list_of(const std::vector<std::string>& names) {
+  return fmt::format("`{}`", fmt::join(names, "`, `"));
+}
+
+std::string families() {
+  std::string text =
+      "## Encoders\n\nBy `model_type` of config.json. Without modules.json a folder is pooled as "
+      "its family usually is, and a warning says so.\n\n| model_type | class in transformers | "
+      "prefix that may stand before names | usual pooling |\n| --- | --- | --- | --- |\n";
+  for (const std::string& name : encoder_family_names()) {
+    const EncoderFamily& family = *find_encoder_family(name);
+    text += fmt::format("| {} | {} | {} | {} |\n", name, family.architecture,
+                        family.prefix.empty() ? "none" : "`" + family.prefix + "`", family.pooling);
+  }
+  text += fmt::format("\nActivations between the products of the feed-forward network: {}.\n",
+                      list_of(encoder_activation_names()));
+  return text;
+}
+
+std::string weights() {
+  return fmt::format(
+      "\n## Weights\n\nThe first there is of {}. An index names several files of its folder; every "
+      "tensor must be in the file that the index names.\n\n"
+      "- safetensors: F32, F16 and BF16; I8 for matrices with one F32 a row in `NAME.scale`, which "
+      "`simile convert --precision int8` writes and Simile alone reads. Such a file has about a "
+      "quarter of the size in F32.\n"
+      "- torch: files of `torch.save(model.state_dict())` since torch 1.6 (zip). The pickle inside "
+      "is read as data: only a dictionary of tensors is understood, everything else is refused by "
+      "its name and nothing is run. Check sums of the zip are not compared.\n\n"
+      "Files are mapped and read where they lie. Every offset and size is checked before anything "
+      "is read or allocated; a weight that is missing, of another shape or type, or not finite is "
+      "an error that names it.\n",
+      list_of(weight_file_names()));
+}
+
+std::string poolings() {
+  std::string text =
+      "\n## Poolings\n\nOver the hidden states h_1 ... h_n of a text's tokens, special ones "
+      "included. Several are put one behind the other: flags of the older schema in the order of "
+      "this table, names of the newer one in theirs. With `include_prompt` false the tokens of a "
+      "prompt, and the special token before it, are left out.\n\n| pooling_mode | older schema | "
+      "vector |\n| --- | --- | --- |\n";
+  for (const PoolingModeRow& row : pooling_modes()) {
+    text += fmt::format("| {} | `{}` | {} |\n", row.name, row.flag, row.formula);
+  }
+  return text;
+}
+
+std::string modules() {
+  std::string text =
+      "\n## Modules\n\nmodules.json lists Transformer, Pooling, and then any of these in any "
+      "order. Training knows Normalize alone, at the end; models with others are for inference.\n\n"
+      "| module | vector | config.json | tensors |\n| --- | --- | --- | --- |\n"
+      "| Dense | f(W x + b), with `use_residual` + R x, or + x where sizes are equal | "
+      "`in_features`, "
+      "`out_features`, `bias`, `activation_function`, `use_residual` | `linear.weight`, "
+      "`linear.bias`, `residual.weight` |\n"
+      "| LayerNorm | (x - mean) / sqrt(variance + 1e-5) * w + b | `dimension` | `norm.weight`, "
+      "`norm.bias` |\n| Normalize | x / norm of x | | |\n\nActivations f of Dense:\n\n"
+      "| activation_function | f(x) |\n| --- | --- |\n";
+  for (const DenseActivation& row : dense_activations()) {
+    text += fmt::format("| `{}` | {} |\n", row.torch_name, row.formula);
+  }
+  return text;
+}
+
+std::string texts() {
+  return "\n## Texts\n\n"
+         "- Length: `max_seq_length` of sentence_bert_config.json, else `model_max_length` of "
+         "tokenizer_config.json, never more than the encoder's positions. Truncation and padding "
+         "of tokenizer.json do not count.\n"
+         "- `do_lower_case`: texts are lower-cased before the tokenizer, unless it does so "
+         "itself.\n"
+         "- Prompts of config_sentence_transformers.json: `--prompt-name NAME`, else "
+         "`default_prompt_name`. `document` is the first there is of document, passage and corpus. "
+         "A name the model does not have is an error that lists those it has.\n"
+         "- `similarity_fn_name`: cosine, dot, euclidean, manhattan. `truncate_dim`: leading "
+         "dimensions kept.\n";
+}
+
+std::string tokenizers() {
+  std::string text = fmt::format(
+      "\n## Tokenizers\n\nFrom tokenizer.json where there is one. Files kept when a model is "
+      "saved: "
+      "{}.\n\n| part of tokenizer.json | known |\n| --- | --- |\n",
+      list_of(tokenizer_file_names()));
+  for (const auto& [part, names] : tokenizer_component_names()) {
+    text += fmt::format("| {} | {} |\n", part, list_of(names));
+  }
+  return text;
+}
+
+constexpr const char* kRefused =
+    "\n## Refused\n\nWith a message that names the file, the key and what is known:\n\n"
+    "- other families, modules, poolings, activations, tokenizer parts, and keys of their "
+    "configurations that are not known;\n"
+    "- a module that reads or writes anything but the sentence's vector, modules in another "
+    "order;\n"
+    "- arguments in sentence_bert_config.json that change what the encoder computes;\n"
+    "- paths that lead out of the model folder;\n"
+    "- torch files from before 1.6, of whole modules or training checkpoints, in big-endian order; "
+    "weights of TensorFlow, Flax or ONNX alone.\n";
+
+}  // namespace
+
+std::string model_reference() {
+  return "# Models\n\nPrinted by `simile docs models`: folders of sentence-transformers in its "
+         "older "
+         "and newer schema, and plain folders of transformers.\n\n" +
+         families() + weights() + poolings() + modules() + texts() + tokenizers() + kRefused;
+}
+
+}  // namespace simile

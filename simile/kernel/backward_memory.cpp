@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/detail/backward_memory.h"
+
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+namespace {
+
+VectorSums carve_sums(Carver& carver, const EncoderShape& shape) {
+  VectorSums s;
+  s.qkv_bias = carver.floats(3 * shape.hidden);
+  s.up_bias = carver.floats(shape.up_size());
+  for (float** part : {&s.attention_bias, &s.attention_norm_weight, &s.attention_norm_bias,
+                       &s.down_bias, &s.output_norm_weight, &s.output_norm_bias}) {
+    *part = carver.floats(shape.hidden);
+  }
+  return s;
+}
+
+EncoderSums carve_encoder_sums(Carver& carver, const EncoderShape& shape,
+                               const PositionTables& tables) {
+  EncoderSums s;
+  s.norm_weight = carver.floats(shape.embedding_size());
+  s.norm_bias = carver.floats(shape.embedding_size());
+  for (float** part : {&s.projection_bias, &s.final_norm_weight, &s.final_norm_bias}) {
+    *part = carver.floats(shape.hidden);
+  }
+  s.shift = carver.floats(tables.shift_floats());
+  return s;
+}
+
+}  // namespace
+
+int64_t carve_backward(const EncoderShape& s, const TapeContents& tape, BackwardMemory& memory,
+                       float* base) {
+  Carver carver(base);
+  const VectorKernels& kernels = vector_kernels();
+  const BatchPlan& plan = tape.plan;
+  const int64_t rows = plan.rows, H = s.hidden, I = s.intermediate, E = s.embedding_size();
+  memory.hidden = carver.floats(rows * H);
+  memory.embedded = s.projected ? carver.floats(rows * E) : memory.hidden;
+  memory.embedded_panels = s.projected ? carver.floats(panel_floats(kernels, E, rows)) : nullptr;
+  for (LayerGradients& layer : memory.layers) {
+    layer.qkv = carver.floats(rows * 3 * H);
+    layer.attention = carver.floats(rows * H);
+    layer.up = carver.floats(rows * s.up_size());
+    layer.down = carver.floats(rows * H);
+    layer.input_panels = carver.floats(panel_floats(kernels, H, rows));
+    layer.context_panels = carver.floats(panel_floats(kernels, H, rows));
+    layer.attended_panels = carver.floats(panel_floats(kernels, H, rows));
+    layer.inner_panels = carver.floats(panel_floats(kernels, I, rows));
+  }
+  const int64_t before = carver.used();
+  memory.first_sum = base ? base + before : nullptr;
+  memory.sums.assign(static_cast<size_t>(s.layers), std::vector<VectorSums>(plan.chunks.size()));
+  for (auto& layer : memory.sums) {
+    for (VectorSums& sums : layer) sums = carve_sums(carver, s);
+  }
+  memory.encoder_sums.assign(plan.chunks.size(), {});
+  for (EncoderSums& sums : memory.encoder_sums) sums = carve_encoder_sums(carver, s, tape.tables);
+  memory.sums_floats = carver.used() - before;
+  return carver.used();
+}
+
+}  // namespace simile
