@@ -157,6 +157,10 @@ AlignedFloats::AlignedFloats(int64_t size) : size_(size) {
   if (data_ == nullptr) throw std::bad_alloc();
 }
 
+void check_encoder_weights(const std::string& path, const EncoderConfig& config) {
+  find_tensors(*open_weights(path), config, silent_events());
+}
+
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events) {
   const std::unique_ptr<TensorSource> file = open_weights(path);

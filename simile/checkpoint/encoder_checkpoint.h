@@ -44,6 +44,9 @@ class AlignedFloats {
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events);
 
+// Finds all tensors in their shapes and reads none. Errors: see weight_reader.h.
+void check_encoder_weights(const std::string& path, const EncoderConfig& config);
+
 // Weights for inference. A word embedding in F32 or F16 stays in the memory map as it is (pages are
 // shared between processes and read on first use, so it is not checked for finite numbers), other
 // vectors are copied, and the layers' matrices are read when they are asked for. The file must not

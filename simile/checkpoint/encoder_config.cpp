@@ -160,7 +160,7 @@ std::string encoder_config_to_json(const EncoderConfig& c, const std::string& to
   set(keys.hidden_dropout, c.hidden_dropout);
   set(keys.attention_dropout, c.attention_dropout);
   set(keys.embedding_dropout, c.embedding_dropout < 0 ? c.hidden_dropout : c.embedding_dropout);
-  set("pad_token_id", c.pad_token_id);
+  if (c.pad_token_id < c.vocabulary) set("pad_token_id", c.pad_token_id);
   set(json.contains("dtype") ? "dtype" : "torch_dtype", torch_dtype);
   return detail::dump_json(json) + "\n";
 }

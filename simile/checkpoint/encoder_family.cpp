@@ -100,7 +100,6 @@ EncoderKeys nomic_keys() {
   keys.layer_norm_eps = "layer_norm_epsilon";
   keys.hidden_dropout = "resid_pdrop";
   keys.attention_dropout = "attn_pdrop";
-  keys.embedding_dropout = "embd_pdrop";
   keys.activation = "";
   return keys;
 }

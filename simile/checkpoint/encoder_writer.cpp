@@ -14,6 +14,8 @@
 namespace simile {
 namespace {
 
+constexpr size_t kMostCopied = size_t{1} << 30;  // bytes of views that are written out
+
 bool is_matrix(const ParameterSlot& slot) { return slot.shape.size() == 2; }
 
 // A weight that no half can hold would be read back as infinite.
@@ -71,6 +73,7 @@ std::string row_by_row(const TensorSource& source, const TensorInfo& tensor) {
   const std::string_view bytes = source.bytes(tensor);
   const size_t width = tensor_type_width(tensor.type);
   std::string out;
+  out.reserve(static_cast<size_t>(tensor.size) * width);
   for (int64_t i = 0; i < tensor.size; ++i) {
     out += bytes.substr(static_cast<size_t>(strided_place(tensor, i)) * width, width);
   }
@@ -125,6 +128,7 @@ std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderC
     names.insert(family_tensor_name(family, slot.name));
   }
   std::vector<TensorView> others;
+  size_t copied = 0;
   memory.reserve(source.tensors().size());  // views of its texts must stay
   for (const TensorInfo* tensor : reader.unused()) {
     // A head's matrix that is the word embedding itself, as torch stores it.
@@ -137,6 +141,11 @@ std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderC
     if (!names.insert(name).second) continue;  // an encoder's tensor, there with and without prefix
     const void* values = source.bytes(*tensor).data();
     if (!tensor->strides.empty()) {
+      copied += tensor->bytes;
+      SIMILE_CHECK(copied <= kMostCopied, ErrorKind::kInput,
+                   fmt::format("{}: tensors beside the encoder that are views of others have more "
+                               "than {} bytes",
+                               source.path(), kMostCopied));
       memory.push_back(row_by_row(source, *tensor));
       values = memory.back().data();
     }

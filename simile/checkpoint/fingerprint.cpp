@@ -59,7 +59,10 @@ std::string describe_module(const ModuleSettings& m) {
 }
 
 std::string describe_settings(const ModelSettings& s) {
-  std::string text = encoder_config_to_json(s.encoder);
+  EncoderConfig encoder = s.encoder;
+  if (encoder.model_type == "bert")
+    encoder.document.clear();  // its keys say all, and only they count
+  std::string text = encoder_config_to_json(encoder);
   text += fmt::format("{} {} {} {} {} {}\n", pooling_name(s.pooling), s.normalize, s.max_length,
                       s.dimensions, s.similarity, s.default_prompt);
   for (const auto& [name, prompt] : s.prompts) {

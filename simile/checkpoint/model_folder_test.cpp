@@ -453,7 +453,10 @@ TEST_F(ModelFolderTest, LowerCaseIsForTokenizersThatDoNotLowerThemselves) {
   put("sentence_bert_config.json", R"({"max_seq_length":10,"do_lower_case":true,
     "model_args":{"attn_implementation":"sdpa"}})");
   EXPECT_FALSE(open().settings.lower_case);
-  put("tokenizer_config.json", R"({"do_lower_case":false})");
+  put("tokenizer.json",
+      R"({"normalizer":{"type":"Sequence","normalizers":[{"type":"Lowercase"}]}})");
+  EXPECT_FALSE(open().settings.lower_case);
+  put("tokenizer.json", R"({"normalizer":{"type":"NFC"}})");
   EXPECT_TRUE(open().settings.lower_case);
 }
 

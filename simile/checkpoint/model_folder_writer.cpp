@@ -127,7 +127,7 @@ void write_heads(const std::vector<HeadToSave>& heads, int64_t H, FolderWriter& 
 void save_model_folder(const std::string& path, const ModelToSave& model) {
   const ModelSettings& settings = model.settings;
   TokenizerFiles tokenizer = model.tokenizer;
-  complete_tokenizer_files(tokenizer, settings.max_length);
+  complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
   FolderWriter writer(path);
   writer.json("modules.json", modules_json(settings));
   writer.text("config.json",

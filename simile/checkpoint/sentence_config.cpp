@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "simile/checkpoint/tokenizer_files.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -90,14 +91,6 @@ int64_t read_tokenizer_limit(const std::string& folder, int64_t fallback) {
   return limit < static_cast<double>(fallback) ? static_cast<int64_t>(limit) : fallback;
 }
 
-// Does the tokenizer lower-case already?
-bool tokenizer_lowers(const std::string& folder) {
-  const std::string path = join_path(folder, "tokenizer_config.json");
-  if (!file_exists(path)) return false;
-  const Json parsed = read_json(path);
-  return JsonObject(parsed, path).flag_or("do_lower_case", false);
-}
-
 void check_prompts(const Json& prompts, const std::string& path) {
   for (const auto& item : prompts.items()) {
     SIMILE_CHECK(prompts.is_object() && item.value().is_string(), ErrorKind::kInput,
@@ -116,7 +109,8 @@ void read_text_limits(const std::string& encoder_folder, ModelSettings& settings
     const Json parsed = read_json(path);
     const JsonObject json(parsed, path);
     check_keys(json, parsed);
-    settings.lower_case = json.flag_or("do_lower_case", false) && !tokenizer_lowers(encoder_folder);
+    settings.lower_case =
+        json.flag_or("do_lower_case", false) && !tokenizer_lower_cases(encoder_folder);
     if (json.has("max_seq_length")) {
       settings.max_length = std::min(most, json.integer("max_seq_length", 1, int64_t{1} << 40));
     }

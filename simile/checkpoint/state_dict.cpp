@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 
 namespace simile::detail {
@@ -89,10 +90,18 @@ using Place = uint32_t;  // of a value
 struct Value {
   Kind kind = Kind::kNone;
   int64_t number = 0;        // flag, integer; Function; TensorType of a type, storage, tensor
-  std::string text;          // text; a storage's key
-  std::vector<Place> items;  // tuple, list; a dictionary's keys and values by turns; a tensor's
-                             // storage, offset, shape and strides
+  std::string text;          // text
+  std::vector<Place> items;  // tuple, list; a dictionary's keys and values by turns; a storage's
+                             // key and size; a tensor's storage, offset, shape and strides
 };
+
+constexpr size_t kLongestKey = 256, kMostArguments = 7;
+
+// safetensors files keep names as JSON, and __metadata__ for other things.
+bool can_be_saved(const std::string& name) {
+  if (name == "__metadata__") return false;
+  return parse_json(dump_json(Json(name), -1), "name").get<std::string>() == name;
+}
 
 class Machine {
  public:
@@ -245,23 +254,23 @@ class Machine {
 
   // ("storage", torch.FloatStorage, key, device, numbers)
   void make_storage() {
-    const std::vector<Place> id = expect(pop(), Kind::kTuple, "a persistent id").items;
+    const std::vector<Place>& id = expect(pop(), Kind::kTuple, "a persistent id").items;
     if (id.size() < 5 || expect(id[0], Kind::kText, "a persistent id's kind").text != "storage") {
       fail("a persistent id that is not of a storage");
     }
     const int64_t type = expect(id[1], Kind::kStorageType, "a storage's type").number;
     const int64_t numbers = expect(id[4], Kind::kInteger, "a storage's size").number;
     if (numbers < 0) fail(fmt::format("a storage of {} numbers", numbers));
-    const std::string key = expect(id[2], Kind::kText, "a storage's key").text;
+    const std::string& key = expect(id[2], Kind::kText, "a storage's key").text;
+    if (key.size() > kLongestKey) fail(fmt::format("a storage key of {} bytes", key.size()));
     if (id.size() > 5) expect(id[5], Kind::kNone, "a view of a storage");
-    Value& storage = make(Kind::kStorage, type);
-    storage.text = key;
-    storage.items = {id[4]};
+    const std::vector<Place> key_and_size = {id[2], id[4]};  // making a value moves the others
+    make(Kind::kStorage, type).items = key_and_size;
   }
 
   // (storage, offset, shape, strides, requires_grad, hooks[, metadata])
   void make_tensor(const std::vector<Place>& arguments, size_t least) {
-    if (arguments.size() < least || arguments.size() > 7) {
+    if (arguments.size() < least) {
       fail(fmt::format("a tensor made of {} arguments", arguments.size()));
     }
     const int64_t type = expect(arguments[0], Kind::kStorage, "a tensor's storage").number;
@@ -276,7 +285,9 @@ class Machine {
   }
 
   void call() {
-    const std::vector<Place> arguments = expect(pop(), Kind::kTuple, "a call's arguments").items;
+    const std::vector<Place>& given = expect(pop(), Kind::kTuple, "a call's arguments").items;
+    if (given.size() > kMostArguments) fail(fmt::format("a call with {} arguments", given.size()));
+    const std::vector<Place> arguments = given;
     const Value& function = expect(pop(), Kind::kFunction, "what is called");
     switch (static_cast<Function>(function.number)) {
       case Function::kOrderedDict:
@@ -453,8 +464,8 @@ class Machine {
     tensor.name = name;
     tensor.type = static_cast<TensorType>(value.number);
     const Value& storage = values_[value.items[0]];
-    tensor.storage = storage.text;
-    tensor.storage_numbers = values_[storage.items[0]].number;
+    tensor.storage = values_[storage.items[0]].text;
+    tensor.storage_numbers = values_[storage.items[1]].number;
     tensor.offset = values_[value.items[1]].number;
     if (tensor.offset < 0) fail(fmt::format("tensor '{}' begins before its storage", name));
     tensor.shape = sizes(value.items[2], name, "sides");
@@ -477,6 +488,7 @@ class Machine {
         fail(fmt::format("'{}' is {}, not a tensor", name,
                          kKindNames[static_cast<size_t>(value.kind)]));
       }
+      if (!can_be_saved(name)) fail("a tensor's name that is not valid UTF-8, or __metadata__");
       if (!names.insert(name).second) fail(fmt::format("tensor '{}' is there twice", name));
       tensors.push_back(describe(name, value));
     }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -53,11 +54,18 @@ std::string vocabulary_text(const Json& vocabulary) {
   return text;
 }
 
+bool normalizer_lower_cases(const Json& normalizer) {
+  if (!normalizer.is_object()) return false;
+  if (normalizer.value("type", Json()) == "Lowercase") return true;
+  const auto steps = normalizer.find("normalizers");
+  if (steps != normalizer.end() && steps->is_array()) {
+    return std::any_of(steps->begin(), steps->end(), normalizer_lower_cases);
+  }
+  return normalizer.value("lowercase", Json()) == true;
+}
+
 bool lower_cases(const Json& tokenizer) {
-  const auto normalizer = tokenizer.find("normalizer");
-  if (normalizer == tokenizer.end() || !normalizer->is_object()) return false;
-  const auto lowercase = normalizer->find("lowercase");
-  return lowercase != normalizer->end() && lowercase->is_boolean() && lowercase->get<bool>();
+  return tokenizer.is_object() && normalizer_lower_cases(tokenizer.value("normalizer", Json()));
 }
 
 // The special tokens among the added ones, by role; of a vocabulary also its own.
@@ -114,7 +122,16 @@ TokenizerFiles read_tokenizer_files(const std::string& folder) {
   return files;
 }
 
-void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length) {
+bool tokenizer_lower_cases(const std::string& folder) {
+  const std::string tokenizer = join_path(folder, "tokenizer.json");
+  if (file_exists(tokenizer)) return lower_cases(detail::read_json(tokenizer));
+  const std::string config = join_path(folder, "tokenizer_config.json");
+  if (!file_exists(config)) return false;
+  const Json parsed = detail::read_json(config);
+  return detail::JsonObject(parsed, config).flag_or("do_lower_case", false);
+}
+
+void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length, bool token_types) {
   Json config = Json::object();
   if (files.count("tokenizer_config.json") != 0) {
     config = detail::parse_json(files["tokenizer_config.json"], "tokenizer_config.json");
@@ -139,6 +156,9 @@ void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length) {
         if (!config.contains(role)) config[role] = name;
       }
     }
+  }
+  if (!token_types && !config.contains("model_input_names")) {
+    config["model_input_names"] = {"input_ids", "attention_mask"};
   }
   config["model_max_length"] = max_length;
   files["tokenizer_config.json"] = detail::dump_json(config) + "\n";

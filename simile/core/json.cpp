@@ -58,6 +58,10 @@ class Watcher {
     names_.resize(depth);
     names_.back() = value.get_ref<const std::string&>();
     if (depth == 1 && !known_.insert(names_[0]).second && twice_.empty()) twice_ = names_[0];
+    for (const JsonStream& stream : streams_) {
+      SIMILE_CHECK(names_ != stream.path || entered_.insert(names_).second, ErrorKind::kInput,
+                   fmt::format("{}: the name \"{}\" occurs twice", source_, names_.back()));
+    }
     return find_stream(depth) == nullptr;
   }
 
@@ -72,8 +76,9 @@ class Watcher {
 
   const std::string& source_;
   const std::vector<JsonStream>& streams_;
-  std::vector<std::string> names_;  // of the members being read, from the top
-  std::set<std::string> known_;     // at the top
+  std::vector<std::string> names_;              // of the members being read, from the top
+  std::set<std::string> known_;                 // at the top
+  std::set<std::vector<std::string>> entered_;  // paths of streams
   std::string twice_;
 };
 

@@ -64,6 +64,13 @@ TEST(JsonStream, AContainerForAValueIsAnErrorThatNamesIt) {
               HasSubstr("f.json: \"a\" in \"vocab\" must be a single value"));
 }
 
+TEST(JsonStream, AMemberThatOccursTwiceIsAnError) {
+  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":0},"vocab":[1]}})"),
+              HasSubstr("f.json: the name \"vocab\" occurs twice"));
+  EXPECT_THAT(error_of(R"({"model":{"vocab":{}},"model":{"vocab":{}}})"),
+              HasSubstr("occurs twice"));
+}
+
 TEST(ParseJson, TwiceTheSameNameAtTheTopAndDeepNestingAreErrors) {
   EXPECT_THAT(error_of(R"({"a":1,"b":2,"a":3})"), HasSubstr("the name \"a\" occurs twice"));
   EXPECT_THAT(error_of(std::string(5000, '[')), HasSubstr("nested deeper than 100 levels"));

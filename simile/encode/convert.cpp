@@ -85,9 +85,16 @@ std::string make_card(const ModelFolder& folder, const std::string& output, Tens
 }
 
 void check_output(const ModelFolder& folder, const std::string& output) {
-  std::error_code error;
-  SIMILE_CHECK(!fs::equivalent(folder.path, output, error), ErrorKind::kUsage,
-               fmt::format("the output '{}' is the model's own folder; give another", output));
+  const auto place = [](const std::string& path) {
+    const fs::path known = fs::weakly_canonical(path);
+    return known.has_filename() ? known : known.parent_path();  // without the slash at its end
+  };
+  const fs::path model = place(folder.path), target = place(output);
+  const auto parts = std::mismatch(target.begin(), target.end(), model.begin(), model.end());
+  SIMILE_CHECK(parts.first != target.end(), ErrorKind::kUsage,
+               fmt::format("the output '{}' is the model's own folder, or one that holds it, and "
+                           "would replace it; give another",
+                           output));
 }
 
 }  // namespace
@@ -98,6 +105,7 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
   check_output(folder, output);
   const EncoderConfig& config = folder.settings.encoder;
   const Tokenizer tokenizer = Tokenizer::load(folder.tokenizer_path);
+  check_encoder_weights(folder.weights_path, config);  // before memory is taken by config.json
   std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(config.shape())));
   read_encoder_weights(folder.weights_path, config, flat.data(), events);
   const auto test = [&](const float* weights) {

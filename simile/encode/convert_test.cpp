@@ -166,6 +166,9 @@ TEST_F(Convert, TheModelsOwnFolderIsNoOutput) {
   EXPECT_THROW(convert("model", "model", TensorType::kF16), Error);
   EXPECT_THROW(convert("model", "model/../model/", TensorType::kF16), Error);
   EXPECT_EQ(vectors("model").cols, 6);
+  EXPECT_THROW(convert_model(path("model"), root_, TensorType::kF16, silent_events()), Error);
+  EXPECT_THROW(convert("model", "none/../model", TensorType::kF16), Error);
+  EXPECT_TRUE(file_exists(path("model/modules.json")));
 }
 
 }  // namespace

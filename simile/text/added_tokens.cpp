@@ -127,6 +127,7 @@ void AddedTokenFinder::split(std::string_view text, std::vector<TextPart>& parts
     if (token.lstrip) begin = skip_space_left(text, begin, done);
     // A token that begins with this white space is still found, as in the `tokenizers` library.
     if (token.rstrip) end = skip_space_right(text, end);
+    if (begin >= end) continue;  // all of it was taken by the token before
     if (done < begin) parts.push_back({make_span(done, begin), -1});
     parts.push_back({make_span(begin, end), token.id});
     done = end;

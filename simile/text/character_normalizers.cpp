@@ -126,6 +126,7 @@ void NormalizerSequence::normalize(const NormalizedText& in, NormalizedText& out
   steps_.front()->normalize(in, *to);
   for (size_t i = 1; i < steps_.size(); ++i) {
     std::swap(from, to);
+    check_text_size(from->text.size());
     steps_[i]->normalize(*from, *to);
   }
   if (between.text.capacity() < (size_t{1} << 20)) std::swap(between, spare);

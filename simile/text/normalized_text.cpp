@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/normalized_text.h"
 
+#include <fmt/format.h>
+
+#include "simile/core/error.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -61,6 +64,15 @@ void NormalizedText::copy_part(Span part, NormalizedText& out) const {
   out.clear(tracked);
   out.append(std::string_view(text).substr(part.begin, part.end - part.begin),
              tracked ? origins.data() + part.begin : nullptr);
+}
+
+void check_text_size(size_t bytes) {
+  constexpr size_t kMost = size_t{1} << 30;
+  SIMILE_CHECK(
+      bytes <= kMost, ErrorKind::kInput,
+      fmt::format("the tokenizer makes {} bytes of a text, more than {}; cut the text into "
+                  "pieces",
+                  bytes, kMost));
 }
 
 }  // namespace simile

@@ -2,6 +2,7 @@
 // A text on its way through the tokeniser, and where each of its bytes came from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,5 +41,9 @@ struct NormalizedText {
   // Where `part` of this text was in the original; part must not be empty, and tracked be set.
   Span origin_of(Span part) const { return {origins[part.begin].begin, origins[part.end - 1].end}; }
 };
+
+// Steps in sequence can multiply a text without end. Errors (kInput): more bytes than a text may
+// have on its way.
+void check_text_size(size_t bytes);
 
 }  // namespace simile

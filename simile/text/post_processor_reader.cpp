@@ -5,6 +5,8 @@
 namespace simile::detail {
 namespace {
 
+constexpr size_t kMostPieces = 1024;  // of a template
+
 int32_t check_id(int64_t id, int64_t vocabulary_size, const std::string& where) {
   SIMILE_CHECK(id >= 0 && id < vocabulary_size, ErrorKind::kInput,
                fmt::format("{}: special token id {} is not in the vocabulary of {} tokens", where,
@@ -67,7 +69,17 @@ std::vector<TemplatePiece> read_template(const JsonObject& object, const char* k
       list.is_array() && specials.is_object(), ErrorKind::kInput,
       fmt::format("{}: expected a list of pieces and an object \"special_tokens\"", key_where));
   std::vector<TemplatePiece> pieces;
-  for (const Json& piece : list) read_template_piece(piece, specials, size, key_where, pieces);
+  for (const Json& piece : list) {
+    read_template_piece(piece, specials, size, key_where, pieces);
+    SIMILE_CHECK(pieces.size() <= kMostPieces, ErrorKind::kInput,
+                 fmt::format("{}: more than {} pieces", key_where, kMostPieces));
+  }
+  for (const auto kind : {TemplatePiece::Kind::kFirst, TemplatePiece::Kind::kSecond}) {
+    const auto is_kind = [&](const TemplatePiece& piece) { return piece.kind == kind; };
+    SIMILE_CHECK(
+        std::count_if(pieces.begin(), pieces.end(), is_kind) <= 1, ErrorKind::kInput,
+        fmt::format("{}: a sequence occurs more than once, which is not supported", key_where));
+  }
   return pieces;
 }
 

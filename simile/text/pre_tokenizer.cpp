@@ -61,6 +61,7 @@ void PreTokenizerSequence::split(NormalizedText& text, std::vector<Span>& words,
                                  bool at_start) const {
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (i > 0 && steps_[i - 1]->leaves_bytes()) map_bytes(text, words);
+    check_text_size(text.text.size());
     steps_[i]->split(text, words, at_start);
   }
 }

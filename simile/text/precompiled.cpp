@@ -203,6 +203,7 @@ void PrecompiledNormalizer::normalize(const NormalizedText& in, NormalizedText& 
     const int64_t whole = cluster.size() < kWholeBelow ? find(cluster) : kNone;
     if (whole != kNone) {
       writer.replace(cluster, text_at(whole));
+      check_text_size(out.text.size());
       i = end;
       continue;
     }
@@ -213,6 +214,7 @@ void PrecompiledNormalizer::normalize(const NormalizedText& in, NormalizedText& 
         writer.keep(text.substr(i, size));
       } else {
         writer.replace(text.substr(i, size), text_at(single));
+        check_text_size(out.text.size());
       }
       i += size;
     }

@@ -5,31 +5,15 @@
 
 #include <vector>
 
-#include "simile/core/error.h"
-
 namespace simile {
-namespace {
-
-// Replacements in sequence can multiply a text without end.
-constexpr size_t kMostBytes = size_t{1} << 30;
-
-void check_size(size_t bytes) {
-  SIMILE_CHECK(bytes <= kMostBytes, ErrorKind::kInput,
-               fmt::format("the \"Replace\" steps of the normaliser make a text of more than {} "
-                           "bytes; cut the text into pieces",
-                           kMostBytes));
-}
-
-}  // namespace
-
 void ReplaceNormalizer::normalize(const NormalizedText& in, NormalizedText& out) const {
   thread_local std::vector<Span> matches;
   thread_local std::vector<Span> content_origins;
   matches.clear();
   const std::string_view text = in.text;
-  check_size(text.size());
+  check_text_size(text.size());
   pattern_.find(text, matches);
-  check_size(text.size() + matches.size() * content_.size());
+  check_text_size(text.size() + matches.size() * content_.size());
   out.clear(in.tracked);
   out.text.reserve(text.size() + 16);
   uint32_t done = 0;

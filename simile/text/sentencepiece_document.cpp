@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -196,12 +197,12 @@ Json post_processor_of(const FamilyTemplate& family, const Vocabulary& vocabular
 Json added_tokens_of(const SentencePieceModel& model, const SentencePieceSettings& settings,
                      const FamilyTemplate& family, const Vocabulary& vocabulary) {
   std::vector<std::pair<int64_t, std::string>> tokens;
+  std::set<std::string> known;
   auto next_id = static_cast<int64_t>(vocabulary.pieces().size());
   const auto add = [&](const std::string& text, bool must) {
-    const auto same = [&](const auto& token) { return token.second == text; };
-    if (text.empty() || std::any_of(tokens.begin(), tokens.end(), same)) return;
     const int64_t id = vocabulary.find(text);
-    if (id >= 0 || must) tokens.emplace_back(id >= 0 ? id : next_id++, text);
+    if (text.empty() || (id < 0 && !must) || !known.insert(text).second) return;
+    tokens.emplace_back(id >= 0 ? id : next_id++, text);
   };
   for (const SentencePiece& piece : model.pieces) {
     if (piece.kind == SentencePiece::Kind::kControl) add(piece.text, false);

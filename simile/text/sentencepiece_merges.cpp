@@ -25,8 +25,10 @@ std::vector<std::pair<std::string_view, std::string_view>> list_sentencepiece_me
   std::unordered_map<std::string_view, size_t> ids;
   for (size_t id = 0; id < model.pieces.size(); ++id) ids[model.pieces[id].text] = id;
   std::vector<Merge> merges;
-  for (const SentencePiece& piece : model.pieces) {
+  for (size_t id = 0; id < model.pieces.size(); ++id) {
+    const SentencePiece& piece = model.pieces[id];
     const std::string_view text = piece.text;
+    if (ids[text] != id) continue;  // given again later: refused with the vocabulary
     const size_t first = merges.size();
     const auto characters = static_cast<int64_t>(count_characters(text));
     int64_t left_size = 0;

@@ -16,7 +16,7 @@ using detail::WireField;
 using detail::WireReader;
 
 // Far beyond what trainers make; it bounds the work of looking for merges.
-constexpr size_t kMaxPieceBytes = 1024;
+constexpr size_t kMaxPieceBytes = 256;
 
 // Field numbers of sentencepiece_model.proto.
 namespace model_field {

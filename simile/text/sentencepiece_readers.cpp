@@ -16,6 +16,8 @@
 namespace simile::detail {
 namespace {
 
+constexpr size_t kMostPieceBytes = 1024;  // a word takes its length times that of steps
+
 MetaspaceSettings::Prepend read_prepend_scheme(const JsonObject& object, const std::string& where) {
   using Prepend = MetaspaceSettings::Prepend;
   const std::string scheme = object.text_or("prepend_scheme", "");
@@ -68,6 +70,11 @@ std::unique_ptr<const TokenModel> read_unigram(const Json& json, ModelTables& ta
   SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
                fmt::format("{} must be a list of tokens and their scores, but it is a JSON {}",
                            list_where, list.type_name()));
+  for (const auto& [token, id] : tables.tokens) {
+    SIMILE_CHECK(token.size() <= kMostPieceBytes, ErrorKind::kInput,
+                 fmt::format("{}: token {} has {} bytes; at most {} are accepted", list_where, id,
+                             token.size(), kMostPieceBytes));
+  }
   const auto size = static_cast<int64_t>(tables.tokens.size());
   UnigramSettings settings;
   settings.unknown_id = static_cast<int32_t>(object.integer_or("unk_id", -1, 0, size - 1));

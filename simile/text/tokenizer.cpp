@@ -210,12 +210,16 @@ void Tokenizer::fit(int64_t embeddings) {
   embeddings_ = 0;
   if (vocabulary_size() <= embeddings) return;
   const SpecialTokens& special = core_->special;
-  SIMILE_CHECK(core_->model->vocabulary().size() <= embeddings && special.unk >= 0 &&
-                   std::max({special.unk, special.cls, special.sep}) < embeddings,
-               ErrorKind::kInput,
-               fmt::format("{}: the tokenizer has {} tokens, but the encoder has word embeddings "
-                           "for {}: they belong to different models",
-                           core_->source, vocabulary_size(), embeddings));
+  int32_t largest = std::max({special.unk, special.pad, special.mask});
+  for (const auto* pieces : {&core_->post_processor.single, &core_->post_processor.pair}) {
+    for (const TemplatePiece& piece : *pieces) largest = std::max(largest, piece.id);
+  }
+  SIMILE_CHECK(
+      core_->model->vocabulary().size() <= embeddings && special.unk >= 0 && largest < embeddings,
+      ErrorKind::kInput,
+      fmt::format("{}: the tokenizer has {} tokens, but the encoder has word embeddings "
+                  "for {}: they belong to different models",
+                  core_->source, vocabulary_size(), embeddings));
   embeddings_ = embeddings;
 }
 

@@ -88,7 +88,9 @@ class Tokenizer {
                                    const std::string& source);
 
   // With special_tokens false, nothing is put around the text; "[MASK]" inside it is still a token.
-  // Errors (kInput): a text of 4 GiB or more; (kRecipe) a max_length that the special tokens fill.
+  // Errors (kInput): a text of 500 MB or more, or of more than 1 GiB on its way through the steps;
+  // an unknown character where the model has no unknown token; a regular expression that takes too
+  // long; (kRecipe) a max_length that the special tokens fill.
   Encoding encode(std::string_view text, bool special_tokens = true) const;
   Encoding encode_pair(std::string_view first, std::string_view second,
                        bool special_tokens = true) const;

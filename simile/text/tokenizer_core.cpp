@@ -27,14 +27,6 @@ struct Workspace {
 // A single huge text should not keep its memory for ever.
 constexpr size_t kKeptBytes = size_t{4} << 20;
 
-void check_size(size_t bytes) {
-  SIMILE_CHECK(
-      bytes < std::numeric_limits<uint32_t>::max() / 2, ErrorKind::kInput,
-      fmt::format("a text has a normal form of {} bytes, which is too long to be tokenised; "
-                  "cut it into pieces",
-                  bytes));
-}
-
 class TextRun {
  public:
   TextRun(const TokenizerCore& core, bool tracked, size_t limit, Workspace& workspace,
@@ -55,7 +47,7 @@ class TextRun {
         run_normalized(work_.raw, part.span.begin);
       } else {
         core_.normalizer->normalize(work_.raw, work_.normalized);
-        check_size(work_.normalized.text.size());
+        check_text_size(work_.normalized.text.size());
         run_normalized(work_.normalized, part.span.begin);
       }
     }
@@ -147,13 +139,13 @@ Span trim(std::string_view text, std::string_view token, Span offsets, bool keep
   for (; leading > 0 && offsets.begin < offsets.end; --leading) {
     do {
       ++offsets.begin;
-    } while (inside_character(text, offsets.begin));
+    } while (offsets.begin < offsets.end && inside_character(text, offsets.begin));
   }
   uint32_t end = offsets.end;
   for (; trailing > 0 && end > 0; --trailing) {
     do {
       --end;
-    } while (inside_character(text, end));
+    } while (end > 0 && inside_character(text, end));
   }
   if (trailing == 0) offsets.end = std::max(end, offsets.begin);
   return offsets;

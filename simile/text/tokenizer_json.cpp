@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -86,6 +87,7 @@ Vocabulary join_vocabulary(const Vocabulary& model, const std::vector<AddedToken
     const std::string_view token = model.token(id);
     if (!token.empty() || model.find(token) == id) entries.emplace_back(token, id);
   }
+  std::set<std::pair<std::string, int32_t>> taken;
   for (const AddedToken& token : added) {
     const int32_t known = model.find(token.content);
     SIMILE_CHECK(
@@ -93,10 +95,7 @@ Vocabulary join_vocabulary(const Vocabulary& model, const std::vector<AddedToken
         fmt::format("{}: added token \"{}\" has id {}, but the model's vocabulary gives it "
                     "id {}",
                     source, token.content, token.id, known));
-    const auto again = [&](const AddedToken& other) {
-      return other.content == token.content && other.id == token.id && &other < &token;
-    };
-    if (known < 0 && std::none_of(added.begin(), added.end(), again)) {
+    if (known < 0 && taken.insert({token.content, token.id}).second) {
       entries.emplace_back(token.content, token.id);
     }
   }

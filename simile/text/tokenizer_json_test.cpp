@@ -130,6 +130,55 @@ TEST(TokenizerJson, AddedTokensBeyondTheEmbeddingsAreUnknown) {
   EXPECT_THROW(tokenizer.fit(5), Error);
 }
 
+TEST(TokenizerJson, AnAddedTokenInsideWhiteSpaceThatWasTakenIsNotFound) {
+  Document document;
+  document.added = R"([{"id":6,"content":"X","rstrip":true,"normalized":false},)"
+                   R"({"id":7,"content":" ","lstrip":true,"normalized":false}])";
+  const Encoding encoding = Tokenizer::parse(document.text(), "small.json").encode("X  ", false);
+  for (const auto& [begin, end] : encoding.offsets) EXPECT_LT(begin, end);
+  EXPECT_EQ(encoding.ids, (Ids{6}));
+}
+
+TEST(TokenizerJson, TrimmedOffsetsStayInTextsThatAreNotUtf8) {
+  Document document;
+  document.added = "[]";
+  document.normalizer = R"({"type":"Nmt"})";
+  document.pre_tokenizer = R"({"type":"ByteLevel","add_prefix_space":false})";
+  document.post_processor = R"({"type":"ByteLevel","trim_offsets":true})";
+  document.model = R"({"type":"BPE","unk_token":null,"vocab":{"\u0120":0},"merges":[]})";
+  const Tokenizer tokenizer = Tokenizer::parse(document.text(), "small.json");
+  for (const std::string text : {"\x80", "\x80\x80", "a\x80\x80", "\x80 \x80"}) {
+    for (const auto& [begin, end] : tokenizer.encode(text).offsets) {
+      EXPECT_LE(begin, end);
+      EXPECT_LE(end, text.size());
+    }
+  }
+}
+
+TEST(TokenizerJson, StepsThatMultiplyATextAreStopped) {
+  Document document;
+  std::string steps;
+  for (int i = 0; i < 60; ++i) steps += std::string(i ? "," : "") + R"({"type":"ByteLevel"})";
+  document.normalizer = R"({"type":"Sequence","normalizers":[)" + steps + "]}";
+  const Tokenizer tokenizer = Tokenizer::parse(document.text(), "small.json");
+  EXPECT_THROW(tokenizer.encode_ids_batch({"\u00E9"}), Error);
+}
+
+TEST(TokenizerJson, TemplatesAndListsAreBounded) {
+  Document document;
+  document.post_processor =
+      R"({"type":"TemplateProcessing","single":[{"Sequence":{"id":"A","type_id":0}},)"
+      R"({"Sequence":{"id":"A","type_id":0}}],"pair":[],"special_tokens":{}})";
+  EXPECT_THAT(error_of(document.text()), HasSubstr("occurs more than once"));
+  document.post_processor = "null";
+  document.model = R"({"type":"Unigram","unk_id":0,"vocab":{"a":0},"vocab":[["b",-1]]})";
+  EXPECT_THAT(error_of(document.text()), HasSubstr("the name \"vocab\" occurs twice"));
+  document.added = "[]";
+  document.model = R"({"type":"Unigram","unk_id":0,"vocab":[["a",-1],[")" + std::string(2000, 'b') +
+                   R"(",-1]]})";
+  EXPECT_THAT(error_of(document.text()), HasSubstr("2000 bytes"));
+}
+
 TEST(TokenizerJson, TheTypeOfTheModelMayBeLeftOut) {
   const auto untyped = [](const std::string& model) {
     Document document;

@@ -28,6 +28,7 @@ void cut_text(const std::string& text, const Normalizer* normalizer,
   raw.assign(text, 0, false);
   if (normalizer != nullptr) normalizer->normalize(raw, normalized);
   NormalizedText& whole = normalizer != nullptr ? normalized : raw;
+  check_text_size(whole.text.size());
   if (whole.text.empty()) return;
   words.assign(1, {0, static_cast<uint32_t>(whole.text.size())});
   pre_tokenizer.split(whole, words, true);

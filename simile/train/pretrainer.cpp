@@ -169,9 +169,11 @@ class PretrainingRun {
   }
 
   EncoderDropout make_dropout(int64_t part) const {
-    EncoderDropout dropout;
-    dropout.hidden = static_cast<float>(options_.hidden_dropout);
-    dropout.attention = static_cast<float>(options_.attention_dropout);
+    EncoderConfig config = start_.settings.encoder;
+    config.hidden_dropout = options_.hidden_dropout;
+    config.attention_dropout = options_.attention_dropout;
+    config.embedding_dropout = -1;
+    EncoderDropout dropout = config.dropout();
     dropout.key = stream_key(seed(), "dropout");
     dropout.step = static_cast<uint64_t>(state_.step * options_.accumulation + part);
     return dropout;

@@ -96,6 +96,7 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
   const std::string beside = folder_exists(tokenizer) ? tokenizer : folder_of(tokenizer);
   StartModel start{
       Tokenizer::load(tokenizer), read_tokenizer_files(beside), folder.settings, {}, {}};
+  check_encoder_weights(folder.weights_path, folder.settings.encoder);
   start.weights.resize(
       static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
   read_encoder_weights(folder.weights_path, folder.settings.encoder, start.weights.data(), events);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a tokenizer.json made into objects. Each kind of part has one table from the name in
-// "type" to the function that reads it; a new component is a row there (components.cpp).
+// "type" to the function that reads it; a new component is a row there (the *_reader.cpp).
 //
 // Errors (kInput, naming `source` and the part): an unknown type, with the types known; members
 // that are missing or of the wrong type; special tokens that do not exist.
