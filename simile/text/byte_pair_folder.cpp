@@ -6,6 +6,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/text/detail/json_text.h"
 #include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/unicode.h"
 
@@ -45,15 +46,11 @@ Folder read_folder(const std::string& folder) {
 }
 
 Family find_family(const Folder& files) {
-  std::string name = JsonObject(files.config, files.config_path).text_or("tokenizer_class", "");
+  const std::string name =
+      plain_class_name(JsonObject(files.config, files.config_path).text_or("tokenizer_class", ""));
   if (name.empty()) {
     const bool has_both = files.vocabulary.contains("<s>") && files.vocabulary.contains("</s>");
     return has_both ? Family::kRoberta : Family::kGpt2;
-  }
-  const std::string fast = "Fast";
-  if (name.size() > fast.size() &&
-      name.compare(name.size() - fast.size(), fast.size(), fast) == 0) {
-    name.resize(name.size() - fast.size());
   }
   std::string known;
   for (const ClassRow& row : kClasses) {
@@ -101,13 +98,9 @@ Json added_tokens(const Folder& files, const std::vector<std::string>& names,
     const Json id = find_id(files, name);
     if (id.is_null() || std::find(done.begin(), done.end(), name) != done.end()) continue;
     done.push_back(name);
-    tokens.push_back({{"id", id},
-                      {"content", name},
-                      {"single_word", false},
-                      {"lstrip", name == mask},
-                      {"rstrip", false},
-                      {"normalized", false},
-                      {"special", true}});
+    tokens.push_back(special_token_entry(name, 0));
+    tokens.back()["id"] = id;
+    tokens.back()["lstrip"] = name == mask;
   }
   return tokens;
 }
@@ -121,6 +114,15 @@ Json end_token(const Folder& files, const std::string& name) {
 }
 
 }  // namespace
+
+std::string plain_class_name(const std::string& name) {
+  const std::string fast = "Fast";
+  if (name.size() <= fast.size() ||
+      name.compare(name.size() - fast.size(), fast.size(), fast) != 0) {
+    return name;
+  }
+  return name.substr(0, name.size() - fast.size());
+}
 
 std::string byte_pair_document(const std::string& folder) {
   const Folder files = read_folder(folder);

@@ -4,6 +4,7 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/sentencepiece_document.h"
 
 namespace simile {
@@ -29,11 +30,8 @@ const FamilyRow kFamilies[] = {
 
 constexpr int64_t kMaxExtraIds = 100000;
 
-SentencePieceFamily family_of_class(std::string name, const std::string& path) {
-  const std::string fast = "Fast";
-  if (name.size() > fast.size() && name.substr(name.size() - fast.size()) == fast) {
-    name.resize(name.size() - fast.size());
-  }
+SentencePieceFamily family_of_class(const std::string& tokenizer_class, const std::string& path) {
+  const std::string name = detail::plain_class_name(tokenizer_class);
   std::string known;
   for (const FamilyRow& row : kFamilies) {
     if (name == row.tokenizer_class) return row.family;

@@ -4,6 +4,7 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/text/detail/json_text.h"
 #include "simile/text/detail/tokenizer_core.h"
 #include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/sentencepiece_document.h"
@@ -15,10 +16,9 @@ namespace simile {
 namespace {
 
 using detail::Json;
+using detail::quote_json;
 
 const char* const kSentencePieceFiles[] = {"sentencepiece.bpe.model", "spiece.model"};
-
-std::string quote(const std::string& text) { return detail::dump_json(Json(text), -1); }
 
 BertTokenizerSettings read_bert_settings(const std::string& folder) {
   BertTokenizerSettings settings;
@@ -74,15 +74,15 @@ bool ends_with(const std::string& path, std::string_view end) {
 }
 
 std::string special_piece(const std::string& token, int type_id) {
-  return fmt::format(R"({{"SpecialToken":{{"id":{},"type_id":{}}}}})", quote(token), type_id);
+  return fmt::format(R"({{"SpecialToken":{{"id":{},"type_id":{}}}}})", quote_json(token), type_id);
 }
 
 std::string sequence_piece(const char* name, int type_id) {
   return fmt::format(R"({{"Sequence":{{"id":"{}","type_id":{}}}}})", name, type_id);
 }
 
-std::string special_token_entry(const std::string& token, int64_t id) {
-  const std::string name = quote(token);
+std::string special_token_ids(const std::string& token, int64_t id) {
+  const std::string name = quote_json(token);
   return fmt::format(R"({0}:{{"id":{0},"ids":[{1}],"tokens":[{0}]}})", name, id);
 }
 
@@ -95,8 +95,7 @@ std::string bert_post_processor(const BertTokenizerSettings& settings,
   return fmt::format(
       R"({{"type":"TemplateProcessing","single":[{0}],"pair":[{0},{1},{2}],"special_tokens":{{{3},{4}}}}})",
       single, sequence_piece("B", 1), special_piece(sep, 1),
-      special_token_entry(cls, vocabulary.find(cls)),
-      special_token_entry(sep, vocabulary.find(sep)));
+      special_token_ids(cls, vocabulary.find(cls)), special_token_ids(sep, vocabulary.find(sep)));
 }
 
 std::string bert_added_tokens(const BertTokenizerSettings& settings, const Vocabulary& vocabulary) {
@@ -114,7 +113,7 @@ std::string bert_added_tokens(const BertTokenizerSettings& settings, const Vocab
     text +=
         fmt::format(R"({}{{"id":{},"content":{},"single_word":false,"lstrip":false,"rstrip":false,)"
                     R"("normalized":false,"special":true}})",
-                    text.empty() ? "" : ",", id, quote(name));
+                    text.empty() ? "" : ",", id, quote_json(name));
   }
   return "[" + text + "]";
 }
@@ -134,9 +133,9 @@ std::string bert_document(const std::vector<std::string>& tokens,
       R"("max_input_chars_per_word":100,"vocab":{{)",
       bert_added_tokens(settings, vocabulary), flag_text(settings.handle_chinese_chars),
       strip_accents, flag_text(settings.lowercase), bert_post_processor(settings, vocabulary),
-      quote(settings.unk_token));
+      quote_json(settings.unk_token));
   for (size_t id = 0; id < tokens.size(); ++id) {
-    text += fmt::format("{}{}:{}", id == 0 ? "" : ",", quote(tokens[id]), id);
+    text += fmt::format("{}{}:{}", id == 0 ? "" : ",", quote_json(tokens[id]), id);
   }
   return text + "}}}";
 }

@@ -12,7 +12,6 @@
 namespace simile {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;
 // A single huge word should not keep its memory for ever.
 constexpr size_t kKeptSteps = size_t{1} << 18;
 

@@ -25,6 +25,8 @@
 
 namespace simile {
 
+constexpr double kUnknownPenalty = 10.0;  // of an unknown character, below the lowest score
+
 struct UnigramSettings {
   int32_t unknown_id = -1;  // -1: none, then a text with an unknown character is an error (kInput)
   bool byte_fallback = false;

@@ -9,12 +9,12 @@
 
 #include "simile/text/detail/parallel.h"
 #include "simile/text/unicode.h"
+#include "simile/text/unigram.h"
 
 namespace simile::detail {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnknownPenalty = 10.0;
 constexpr double kUnit = 1 << 20;  // sums are whole numbers of 1 / kUnit
 constexpr size_t kWordsPerTask = 256;
 

@@ -13,6 +13,9 @@ namespace simile::detail {
 std::string read_token_name(const Json& config, const char* key, const std::string& fallback,
                             const std::string& source);
 
+// A tokenizer_class without the "Fast" that may stand at its end.
+std::string plain_class_name(const std::string& name);
+
 // A byte-level BPE tokeniser from vocab.json (token to id) and merges.txt ("left right" a line,
 // after a "#version" line), with the tokenizer_class, add_prefix_space and special tokens of
 // tokenizer_config.json. Known classes: RoBERTa's (also BART's and Longformer's), with <s> and </s>
