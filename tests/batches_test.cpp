@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `simile batches` as a user runs it.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/core/file.h"
+#include "tests/shell.h"
 
 namespace simile {
 namespace {
@@ -22,18 +15,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-class BatchesTest : public ::testing::Test {
+class BatchesTest : public ShellTest {
  protected:
-  BatchesTest()
-      : folder_(fmt::format("{}simile_batches_test_{}_{}", ::testing::TempDir(), getpid(),
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  BatchesTest() {
     std::string pairs = "sentence1\tsentence2\tscore\n";
     for (int i = 0; i < 10; ++i) {
       pairs += fmt::format("the fox {}\thello world {}\t{}\n", i, i, i % 2);
@@ -52,28 +36,14 @@ stages:
 )",
                                      SIMILE_SOURCE_DIR "/tests/golden/tiny-bert"));
   }
-  ~BatchesTest() override { fs::remove_all(folder_); }
 
-  void write(const std::string& name, const std::string& bytes) const {
-    write_file_atomic(path(name), bytes);
+  static std::string line(const std::string& arguments) {
+    return "simile batches recipe.yaml " + arguments;
   }
-  std::string path(const std::string& name) const { return join_path(folder_, name); }
-
-  Outcome batches(const std::string& arguments) const {
-    const int status =
-        std::system(fmt::format("cd '{}' && '{}' batches recipe.yaml {} >out 2>err </dev/null",
-                                folder_, SIMILE_PROGRAM, arguments)
-                        .c_str());
-    return {WEXITSTATUS(status), read_file(path("out")), read_file(path("err"))};
-  }
-
+  Outcome batches(const std::string& arguments) const { return shell(line(arguments)); }
   void expect_error(const std::string& arguments, int code, const std::string& message) const {
-    const Outcome outcome = batches(arguments);
-    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
+    ShellTest::expect_error(line(arguments), code, message);
   }
-
-  const std::string folder_;
 };
 
 #ifdef SIMILE_WITH_TRAINING
