@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "simile/checkpoint/initialise.h"
-#include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
+#include "simile/model/initialise.h"
+#include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::bench {

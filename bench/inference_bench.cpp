@@ -9,10 +9,10 @@
 #include "bench/timing.h"
 #include "bench/workload.h"
 #include "simile/batch/pack.h"
-#include "simile/checkpoint/encoder_checkpoint.h"
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/encoder_reader.h"
 #include "simile/nn/encoder_aten.h"
 #include "simile/nn/pooling.h"
 

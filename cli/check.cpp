@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "simile/checkpoint/fingerprint.h"
+#include "simile/model/fingerprint.h"
 
 namespace simile::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 #include "cli/option_flags.h"
-#include "simile/eval/comparison.h"
+#include "simile/report/comparison.h"
 
 namespace simile::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simile/checkpoint/npy.h"
 #include "simile/core/error.h"
+#include "simile/model/npy.h"
 
 namespace simile::cli {
 namespace {

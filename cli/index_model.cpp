@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
-#include "simile/checkpoint/builtin_model.h"
-#include "simile/checkpoint/fingerprint.h"
 #include "simile/core/error.h"
+#include "simile/model/builtin_model.h"
+#include "simile/model/fingerprint.h"
 
 namespace simile::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 #include "cli/option_flags.h"
-#include "simile/eval/html_report.h"
+#include "simile/report/html_report.h"
 
 namespace simile::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
-#include "simile/checkpoint/builtin_model.h"
+#include "simile/model/builtin_model.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::cli {

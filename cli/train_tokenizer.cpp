@@ -4,8 +4,8 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/option_flags.h"
-#include "simile/checkpoint/tokenizer_files.h"
 #include "simile/core/file.h"
+#include "simile/model/tokenizer_files.h"
 #include "simile/text/vocabulary_trainer.h"
 
 namespace simile::cli {

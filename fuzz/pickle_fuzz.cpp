@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "simile/checkpoint/detail/state_dict.h"
-#include "simile/checkpoint/torch_file.h"
 #include "simile/core/error.h"
+#include "simile/model/detail/state_dict.h"
+#include "simile/model/torch_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "simile/checkpoint/safetensors.h"
 #include "simile/core/error.h"
+#include "simile/model/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "simile/checkpoint/model_card.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/model_card.h"
 
 namespace simile {
 namespace {

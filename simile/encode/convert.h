@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <string>
 
-#include "simile/checkpoint/tensor_source.h"
 #include "simile/core/event.h"
+#include "simile/model/tensor_source.h"
 
 namespace simile {
 

@@ -7,11 +7,11 @@
 
 #include <filesystem>
 
-#include "simile/checkpoint/fingerprint.h"
-#include "simile/checkpoint/initialise.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/fingerprint.h"
+#include "simile/model/initialise.h"
 
 namespace simile {
 namespace {

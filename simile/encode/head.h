@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooled embeddings to the logits of a task head, and logits to what they mean. The formulas are in
-// simile/checkpoint/head_settings.h.
+// simile/model/head_settings.h.
 //
 //   const Head head = load_head(open_model_folder("models/mini", silent_events()), "sentiment");
 //   const Matrix<float> logits = head.logits(u);  // [m, k]
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "simile/checkpoint/model_folder.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/detail/packed_linear.h"
+#include "simile/model/model_folder.h"
 
 namespace simile {
 
@@ -53,7 +53,7 @@ class Head {
 // it is. Errors (kInput): logits of another width than the head's.
 Matrix<float> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits);
 
-// Heads of a model folder, weights included. Errors: see head_checkpoint.h.
+// Heads of a model folder, weights included. Errors: see head_reader.h.
 std::vector<Head> load_heads(const ModelFolder& model);
 
 // One of them; an empty name means the only one. Errors (kRecipe): no such head, or no or several

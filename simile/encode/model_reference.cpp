@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "simile/checkpoint/encoder_family.h"
-#include "simile/checkpoint/model_settings.h"
-#include "simile/checkpoint/tensor_source.h"
-#include "simile/checkpoint/tokenizer_files.h"
+#include "simile/model/encoder_family.h"
+#include "simile/model/model_settings.h"
+#include "simile/model/tensor_source.h"
+#include "simile/model/tokenizer_files.h"
 #include "simile/text/tokenizer_components.h"
 
 namespace simile {

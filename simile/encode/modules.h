@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules between pooling and the Normalize at the end (simile/checkpoint/module_settings.h),
+// The modules between pooling and the Normalize at the end (simile/model/module_settings.h),
 // applied one after the other.
 //
 // A row's result is the same, bit for bit, whatever rows come with it and with however many
@@ -8,9 +8,9 @@
 
 #include <vector>
 
-#include "simile/checkpoint/module_settings.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/detail/packed_linear.h"
+#include "simile/model/module_settings.h"
 
 namespace simile {
 

@@ -2,7 +2,7 @@
 // From the hidden states of a packed batch to one vector per sequence.
 //
 // With h_1 ... h_n the hidden states of a sequence, special tokens included, the modes are those of
-// pooling_modes() (simile/checkpoint/model_settings.h); several are put one behind the other. Where
+// pooling_modes() (simile/model/model_settings.h); several are put one behind the other. Where
 // the first p tokens are left out (a prompt's), the others keep their place t as weight, cls takes
 // the first that is left and n counts those that are left. A sequence without tokens left gives
 // zeros. Sums run over tokens in order, so a vector depends on its own tokens alone.
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/checkpoint/model_settings.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
 

@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "simile/checkpoint/model_folder.h"
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/modules.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/packed.h"
+#include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile {

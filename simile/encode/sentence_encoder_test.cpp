@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "simile/checkpoint/initialise.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/threads.h"
+#include "simile/model/initialise.h"
 #include "simile/text/lower_text.h"
 
 namespace simile {

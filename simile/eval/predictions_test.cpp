@@ -6,9 +6,8 @@
 #include <random>
 
 #include "simile/core/file.h"
-#include "simile/eval/detail/run_fixture.h"
+#include "simile/data/detail/test_files.h"
 #include "simile/eval/prediction_metric.h"
-#include "simile/eval/worst_errors.h"
 #include "simile/metric/correlation.h"
 #include "simile/metric/threshold.h"
 
@@ -198,41 +197,6 @@ TEST(PredictionMetric, AFileIsReportedByWhatItHolds) {
   EXPECT_DOUBLE_EQ(report.metric("macro_f1"), (2.0 / 3 + 0.5 + 0) / 3);
   // z occurs in no example chosen: the mean is over x and y.
   EXPECT_DOUBLE_EQ(make_statistic(classes, "macro_f1", nullptr)({0, 0, 2}), 1);
-}
-
-std::vector<int64_t> worst(const Predictions& predictions, int64_t count) {
-  std::vector<int64_t> examples;
-  for (const WorstError& error : find_worst_errors(predictions, count)) {
-    examples.push_back(error.example);
-  }
-  return examples;
-}
-
-TEST(WorstErrors, StandFirst) {
-  Predictions scores;
-  scores.left = scores.right = {"a", "b", "c", "d", "e"};
-  scores.gold = {0, 1, 2, 3, 4};
-  scores.score = {0.9, 0.1, 0.2, 0.3, 0.35};  // the least similar pair has the highest score
-  EXPECT_THAT(worst(scores, 2), ElementsAre(0, 1));
-  EXPECT_DOUBLE_EQ(find_worst_errors(scores, 1)[0].error, 1);
-  EXPECT_DOUBLE_EQ(find_worst_errors(scores, 1)[0].score_rank, 1);
-  EXPECT_THAT(worst(scores, 0), IsEmpty());
-
-  Predictions classes;
-  classes.kind = PredictionKind::kClasses;
-  classes.left = {"a", "b", "c", "d"};
-  classes.gold_class = {"x", "x", "y", "y"};
-  classes.predicted = {"x", "y", "y", "z"};
-  classes.probability = {1, 0.9, 0.6, 0.95};
-  EXPECT_THAT(worst(classes, 10), ElementsAre(3, 1));
-
-  Predictions queries;
-  queries.kind = PredictionKind::kQueries;
-  queries.left = queries.right = {"a", "b", "c"};
-  queries.metrics = {"p@1", "map"};
-  queries.values = {{0, 1, 0}, {0.5, 1, 0.25}};
-  EXPECT_THAT(worst(queries, 10), ElementsAre(2, 0));
-  EXPECT_EQ(error_metric(queries), 1u);
 }
 
 }  // namespace

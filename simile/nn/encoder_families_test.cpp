@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/checkpoint/detail/family_golden.h"
+#include "simile/model/detail/family_golden.h"
 #include "simile/nn/encoder_aten.h"
 #include "simile/nn/encoder_node.h"
 

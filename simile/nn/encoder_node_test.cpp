@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "simile/checkpoint/initialise.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/model/initialise.h"
 #include "simile/nn/encoder_aten.h"
 #include "simile/nn/pooling.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trainable form of a task head: logits as tensors that gradients flow through. The formulas
-// are in simile/checkpoint/head_settings.h; simile/encode/head.h computes the same without torch.
+// are in simile/model/head_settings.h; simile/encode/head.h computes the same without torch.
 //
 // For floats on the CPU every sum has an order that the shapes decide, so values and gradients do
 // not depend on the number of threads. Differentiable once. One thread at a time.
@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "simile/checkpoint/head_settings.h"
+#include "simile/model/head_settings.h"
 
 namespace simile {
 

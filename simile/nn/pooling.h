@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/checkpoint/model_settings.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "simile/checkpoint/model_settings.h"
 #include "simile/core/event.h"
 #include "simile/eval/task.h"
+#include "simile/model/model_settings.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/model_weights.h"
 

@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "simile/checkpoint/head_settings.h"
 #include "simile/core/options.h"
 #include "simile/loss/loss_table.h"
 #include "simile/loss/siar.h"
+#include "simile/model/head_settings.h"
 
 namespace simile {
 namespace {

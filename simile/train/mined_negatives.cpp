@@ -7,13 +7,13 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "simile/checkpoint/fingerprint.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/data/candidate_texts.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/fingerprint.h"
 
 namespace simile {
 namespace {

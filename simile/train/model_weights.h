@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "simile/checkpoint/head_settings.h"
-#include "simile/checkpoint/model_settings.h"
 #include "simile/encode/head.h"
+#include "simile/model/head_settings.h"
+#include "simile/model/model_settings.h"
 #include "simile/nn/encoder_node.h"
 #include "simile/nn/head.h"
 

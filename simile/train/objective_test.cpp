@@ -6,9 +6,9 @@
 #include <torch/torch.h>
 
 #include "simile/batch/pack.h"
-#include "simile/checkpoint/initialise.h"
 #include "simile/core/random.h"
 #include "simile/loss/simcse.h"
+#include "simile/model/initialise.h"
 #include "simile/nn/encoder_node.h"
 #include "simile/nn/pooling.h"
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "simile/checkpoint/encoder_checkpoint.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/encoder_reader.h"
 #include "simile/nn/encoder_aten.h"
 #include "simile/nn/pooling.h"
 

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "simile/checkpoint/model_card.h"
-#include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/model_card.h"
+#include "simile/model/model_folder.h"
 #include "simile/train/held_out.h"
 #include "simile/train/run_folder.h"
 #include "simile/train/start_model.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
+#include "simile/model/model_folder.h"
 #include "simile/train/mined_negatives.h"
 #include "simile/train/teachers.h"
 

@@ -15,11 +15,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "simile/checkpoint/safetensors.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
+#include "simile/model/safetensors.h"
 
 namespace simile {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/checkpoint/model_settings.h"
 #include "simile/loss/siar.h"
+#include "simile/model/model_settings.h"
 #include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"

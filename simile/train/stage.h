@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "simile/checkpoint/model_settings.h"
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
+#include "simile/model/model_settings.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"

@@ -7,14 +7,14 @@
 #include <filesystem>
 #include <map>
 
-#include "simile/checkpoint/encoder_checkpoint.h"
-#include "simile/checkpoint/initialise.h"
-#include "simile/checkpoint/model_card.h"
-#include "simile/checkpoint/model_folder.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/encoder_reader.h"
+#include "simile/model/initialise.h"
+#include "simile/model/model_card.h"
+#include "simile/model/model_folder.h"
 
 namespace simile {
 namespace {

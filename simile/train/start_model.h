@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "simile/checkpoint/model_settings.h"
-#include "simile/checkpoint/tokenizer_files.h"
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
 #include "simile/loss/loss.h"
+#include "simile/model/model_settings.h"
+#include "simile/model/tokenizer_files.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/train_options.h"

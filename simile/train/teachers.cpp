@@ -7,11 +7,11 @@
 #include <memory>
 #include <utility>
 
-#include "simile/checkpoint/builtin_model.h"
-#include "simile/checkpoint/fingerprint.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/builtin_model.h"
+#include "simile/model/fingerprint.h"
 
 namespace simile {
 namespace {

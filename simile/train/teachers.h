@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "simile/checkpoint/embedding_store.h"
-#include "simile/checkpoint/model_settings.h"
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/kernel/encoder_parameters.h"
+#include "simile/model/embedding_store.h"
+#include "simile/model/model_settings.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/training_set.h"
 

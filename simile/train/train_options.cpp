@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
-#include "simile/checkpoint/builtin_model.h"
 #include "simile/core/error.h"
+#include "simile/model/builtin_model.h"
 #include "simile/train/selection.h"
 
 namespace simile {

@@ -8,10 +8,10 @@
 #include <map>
 #include <numeric>
 
-#include "simile/checkpoint/fingerprint.h"
-#include "simile/checkpoint/safetensors.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/model/fingerprint.h"
+#include "simile/model/safetensors.h"
 
 namespace simile {
 namespace {

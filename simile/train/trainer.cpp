@@ -12,8 +12,8 @@
 #include <memory>
 #include <optional>
 
-#include "simile/checkpoint/fingerprint.h"
 #include "simile/core/error.h"
+#include "simile/model/fingerprint.h"
 #include "simile/train/batch_feed.h"
 #include "simile/train/data_review.h"
 #include "simile/train/evaluations.h"

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/checkpoint/model_folder.h"
-#include "simile/checkpoint/safetensors.h"
 #include "simile/encode/predictor.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"
 #include "simile/eval/task.h"
+#include "simile/model/model_folder.h"
+#include "simile/model/safetensors.h"
 #include "simile/train/detail/run_testing.h"
 #include "simile/train/trainer.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "simile/checkpoint/safetensors.h"
+#include "simile/model/safetensors.h"
 #include "simile/train/batch_listing.h"
 #include "simile/train/detail/run_testing.h"
 #include "simile/train/trainer.h"

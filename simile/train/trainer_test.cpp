@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/checkpoint/safetensors.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
@@ -19,6 +18,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/task.h"
+#include "simile/model/safetensors.h"
 #include "simile/train/detail/run_testing.h"
 
 namespace simile {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "simile/checkpoint/fingerprint.h"
 #include "simile/core/error.h"
 #include "simile/loss/loss.h"
+#include "simile/model/fingerprint.h"
 
 namespace simile {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "simile/checkpoint/embedding_store.h"
-#include "simile/checkpoint/head_settings.h"
-#include "simile/checkpoint/model_settings.h"
 #include "simile/core/event.h"
 #include "simile/data/data_review.h"
 #include "simile/loss/loss_data.h"
+#include "simile/model/embedding_store.h"
+#include "simile/model/head_settings.h"
+#include "simile/model/model_settings.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/train_options.h"
 

@@ -4,7 +4,7 @@
 
     /usr/bin/python3 tools/golden/torch_files.py     # writes tests/golden/torch_files
 
-Needs torch; simile/checkpoint/torch_file_test.cpp reads the files. legacy.bin differs each time,
+Needs torch; simile/model/torch_file_test.cpp reads the files. legacy.bin differs each time,
 since torch names storages by their addresses there.
 """
 import collections

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of a frozen model, one per text, computed once, kept in a file and read by row: the file
+// is mapped, never held in memory.
+//
+// PATH is a .npy matrix [rows, D] (simile/model/npy.h) that other programs read too. Beside it
+// PATH.json, {"fingerprint":..,"rows":..,"dimension":..,"precision":"fp32"|"fp16"}, says what the
+// vectors were made of. It is removed before PATH is replaced and written after, so that a crash at
+// any moment leaves no fingerprint with vectors that are not its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "simile/core/file.h"
+#include "simile/core/matrix.h"
+#include "simile/model/npy.h"
+
+namespace simile {
+
+// Errors: ErrorKind::kIo when the file cannot be written, as when the disk is full;
+// ErrorKind::kFailed for vectors of another size, more or fewer of them than were announced, and a
+// number that is not finite or, in half precision, beyond 65504. What PATH held stays until
+// finish(); an old store whose replacement fails there has lost its fingerprint, no more. Without
+// finish() nothing is left behind.
+class EmbeddingStoreWriter {
+ public:
+  // kHalf rounds to the nearest half: a file of half the size.
+  EmbeddingStoreWriter(const std::string& path, int64_t rows, int64_t dimension,
+                       NpyNumber precision = NpyNumber::kFloat);
+
+  // The next rows, [n, D].
+  void append(const Matrix<float>& block);
+
+  // Puts the file in its place. `fingerprint` is any text that changes when the vectors would:
+  // of the model, the texts and their order.
+  void finish(const std::string& fingerprint);
+
+ private:
+  std::string path_;
+  int64_t rows_, dimension_, written_ = 0;
+  NpyNumber precision_;
+  AtomicFile file_;
+};
+
+// A file of vectors, of EmbeddingStoreWriter or of others. Moved, not copied. Const methods may run
+// in several threads at once. Errors (ErrorKind::kInput): a file that cannot be read, and those of
+// parse_npy().
+class EmbeddingStore {
+ public:
+  explicit EmbeddingStore(const std::string& path);
+
+  int64_t rows() const { return matrix_.rows; }
+  int64_t dimension() const { return matrix_.columns; }
+
+  // Writes row i, 0 <= i < rows(), to out [D]; halves become floats exactly.
+  void row(int64_t i, float* out) const;
+
+  // Is there a complete store at `path` that was finished with this fingerprint? What is damaged
+  // counts as absent.
+  static bool is_current(const std::string& path, const std::string& fingerprint);
+
+ private:
+  MappedFile file_;
+  NpyMatrix matrix_;
+};
+
+}  // namespace simile

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/model/encoder_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "simile/core/error.h"
+#include "simile/model/encoder_family.h"
+#include "simile/model/weight_reader.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kBlock = int64_t{1} << 18;  // numbers copied at a time: 1 MiB
+// Below this many numbers, threads cost more than they save.
+constexpr int64_t kParallelNumbers = int64_t{1} << 21;
+
+// The config keys behind the sides of a tensor of encoder_layout(), in order.
+std::vector<ExpectedSize> expected_shape(const ParameterSlot& slot, const EncoderShape& encoder,
+                                         const EncoderKeys& family) {
+  const auto has = [&](const char* part) { return slot.name.find(part) != std::string::npos; };
+  const std::string embedding = encoder.embedding > 0 ? "embedding_size" : family.hidden;
+  std::vector<std::string> keys(slot.shape.size(), has("embeddings.") ? embedding : family.hidden);
+  if (has("word_embeddings")) keys[0] = "vocab_size";
+  if (has("position_embeddings")) keys[0] = family.positions;
+  if (has("token_type_embeddings")) keys[0] = family.types;
+  if (has("embeddings_project.weight")) keys[1] = embedding;
+  if (has("relative_attention_bias")) keys = {"relative_attention_num_buckets", family.heads};
+  if (has("self.qkv")) keys[0] = "3 * " + family.hidden;
+  if (has("intermediate.")) keys[0] = family.intermediate;
+  if (has("intermediate.gate_value")) keys[0] = "2 * " + family.intermediate;
+  if (has(".output.dense.weight") && !has("attention.")) keys[1] = family.intermediate;
+  std::vector<ExpectedSize> shape;
+  for (size_t i = 0; i < keys.size(); ++i) shape.push_back({slot.shape[i], keys[i]});
+  return shape;
+}
+
+// A part of one tensor and where it goes.
+struct Piece {
+  const TensorInfo* tensor;
+  int64_t begin;
+  int64_t count;
+  float* out;
+};
+
+bool all_finite(const float* values, int64_t count) {
+  // Infinities and NaNs are the numbers whose exponent bits are all set.
+  uint32_t worst = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, values + i, sizeof bits);
+    worst = std::max(worst, bits & 0x7f800000u);
+  }
+  return worst != 0x7f800000u;
+}
+
+// Copies every piece, many of them in parallel. The first tensor (in file order) with a weight that
+// is not finite is named.
+void copy_pieces(const TensorSource& file, const std::vector<Piece>& pieces) {
+  std::vector<char> finite(pieces.size(), 1);
+  const auto count = static_cast<int64_t>(pieces.size());
+  int64_t numbers = 0;
+  for (const Piece& piece : pieces) numbers += piece.count;
+#pragma omp parallel for schedule(dynamic, 4) if (numbers > kParallelNumbers)
+  for (int64_t i = 0; i < count; ++i) {
+    const Piece& piece = pieces[static_cast<size_t>(i)];
+    file.read_floats(*piece.tensor, piece.begin, piece.count, piece.out);
+    finite[static_cast<size_t>(i)] = all_finite(piece.out, piece.count) ? 1 : 0;
+    file.release(*piece.tensor, piece.begin, piece.count);
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    SIMILE_CHECK(finite[i] != 0, ErrorKind::kInput,
+                 fmt::format("{}: tensor '{}' holds a number that is not finite: the model is "
+                             "damaged",
+                             file.path(), pieces[i].tensor->name));
+  }
+}
+
+void check_readable(const TensorSource& file, const TensorInfo& tensor) {
+  float nothing = 0;
+  file.read_floats(tensor, 0, 0, &nothing);  // throws for types that are not floats
+}
+
+void add_pieces(const TensorInfo& tensor, float* out, std::vector<Piece>& pieces) {
+  for (int64_t begin = 0; begin < tensor.size; begin += kBlock) {
+    pieces.push_back({&tensor, begin, std::min(kBlock, tensor.size - begin), out + begin});
+  }
+}
+
+std::string list_names(const std::vector<std::string>& names) {
+  std::string list;
+  for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i) {
+    list += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  }
+  return names.size() > 5 ? list + ", ..." : list;
+}
+
+void tell_unused(const WeightReader& reader, EventSink& events) {
+  const std::string& path = reader.file().path();
+  const std::vector<std::string> heads = reader.heads(), others = reader.leftovers();
+  if (!heads.empty()) {
+    events.info(fmt::format("{}: {} tensor(s) of heads on top of the encoder were not used: {}",
+                            path, heads.size(), list_names(heads)));
+  }
+  if (!others.empty()) {
+    events.warning(fmt::format("{}: {} tensor(s) are no part of the encoder and were not used: {}",
+                               path, others.size(), list_names(others)));
+  }
+}
+
+const EncoderFamily& family_of(const EncoderConfig& config) {
+  check_encoder_config(config, "encoder config");
+  return *find_encoder_family(config.model_type);
+}
+
+// Finds all tensors (index = slot of encoder_layout()) before anything is copied.
+std::vector<const TensorInfo*> find_tensors(const TensorSource& file, const EncoderConfig& config,
+                                            EventSink& events) {
+  const EncoderFamily& family = family_of(config);
+  const EncoderShape shape = config.shape();
+  const WeightReader reader(file, family);
+  std::vector<const TensorInfo*> tensors;
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    const TensorInfo& tensor = reader.find(slot.name, expected_shape(slot, shape, family.keys));
+    check_readable(file, tensor);
+    tensors.push_back(&tensor);
+  }
+  tell_unused(reader, events);
+  return tensors;
+}
+
+bool is_layer_matrix(const ParameterSlot& slot) {
+  return slot.layer >= 0 && slot.shape.size() == 2;
+}
+
+// Copies the tensors numbered `copied` to `out`, one behind the other, and notes their places.
+void copy_tensors(const TensorSource& file, const std::vector<const TensorInfo*>& tensors,
+                  const std::vector<size_t>& copied, float* out,
+                  std::vector<const float*>& places) {
+  std::vector<Piece> pieces;
+  for (const size_t i : copied) {
+    places[i] = out;
+    add_pieces(*tensors[i], out, pieces);
+    out += tensors[i]->size;
+  }
+  copy_pieces(file, pieces);
+}
+
+}  // namespace
+
+AlignedFloats::AlignedFloats(int64_t size) : size_(size) {
+  constexpr size_t kLine = 64;
+  const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + kLine - 1) / kLine * kLine;
+  data_.reset(static_cast<float*>(std::aligned_alloc(kLine, std::max(bytes, kLine))));
+  if (data_ == nullptr) throw std::bad_alloc();
+}
+
+void check_encoder_weights(const std::string& path, const EncoderConfig& config) {
+  find_tensors(*open_weights(path), config, silent_events());
+}
+
+void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
+                          EventSink& events) {
+  const std::unique_ptr<TensorSource> file = open_weights(path);
+  const std::vector<const TensorInfo*> tensors = find_tensors(*file, config, events);
+  const std::vector<ParameterSlot> slots = encoder_layout(config.shape());
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < slots.size(); ++i) add_pieces(*tensors[i], flat + slots[i].offset, pieces);
+  copy_pieces(*file, pieces);
+}
+
+LoadedEncoder::LoadedEncoder(const std::string& path, const EncoderConfig& config,
+                             EventSink& events)
+    : shape_(config.shape()),
+      file_(open_weights(path)),
+      slots_(encoder_layout(shape_)),
+      tensors_(find_tensors(*file_, config, events)) {
+  copy_vectors();
+}
+
+void LoadedEncoder::copy_vectors() {
+  const float* const word = file_->floats_in_place(*tensors_[0]);
+  const uint16_t* const half_word = file_->halves_in_place(*tensors_[0]);
+  std::vector<size_t> copied;
+  int64_t size = 0;
+  for (size_t i = word != nullptr || half_word != nullptr ? 1 : 0; i < tensors_.size(); ++i) {
+    if (is_layer_matrix(slots_[i])) continue;
+    copied.push_back(i);
+    size += tensors_[i]->size;
+  }
+  values_ = AlignedFloats(size);
+  std::vector<const float*> places(tensors_.size(), nullptr);
+  copy_tensors(*file_, tensors_, copied, values_.data(), places);
+  if (word != nullptr) places[0] = word;
+  weights_ = encoder_weights_at(shape_, places);
+  weights_.half_word = half_word;
+}
+
+LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, AlignedFloats& memory) const {
+  const int64_t stored = std::min(layer, shape_.stored_layers() - 1);
+  std::vector<size_t> matrices;
+  int64_t size = 0;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].layer != stored || !is_layer_matrix(slots_[i])) continue;
+    matrices.push_back(i);
+    size += tensors_[i]->size;
+  }
+  if (memory.size() < size) memory = AlignedFloats(size);
+  std::vector<const float*> places(tensors_.size(), nullptr);
+  copy_tensors(*file_, tensors_, matrices, memory.data(), places);
+  const EncoderWeights pointers = encoder_weights_at(shape_, places);
+  const LayerPointers<const float>& read = pointers.layers[static_cast<size_t>(layer)];
+  LayerPointers<const float> result = weights_.layers[static_cast<size_t>(layer)];
+  result.qkv_weight = read.qkv_weight;
+  result.attention_weight = read.attention_weight;
+  result.up_weight = read.up_weight;
+  result.down_weight = read.down_weight;
+  return result;
+}
+
+LayerReader LoadedEncoder::layer_reader() const {
+  const auto memory = std::make_shared<AlignedFloats>();
+  return [this, memory](int64_t layer) { return read_layer(layer, *memory); };
+}
+
+}  // namespace simile

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// An encoder's weights from the files of tensor_source.h and to a safetensors file, in the flat
+// order of encoder_layout().
+//
+// Reading copies large tensors in parallel and lets go of the file's pages as it goes, so that at
+// no time more than the weights and a few megabytes are resident.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/model/encoder_config.h"
+#include "simile/model/safetensors.h"
+#include "simile/model/tensor_source.h"
+
+namespace simile {
+
+// Floats aligned to a cache line (64 bytes), not initialised. Movable.
+class AlignedFloats {
+ public:
+  AlignedFloats() = default;
+  explicit AlignedFloats(int64_t size);
+  float* data() { return data_.get(); }
+  const float* data() const { return data_.get(); }
+  int64_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<float, Free> data_;
+  int64_t size_ = 0;
+};
+
+// Fills flat[encoder_parameter_count(config.shape())]. Heads on top of the encoder, which are not
+// used, are told to `events` in one line; tensors that are neither expected nor known as a warning.
+// Errors: see weight_reader.h; a weight that is not finite is an error too.
+void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
+                          EventSink& events);
+
+// Finds all tensors in their shapes and reads none. Errors: see weight_reader.h.
+void check_encoder_weights(const std::string& path, const EncoderConfig& config);
+
+// Weights for inference. A word embedding in F32 or F16 stays in the memory map as it is (pages are
+// shared between processes and read on first use, so it is not checked for finite numbers), other
+// vectors are copied, and the layers' matrices are read when they are asked for. The file must not
+// be changed in place meanwhile: replace it by renaming.
+class LoadedEncoder {
+ public:
+  LoadedEncoder(const std::string& path, const EncoderConfig& config, EventSink& events);
+  const EncoderShape& shape() const { return shape_; }
+  // All but the layers' matrices, which are null. Valid while this object lives.
+  const EncoderWeights& weights() const { return weights_; }
+
+  // Reads one layer after the other into the same memory, which the reader owns; valid while this
+  // object lives. Calls of it throw what read_encoder_weights() throws.
+  LayerReader layer_reader() const;
+
+ private:
+  void copy_vectors();
+  LayerPointers<const float> read_layer(int64_t layer, AlignedFloats& memory) const;
+
+  EncoderShape shape_;
+  std::unique_ptr<TensorSource> file_;
+  std::vector<ParameterSlot> slots_;        // encoder_layout()
+  std::vector<const TensorInfo*> tensors_;  // in their order
+  AlignedFloats values_;
+  EncoderWeights weights_;
+};
+
+// Replaces each weight by what a file written with `type` gives back: the nearest half or bfloat16,
+// or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.
+void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat);
+
+// Writes the flat array under the family's names as F32, F16, BF16 or I8, and `others` behind it.
+// As I8 every matrix NAME becomes bytes and its rows' scales NAME.scale; vectors stay in F32.
+// Errors: kFailed for a weight beyond the largest half in F16, or not finite in I8.
+void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
+                           TensorType type = TensorType::kF32,
+                           const std::vector<TensorView>& others = {});
+
+// The tensors of a checkpoint that are no part of the encoder (pooler, heads, position ids) and do
+// not share their numbers with one that is, for write_encoder_weights(): without the family's
+// prefix, valid while `source` and `memory`, which holds what has to be copied, live.
+std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderConfig& config,
+                                      std::vector<std::string>& memory);
+
+}  // namespace simile

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/model/head_settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kMostLayers = 16, kMostWidth = 65536;
+constexpr double kMostDropout = 0.9;
+
+const std::vector<std::string> kInputs = {"single", "pair", "joint"};
+const std::vector<std::string> kOutputs = {"classes", "probability", "score"};
+
+struct HeadKind {
+  const char* name;
+  std::vector<std::string> inputs;
+};
+
+const std::vector<HeadKind>& head_kinds() {
+  static const std::vector<HeadKind> kinds = {{"l1", {"pair"}},
+                                              {"cosine", {"pair"}},
+                                              {"concat", {"pair"}},
+                                              {"linear", {"single", "joint"}},
+                                              {"mlp", {"single", "pair", "joint"}}};
+  return kinds;
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const HeadKind& kind : head_kinds()) names.push_back(kind.name);
+  return names;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool is_affine(const HeadSettings& s) { return s.kind == "l1" || s.kind == "cosine"; }
+
+[[noreturn]] void fail(const HeadSettings& s, const std::string& message) {
+  throw Error(ErrorKind::kRecipe, fmt::format("head '{}': {}", s.name, message));
+}
+
+void check_choice(const HeadSettings& s, const char* key, const std::string& value,
+                  const std::vector<std::string>& choices) {
+  if (contains(choices, value)) return;
+  const std::string nearest = nearest_name(value, choices);
+  fail(s, fmt::format("'{}' should be one of {}, found '{}'{}", key, fmt::join(choices, ", "),
+                      value, nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest)));
+}
+
+void check_name(const HeadSettings& s) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  };
+  if (s.name.empty() || s.name.size() > 100 || !std::all_of(s.name.begin(), s.name.end(), allowed))
+    fail(s, "'name' should be 1 to 100 letters, digits, - and _: it becomes a folder");
+}
+
+void check_kind(const HeadSettings& s) {
+  check_choice(s, "kind", s.kind, kind_names());
+  check_choice(s, "input", s.input, kInputs);
+  std::vector<std::string> fitting;
+  for (const HeadKind& kind : head_kinds()) {
+    if (!contains(kind.inputs, s.input)) continue;
+    if (kind.name == s.kind) return;
+    fitting.push_back(kind.name);
+  }
+  fail(s, fmt::format("kind '{}' cannot take input '{}'; kinds that can: {}", s.kind, s.input,
+                      fmt::join(fitting, ", ")));
+}
+
+void check_output(const HeadSettings& s) {
+  check_choice(s, "output", s.output, kOutputs);
+  if (s.output != "classes") {
+    if (!s.class_names.empty())
+      fail(s, fmt::format("'class_names' need 'output: classes', found '{}'", s.output));
+    return;
+  }
+  if (is_affine(s))
+    fail(s, fmt::format("kind '{}' gives one number, which cannot be classes; use concat or mlp",
+                        s.kind));
+  if (s.class_names.size() < 2)
+    fail(s, fmt::format("output classes needs at least two 'class_names', found {}",
+                        s.class_names.size()));
+  std::set<std::string> seen;
+  for (const std::string& name : s.class_names) {
+    if (!seen.insert(name).second) fail(s, fmt::format("class '{}' is named twice", name));
+  }
+}
+
+void check_sizes(const HeadSettings& s) {
+  if (s.layers < 1 || s.layers > kMostLayers)
+    fail(s, fmt::format("'layers' should be between 1 and {}, found {}", kMostLayers, s.layers));
+  if (s.width < 0 || s.width > kMostWidth)
+    fail(s, fmt::format("'width' should be between 0 and {}, found {}", kMostWidth, s.width));
+  if (!(s.dropout >= 0 && s.dropout <= kMostDropout))
+    fail(s, fmt::format("'dropout' should be between 0 and {}, found {}", kMostDropout, s.dropout));
+}
+
+}  // namespace
+
+void HeadSettings::visit(OptionVisitor& v) {
+  v.field("name", name, {"name of the head: letters, digits, - and _"});
+  v.field("kind", kind,
+          choice_info("what it computes: of pairs l1, cosine, concat or mlp, else linear or mlp",
+                      kind_names()));
+  v.field(
+      "input", input,
+      choice_info("one text, two texts embedded apart, or two encoded as one sequence", kInputs));
+  v.field("output", output,
+          choice_info("softmax over class_names, sigmoid of one logit, or one number as it is",
+                      kOutputs));
+  v.field("class_names", class_names, {"names of the classes, in the order of the logits"});
+  v.field("layers", layers, {"linear layers of an mlp", "", 1, static_cast<double>(kMostLayers)});
+  v.field("width", width,
+          {"outputs of an mlp's inner layers; 0: the encoder's hidden size", "", 0,
+           static_cast<double>(kMostWidth)});
+  v.field("dropout", dropout, {"dropout of the input of every linear layer", "", 0, kMostDropout});
+}
+
+void check_head(const HeadSettings& settings) {
+  check_name(settings);
+  check_kind(settings);
+  check_output(settings);
+  check_sizes(settings);
+}
+
+void check_heads(const std::vector<HeadSettings>& heads) {
+  std::set<std::string> names;
+  for (const HeadSettings& head : heads) {
+    check_head(head);
+    if (!names.insert(head.name).second) fail(head, "there are two heads of this name");
+  }
+}
+
+bool head_takes_pairs(const HeadSettings& settings) { return settings.input != "single"; }
+
+std::vector<int64_t> head_widths(const HeadSettings& settings, int64_t H) {
+  std::vector<int64_t> widths = {is_affine(settings) ? 1 : settings.input == "pair" ? 3 * H : H};
+  const int64_t inner = settings.kind == "mlp" ? settings.layers - 1 : 0;
+  widths.insert(widths.end(), static_cast<size_t>(inner), settings.width > 0 ? settings.width : H);
+  const bool classes = settings.output == "classes";
+  widths.push_back(classes ? static_cast<int64_t>(settings.class_names.size()) : 1);
+  return widths;
+}
+
+std::vector<ParameterSlot> head_layout(const HeadSettings& settings, int64_t H) {
+  const std::vector<int64_t> widths = head_widths(settings, H);
+  std::vector<ParameterSlot> slots;
+  int64_t offset = 0;
+  const auto add = [&](size_t layer, const char* part, std::vector<int64_t> shape, bool decays) {
+    int64_t size = 1;
+    for (const int64_t side : shape) size *= side;
+    slots.push_back(
+        {fmt::format("layers.{}.{}", layer, part), std::move(shape), offset, size, decays});
+    offset += size;
+  };
+  for (size_t i = 0; i + 1 < widths.size(); ++i) {
+    add(i, "weight", {widths[i + 1], widths[i]}, !is_affine(settings));
+    add(i, "bias", {widths[i + 1]}, false);
+  }
+  return slots;
+}
+
+int64_t head_parameter_count(const HeadSettings& settings, int64_t H) {
+  const ParameterSlot last = head_layout(settings, H).back();
+  return last.offset + last.size;
+}
+
+void initialise_head_weights(const HeadSettings& settings, int64_t H, uint64_t seed, float* flat) {
+  constexpr double kDeviation = 0.02;
+  if (is_affine(settings)) {
+    flat[0] = 1.0f;
+    flat[1] = settings.kind == "l1" ? 1.0f : 0.0f;
+    return;
+  }
+  for (const ParameterSlot& slot : head_layout(settings, H)) {
+    float* values = flat + slot.offset;
+    std::fill(values, values + slot.size, 0.0f);
+    if (!slot.decays) continue;  // biases
+    RandomStream stream(seed, fmt::format("head/{} {}", settings.name, slot.name));
+    for (int64_t i = 0; i < slot.size; ++i) {
+      values[i] = static_cast<float>(kDeviation * stream.normal());
+    }
+  }
+}
+
+}  // namespace simile

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/model/initialise.h"
+
+#include <algorithm>
+
+#include "simile/core/random.h"
+
+namespace simile {
+
+void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat) {
+  constexpr double kDeviation = 0.02;
+  const EncoderShape shape = config.shape();
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    float* values = flat + slot.offset;
+    if (!slot.decays) {  // biases and LayerNorm
+      const bool weight = slot.shape.size() == 1 && slot.name.find(".weight") != std::string::npos;
+      std::fill(values, values + slot.size, weight ? 1.0f : 0.0f);
+      continue;
+    }
+    RandomStream stream(seed, "initialise " + slot.name);
+    for (int64_t i = 0; i < slot.size; ++i) {
+      values[i] = static_cast<float>(kDeviation * stream.normal());
+    }
+  }
+  const int64_t E = shape.embedding_size();
+  float* padding = flat + config.pad_token_id * E;  // the word embedding comes first
+  std::fill(padding, padding + E, 0.0f);
+}
+
+}  // namespace simile

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/model/builtin_model.h"
+#include "simile/model/detail/module_list.h"
+#include "simile/model/detail/sentence_config.h"
+#include "simile/model/encoder_family.h"
+#include "simile/model/model_folder.h"
+
+namespace simile {
+namespace {
+
+using detail::Json;
+using detail::JsonObject;
+
+// tokenizer.json or vocab.txt; else the folder, where the tokenizer finds its other files.
+std::string find_tokenizer(const std::string& folder) {
+  for (const char* name : {"tokenizer.json", "vocab.txt"}) {
+    const std::string path = join_path(folder, name);
+    if (file_exists(path)) return path;
+  }
+  for (const char* name :
+       {"sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.json"}) {
+    if (file_exists(join_path(folder, name))) return folder;
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("'{}' has neither tokenizer.json nor vocab.txt, nor the files of a BPE "
+                          "or sentencepiece tokenizer (vocab.json, sentencepiece.bpe.model, "
+                          "spiece.model, tokenizer.model)",
+                          folder));
+}
+
+// What training left for training to go on with.
+void read_training(const std::string& path, ModelSettings& settings) {
+  if (!file_exists(path)) return;
+  const Json json = detail::read_json(path);
+  const JsonObject object(json, path);
+  if (!object.has("temperatures")) return;
+  const Json& temperatures = object.at("temperatures");
+  const JsonObject by_loss(temperatures, path);
+  for (const auto& item : temperatures.items()) {
+    settings.temperatures[item.key()] = by_loss.number_or(item.key().c_str(), 1.0, 1e-6, 1e6);
+  }
+}
+
+// A folder that says nothing of pooling.
+void use_family_pooling(const std::string& path, ModelSettings& settings, EventSink& events) {
+  const std::string& family = settings.encoder.model_type;
+  settings.pooling = parse_pooling_mode(find_encoder_family(family)->pooling);
+  settings.normalize = false;
+  events.warning(
+      fmt::format("'{}' has no modules.json: using the pooling {}, as is usual for {}, "
+                  "not normalised",
+                  path, pooling_name(settings.pooling), family));
+}
+
+}  // namespace
+
+ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events) {
+  const std::string path = resolve_model(name_or_path);
+  SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
+               fmt::format("model folder '{}' does not exist; expected a folder with config.json, "
+                           "weights and tokenizer.json",
+                           path));
+  ModelFolder model;
+  model.path = path;
+  const std::string modules_path = join_path(path, "modules.json");
+  std::vector<detail::ModuleEntry> modules;
+  if (file_exists(modules_path)) modules = detail::read_module_list(modules_path);
+  const std::string encoder = modules.empty() ? path : join_path(path, modules[0].folder);
+  ModelSettings& settings = model.settings;
+  settings.encoder = read_encoder_config(join_path(encoder, "config.json"));
+  if (modules.empty()) {
+    use_family_pooling(path, settings, events);
+  } else {
+    detail::read_modules(path, modules, settings);
+  }
+  detail::read_text_limits(encoder, settings);
+  detail::read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
+  read_training(join_path(path, "simile.json"), settings);
+  model.weights_path = find_weights(encoder);
+  model.tokenizer_path = find_tokenizer(encoder);
+  model.heads = open_heads(path);
+  return model;
+}
+
+}  // namespace simile

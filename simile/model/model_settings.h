@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sentence-transformers folder says besides the weights: how tokens become one vector.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "simile/model/encoder_config.h"
+#include "simile/model/module_settings.h"
+
+namespace simile {
+
+// In the order in which sentence-transformers concatenates them in its older schema.
+enum class PoolingMode { kCls, kMax, kMean, kMeanSqrtLength, kWeightedMean, kLastToken };
+
+struct PoolingModeRow {
+  PoolingMode mode;
+  const char* name;     // of the newer schema: "mean_sqrt_len_tokens"
+  const char* flag;     // of the older schema: "pooling_mode_mean_sqrt_len_tokens"
+  const char* formula;  // over a sequence's hidden states h_1 ... h_n
+};
+
+const std::vector<PoolingModeRow>& pooling_modes();
+
+std::string pooling_mode_name(PoolingMode mode);          // "cls", "mean", "max" ...
+PoolingMode parse_pooling_mode(const std::string& name);  // ErrorKind::kRecipe names the choices
+
+// Several vectors, one behind the other, of the tokens that are not left out.
+struct Pooling {
+  Pooling() = default;
+  Pooling(PoolingMode mode) : modes{mode} {}  // one mode is a pooling  NOLINT
+  bool operator==(const Pooling& other) const {
+    return modes == other.modes && include_prompt == other.include_prompt;
+  }
+
+  std::vector<PoolingMode> modes = {PoolingMode::kMean};
+  bool include_prompt = true;  // false: a prompt's tokens count in attention only
+};
+
+std::string pooling_name(const Pooling& pooling);  // "cls+mean"
+
+struct ModelSettings {
+  EncoderConfig encoder;
+  Pooling pooling;
+  std::vector<ModuleSettings> modules;  // after pooling, but for Normalize at the end
+  bool normalize = true;                // at the end each vector is divided by its L2 norm
+  int64_t max_length = 512;             // tokens per text, special tokens included
+  bool lower_case = false;              // texts are lower-cased before the tokenizer sees them
+  std::map<std::string, std::string> prompts;  // name -> text put before the input
+  std::string default_prompt;                  // a name in `prompts`, or empty
+  std::string similarity = "cosine";           // cosine, dot, euclidean or manhattan
+  std::map<std::string, double> temperatures;  // trained ones, by the loss they belong to
+  int64_t dimensions = 0;                      // leading dimensions kept; 0 keeps all
+
+  int64_t pooled_size() const;     // numbers in what pooling gives
+  int64_t embedding_size() const;  // numbers in a vector after the modules, before `dimensions`
+};
+
+}  // namespace simile

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/model/detail/module_list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/model/module_reader.h"
+
+namespace simile::detail {
+namespace {
+
+constexpr const char* kTransformer = "Transformer";
+constexpr const char* kPooling = "Pooling";
+constexpr ModuleKind kKinds[] = {ModuleKind::kDense, ModuleKind::kLayerNorm,
+                                 ModuleKind::kNormalize};
+constexpr size_t kMostModules = 64;
+
+const ModuleKind* find_kind(const std::string& type) {
+  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                  [&](ModuleKind k) { return type == module_kind_name(k); });
+  return kind == std::end(kKinds) ? nullptr : kind;
+}
+
+// A path inside the model folder, never one that leads out of it.
+void check_inside(const std::string& path, const std::string& source) {
+  const bool leaves = (!path.empty() && path[0] == '/') || path.find("..") != std::string::npos;
+  SIMILE_CHECK(
+      !leaves, ErrorKind::kInput,
+      fmt::format("{}: \"path\" is \"{}\", which leads out of the model folder", source, path));
+}
+
+void check_list(const std::vector<ModuleEntry>& list, const std::string& source) {
+  for (const ModuleEntry& module : list) {
+    const bool known =
+        module.type == kTransformer || module.type == kPooling || find_kind(module.type) != nullptr;
+    SIMILE_CHECK(known, ErrorKind::kInput,
+                 fmt::format("{}: module \"{}\" is not supported; known: Transformer, Pooling, "
+                             "Dense, LayerNorm, Normalize",
+                             source, module.type));
+  }
+  const bool ordered = list.size() >= 2 && list.size() <= kMostModules &&
+                       list[0].type == kTransformer && list[1].type == kPooling &&
+                       std::all_of(list.begin() + 2, list.end(), [](const ModuleEntry& m) {
+                         return find_kind(m.type) != nullptr;
+                       });
+  SIMILE_CHECK(ordered, ErrorKind::kInput,
+               fmt::format("{}: modules must be Transformer, Pooling and then any of Dense, "
+                           "LayerNorm and Normalize, in this order and {} at most",
+                           source, kMostModules));
+}
+
+void check_keys(const Json& parsed, const std::string& path,
+                const std::vector<std::string>& known) {
+  for (const auto& [key, value] : parsed.items()) {
+    SIMILE_CHECK(std::find(known.begin(), known.end(), key) != known.end(), ErrorKind::kInput,
+                 fmt::format("{}: \"{}\" is {}: this key is not known; known: {}", path, key,
+                             describe_json(value), fmt::join(known, ", ")));
+  }
+}
+
+PoolingMode read_mode(const Json& json, const std::string& path) {
+  std::vector<std::string> names;
+  for (const PoolingModeRow& row : pooling_modes()) {
+    if (json.is_string() && json.get_ref<const std::string&>() == row.name) return row.mode;
+    names.emplace_back(row.name);
+  }
+  throw Error(ErrorKind::kInput, fmt::format("{}: \"pooling_mode\" is {}; known: {}", path,
+                                             describe_json(json), fmt::join(names, ", ")));
+}
+
+// The newer schema's names in their order; the older schema's flags in the order of
+// pooling_modes(); without any the mean, as sentence-transformers does.
+std::vector<PoolingMode> read_modes(const JsonObject& json) {
+  std::vector<PoolingMode> modes;
+  if (json.has("pooling_mode")) {
+    const Json& mode = json.at("pooling_mode");
+    for (const Json& one : mode.is_array() ? mode : Json::array({mode})) {
+      modes.push_back(read_mode(one, json.source()));
+    }
+    SIMILE_CHECK(!modes.empty() && modes.size() <= pooling_modes().size(), ErrorKind::kInput,
+                 fmt::format("{}: \"pooling_mode\" names {} modes; expected 1 to {}", json.source(),
+                             modes.size(), pooling_modes().size()));
+    return modes;
+  }
+  for (const PoolingModeRow& row : pooling_modes()) {
+    if (json.flag_or(row.flag, false)) modes.push_back(row.mode);
+  }
+  if (modes.empty()) modes.push_back(PoolingMode::kMean);
+  return modes;
+}
+
+Pooling read_pooling(const std::string& path, int64_t hidden) {
+  const Json parsed = read_json(path);
+  const JsonObject json(parsed, path);
+  std::vector<std::string> known = {"word_embedding_dimension", "embedding_dimension",
+                                    "pooling_mode", "include_prompt"};
+  for (const PoolingModeRow& row : pooling_modes()) known.emplace_back(row.flag);
+  check_keys(parsed, path, known);
+  for (const char* key : {"word_embedding_dimension", "embedding_dimension"}) {
+    const int64_t size = json.integer_or(key, hidden, 0, int64_t{1} << 32);
+    SIMILE_CHECK(size == hidden, ErrorKind::kInput,
+                 fmt::format("{}: \"{}\" is {}, but config.json says \"hidden_size\" {}", path, key,
+                             size, hidden));
+  }
+  Pooling pooling;
+  pooling.modes = read_modes(json);
+  pooling.include_prompt = json.flag_or("include_prompt", true);
+  return pooling;
+}
+
+}  // namespace
+
+std::vector<ModuleEntry> read_module_list(const std::string& path) {
+  const Json list = read_json(path);
+  SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
+               fmt::format("{}: expected a list of modules", path));
+  std::vector<ModuleEntry> modules;
+  for (const Json& item : list) {
+    const JsonObject json(item, path);
+    check_keys(item, path, {"idx", "name", "path", "type"});
+    const std::string type = json.text("type");
+    const size_t dot = type.rfind('.');
+    modules.push_back(
+        {dot == std::string::npos ? type : type.substr(dot + 1), json.text_or("path", "")});
+    check_inside(modules.back().folder, path);
+  }
+  check_list(modules, path);
+  return modules;
+}
+
+void read_modules(const std::string& path, const std::vector<ModuleEntry>& list,
+                  ModelSettings& settings) {
+  const auto folder = [&](const ModuleEntry& entry) { return join_path(path, entry.folder); };
+  settings.pooling =
+      read_pooling(join_path(folder(list[1]), "config.json"), settings.encoder.hidden);
+  settings.modules.clear();
+  settings.normalize = false;
+  for (size_t i = 2; i < list.size(); ++i) {
+    settings.modules.push_back(
+        read_module(folder(list[i]), *find_kind(list[i].type), settings.embedding_size()));
+  }
+  while (!settings.modules.empty() && settings.modules.back().kind == ModuleKind::kNormalize) {
+    settings.modules.pop_back();
+    settings.normalize = true;
+  }
+}
+
+}  // namespace simile::detail

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/model/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+using detail::describe_json;
+using detail::Json;
+
+constexpr size_t kLongestHeader = size_t{4} << 20;
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kInput, fmt::format("{}: {}", path, what));
+}
+
+uint64_t read_length(std::string_view bytes) {
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
+  return length;
+}
+
+// The header's JSON, after the checks that make it safe to parse.
+std::string_view find_header(const std::string& path, std::string_view bytes) {
+  if (bytes.size() < 8) {
+    fail(path,
+         fmt::format("not a safetensors file: {} bytes, fewer than the 8 of the header length",
+                     bytes.size()));
+  }
+  const uint64_t length = read_length(bytes);
+  if (length > kLongestHeader) {
+    fail(path,
+         fmt::format("not a safetensors file: its first 8 bytes promise a header of {} bytes, "
+                     "at most {} are accepted",
+                     length, kLongestHeader));
+  }
+  if (length > bytes.size() - 8) {
+    fail(path, fmt::format("truncated: the header alone needs {} bytes, the file has {}; copy or "
+                           "download it again",
+                           length + 8, bytes.size()));
+  }
+  return bytes.substr(8, length);
+}
+
+TensorType read_type(const Json& json, const std::string& where) {
+  std::string names;
+  for (int i = 0; i <= static_cast<int>(TensorType::kBool); ++i) {
+    const auto type = static_cast<TensorType>(i);
+    const std::string name = tensor_type_name(type);
+    if (json.is_string() && json.get_ref<const std::string&>() == name) return type;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  throw Error(ErrorKind::kInput, fmt::format("{}: \"dtype\" must be one of {}, but it is {}", where,
+                                             names, describe_json(json)));
+}
+
+std::vector<int64_t> read_shape(const Json& json, const std::string& where) {
+  SIMILE_CHECK(json.is_array() && json.size() <= 16, ErrorKind::kInput,
+               fmt::format("{}: \"shape\" must be a list of at most 16 sizes, but it is {}", where,
+                           describe_json(json)));
+  std::vector<int64_t> shape;
+  for (const Json& side : json) {
+    SIMILE_CHECK(side.is_number_unsigned() && side.get<uint64_t>() < (uint64_t{1} << 48),
+                 ErrorKind::kInput,
+                 fmt::format("{}: \"shape\" holds {}, expected whole numbers below 2^48", where,
+                             describe_json(side)));
+    shape.push_back(side.get<int64_t>());
+  }
+  return shape;
+}
+
+TensorInfo read_tensor(const std::string& path, const std::string& name, const Json& json,
+                       size_t data_begin) {
+  const std::string where = fmt::format("{}: tensor '{}'", path, name);
+  const detail::JsonObject object(json, where);
+  TensorInfo tensor;
+  tensor.name = name;
+  tensor.type = read_type(object.at("dtype"), where);
+  tensor.shape = read_shape(object.at("shape"), where);
+  SIMILE_CHECK(count_numbers(tensor.shape, tensor_type_width(tensor.type), tensor.size),
+               ErrorKind::kInput,
+               fmt::format("{}: shape {} is too large", where, shape_text(tensor.shape)));
+  tensor.bytes = static_cast<size_t>(tensor.size) * tensor_type_width(tensor.type);
+  const Json& offsets = object.at("data_offsets");
+  const bool pair = offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
+                    offsets[1].is_number_unsigned();
+  SIMILE_CHECK(pair, ErrorKind::kInput,
+               fmt::format("{}: \"data_offsets\" must be [begin, end], but it is {}", where,
+                           describe_json(offsets)));
+  const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
+  SIMILE_CHECK(begin <= end && end - begin == tensor.bytes, ErrorKind::kInput,
+               fmt::format("{}: \"data_offsets\" [{}, {}] must span the {} bytes of a {} tensor of "
+                           "shape {}",
+                           where, begin, end, tensor.bytes, tensor_type_name(tensor.type),
+                           shape_text(tensor.shape)));
+  SIMILE_CHECK(begin < (uint64_t{1} << 62), ErrorKind::kInput,
+               fmt::format("{}: \"data_offsets\" begin at {}, too large", where, begin));
+  tensor.offset = data_begin + begin;
+  return tensor;
+}
+
+// Tensors must fill the bytes after the header, in whatever order, without gaps.
+void check_layout(const std::string& path, size_t header_end, size_t present,
+                  std::vector<TensorInfo>& tensors) {
+  std::sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return std::tie(a.offset, a.bytes, a.name) < std::tie(b.offset, b.bytes, b.name);
+  });
+  size_t promised = header_end;
+  for (const TensorInfo& tensor : tensors) {
+    promised = std::max(promised, tensor.offset + tensor.bytes);
+  }
+  if (promised > present) {
+    fail(path, fmt::format("truncated: the header promises {} bytes, the file has {}; copy or "
+                           "download it again",
+                           promised, present));
+  }
+  size_t end = header_end;
+  for (const TensorInfo& tensor : tensors) {
+    if (tensor.offset != end) {
+      fail(path, fmt::format("tensor '{}' begins at byte {}, expected {}: tensors {}", tensor.name,
+                             tensor.offset, end, tensor.offset < end ? "overlap" : "leave a gap"));
+    }
+    end += tensor.bytes;
+  }
+  if (end != present) {
+    fail(path, fmt::format("the header describes {} bytes, the file has {}", end, present));
+  }
+}
+
+}  // namespace
+
+ParsedTensors parse_safetensors(const std::string& path, std::string_view bytes) {
+  const std::string_view header = find_header(path, bytes);
+  const Json json = detail::parse_json(header, path + " (header)");
+  if (!json.is_object()) fail(path, "the header is not a JSON object");
+  const size_t data_begin = 8 + header.size();
+  ParsedTensors parsed;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "__metadata__") {
+      if (!value.is_object()) fail(path, "\"__metadata__\" must be an object of texts");
+      for (const auto& [key, text] : value.items()) {
+        if (!text.is_string()) fail(path, "\"__metadata__\" must be an object of texts");
+        parsed.metadata[key] = text.get<std::string>();
+      }
+    } else {
+      parsed.tensors.push_back(read_tensor(path, name, value, data_begin));
+    }
+  }
+  check_layout(path, data_begin, bytes.size(), parsed.tensors);
+  return parsed;
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : TensorSource(path) {
+  MappedFile file(path);
+  ParsedTensors parsed = parse_safetensors(path, file.bytes());
+  add_file(std::move(file));
+  set_tensors(std::move(parsed.tensors));
+  metadata_ = std::move(parsed.metadata);
+}
+
+}  // namespace simile

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/model/detail/state_dict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+
+namespace simile::detail {
+namespace {
+
+constexpr size_t kLongestPickle = size_t{16} << 20;
+constexpr size_t kMostValues = size_t{1} << 20;
+constexpr size_t kMostSides = 16;
+
+enum class Kind {
+  kNone,
+  kFlag,
+  kInteger,
+  kReal,
+  kText,
+  kTuple,
+  kList,
+  kDictionary,
+  kFunction,
+  kStorageType,
+  kStorage,
+  kTensor
+};
+
+constexpr const char* kKindNames[] = {"None",       "a truth value", "a number",  "a number",
+                                      "a text",     "a tuple",       "a list",    "a dictionary",
+                                      "a function", "a type",        "a storage", "a tensor"};
+
+enum class Function { kOrderedDict, kSize, kTensor, kOldTensor, kParameter };
+
+struct FunctionRow {
+  const char* name;
+  Function function;
+};
+
+constexpr FunctionRow kFunctions[] = {
+    {"collections.OrderedDict", Function::kOrderedDict},
+    {"torch.Size", Function::kSize},
+    {"torch._utils._rebuild_tensor_v2", Function::kTensor},
+    {"torch._utils._rebuild_tensor", Function::kOldTensor},
+    {"torch._utils._rebuild_parameter", Function::kParameter},
+};
+
+struct StorageRow {
+  const char* name;
+  TensorType type;
+};
+
+constexpr StorageRow kStorages[] = {
+    {"torch.DoubleStorage", TensorType::kF64}, {"torch.FloatStorage", TensorType::kF32},
+    {"torch.HalfStorage", TensorType::kF16},   {"torch.BFloat16Storage", TensorType::kBf16},
+    {"torch.LongStorage", TensorType::kI64},   {"torch.IntStorage", TensorType::kI32},
+    {"torch.ShortStorage", TensorType::kI16},  {"torch.CharStorage", TensorType::kI8},
+    {"torch.ByteStorage", TensorType::kU8},    {"torch.BoolStorage", TensorType::kBool},
+};
+
+struct OpcodeName {
+  uint8_t code;
+  const char* name;
+};
+
+// Of opcodes that are refused: for messages.
+constexpr OpcodeName kRefused[] = {{'i', "INST"},       {'o', "OBJ"},
+                                   {0x81, "NEWOBJ"},    {0x92, "NEWOBJ_EX"},
+                                   {'P', "PERSID"},     {0x82, "EXT1"},
+                                   {0x83, "EXT2"},      {0x84, "EXT4"},
+                                   {'I', "INT"},        {'L', "LONG"},
+                                   {'S', "STRING"},     {'V', "UNICODE"},
+                                   {'B', "BINBYTES"},   {'C', "SHORT_BINBYTES"},
+                                   {0x8e, "BINBYTES8"}, {'0', "POP"},
+                                   {'1', "POP_MARK"},   {'2', "DUP"},
+                                   {'d', "DICT"},       {'l', "LIST"},
+                                   {'p', "PUT"},        {'g', "GET"},
+                                   {'F', "FLOAT"},      {0x8b, "LONG4"},
+                                   {0x8f, "EMPTY_SET"}, {0x90, "ADDITEMS"},
+                                   {0x91, "FROZENSET"}};
+
+using Place = uint32_t;  // of a value
+
+struct Value {
+  Kind kind = Kind::kNone;
+  int64_t number = 0;        // flag, integer; Function; TensorType of a type, storage, tensor
+  std::string text;          // text
+  std::vector<Place> items;  // tuple, list; a dictionary's keys and values by turns; a storage's
+                             // key and size; a tensor's storage, offset, shape and strides
+};
+
+constexpr size_t kLongestKey = 256, kMostArguments = 7;
+
+// safetensors files keep names as JSON, and __metadata__ for other things.
+bool can_be_saved(const std::string& name) {
+  if (name == "__metadata__") return false;
+  return parse_json(dump_json(Json(name), -1), "name").get<std::string>() == name;
+}
+
+class Machine {
+ public:
+  Machine(std::string_view pickle, const std::string& source) : in_(pickle), source_(source) {}
+
+  std::vector<StateDictTensor> run() {
+    while (step()) {
+    }
+    if (stack_.size() != 1 || !marks_.empty()) fail("ends with values left over");
+    return collect(stack_.back());
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: data.pkl, byte {}: {}; expected a dictionary of tensors alone, as "
+                            "torch.save(model.state_dict(), ...) writes it",
+                            source_, at_, what));
+  }
+
+  // --- Reading the pickle ---
+
+  std::string_view take(uint64_t size) {
+    if (size > in_.size() - next_) fail("ends in the middle of a value");
+    const std::string_view part = in_.substr(next_, size);
+    next_ += size;
+    return part;
+  }
+
+  uint64_t number(size_t width) {
+    const std::string_view part = take(width);
+    uint64_t value = 0;
+    for (size_t i = width; i-- > 0;) value = value << 8 | static_cast<unsigned char>(part[i]);
+    return value;
+  }
+
+  std::string_view line() {
+    const size_t end = in_.find('\n', next_);
+    if (end == std::string_view::npos) fail("ends in the middle of a name");
+    const std::string_view text = take(end - next_);
+    ++next_;
+    return text;
+  }
+
+  // Two's complement of 0 to 8 bytes.
+  int64_t long_integer() {
+    const uint64_t width = number(1);
+    if (width > 8) fail(fmt::format("holds a number of {} bytes", width));
+    if (width == 0) return 0;
+    const uint64_t bits = number(width) << (64 - 8 * width);
+    return static_cast<int64_t>(bits) >> (64 - 8 * width);
+  }
+
+  // --- The stack ---
+
+  void push(Place place) { stack_.push_back(place); }
+
+  Value& make(Kind kind, int64_t number = 0) {
+    if (values_.size() >= kMostValues) fail("holds more than a million values");
+    values_.emplace_back();
+    values_.back().kind = kind;
+    values_.back().number = number;
+    push(static_cast<Place>(values_.size() - 1));
+    return values_.back();
+  }
+
+  void make_text(std::string_view text) { make(Kind::kText).text = std::string(text); }
+
+  Place pop() {
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) fail("takes a value from nothing");
+    const Place place = stack_.back();
+    stack_.pop_back();
+    return place;
+  }
+
+  std::vector<Place> pop_count(size_t count) {
+    std::vector<Place> items(count);
+    for (size_t i = count; i-- > 0;) items[i] = pop();
+    return items;
+  }
+
+  std::vector<Place> pop_to_mark() {
+    if (marks_.empty()) fail("takes values up to a mark that is not there");
+    const std::vector<Place> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
+                                   stack_.end());
+    stack_.resize(marks_.back());
+    marks_.pop_back();
+    return items;
+  }
+
+  void make_tuple(std::vector<Place> items) { make(Kind::kTuple).items = std::move(items); }
+
+  // The value on top, which stays, of that kind.
+  Value& top(Kind kind) {
+    const Place place = pop();
+    push(place);
+    return expect(place, kind, "the value to change");
+  }
+
+  Value& expect(Place place, Kind kind, const char* what) {
+    Value& value = values_[place];
+    if (value.kind != kind) {
+      fail(fmt::format("{} is {}, not {}", what, kKindNames[static_cast<size_t>(value.kind)],
+                       kKindNames[static_cast<size_t>(kind)]));
+    }
+    return value;
+  }
+
+  void append_to(Kind kind, const std::vector<Place>& items) {
+    Value& target = top(kind);
+    if (kind == Kind::kDictionary && items.size() % 2 != 0) fail("a key without a value");
+    target.items.insert(target.items.end(), items.begin(), items.end());
+  }
+
+  void remember(uint64_t key) {
+    const Place place = pop();
+    push(place);
+    memo_[key] = place;
+  }
+
+  void recall(uint64_t key) {
+    const auto found = memo_.find(key);
+    if (found == memo_.end()) fail(fmt::format("recalls value {}, which was not kept", key));
+    push(found->second);
+  }
+
+  // --- Globals and what they build ---
+
+  void make_global(const std::string& name) {
+    for (const FunctionRow& row : kFunctions) {
+      if (name == row.name) {
+        make(Kind::kFunction, static_cast<int64_t>(row.function));
+        return;
+      }
+    }
+    for (const StorageRow& row : kStorages) {
+      if (name == row.name) {
+        make(Kind::kStorageType, static_cast<int64_t>(row.type));
+        return;
+      }
+    }
+    fail(fmt::format("asks for '{}', which is refused; nothing was run", name));
+  }
+
+  void make_named_global() {
+    const std::vector<Place> parts = pop_count(2);
+    make_global(expect(parts[0], Kind::kText, "a module's name").text + "." +
+                expect(parts[1], Kind::kText, "a global's name").text);
+  }
+
+  // ("storage", torch.FloatStorage, key, device, numbers)
+  void make_storage() {
+    const std::vector<Place>& id = expect(pop(), Kind::kTuple, "a persistent id").items;
+    if (id.size() < 5 || expect(id[0], Kind::kText, "a persistent id's kind").text != "storage") {
+      fail("a persistent id that is not of a storage");
+    }
+    const int64_t type = expect(id[1], Kind::kStorageType, "a storage's type").number;
+    const int64_t numbers = expect(id[4], Kind::kInteger, "a storage's size").number;
+    if (numbers < 0) fail(fmt::format("a storage of {} numbers", numbers));
+    const std::string& key = expect(id[2], Kind::kText, "a storage's key").text;
+    if (key.size() > kLongestKey) fail(fmt::format("a storage key of {} bytes", key.size()));
+    if (id.size() > 5) expect(id[5], Kind::kNone, "a view of a storage");
+    const std::vector<Place> key_and_size = {id[2], id[4]};  // making a value moves the others
+    make(Kind::kStorage, type).items = key_and_size;
+  }
+
+  // (storage, offset, shape, strides, requires_grad, hooks[, metadata])
+  void make_tensor(const std::vector<Place>& arguments, size_t least) {
+    if (arguments.size() < least) {
+      fail(fmt::format("a tensor made of {} arguments", arguments.size()));
+    }
+    const int64_t type = expect(arguments[0], Kind::kStorage, "a tensor's storage").number;
+    expect(arguments[1], Kind::kInteger, "a tensor's offset");
+    expect(arguments[2], Kind::kTuple, "a tensor's shape");
+    expect(arguments[3], Kind::kTuple, "a tensor's strides");
+    if (arguments.size() == 7) {
+      const Value& metadata = values_[arguments[6]];
+      if (metadata.kind != Kind::kNone && !metadata.items.empty()) fail("a tensor with metadata");
+    }
+    make(Kind::kTensor, type).items = {arguments.begin(), arguments.begin() + 4};
+  }
+
+  void call() {
+    const std::vector<Place>& given = expect(pop(), Kind::kTuple, "a call's arguments").items;
+    if (given.size() > kMostArguments) fail(fmt::format("a call with {} arguments", given.size()));
+    const std::vector<Place> arguments = given;
+    const Value& function = expect(pop(), Kind::kFunction, "what is called");
+    switch (static_cast<Function>(function.number)) {
+      case Function::kOrderedDict:
+        if (!arguments.empty()) fail("an OrderedDict made with arguments");
+        make(Kind::kDictionary);
+        return;
+      case Function::kSize:
+        if (arguments.size() != 1) fail("a torch.Size without a shape");
+        expect(arguments[0], Kind::kTuple, "a torch.Size");
+        return push(arguments[0]);
+      case Function::kTensor:
+        return make_tensor(arguments, 6);
+      case Function::kOldTensor:
+        return make_tensor(arguments, 4);
+      case Function::kParameter:
+        if (arguments.empty()) fail("a parameter without a tensor");
+        expect(arguments[0], Kind::kTensor, "a parameter's data");
+        return push(arguments[0]);
+    }
+  }
+
+  // Attributes given to a dictionary are not kept; other objects have none.
+  void set_attributes() {
+    expect(pop(), Kind::kDictionary, "attributes");
+    top(Kind::kDictionary);
+  }
+
+  [[noreturn]] void refuse(uint8_t code) const {
+    const auto* row = std::find_if(std::begin(kRefused), std::end(kRefused),
+                                   [&](const OpcodeName& known) { return known.code == code; });
+    fail(fmt::format("uses the opcode 0x{:02x}{}, which is refused; nothing was run", code,
+                     row == std::end(kRefused) ? "" : fmt::format(" ({})", row->name)));
+  }
+
+  // Returns false at the end.
+  bool step() {
+    at_ = next_;
+    const auto code = static_cast<uint8_t>(number(1));
+    switch (code) {
+      case '.':  // STOP
+        return false;
+      case 0x80:  // PROTO
+        if (const uint64_t version = number(1); version < 2 || version > 5) {
+          fail(fmt::format("is of pickle protocol {}, known: 2 to 5", version));
+        }
+        break;
+      case 0x95:  // FRAME
+        take(8);
+        break;
+      case '(':  // MARK
+        marks_.push_back(stack_.size());
+        break;
+      case 'N':  // NONE
+        make(Kind::kNone);
+        break;
+      case 0x88:  // NEWTRUE, NEWFALSE
+      case 0x89:
+        make(Kind::kFlag, code == 0x88 ? 1 : 0);
+        break;
+      case 'J':  // BININT
+        make(Kind::kInteger, static_cast<int32_t>(number(4)));
+        break;
+      case 'K':  // BININT1, BININT2
+      case 'M':
+        make(Kind::kInteger, static_cast<int64_t>(number(code == 'K' ? 1 : 2)));
+        break;
+      case 0x8a:  // LONG1
+        make(Kind::kInteger, long_integer());
+        break;
+      case 'G':  // BINFLOAT
+        take(8);
+        make(Kind::kReal);
+        break;
+      case 'U':  // SHORT_BINSTRING, SHORT_BINUNICODE
+      case 0x8c:
+        make_text(take(number(1)));
+        break;
+      case 'T':  // BINSTRING, BINUNICODE
+      case 'X':
+        make_text(take(number(4)));
+        break;
+      case 0x8d:  // BINUNICODE8
+        make_text(take(number(8)));
+        break;
+      case '}':  // EMPTY_DICT
+        make(Kind::kDictionary);
+        break;
+      case ']':  // EMPTY_LIST
+        make(Kind::kList);
+        break;
+      default:
+        return combine(code);
+    }
+    return true;
+  }
+
+  // Opcodes that use what is on the stack.
+  bool combine(uint8_t code) {
+    switch (code) {
+      case ')':  // EMPTY_TUPLE
+        make(Kind::kTuple);
+        break;
+      case 't':  // TUPLE
+        make_tuple(pop_to_mark());
+        break;
+      case 0x85:  // TUPLE1, TUPLE2, TUPLE3
+      case 0x86:
+      case 0x87:
+        make_tuple(pop_count(code - 0x84u));
+        break;
+      case 'q':  // BINPUT, LONG_BINPUT
+      case 'r':
+        remember(number(code == 'q' ? 1 : 4));
+        break;
+      case 0x94:  // MEMOIZE
+        remember(memo_.size());
+        break;
+      case 'h':  // BINGET, LONG_BINGET
+      case 'j':
+        recall(number(code == 'h' ? 1 : 4));
+        break;
+      case 's':  // SETITEM, SETITEMS
+        append_to(Kind::kDictionary, pop_count(2));
+        break;
+      case 'u':
+        append_to(Kind::kDictionary, pop_to_mark());
+        break;
+      case 'a':  // APPEND, APPENDS
+        append_to(Kind::kList, pop_count(1));
+        break;
+      case 'e':
+        append_to(Kind::kList, pop_to_mark());
+        break;
+      case 'c': {  // GLOBAL
+        const std::string module(line());
+        make_global(module + "." + std::string(line()));
+        break;
+      }
+      case 0x93:  // STACK_GLOBAL
+        make_named_global();
+        break;
+      case 'Q':  // BINPERSID
+        make_storage();
+        break;
+      case 'R':  // REDUCE
+        call();
+        break;
+      case 'b':  // BUILD
+        set_attributes();
+        break;
+      default:
+        refuse(code);
+    }
+    return true;
+  }
+
+  // --- The result ---
+
+  std::vector<int64_t> sizes(Place place, const std::string& name, const char* what) {
+    std::vector<int64_t> out;
+    for (const Place item : values_[place].items) {
+      const Value& side = values_[item];
+      if (side.kind != Kind::kInteger || side.number < 0 || out.size() == kMostSides) {
+        fail(fmt::format("tensor '{}' has {} that are not at most {} whole numbers", name, what,
+                         kMostSides));
+      }
+      out.push_back(side.number);
+    }
+    return out;
+  }
+
+  StateDictTensor describe(const std::string& name, const Value& value) {
+    StateDictTensor tensor;
+    tensor.name = name;
+    tensor.type = static_cast<TensorType>(value.number);
+    const Value& storage = values_[value.items[0]];
+    tensor.storage = values_[storage.items[0]].text;
+    tensor.storage_numbers = values_[storage.items[1]].number;
+    tensor.offset = values_[value.items[1]].number;
+    if (tensor.offset < 0) fail(fmt::format("tensor '{}' begins before its storage", name));
+    tensor.shape = sizes(value.items[2], name, "sides");
+    tensor.strides = sizes(value.items[3], name, "strides");
+    if (tensor.shape.size() != tensor.strides.size()) {
+      fail(fmt::format("tensor '{}' has {} sides but {} strides", name, tensor.shape.size(),
+                       tensor.strides.size()));
+    }
+    return tensor;
+  }
+
+  std::vector<StateDictTensor> collect(Place place) {
+    const Value& dictionary = expect(place, Kind::kDictionary, "the file's content");
+    std::vector<StateDictTensor> tensors;
+    std::set<std::string> names;
+    for (size_t i = 0; i < dictionary.items.size(); i += 2) {
+      const std::string& name = expect(dictionary.items[i], Kind::kText, "a tensor's name").text;
+      const Value& value = values_[dictionary.items[i + 1]];
+      if (value.kind != Kind::kTensor) {
+        fail(fmt::format("'{}' is {}, not a tensor", name,
+                         kKindNames[static_cast<size_t>(value.kind)]));
+      }
+      if (!can_be_saved(name)) fail("a tensor's name that is not valid UTF-8, or __metadata__");
+      if (!names.insert(name).second) fail(fmt::format("tensor '{}' is there twice", name));
+      tensors.push_back(describe(name, value));
+    }
+    return tensors;
+  }
+
+  std::string_view in_;
+  const std::string& source_;
+  size_t at_ = 0, next_ = 0;  // the opcode being run, the next byte
+  std::vector<Value> values_;
+  std::vector<Place> stack_;
+  std::vector<size_t> marks_;  // sizes of the stack
+  std::unordered_map<uint64_t, Place> memo_;
+};
+
+}  // namespace
+
+std::vector<StateDictTensor> read_state_dict(std::string_view pickle, const std::string& source) {
+  SIMILE_CHECK(pickle.size() <= kLongestPickle, ErrorKind::kInput,
+               fmt::format("{}: data.pkl has {} bytes; at most {} are accepted", source,
+                           pickle.size(), kLongestPickle));
+  return Machine(pickle, source).run();
+}
+
+}  // namespace simile::detail

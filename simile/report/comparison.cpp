@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/comparison.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/eval/prediction_metric.h"
+#include "simile/eval/predictions.h"
+#include "simile/report/run_files.h"
+
+namespace simile {
+namespace {
+
+constexpr double kConfidence = 0.95;
+
+// One side: the reports of each run, and where the predictions behind them are.
+struct Side {
+  struct Run {
+    std::optional<int64_t> seed;
+    std::vector<Report> reports;
+    std::vector<std::string> predictions;  // one per report; may be empty
+  };
+  std::string path;
+  bool is_file = false;
+  std::vector<Run> runs;
+};
+
+Side read_side(const std::string& path) {
+  Side side;
+  side.path = path;
+  if (file_exists(path)) {
+    side.is_file = true;
+    side.runs.push_back({std::nullopt, {report_predictions(read_predictions(path))}, {path}});
+    return side;
+  }
+  for (const RunFiles& run : read_run_set(path).runs) {
+    SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
+                 fmt::format("'{}' has no results.json yet: the run is not finished, or has no "
+                             "evaluations; finish it with --resume",
+                             run.path));
+    Side::Run own{run.seed, run.own_reports(), {}};
+    for (const Report& report : own.reports) own.predictions.push_back(run.predictions_of(report));
+    side.runs.push_back(std::move(own));
+  }
+  return side;
+}
+
+std::vector<int64_t> seeds_of(const Side& side) {
+  std::vector<int64_t> seeds;
+  for (const Side::Run& run : side.runs) {
+    if (run.seed) seeds.push_back(*run.seed);
+  }
+  return seeds.size() == side.runs.size() ? seeds : std::vector<int64_t>();
+}
+
+void check_same_form(const Side& a, const Side& b) {
+  const Side& file = a.is_file ? a : b;
+  const Side& run = a.is_file ? b : a;
+  SIMILE_CHECK(a.is_file == b.is_file, ErrorKind::kInput,
+               fmt::format("'{}' is a file and '{}' a run folder; compare the file with the run's "
+                           "own, in {}",
+                           file.path, run.path, join_path(run.path, "predictions")));
+}
+
+// Runs in the order of their seeds, and those of both sides with the same seeds.
+void pair_by_seed(Side& a, Side& b) {
+  for (Side* side : {&a, &b}) {
+    std::stable_sort(side->runs.begin(), side->runs.end(),
+                     [](const Side::Run& x, const Side::Run& y) { return x.seed < y.seed; });
+  }
+  if (a.runs.size() < 2 || b.runs.size() < 2) return;
+  const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);
+  for (const auto& [side, seeds] : {std::make_pair(&a, &a_seeds), std::make_pair(&b, &b_seeds)}) {
+    SIMILE_CHECK(!seeds->empty(), ErrorKind::kInput,
+                 fmt::format("'{}': the runs cannot be paired, as the seed of one is not known (no "
+                             "run.json)",
+                             side->path));
+  }
+  SIMILE_CHECK(a_seeds == b_seeds, ErrorKind::kInput,
+               fmt::format("runs are paired by their seeds, but '{}' has {} ({}) and '{}' has {} "
+                           "({}); train both with the same `seed` and `runs`, or compare single "
+                           "runs: simile compare {} {}",
+                           a.path, a_seeds.size(), fmt::join(a_seeds, ", "), b.path, b_seeds.size(),
+                           fmt::join(b_seeds, ", "), join_path(a.path, "run-1"),
+                           join_path(b.path, "run-1")));
+}
+
+const double* find_metric(const Report& report, const std::string& name) {
+  for (const auto& [metric, value] : report.metrics) {
+    if (metric == name) return &value;
+  }
+  return nullptr;
+}
+
+size_t find_report(const Side::Run& run, const Report& like) {
+  const auto found = std::find_if(
+      run.reports.begin(), run.reports.end(),
+      [&](const Report& report) { return report.task == like.task && report.name == like.name; });
+  return static_cast<size_t>(found - run.reports.begin());
+}
+
+// One evaluation as both sides have it: a place in each run's reports.
+struct Shared {
+  std::vector<size_t> a, b;
+};
+
+class Comparer {
+ public:
+  Comparer(Side a, Side b, const ComparisonOptions& options, EventSink& events)
+      : a_(std::move(a)), b_(std::move(b)), options_(options), events_(events) {}
+
+  Comparison compare();
+
+ private:
+  void add_warnings();
+  bool find_shared(const Report& report, Shared& shared) const;
+  std::vector<std::string> shared_metrics(const Shared& shared) const;
+  void choose_metrics();
+  std::vector<Predictions> read_all(const Side& side, const std::vector<size_t>& places) const;
+  ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics);
+  ComparedMetric compare_metric(const Shared& shared, const std::string& metric) const;
+  void add_interval(const Shared& shared, const std::vector<Predictions>& a,
+                    const std::vector<Predictions>& b, ComparedMetric& metric);
+  std::vector<Statistic> statistics(const Side& side, const std::vector<size_t>& places,
+                                    const std::vector<Predictions>& predictions,
+                                    const std::string& metric, const std::vector<double>& reported);
+  void warn(const std::string& message) {
+    std::vector<std::string>& warnings = result_.warnings;
+    if (std::find(warnings.begin(), warnings.end(), message) != warnings.end()) return;
+    warnings.push_back(message);
+    events_.warning(message);
+  }
+
+  Side a_, b_;
+  const ComparisonOptions& options_;
+  EventSink& events_;
+  Comparison result_;
+  std::vector<std::pair<Shared, std::vector<std::string>>> chosen_;
+  int64_t done_ = 0, total_ = 0;  // metrics
+};
+
+Comparison Comparer::compare() {
+  check_same_form(a_, b_);
+  pair_by_seed(a_, b_);
+  result_.a = {a_.path, a_.runs.size(), seeds_of(a_)};
+  result_.b = {b_.path, b_.runs.size(), seeds_of(b_)};
+  result_.options = options_;
+  add_warnings();
+  choose_metrics();
+  for (const auto& [shared, metrics] : chosen_) total_ += static_cast<int64_t>(metrics.size());
+  for (const auto& [shared, metrics] : chosen_) {
+    result_.reports.push_back(compare_report(shared, metrics));
+  }
+  return std::move(result_);
+}
+
+void Comparer::add_warnings() {
+  if (a_.is_file) return;
+  for (const Side* side : {&a_, &b_}) {
+    if (side->runs.size() > 1) continue;
+    warn(
+        fmt::format("'{}' is one run with one seed: another seed may well change more than the "
+                    "difference shown; train both with `runs: 5` to test it",
+                    side->path));
+  }
+}
+
+bool Comparer::find_shared(const Report& report, Shared& shared) const {
+  for (const auto& [side, places] :
+       {std::make_pair(&a_, &shared.a), std::make_pair(&b_, &shared.b)}) {
+    for (const Side::Run& run : side->runs) {
+      places->push_back(find_report(run, report));
+      if (places->back() == run.reports.size()) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<std::string> Comparer::shared_metrics(const Shared& shared) const {
+  const auto has = [](const Side& side, const std::vector<size_t>& places,
+                      const std::string& metric) {
+    for (size_t r = 0; r < places.size(); ++r) {
+      if (find_metric(side.runs[r].reports[places[r]], metric) == nullptr) return false;
+    }
+    return true;
+  };
+  std::vector<std::string> names;
+  for (const auto& [name, value] : a_.runs[0].reports[shared.a[0]].metrics) {
+    if (name.find("threshold") == std::string::npos && has(a_, shared.a, name) &&
+        has(b_, shared.b, name)) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+// Fills chosen_; every metric asked for must be found.
+void Comparer::choose_metrics() {
+  std::vector<std::string> known, missing = options_.metrics;
+  for (const Report& report : a_.runs[0].reports) {
+    Shared shared;
+    if (!find_shared(report, shared)) continue;
+    std::vector<std::string> chosen;
+    for (const std::string& metric : shared_metrics(shared)) {
+      const std::string full = report.name.empty() ? metric : report.name + "." + metric;
+      known.push_back(full);
+      bool wanted = options_.metrics.empty();
+      for (const std::string& name : options_.metrics) {
+        if (name != full && name != metric) continue;
+        wanted = true;
+        missing.erase(std::remove(missing.begin(), missing.end(), name), missing.end());
+      }
+      if (wanted) chosen.push_back(metric);
+    }
+    if (!chosen.empty()) chosen_.emplace_back(shared, chosen);
+  }
+  SIMILE_CHECK(!known.empty(), ErrorKind::kInput,
+               fmt::format("'{}' and '{}' have no evaluation in common: their names and tasks must "
+                           "be the same",
+                           a_.path, b_.path));
+  if (missing.empty()) return;
+  const std::string nearest = nearest_name(missing[0], known);
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--metric: there is no '{}' on both sides{}; there are {}", missing[0],
+                          nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                          fmt::join(known, ", ")));
+}
+
+// The predictions of every run, or none when one of them is missing.
+std::vector<Predictions> Comparer::read_all(const Side& side,
+                                            const std::vector<size_t>& places) const {
+  std::vector<Predictions> all;
+  for (size_t r = 0; r < places.size(); ++r) {
+    const std::string& path = side.runs[r].predictions[places[r]];
+    if (path.empty()) return {};
+    all.push_back(read_predictions(path));
+    check_same_examples(all.front(), all.back());
+  }
+  return all;
+}
+
+ComparedReport Comparer::compare_report(const Shared& shared,
+                                        const std::vector<std::string>& metrics) {
+  const Report& report = a_.runs[0].reports[shared.a[0]];
+  ComparedReport compared;
+  compared.task = report.task;
+  compared.name = report.name;
+  compared.examples = report.examples;
+  const std::vector<Predictions> a = read_all(a_, shared.a), b = read_all(b_, shared.b);
+  for (const auto& [side, predictions] : {std::make_pair(&a_, &a), std::make_pair(&b_, &b)}) {
+    if (!predictions->empty()) continue;
+    warn(fmt::format("'{}' has no predictions of '{}': no interval over its examples", side->path,
+                     report.name.empty() ? report.task : report.name));
+  }
+  if (!a.empty() && !b.empty()) check_same_examples(a.front(), b.front());
+  for (const std::string& name : metrics) {
+    ComparedMetric metric = compare_metric(shared, name);
+    if (!a.empty() && !b.empty()) add_interval(shared, a, b, metric);
+    compared.metrics.push_back(std::move(metric));
+    events_.progress({"compare", ++done_, total_, "metrics", {}});
+  }
+  return compared;
+}
+
+ComparedMetric Comparer::compare_metric(const Shared& shared, const std::string& name) const {
+  ComparedMetric metric;
+  metric.name = name;
+  for (size_t r = 0; r < a_.runs.size(); ++r) {
+    metric.a_values.push_back(*find_metric(a_.runs[r].reports[shared.a[r]], name));
+  }
+  for (size_t r = 0; r < b_.runs.size(); ++r) {
+    metric.b_values.push_back(*find_metric(b_.runs[r].reports[shared.b[r]], name));
+  }
+  metric.a = measure_spread(metric.a_values);
+  metric.b = measure_spread(metric.b_values);
+  metric.difference = metric.b.mean - metric.a.mean;
+  if (metric.a_values.size() < 2 || metric.b_values.size() < 2) return metric;
+  metric.t_test = paired_t_test(metric.a_values, metric.b_values);
+  metric.permutation = paired_permutation_test(metric.a_values, metric.b_values, options_.samples,
+                                               static_cast<uint64_t>(options_.seed));
+  return metric;
+}
+
+// One statistic per run, or none when the metric cannot be computed from the predictions.
+std::vector<Statistic> Comparer::statistics(const Side& side, const std::vector<size_t>& places,
+                                            const std::vector<Predictions>& predictions,
+                                            const std::string& metric,
+                                            const std::vector<double>& reported) {
+  std::vector<Statistic> statistics;
+  std::vector<int64_t> all(predictions[0].left.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (size_t r = 0; r < predictions.size(); ++r) {
+    const Statistic statistic =
+        make_statistic(predictions[r], metric, &side.runs[r].reports[places[r]]);
+    if (!statistic) return {};
+    if (const double found = statistic(all); std::abs(found - reported[r]) > 1e-6) {
+      warn(
+          fmt::format("{}: {} of the predictions is {:.4f}, but {:.4f} was reported: they are of "
+                      "another evaluation; no interval over examples",
+                      predictions[r].path, metric, found, reported[r]));
+      return {};
+    }
+    statistics.push_back(statistic);
+  }
+  return statistics;
+}
+
+double mean_of(const std::vector<Statistic>& statistics, const std::vector<int64_t>& positions) {
+  double sum = 0;
+  for (const Statistic& statistic : statistics) sum += statistic(positions);
+  return sum / static_cast<double>(statistics.size());
+}
+
+void Comparer::add_interval(const Shared& shared, const std::vector<Predictions>& a,
+                            const std::vector<Predictions>& b, ComparedMetric& metric) {
+  const std::vector<Statistic> of_a = statistics(a_, shared.a, a, metric.name, metric.a_values);
+  const std::vector<Statistic> of_b = statistics(b_, shared.b, b, metric.name, metric.b_values);
+  if (of_a.empty() || of_b.empty()) return;
+  metric.interval = bootstrap_interval(
+      a[0].size(),
+      [&](const std::vector<int64_t>& positions) {
+        return mean_of(of_b, positions) - mean_of(of_a, positions);
+      },
+      kConfidence, options_.samples, static_cast<uint64_t>(options_.seed));
+}
+
+}  // namespace
+
+Comparison compare_runs(const std::string& a, const std::string& b,
+                        const ComparisonOptions& options, EventSink& events) {
+  return Comparer(read_side(a), read_side(b), options, events).compare();
+}
+
+}  // namespace simile

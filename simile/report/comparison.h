@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two models, A and B, on the same evaluations: is the difference B - A of a metric more than
+// chance? Both are run folders, of one run or of several seeds (simile/report/run_files.h), or both
+// files of predictions (simile/eval/predictions.h).
+//
+// Two sources of chance are measured apart:
+//
+//   seeds      where both sides have two runs or more, paired by seed: paired t-test and
+//              permutation test of the metric (simile/metric/significance.h)
+//   examples   where predictions were written: the 95 % bootstrap interval of the difference over
+//              the examples, which both sides draw alike; of several runs their mean is compared
+//
+// Metrics are those that the reports of both sides have, but for thresholds.
+//
+// Errors (ErrorKind::kInput): a path that is neither, or one of each; sides with several runs whose
+// seeds are not the same; predictions that are not of the same examples; no report in common.
+// ErrorKind::kUsage: a metric asked for that is not there, with the nearest name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/core/options.h"
+#include "simile/metric/significance.h"
+
+namespace simile {
+
+struct ComparisonOptions {
+  std::vector<std::string> metrics;
+  int64_t samples = 10000;
+  int64_t seed = 1;
+
+  void visit(OptionVisitor& v) {
+    v.field("metric", metrics,
+            {"metrics to compare, as NAME.METRIC (test.spearman) or METRIC; none: all there are"});
+    v.field("samples", samples,
+            {"samples of the bootstrap, and of the permutation test for more than 20 seeds",
+             "samples", 1, 10000000});
+    v.field("seed", seed, {"seed of the samples", "", 0});
+  }
+};
+
+struct ComparedMetric {
+  std::string name;
+  std::vector<double> a_values, b_values;  // one per run
+  Spread a, b;                             // over the runs
+  double difference = 0;                   // mean of B - mean of A
+  std::optional<TTest> t_test;
+  std::optional<PermutationTest> permutation;
+  std::optional<Interval> interval;  // of the difference
+};
+
+struct ComparedReport {
+  std::string task, name;
+  int64_t examples = 0;
+  std::vector<ComparedMetric> metrics;
+};
+
+struct ComparedSide {
+  std::string path;
+  size_t runs = 0;
+  std::vector<int64_t> seeds;  // of the runs; empty for a file, or when not known
+};
+
+struct Comparison {
+  ComparedSide a, b;
+  ComparisonOptions options;
+  std::vector<ComparedReport> reports;
+  std::vector<std::string> warnings;
+
+  // A table for people, metrics x 100; differences are marked * for p < 0.05 and _ for p < 0.1 of
+  // the t-test, as RCL marks them (Tan, Rolland & Tian 2022).
+  std::string to_table() const;
+  std::string to_json() const;  // one line; metrics as fractions
+};
+
+// Progress is told in metrics.
+Comparison compare_runs(const std::string& a, const std::string& b,
+                        const ComparisonOptions& options, EventSink& events);
+
+}  // namespace simile

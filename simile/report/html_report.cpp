@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/html_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/report/detail/html.h"
+#include "simile/report/detail/html_parts.h"
+#include "simile/report/plot.h"
+
+namespace simile {
+namespace {
+
+// Colours are those of Okabe and Ito, which readers with any kind of colour vision tell apart;
+// brighter on a dark page.
+constexpr const char* kStyle = R"(
+:root { color-scheme: light dark; --page: #ffffff; --text: #1c1e21; --soft: #5c6269;
+  --line: #dfe2e6; --panel: #f6f7f8; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b8578d;
+  --c4: #56b4e9; --c5: #e69f00; --c6: #1c1e21; --c7: #8a8f96; }
+@media (prefers-color-scheme: dark) { :root { --page: #16181b; --text: #e6e8ea; --soft: #a2a8af;
+  --line: #33373c; --panel: #1f2226; --c0: #4fa8e0; --c1: #ff8a4c; --c2: #35c79b; --c3: #e59cc4;
+  --c4: #9ad8f8; --c5: #f2b94b; --c6: #e6e8ea; --c7: #858b92; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; background: var(--page);
+  color: var(--text); font: 15px/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; }
+h2 { font-size: 1.25rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem;
+  border-bottom: 1px solid var(--line); }
+h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
+small { font-weight: normal; color: var(--soft); font-size: .85em; }
+nav a { margin-right: 1rem; white-space: nowrap; }
+.name { white-space: nowrap; }
+a { color: var(--c0); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .93rem; }
+th, td { padding: .3rem .8rem; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); }
+tr > :first-child { padding-left: 0; }
+td { max-width: 24rem; overflow-wrap: break-word; }
+th { font-weight: 600; }
+.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.baseline th, .baseline td { color: var(--soft); font-weight: normal; }
+.swatch { display: inline-block; width: .8em; height: .8em; border-radius: .2em;
+  margin-right: .45em; }
+.legend > span { margin-right: 1.2rem; white-space: nowrap; }
+.missing { background: var(--panel); border-left: 4px solid var(--c5); padding: .6rem 1rem; }
+.plots { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 23rem), 1fr)); }
+figure { margin: 0; }
+figcaption { font-weight: 600; font-size: .93rem; }
+svg { display: block; width: 100%; height: auto; overflow: visible; }
+svg text { font-family: inherit; fill: var(--soft); }
+svg .tick { font-size: 12px; } svg .label { font-size: 12px; }
+svg .grid { stroke: var(--line); stroke-width: 1; }
+svg .axis { stroke: var(--soft); stroke-width: 1; }
+svg .mark { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 4 3; }
+svg .curve { fill: none; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; }
+svg .bar { fill: var(--c0); }
+details { margin: .5rem 0; }
+summary { cursor: pointer; font-weight: 600; }
+pre { background: var(--panel); padding: 1rem; overflow-x: auto; font-size: .85rem; }
+.errors { padding-left: 1.6rem; }
+.errors li { margin: .6rem 0; padding: .5rem .8rem; background: var(--panel); border-radius: .3rem; }
+.errors p { margin: .15rem 0; overflow-wrap: anywhere; }
+.meta { color: var(--soft); font-size: .88rem; }
+)";
+
+std::string section(const std::string& id, const std::string& title, const std::string& content,
+                    const std::string& otherwise) {
+  return "<section id=\"" + id + "\"><h2>" + title + "</h2>\n" +
+         (content.empty() ? "<p class=\"missing\">" + otherwise + "</p>\n" : content) +
+         "</section>\n";
+}
+
+std::string show_seconds(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// A row of the table at the head: what a run is and how far it has come.
+std::string describe_run(const ShownRun& run) {
+  std::vector<std::string> seeds, missing;
+  double seconds = 0;
+  int64_t steps = 0;
+  for (const RunFiles& files : run.set.runs) {
+    if (files.seed) seeds.push_back(std::to_string(*files.seed));
+    seconds += files.seconds;
+    for (const std::string& name : files.missing) {
+      if (std::find(missing.begin(), missing.end(), name) == missing.end()) missing.push_back(name);
+    }
+  }
+  for (const RunLog& log : run.logs) steps = std::max(steps, log.steps);
+  const std::string state =
+      missing.empty() ? "finished" : fmt::format("not finished: no {}", fmt::join(missing, ", "));
+  return fmt::format(
+      "<tr><th scope=\"row\">{}</th><td><code>{}</code></td><td class=\"number\">{}</td>"
+      "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
+      show_run_name(run), escape_html(run.set.path), fmt::join(seeds, ", "), steps,
+      seconds > 0 ? show_seconds(seconds) : "\u2013", escape_html(state));
+}
+
+std::string runs_table(const std::vector<ShownRun>& runs) {
+  std::string html =
+      "<div class=\"wide\"><table>\n<tr><th>run</th><th>folder</th><th class=\"number\">seed</th>"
+      "<th class=\"number\">steps</th><th class=\"number\">time</th><th>state</th></tr>\n";
+  for (const ShownRun& run : runs) html += describe_run(run);
+  return html + "</table></div>\n";
+}
+
+std::vector<ShownRun> read_runs(const std::vector<std::string>& paths) {
+  std::vector<ShownRun> runs;
+  for (const std::string& path : paths) {
+    ShownRun run;
+    run.set = read_run_set(path);
+    run.series = static_cast<int>(runs.size());
+    for (const RunFiles& files : run.set.runs) {
+      const std::string log = join_path(files.path, "metrics.jsonl");
+      run.logs.push_back(file_exists(log) ? read_run_log(log) : RunLog());
+    }
+    // The same last part of two paths would not tell them apart.
+    for (const ShownRun& other : runs) {
+      if (other.set.name == run.set.name) run.set.name = run.set.path;
+    }
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::string show_run_name(const ShownRun& run) {
+  return fmt::format(
+      "<span class=\"name\"><span class=\"swatch\" "
+      "style=\"background:var(--c{})\"></span>{}</span>",
+      run.series % kPlotColours, escape_html(run.set.name));
+}
+
+std::vector<EvaluationName> evaluations_of(const std::vector<ShownRun>& runs) {
+  std::vector<EvaluationName> names;
+  for (const ShownRun& run : runs) {
+    for (const RunFiles& files : run.set.runs) {
+      for (const Report& report : files.own_reports()) {
+        const bool seen = std::any_of(names.begin(), names.end(), [&](const EvaluationName& name) {
+          return name.task == report.task && name.name == report.name;
+        });
+        if (!seen) names.push_back({report.task, report.name});
+      }
+    }
+  }
+  return names;
+}
+
+std::vector<OwnReport> own_reports_of(const ShownRun& run, const EvaluationName& evaluation) {
+  std::vector<OwnReport> found;
+  for (const RunFiles& files : run.set.runs) {
+    for (Report& report : files.own_reports()) {
+      if (report.task != evaluation.task || report.name != evaluation.name) continue;
+      found.push_back({&files, std::move(report)});
+    }
+  }
+  return found;
+}
+
+std::string html_report(const std::vector<std::string>& paths, const HtmlReportOptions& options) {
+  SIMILE_CHECK(!paths.empty(), ErrorKind::kUsage, "a report needs at least one run folder");
+  const std::vector<ShownRun> runs = read_runs(paths);
+  std::vector<std::string> names;
+  for (const ShownRun& run : runs) names.push_back(escape_html(run.set.name));
+  const std::string title = fmt::format("Simile report: {}", fmt::join(names, ", "));
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>" +
+      title + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
+  html +=
+      "<h1>Simile report</h1>\n<nav><a href=\"#results\">Results</a><a href=\"#curves\">Curves"
+      "</a><a href=\"#errors\">Worst errors</a><a href=\"#lengths\">Text lengths</a><a "
+      "href=\"#recipe\">Recipe</a><a href=\"#environment\">Environment</a></nav>\n";
+  html += section("runs", "Runs", runs_table(runs), "");
+  html += section("results", "Results", results_part(runs),
+                  "No results yet: results.json is written when a run is finished.");
+  html += section("curves", "Curves", curves_part(runs), "No metrics.jsonl with steps yet.");
+  html += section("errors", "Worst errors", errors_part(runs, options.errors),
+                  "No predictions: they are written with the results, in the folder predictions.");
+  html += section("lengths", "Text lengths", lengths_part(runs),
+                  "No predictions, from whose texts the lengths are counted.");
+  html += section("recipe", "Recipe", recipe_part(runs), "No run.json with a recipe.");
+  html += section("environment", "Environment", environment_part(runs),
+                  "No run.json that says what the run was made on.");
+  return html + "</body>\n</html>\n";
+}
+
+}  // namespace simile

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/html_report.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <regex>
+
+#include "simile/report/detail/html.h"
+#include "simile/report/detail/run_fixture.h"
+#include "simile/report/plot.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+int count(const std::string& text, const std::string& part) {
+  int times = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
+TEST(Html, EscapesAndShortens) {
+  EXPECT_EQ(escape_html("<b a=\"x\">&'</b>"), "&lt;b a=&quot;x&quot;&gt;&amp;&#39;&lt;/b&gt;");
+  EXPECT_EQ(escape_html(std::string("a\0b\x07\n\xFF", 6)), "a\uFFFDb\uFFFD\n\uFFFD");
+  EXPECT_EQ(escape_shortened("häuser", 2), "hä…");
+  EXPECT_EQ(escape_shortened("häuser", 6), "häuser");
+  EXPECT_EQ(escape_shortened("<<<", 2), "&lt;&lt;…");
+}
+
+TEST(Plot, TicksAreRoundNumbers) {
+  EXPECT_THAT(axis_ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(axis_ticks(3, 17, 3), ElementsAre(5, 10, 15));
+  const std::vector<double> small = axis_ticks(0.00012, 0.00019, 4);
+  ASSERT_EQ(small.size(), 4u);
+  EXPECT_NEAR(small[0], 0.00012, 1e-12);
+  EXPECT_NEAR(small[3], 0.00018, 1e-12);
+  EXPECT_THAT(axis_ticks(4, 4, 5), ElementsAre(4));
+  EXPECT_THAT(axis_ticks(1, std::nextafter(1.0, 2.0), 5), ElementsAre(1));
+  EXPECT_LE(axis_ticks(1, 1 + 1e-8, 5).size(), 20u);
+  EXPECT_LE(axis_ticks(0, 1, 1000).size(), 20u);
+}
+
+TEST(Plot, ValuesThatDifferByRoundingAloneAreALevelLine) {
+  Plot plot;
+  plot.last_x = 1;
+  plot.lines.push_back({"a", {{0, 0.7}, {1, std::nextafter(0.7, 1.0)}}, 0, false});
+  const std::string svg = plot_to_svg(plot);
+  EXPECT_LE(count(svg, "class=\"grid\""), 20);
+  EXPECT_GE(count(svg, "class=\"grid\""), 2);
+}
+
+TEST(Plot, DrawsWhatIsFinite) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  Plot plot;
+  plot.title = "a<b";
+  plot.x_label = "step";
+  plot.marks = {{5, "second & last"}};
+  plot.lines = {{"one", {{0, 1}, {5, kNan}, {10, 3}}, 0, false}, {"two", {{3, 2}}, 9, true}};
+  const std::string svg = plot_to_svg(plot);
+  EXPECT_THAT(svg, AllOf(HasSubstr("aria-label=\"a&lt;b\""), HasSubstr("second &amp; last"),
+                         HasSubstr("stroke:var(--c0)"), HasSubstr("stroke:var(--c1)"),
+                         HasSubstr("two: 2 at 3"), Not(HasSubstr("nan"))));
+  EXPECT_EQ(count(svg, "<polyline"), 2);
+  EXPECT_EQ(count(svg, "stroke-dasharray"), 1);  // the ninth series repeats a colour
+  // From the left edge to the right one; the higher value stands higher.
+  std::smatch match;
+  ASSERT_TRUE(
+      std::regex_search(svg, match, std::regex("points=\"58.0,([0-9.]+) 468.0,([0-9.]+)\"")));
+  EXPECT_GT(std::stod(match[1]), std::stod(match[2]));
+  plot.lines = {{"rate", {{0, 0}, {1, 1e-4}}, 0, false}};
+  EXPECT_THAT(plot_to_svg(plot),
+              AllOf(HasSubstr(">5e-5<"), HasSubstr(">1e-4<"), Not(HasSubstr("second"))));
+  EXPECT_EQ(plot_to_svg({}), "");
+  plot.lines = {{"none", {{1, kNan}}, 0, false}};
+  EXPECT_EQ(plot_to_svg(plot), "");
+}
+
+TEST(Histogram, BarsHoldAllValues) {
+  Histogram histogram{"lengths", "words", {}};
+  EXPECT_EQ(histogram_to_svg(histogram), "");
+  histogram.values = {0, 1, 1, 3};
+  const std::string svg = histogram_to_svg(histogram);
+  EXPECT_THAT(svg, AllOf(HasSubstr("<title>0: 1</title>"), HasSubstr("<title>1: 2</title>"),
+                         HasSubstr("<title>3: 1</title>")));
+  EXPECT_EQ(count(svg, "<rect"), 3);
+  histogram.values = {0, 100, 239};
+  EXPECT_THAT(histogram_to_svg(histogram), AllOf(HasSubstr("<title>0 to 9: 1</title>"),
+                                                 HasSubstr("<title>230 to 239: 1</title>")));
+}
+
+TEST(HtmlReport, ShowsRunsSideBySideAndNeedsNothingElse) {
+  const RunFixture files;
+  const std::string a = files.run("a", 1, 0.5, swapped_pairs(3));
+  files.run("b/run-1", 1, 0.6, swapped_pairs(1));
+  files.run("b/run-2", 2, 0.8, swapped_pairs(2));
+  const std::string html = html_report({a, files.path("b")}, {});
+  EXPECT_THAT(html, AllOf(HasSubstr("<h3>test <small>sts, 10 examples"),
+                          HasSubstr("<td class=\"number\">50.00</td>"),
+                          HasSubstr("<strong>70.00</strong> \u00b1 14.14"),
+                          HasSubstr("<th scope=\"row\">bm25</th><td class=\"number\">12.50</td>"),
+                          HasSubstr("b run-2"), HasSubstr("(2 seeds)")));
+  for (const char* part : {"loss", "gradient norm", "learning rate", "test.spearman",
+                           "test: left texts", "test: right texts"}) {
+    EXPECT_THAT(html, HasSubstr(std::string("<figcaption>") + part)) << part;
+  }
+  EXPECT_EQ(count(html, "<polyline"), 4 * 3);
+  EXPECT_EQ(count(html, "<tr class=\"baseline\">"), 1);
+  // Only the recipes' names differ.
+  EXPECT_THAT(html, AllOf(HasSubstr("<code>name</code>"), Not(HasSubstr("<code>seed</code>"))));
+  // Pairs 3 and 4 changed places in the first run.
+  EXPECT_THAT(html, HasSubstr("<p class=\"text\">left 3</p><p class=\"text\">right text 3</p>"));
+  EXPECT_THAT(html,
+              AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<link")), Not(HasSubstr("src=")),
+                    Not(HasSubstr("@import")), Not(HasSubstr("url("))));
+  EXPECT_EQ(count(html, "http"), count(html, "xmlns=\"http://www.w3.org/2000/svg\""));
+}
+
+TEST(HtmlReport, EscapesAllThatComesFromFiles) {
+  const RunFixture files;
+  const std::string evil = "<script>alert(1)</script>";
+  std::string pairs = swapped_pairs(3);
+  pairs.replace(pairs.find("left 3"), 6, evil);
+  files.run("x<y", 1, 0.5, pairs);
+  files.write_in("x<y", "run.json",
+                 "{\"name\":\"" + evil + "\",\"environment\":{\"" + evil + "\":\"" + evil + "\"}}");
+  files.write_in("x<y", "metrics.jsonl",
+                 "{\"stage\":\"<a>\",\"step\":1,\"loss\":1,\"" + evil +
+                     "\":2}\n{\"stage\":\"<b>\",\"step\":1,\"loss\":1}\n");
+  const std::string html = html_report({files.path("x<y")}, {});
+  EXPECT_THAT(html, AllOf(Not(HasSubstr("<script")), HasSubstr("&lt;script&gt;alert(1)"),
+                          Not(HasSubstr("x<y")), HasSubstr("&lt;b&gt;</text>")));
+}
+
+TEST(HtmlReport, ARunInProgressIsShownAsFarAsItIs) {
+  const RunFixture files;
+  files.write_in("new", "run.json", "{\"seed\":3}");
+  EXPECT_THAT(
+      html_report({files.path("new")}, {}),
+      AllOf(HasSubstr("not finished: no metrics.jsonl, results.json"), HasSubstr("No results yet"),
+            HasSubstr("No metrics.jsonl"), HasSubstr("No predictions")));
+  files.write_in("new", "metrics.jsonl", "{\"stage\":\"s\",\"step\":1,\"loss\":1}\n{\"stage");
+  EXPECT_THAT(html_report({files.path("new")}, {}),
+              AllOf(HasSubstr("not finished: no results.json"), HasSubstr("<circle")));
+  EXPECT_THAT(error_of([&] { html_report({files.path("")}, {}); }), HasSubstr("is not a run"));
+  EXPECT_THAT(error_of([] { html_report({}, {}); }), HasSubstr("at least one run"));
+}
+
+TEST(HtmlReport, TheNameOfASetDoesNotChangeTheUnitOfItsMetric) {
+  const RunFixture files;
+  files.write_in(
+      "r", "metrics.jsonl",
+      R"({"stage":"s","step":2,"epoch":1.0,"evaluation":"loss-set","metrics":{"spearman":0.75}})"
+      "\n");
+  EXPECT_THAT(html_report({files.path("r")}, {}), HasSubstr(": 75 at 2<"));
+}
+
+TEST(HtmlReport, OfTheRecipesShowsWhatDiffers) {
+  const RunFixture files;
+  files.write_in("a", "run.json", R"({"seed":1,"stages":[{"loss":{"name":"mse"},"epochs":2}]})");
+  files.write_in("b", "run.json",
+                 R"({"seed":1,"stages":[{"loss":{"name":"bsc"},"epochs":2},{"epochs":3}]})");
+  EXPECT_THAT(
+      html_report({files.path("a"), files.path("b")}, {}),
+      AllOf(HasSubstr("<code>stages.0.loss.name</code></th><td>mse</td><td>bsc</td>"),
+            HasSubstr("<code>stages.1</code></th><td>\u2013</td><td>{&quot;epochs&quot;:3}"),
+            Not(HasSubstr("<code>seed")), Not(HasSubstr("<code>stages.0.epochs"))));
+  EXPECT_THAT(html_report({files.path("a"), files.path("a")}, {}),
+              HasSubstr("The recipes are the same"));
+}
+
+TEST(HtmlReport, ErrorsOfRankingsAndClassesHaveTheirTexts) {
+  const RunFixture files;
+  files.run("r", 1, 0.5, "");
+  files.write_in("r", "results.json",
+                 R"({"reports":[{"task":"ranking","name":"faq","model":"m","examples":2,"metrics":
+{"map":0.5}},{"task":"classification","name":"mood","model":"m","examples":1,"metrics":{"accuracy":0}}]})");
+  files.write_in(
+      "r", "predictions/faq.queries.tsv",
+      "query_id\tquery\tmap\tfirst_relevant\ttop_id\ttop_text\trelevant_id\trelevant_text\n"
+      "q1\thow do I pay\t0.1\t10\td1\tno answer\td2\tby card\n"
+      "q2\teasy\t1\t1\td3\tyes\td3\tyes\n"
+      "q3\tlost\t0\t0\td1\tno answer\t\t\n");
+  files.write_in("r", "predictions/mood.tsv",
+                 "text\tgold\tpredicted\tprobability\nwhat a day\tgood\tbad\t0.875\n");
+  const std::string html = html_report({files.path("r")}, {});
+  EXPECT_THAT(html, AllOf(HasSubstr("first relevant document at rank 10"),
+                          HasSubstr("<b>query q1</b> how do I pay"), HasSubstr("<b>top d1</b>"),
+                          HasSubstr("<b>relevant d2</b> by card"),
+                          HasSubstr("no relevant document found"), Not(HasSubstr("query q2"))));
+  EXPECT_THAT(html, HasSubstr("gold <b>good</b>, predicted <b>bad</b> with probability 0.875"));
+  EXPECT_LT(html.find("query q3"), html.find("query q1"));
+  HtmlReportOptions options;
+  options.errors = 1;
+  EXPECT_THAT(html_report({files.path("r")}, options), Not(HasSubstr("query q1")));
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/run_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/eval/predictions.h"
+
+namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+using OrderedJson = nlohmann::ordered_json;
+using detail::Json;
+using detail::JsonObject;
+
+constexpr const char* kRecipe = "run.json";
+constexpr const char* kLog = "metrics.jsonl";
+constexpr const char* kResults = "results.json";
+
+// The order of names in a file is the order to show.
+OrderedJson read_object(const std::string& path) {
+  detail::read_json(path);  // says what is wrong with the file
+  OrderedJson json = OrderedJson::parse(read_file(path));
+  SIMILE_CHECK(json.is_object(), ErrorKind::kInput, path + ": expected a JSON object");
+  return json;
+}
+
+std::string show_value(const OrderedJson& value) {
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+Report read_report(const OrderedJson& json, const std::string& path) {
+  SIMILE_CHECK(json.is_object(), ErrorKind::kInput,
+               path + ": \"reports\" must be a list of objects");
+  const Json plain(json);
+  const JsonObject object(plain, path);
+  Report report;
+  report.task = object.text_or("task", "");
+  report.name = object.text_or("name", "");
+  report.model = object.text_or("model", "");
+  report.examples = object.integer_or("examples", 0, 0, std::numeric_limits<int64_t>::max());
+  if (object.has("metrics")) {
+    for (const auto& [name, value] : json.at("metrics").items()) {
+      if (value.is_number()) report.metrics.emplace_back(name, value.get<double>());
+    }
+  }
+  if (object.has("notes")) {
+    for (const auto& note : json.at("notes")) report.notes.push_back(show_value(note));
+  }
+  return report;
+}
+
+void read_recipe(RunFiles& run) {
+  const std::string path = join_path(run.path, kRecipe);
+  OrderedJson recipe = read_object(path);
+  if (recipe.contains("environment") && recipe["environment"].is_object()) {
+    for (const auto& [name, value] : recipe["environment"].items()) {
+      run.environment.emplace_back(name, show_value(value));
+    }
+  }
+  recipe.erase("environment");
+  const Json plain(recipe);
+  const JsonObject object(plain, path);
+  if (object.has("seed")) run.seed = object.integer("seed", 0, std::numeric_limits<int64_t>::max());
+  run.recipe = recipe.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+void read_results(RunFiles& run) {
+  const std::string path = join_path(run.path, kResults);
+  const OrderedJson results = read_object(path);
+  if (results.contains("seconds") && results["seconds"].is_number()) {
+    run.seconds = results["seconds"].get<double>();
+  }
+  SIMILE_CHECK(results.contains("reports") && results["reports"].is_array(), ErrorKind::kInput,
+               path + ": \"reports\" must be a list");
+  for (const OrderedJson& report : results["reports"]) {
+    run.reports.push_back(read_report(report, path));
+  }
+}
+
+RunFiles read_run(const std::string& path) {
+  RunFiles run;
+  run.path = path;
+  const auto has = [&run, &path](const std::string& name) {
+    const bool there = file_exists(join_path(path, name));
+    if (!there) run.missing.push_back(name);
+    return there;
+  };
+  if (has(kRecipe)) read_recipe(run);
+  has(kLog);
+  if (has(kResults)) read_results(run);
+  return run;
+}
+
+bool is_run(const std::string& path) {
+  return file_exists(join_path(path, kRecipe)) || file_exists(join_path(path, kLog)) ||
+         file_exists(join_path(path, kResults));
+}
+
+// The folders run-N by N.
+std::map<int64_t, std::string> find_runs(const std::string& path) {
+  constexpr std::string_view kPrefix = "run-";
+  std::map<int64_t, std::string> found;
+  std::error_code code, unknown;
+  fs::directory_iterator entries(path, code);
+  for (; !code && entries != fs::directory_iterator(); entries.increment(code)) {
+    const std::string name = entries->path().filename();
+    if (name.rfind(kPrefix, 0) != 0 || !entries->is_directory(unknown)) continue;
+    int64_t number = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + kPrefix.size(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end) found[number] = entries->path();
+  }
+  SIMILE_CHECK(!code, ErrorKind::kInput,
+               fmt::format("cannot list the folder '{}': {}", path, code.message()));
+  return found;
+}
+
+// "runs" of the results above the runs: the seed of each folder.
+void read_seeds(RunSet& set) {
+  const std::string path = join_path(set.path, kResults);
+  if (!file_exists(path)) return;
+  const Json results = detail::read_json(path);
+  if (!results.is_object() || !results.contains("runs")) return;
+  for (const Json& json : results["runs"]) {
+    const JsonObject object(json, path);
+    const std::string folder = join_path(set.path, object.text("folder"));
+    for (RunFiles& run : set.runs) {
+      if (fs::path(run.path).filename() != fs::path(folder).filename()) continue;
+      run.seed = object.integer("seed", 0, std::numeric_limits<int64_t>::max());
+    }
+  }
+}
+
+std::string last_part(const std::string& path) {
+  fs::path normal = fs::path(path).lexically_normal();
+  if (!normal.has_filename()) normal = normal.parent_path();
+  if (normal == "." || normal == "..") normal = fs::weakly_canonical(normal);
+  return normal.filename().empty() ? path : normal.filename().string();
+}
+
+}  // namespace
+
+std::vector<Report> RunFiles::own_reports() const {
+  std::vector<Report> own;
+  for (const Report& report : reports) {
+    const bool seen = std::any_of(own.begin(), own.end(), [&report](const Report& other) {
+      return other.name == report.name && other.task == report.task;
+    });
+    if (!seen) own.push_back(report);
+  }
+  return own;
+}
+
+std::string RunFiles::predictions_of(const Report& report) const {
+  const std::string file =
+      predictions_file(join_path(path, "predictions"), report.task, report.name);
+  const std::string read = report.task == "ranking" ? query_table_file(file) : file;
+  return file_exists(read) ? file : "";
+}
+
+RunSet read_run_set(const std::string& path) {
+  SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
+               fmt::format("'{}' is not a folder; expected one that simile train wrote", path));
+  RunSet set;
+  set.path = path;
+  set.name = last_part(path);
+  for (const auto& [number, folder] : find_runs(path)) {
+    if (is_run(folder)) set.runs.push_back(read_run(folder));
+  }
+  if (set.runs.empty()) {
+    SIMILE_CHECK(is_run(path), ErrorKind::kInput,
+                 fmt::format("'{}' is not a run: it has neither {}, {} and {} nor folders run-1, "
+                             "run-2 ... that have them; expected a folder that simile train wrote",
+                             path, kRecipe, kLog, kResults));
+    set.runs.push_back(read_run(path));
+  } else {
+    read_seeds(set);
+  }
+  return set;
+}
+
+}  // namespace simile

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What training wrote into a run folder, read again: also while it is still running.
+//
+//   run.json         the resolved recipe, and under "environment" what it ran on
+//   metrics.jsonl    a line a step and one an evaluation (simile/report/run_log.h)
+//   results.json     "seconds" and "reports", once it is finished
+//   predictions/     a file for each evaluation (simile/eval/predictions.h)
+//   run-1/ ...       of a recipe with several runs: one such folder per seed, with a results.json
+//                    of their "runs" (folder, seed) above them
+//
+// Errors: ErrorKind::kInput for a folder that is no run, with what was looked for, and for a file
+// that is damaged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simile/eval/report.h"
+
+namespace simile {
+
+struct RunFiles {
+  std::string path;
+  std::optional<int64_t> seed;
+  std::string recipe;                                            // JSON; empty while missing
+  std::vector<std::pair<std::string, std::string>> environment;  // names and values
+  double seconds = 0;
+  std::vector<Report> reports;       // of every model; empty while missing
+  std::vector<std::string> missing;  // files that a finished run has and this one has not
+
+  // The first report of each name: that of the model trained, not of a baseline.
+  std::vector<Report> own_reports() const;
+
+  // Where the predictions behind a report are; empty where they were not written.
+  std::string predictions_of(const Report& report) const;
+};
+
+// A run, or the runs of one recipe under several seeds.
+struct RunSet {
+  std::string path;
+  std::string name;  // the last part of the path
+  std::vector<RunFiles> runs;
+};
+
+RunSet read_run_set(const std::string& path);
+
+}  // namespace simile

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/run_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/data/line_reader.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class LogReader {
+ public:
+  void add(const Json& line) {
+    const int64_t step = begin_step(line);
+    if (line.contains("evaluation")) {
+      const std::string prefix = line.at("evaluation").get<std::string>() + ".";
+      for (const auto& [name, value] : line.at("metrics").items()) {
+        add_point(log.evaluations, prefix + name, step, value);
+      }
+      return;
+    }
+    const std::string objective =
+        line.contains("objective") ? " (" + line["objective"].get<std::string>() + ")" : "";
+    for (const auto& [name, value] : line.items()) {
+      if (name == "stage" || name == "objective" || name == "step" || name == "epoch") continue;
+      const bool shared = name == "gradient_norm" || name == "learning_rate";
+      add_point(log.training, shared ? name : name + objective, step, value);
+    }
+  }
+
+  RunLog log;
+
+ private:
+  // The step counted through all stages.
+  int64_t begin_step(const Json& line) {
+    const std::string stage = line.at("stage").get<std::string>();
+    if (log.stages.empty() || log.stages.back().name != stage) {
+      log.stages.push_back({stage, log.steps});
+    }
+    const int64_t step = log.stages.back().first_step + line.at("step").get<int64_t>();
+    log.steps = std::max(log.steps, step);
+    return step;
+  }
+
+  static void add_point(std::vector<Curve>& curves, const std::string& name, int64_t step,
+                        const Json& value) {
+    if (!value.is_number()) return;
+    auto curve = std::find_if(curves.begin(), curves.end(),
+                              [&name](const Curve& other) { return other.name == name; });
+    if (curve == curves.end()) curve = curves.insert(curve, Curve{name, {}});
+    curve->points.push_back({static_cast<double>(step), value.get<double>()});
+  }
+};
+
+// Appends the points of one part that thin_curve() keeps.
+void keep_extremes(const std::vector<CurvePoint>& points, size_t begin, size_t end,
+                   std::vector<CurvePoint>& kept) {
+  const auto lower = [&points](size_t a, size_t b) { return points[a].y < points[b].y; };
+  std::vector<size_t> places(end - begin);
+  for (size_t i = begin; i < end; ++i) places[i - begin] = i;
+  std::vector<size_t> chosen = {begin, *std::min_element(places.begin(), places.end(), lower),
+                                *std::max_element(places.begin(), places.end(), lower), end - 1};
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  for (const size_t i : chosen) kept.push_back(points[i]);
+}
+
+}  // namespace
+
+RunLog read_run_log(const std::string& path) {
+  LogReader reader;
+  LineReader lines(path);
+  std::string broken;  // what was wrong with the last line read
+  for (std::string line; lines.next(line);) {
+    SIMILE_CHECK(broken.empty(), ErrorKind::kInput, broken);
+    if (line.empty()) continue;
+    try {
+      reader.add(Json::parse(line));
+    } catch (const Json::exception& error) {
+      broken = fmt::format("{}: not a line of a run's log: {}", lines.where(), error.what());
+    }
+  }
+  return reader.log;
+}
+
+std::vector<CurvePoint> thin_curve(const std::vector<CurvePoint>& points, size_t limit) {
+  if (points.size() <= limit) return points;
+  const size_t parts = std::max<size_t>(limit / 4, 1);
+  const double first = points.front().x;
+  const double width = (points.back().x - first) / static_cast<double>(parts);
+  std::vector<CurvePoint> kept;
+  size_t begin = 0;
+  for (size_t part = 1; part <= parts && begin < points.size(); ++part) {
+    const double right = first + width * static_cast<double>(part);
+    size_t end = begin;
+    while (end < points.size() && (part == parts || points[end].x < right)) ++end;
+    if (end > begin) keep_extremes(points, begin, end, kept);
+    begin = end;
+  }
+  return kept;
+}
+
+}  // namespace simile
