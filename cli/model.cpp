@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "simile/encode/head.h"
+#include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"
 #include "simile/eval/lexical_baseline.h"
@@ -56,13 +57,12 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOption
   if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;
   const bool words_only = model.rfind(kWordsPrefix, 0) == 0;
   const std::string name = words_only ? model.substr(std::strlen(kWordsPrefix)) : model;
-  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(name, terminal));
   if (words_only) {
-    return std::make_unique<EmbeddingScorer>(model,
-                                             [encoder](const std::vector<std::string>& texts) {
-                                               return encoder->mean_word_embeddings(texts);
-                                             });
+    const auto words = std::make_shared<const WordVectors>(WordVectors::load(name, terminal));
+    return std::make_unique<EmbeddingScorer>(
+        model, [words](const std::vector<std::string>& texts) { return words->means(texts); });
   }
+  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(name, terminal));
   const EmbeddingScorer::RunHead heads =
       head_runner(encoder, load_heads(open_model_folder(name, silent_events())), options, terminal);
   return std::make_unique<EmbeddingScorer>(

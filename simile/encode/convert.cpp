@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/model/model_card.h"
 
 namespace simile {
@@ -110,7 +111,7 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
   read_encoder_weights(folder.weights_path, config, flat.data(), events);
   const auto test = [&](const float* weights) {
     return make_self_test(
-        SentenceEncoder(encoder_weights(config.shape(), weights), folder.settings, tokenizer));
+        SentenceEncoder(make_encoder(config.shape(), weights), folder.settings, tokenizer));
   };
   const SelfTest before = test(flat.data());
   // What is saved gives back just these numbers, in whatever type.

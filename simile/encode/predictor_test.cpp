@@ -6,6 +6,7 @@
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
 #include "simile/encode/pooling.h"
+#include "simile/kernel/encoder_forward.h"
 
 namespace simile {
 namespace {
@@ -78,7 +79,7 @@ TEST(EncodePairs, AnEncoderWithOneTypeReadsNoTypes) {
   settings.encoder.types = 1;
   std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())),
                           0.01f);
-  const SentenceEncoder encoder(encoder_weights(settings.encoder.shape(), flat.data()), settings,
+  const SentenceEncoder encoder(make_encoder(settings.encoder.shape(), flat.data()), settings,
                                 loaded.tokenizer());
   EXPECT_NO_THROW(encoder.encode_pairs(kLeft, kRight, {}, silent_events()));
 }

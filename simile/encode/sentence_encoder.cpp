@@ -10,7 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/pooling.h"
-#include "simile/kernel/detail/embed.h"
+#include "simile/model/encoder_reader.h"
 #include "simile/text/lower_text.h"
 
 namespace simile {
@@ -38,7 +38,6 @@ int64_t count_dimensions(const EncodeOptions& options, const ModelSettings& sett
 }  // namespace
 
 struct SentenceEncoder::Output {
-  std::shared_ptr<const EncoderForward> forward;
   Matrix<float>& vectors;
   int64_t first_row;  // of sequence 0
   bool normalize;
@@ -49,32 +48,25 @@ struct SentenceEncoder::Output {
 SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& events) {
   const ModelFolder model = open_model_folder(folder, events);
   const Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
-  const auto owned =
-      std::make_shared<LoadedEncoder>(model.weights_path, model.settings.encoder, events);
-  SentenceEncoder encoder(owned->weights(), model.settings, tokenizer);
-  encoder.forward_ = std::make_shared<const EncoderForward>(owned->shape(), owned->weights(),
-                                                            owned->layer_reader());
-  encoder.owned_ = owned;
-  return encoder;
+  return SentenceEncoder(open_encoder(model.weights_path, model.settings.encoder, events),
+                         model.settings, tokenizer);
 }
 
-SentenceEncoder::SentenceEncoder(const EncoderWeights& weights, const ModelSettings& settings,
-                                 const Tokenizer& tokenizer)
-    : weights_(weights),
+SentenceEncoder::SentenceEncoder(std::shared_ptr<const Encoder> encoder,
+                                 const ModelSettings& settings, const Tokenizer& tokenizer)
+    : encoder_(std::move(encoder)),
       settings_(settings),
       modules_(std::make_shared<const ModuleChain>(settings.modules)),
-      shape_(settings.encoder.shape()),
       tokenizer_(tokenizer) {
-  tokenizer_.fit(shape_.vocabulary);
-  SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= shape_.longest_sequence(),
+  SIMILE_CHECK(encoder_->hidden_size() == settings.encoder.hidden, ErrorKind::kInput,
+               fmt::format("the encoder's hidden size is {}; its settings say {}",
+                           encoder_->hidden_size(), settings.encoder.hidden));
+  tokenizer_.fit(encoder_->vocabulary());
+  SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= encoder_->longest_sequence(),
                ErrorKind::kInput,
                fmt::format("the length limit is {}; the encoder has {} positions",
-                           settings.max_length, shape_.longest_sequence()));
+                           settings.max_length, encoder_->longest_sequence()));
   tokenizer_.set_max_length(settings.max_length);
-}
-
-std::shared_ptr<const EncoderForward> SentenceEncoder::current_forward() const {
-  return forward_ != nullptr ? forward_ : std::make_shared<const EncoderForward>(shape_, weights_);
 }
 
 int64_t SentenceEncoder::dimension(const EncodeOptions& options) const {
@@ -121,8 +113,7 @@ Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& token
     done += more;
     events.progress({"embed", done, total, "texts", {}});
   };
-  Output output{current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize),
-                left_out,          finished};
+  Output output{vectors, 0, options.normalize.value_or(settings_.normalize), left_out, finished};
   const auto read_block = [&](size_t begin) {
     return tokenise(begin, std::min(begin + kTextsPerBlock, count), counted);
   };
@@ -175,8 +166,8 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
                              settings_.max_length));
     for (const int32_t id : ids) {
       SIMILE_CHECK(
-          id >= 0 && id < shape_.vocabulary, ErrorKind::kInput,
-          fmt::format("token id {} is outside the vocabulary of {}", id, shape_.vocabulary));
+          id >= 0 && id < encoder_->vocabulary(), ErrorKind::kInput,
+          fmt::format("token id {} is outside the vocabulary of {}", id, encoder_->vocabulary()));
     }
   }
   const auto total = static_cast<int64_t>(sequences.size());
@@ -187,35 +178,13 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
     events.progress({"embed", done, total, "texts", {}});
   };
   encode_sequences(sequences, {}, options.batch_tokens,
-                   {current_forward(), vectors, 0, options.normalize.value_or(settings_.normalize),
-                    0, finished});
+                   {vectors, 0, options.normalize.value_or(settings_.normalize), 0, finished});
   return vectors;
 }
 
-Matrix<float> SentenceEncoder::mean_word_embeddings(const std::vector<std::string>& texts) const {
-  const int64_t E = shape_.embedding_size();
-  Matrix<float> means(static_cast<int64_t>(texts.size()), E);
-  std::vector<float> row(static_cast<size_t>(E));
-  const std::vector<std::vector<int32_t>> sequences =
-      tokenizer_.encode_ids_batch(prepared(texts, 0, texts.size()));
-  for (int64_t i = 0; i < means.rows; ++i) {
-    float* mean = means.row(i);
-    std::fill_n(mean, E, 0.0f);
-    int64_t words = 0;
-    for (const int32_t id : sequences[static_cast<size_t>(i)]) {
-      if (tokenizer_.is_special(id)) continue;
-      const float* word = word_row(weights_, E, id, row.data());
-      for (int64_t j = 0; j < E; ++j) mean[j] += word[j];
-      ++words;
-    }
-    for (int64_t j = 0; j < E && words > 0; ++j) mean[j] /= static_cast<float>(words);
-  }
-  return means;
-}
-
 std::vector<float> SentenceEncoder::hidden_states(const PackedBatch& batch) const {
-  std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape_.hidden));
-  (*current_forward())(batch, hidden.data());
+  std::vector<float> hidden(static_cast<size_t>(batch.tokens() * encoder_->hidden_size()));
+  (*encoder_)(batch, hidden.data());
   return hidden;
 }
 
@@ -265,7 +234,7 @@ SentenceEncoder::Sequences SentenceEncoder::tokenise_pairs(const std::vector<std
     counts.truncated += pair.dropped > 0 ? 1 : 0;
     counts.replaced += pair.replaced;
     sequences.ids.push_back(std::move(pair.ids));
-    if (shape_.types > 1) sequences.type_ids.push_back(std::move(pair.type_ids));
+    if (settings_.encoder.types > 1) sequences.type_ids.push_back(std::move(pair.type_ids));
   }
   return sequences;
 }
@@ -297,11 +266,10 @@ void SentenceEncoder::encode_sequences(const std::vector<std::vector<int32_t>>& 
 
 void SentenceEncoder::encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
                                    const Output& output) const {
-  std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape_.hidden));
-  (*output.forward)(batch, hidden.data());
+  const std::vector<float> hidden = hidden_states(batch);
   Matrix<float> pooled(batch.size(), settings_.pooled_size());
-  pool(settings_.pooling, hidden.data(), batch.offsets, shape_.hidden, pooled.values.data(),
-       output.left_out);
+  pool(settings_.pooling, hidden.data(), batch.offsets, encoder_->hidden_size(),
+       pooled.values.data(), output.left_out);
   pooled = (*modules_)(std::move(pooled));
   const int64_t D = output.vectors.cols;
   for (int64_t i = 0; i < pooled.rows; ++i) {

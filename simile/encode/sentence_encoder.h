@@ -18,7 +18,7 @@
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/modules.h"
-#include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/packed.h"
 #include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
@@ -48,11 +48,9 @@ class SentenceEncoder {
   // From a model folder. Errors: see model_folder.h and tokenizer.h.
   static SentenceEncoder load(const std::string& folder, EventSink& events);
 
-  // A view of weights that somebody else owns and may change between calls (training's evaluation);
-  // each call puts them in order anew, which takes as long as a few hundred tokens.
-  // settings.encoder must describe `weights`. Errors (kInput): a tokenizer with more tokens than
-  // the encoder has embeddings, a length limit above its positions.
-  SentenceEncoder(const EncoderWeights& weights, const ModelSettings& settings,
+  // settings.encoder must describe `encoder`. Errors (kInput): another hidden size, a tokenizer
+  // with more tokens than the encoder's vocabulary, a length limit above its longest sequence.
+  SentenceEncoder(std::shared_ptr<const Encoder> encoder, const ModelSettings& settings,
                   const Tokenizer& tokenizer);
 
   // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 32,768 texts
@@ -76,10 +74,6 @@ class SentenceEncoder {
   Matrix<float> encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                            const EncodeOptions& options, EventSink& events) const;
 
-  // The baseline that leaves the encoder out: for each text the mean [texts, E] of its tokens' word
-  // embeddings, without special tokens and prompt; zeros for a text without tokens.
-  Matrix<float> mean_word_embeddings(const std::vector<std::string>& texts) const;
-
   // Hidden states [tokens, H] of one batch, before pooling.
   std::vector<float> hidden_states(const PackedBatch& batch) const;
 
@@ -88,14 +82,13 @@ class SentenceEncoder {
   const Tokenizer& tokenizer() const { return tokenizer_; }  // with the model's length limit
 
  private:
-  struct Output;  // what computes, where pooled vectors go and how they are finished
+  struct Output;  // where pooled vectors go and how they are finished
   struct Sequences {
     std::vector<std::vector<int32_t>> ids;
     std::vector<std::vector<int32_t>> type_ids;  // of each sequence; empty: all 0
   };
   // Texts, or pairs, begin .. end as tokens.
   using Tokenise = std::function<Sequences(size_t begin, size_t end, EncodeCounts& counts)>;
-  std::shared_ptr<const EncoderForward> current_forward() const;
   std::string find_prompt(const EncodeOptions& options) const;
   int64_t count_left_out(const std::string& prompt) const;
   // Texts as the tokenizer sees them: lower-cased where the model says so.
@@ -116,12 +109,9 @@ class SentenceEncoder {
   void encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
                     const Output& output) const;
 
-  std::shared_ptr<const LoadedEncoder> owned_;     // null for a view
-  std::shared_ptr<const EncoderForward> forward_;  // null for a view, whose weights may change
-  EncoderWeights weights_;
+  std::shared_ptr<const Encoder> encoder_;
   ModelSettings settings_;
   std::shared_ptr<const ModuleChain> modules_;
-  EncoderShape shape_;
   Tokenizer tokenizer_;
 };
 

@@ -13,6 +13,8 @@
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/encoder_forward.h"
+#include "simile/model/encoder_reader.h"
 #include "simile/model/initialise.h"
 #include "simile/text/lower_text.h"
 
@@ -85,7 +87,7 @@ TEST(SentenceEncoderGolden, EveryPoolingOfEveryTextMatches) {
     std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
     read_encoder_weights(kGolden + "/model.safetensors", settings.encoder, flat.data(),
                          silent_events());
-    const SentenceEncoder encoder(encoder_weights(settings.encoder.shape(), flat.data()), settings,
+    const SentenceEncoder encoder(make_encoder(settings.encoder.shape(), flat.data()), settings,
                                   loaded.tokenizer());
     for (const json& row : expected_rows()) {
       const Matrix<float> vectors =
@@ -188,8 +190,8 @@ TEST(SentenceEncoder, PromptsArePutBeforeTheText) {
   settings.prompts = {{"query", "the red "}, {"document", ""}};
   std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
   initialise_encoder_weights(settings.encoder, 5, flat.data());
-  const EncoderWeights weights = encoder_weights(settings.encoder.shape(), flat.data());
-  const SentenceEncoder encoder(weights, settings, loaded.tokenizer());
+  const auto fp32 = make_encoder(settings.encoder.shape(), flat.data());
+  const SentenceEncoder encoder(fp32, settings, loaded.tokenizer());
   EncodeOptions query, direct;
   query.prompt_name = "query";
   direct.prompt = "the red ";
@@ -201,7 +203,7 @@ TEST(SentenceEncoder, PromptsArePutBeforeTheText) {
   EXPECT_EQ(encode(encoder, "cat", query), expected);
   EXPECT_EQ(encode(encoder, "cat", direct), expected);
   settings.default_prompt = "query";
-  EXPECT_EQ(encode(SentenceEncoder(weights, settings, loaded.tokenizer()), "cat", {}), expected);
+  EXPECT_EQ(encode(SentenceEncoder(fp32, settings, loaded.tokenizer()), "cat", {}), expected);
   query.prompt_name = "qury";
   try {
     encode(encoder, "cat", query);
@@ -219,7 +221,7 @@ class Changed {
     initialise_encoder_weights(settings.encoder, 5, flat_.data());
   }
   SentenceEncoder encoder() const {
-    return SentenceEncoder(encoder_weights(settings.encoder.shape(), flat_.data()), settings,
+    return SentenceEncoder(make_encoder(settings.encoder.shape(), flat_.data()), settings,
                            loaded_.tokenizer());
   }
 
@@ -315,18 +317,6 @@ TEST(SentenceEncoder, TextsAreLowerCasedWhereTheModelSaysSo) {
   EXPECT_EQ(lower_text(""), "");
 }
 
-TEST(SentenceEncoder, AViewFollowsChangesOfItsWeights) {
-  const SentenceEncoder loaded = golden_encoder();
-  const ModelSettings settings = loaded.settings();
-  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
-  initialise_encoder_weights(settings.encoder, 1, flat.data());
-  const SentenceEncoder view(encoder_weights(settings.encoder.shape(), flat.data()), settings,
-                             loaded.tokenizer());
-  const Matrix<float> before = view.encode({"the cat"}, {}, silent_events());
-  initialise_encoder_weights(settings.encoder, 2, flat.data());
-  EXPECT_NE(view.encode({"the cat"}, {}, silent_events()).values, before.values);
-}
-
 TEST(SentenceEncoder, ASavedModelPassesItsSelfTestAndAnotherDoesNot) {
   const SentenceEncoder loaded = golden_encoder();
   const std::string folder = testing::TempDir() + "simile_encode_saved_" + std::to_string(getpid());
@@ -337,8 +327,8 @@ TEST(SentenceEncoder, ASavedModelPassesItsSelfTestAndAnotherDoesNot) {
   initialise_encoder_weights(model.settings.encoder, 9, flat.data());
   model.weights = flat.data();
   model.tokenizer = read_tokenizer_files(kGolden);
-  const EncoderWeights weights = encoder_weights(model.settings.encoder.shape(), flat.data());
-  model.self_test = make_self_test(SentenceEncoder(weights, model.settings, loaded.tokenizer()));
+  const auto fp32 = make_encoder(model.settings.encoder.shape(), flat.data());
+  model.self_test = make_self_test(SentenceEncoder(fp32, model.settings, loaded.tokenizer()));
   save_model_folder(folder, model);
   const SentenceEncoder saved = SentenceEncoder::load(folder, silent_events());
   EXPECT_EQ(check_self_test(folder, saved), 0.0);
@@ -358,8 +348,8 @@ TEST(SentenceEncoder, AModelSavedInHalvesGivesTheBitsOfItsRoundedWeights) {
   round_to_halves(flat.data(), static_cast<int64_t>(flat.size()));
   model.weights = flat.data();
   model.tokenizer = read_tokenizer_files(kGolden);
-  const EncoderWeights weights = encoder_weights(model.settings.encoder.shape(), flat.data());
-  const SentenceEncoder view(weights, model.settings, loaded.tokenizer());
+  const auto fp32 = make_encoder(model.settings.encoder.shape(), flat.data());
+  const SentenceEncoder view(fp32, model.settings, loaded.tokenizer());
   model.self_test = make_self_test(view);
   const std::vector<std::string> texts = {"the cat", "", "a much longer text about the fox"};
   const Matrix<float> expected = view.encode(texts, {}, silent_events());
@@ -373,12 +363,45 @@ TEST(SentenceEncoder, AModelSavedInHalvesGivesTheBitsOfItsRoundedWeights) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(SentenceEncoder, ATokenizerOfAnotherModelIsRefused) {
+// An encoder of another kind: every hidden state is its token's id.
+class IdEncoder : public Encoder {
+ public:
+  IdEncoder(int64_t hidden, int64_t vocabulary, int64_t longest)
+      : hidden_(hidden), vocabulary_(vocabulary), longest_(longest) {}
+  int64_t hidden_size() const override { return hidden_; }
+  int64_t vocabulary() const override { return vocabulary_; }
+  int64_t longest_sequence() const override { return longest_; }
+  void operator()(const PackedBatch& batch, float* hidden) const override {
+    for (const int32_t id : batch.ids) hidden = std::fill_n(hidden, hidden_, id);
+  }
+
+ private:
+  int64_t hidden_, vocabulary_, longest_;
+};
+
+TEST(SentenceEncoder, AnyEncoderServes) {
   const SentenceEncoder loaded = golden_encoder();
   ModelSettings settings = loaded.settings();
-  settings.encoder.vocabulary = 20;
-  const EncoderWeights nothing{};
-  EXPECT_THROW(SentenceEncoder(nothing, settings, loaded.tokenizer()), Error);
+  settings.normalize = false;
+  settings.pooling = PoolingMode::kMax;
+  const SentenceEncoder encoder(std::make_shared<IdEncoder>(32, 1000, 24), settings,
+                                loaded.tokenizer());
+  const Matrix<float> vectors = encoder.encode_ids({{7, 3}, {5}, {1, 2, 9}}, {}, silent_events());
+  EXPECT_THAT(std::vector<float>(vectors.row(0), vectors.row(1)), testing::Each(7));
+  EXPECT_THAT(std::vector<float>(vectors.row(1), vectors.row(2)), testing::Each(5));
+  EXPECT_THAT(std::vector<float>(vectors.row(2), vectors.row(3)), testing::Each(9));
+}
+
+TEST(SentenceEncoder, AnEncoderThatDoesNotFitIsRefused) {
+  const SentenceEncoder loaded = golden_encoder();
+  const auto make = [&](int64_t hidden, int64_t vocabulary, int64_t longest) {
+    SentenceEncoder(std::make_shared<IdEncoder>(hidden, vocabulary, longest), loaded.settings(),
+                    loaded.tokenizer());
+  };
+  EXPECT_NO_THROW(make(32, 1000, 24));
+  EXPECT_THROW(make(31, 1000, 24), Error);
+  EXPECT_THROW(make(32, 20, 24), Error);
+  EXPECT_THROW(make(32, 1000, 23), Error);
 }
 
 }  // namespace

@@ -200,6 +200,10 @@ void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
   forward(shape_, weights_, *panels_, batch, hidden);
 }
 
+std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat) {
+  return std::make_shared<const EncoderForward>(shape, encoder_weights(shape, flat));
+}
+
 void encoder_forward(const EncoderShape& shape, const EncoderWeights& weights,
                      const PackedBatch& batch, float* hidden) {
   EncoderForward(shape, weights)(batch, hidden);

@@ -21,17 +21,15 @@
 //                     at the end; layer 0 attends to x as it is (ModernBERT, Warner et al. 2024)
 //   activation, gated W_down act(W_up a), or W_down (act(W_gate a) * W_value a) (Shazeer 2020)
 //
-// Results: a token's hidden state depends on its sequence only. It has the same bits alone, in any
-// batch, and for any number of threads. Threads: as many as simile::thread_count() when the batch
-// is large enough (about 64 tokens each). Errors: kInput for a batch that does not fit the shape:
-// ids or type ids outside their tables, sequences longer than its positions, offsets that
-// do not rise from 0 to the tokens.
+// Results, threads and errors: encoder.h. It uses as many threads as the batch has use for (about
+// 64 tokens each).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/packed.h"
 
@@ -44,10 +42,9 @@ using LayerReader = std::function<LayerPointers<const float>(int64_t layer)>;
 
 // Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
 // layers' matrices); embeddings, biases and norms are read from `weights`, which must stay in
-// place. forward() may be called from several threads at once; each calling thread keeps its own
-// work space: 4 bytes * (2H + max(4H, U, E)) for some 130 tokens (or the longest text) per thread
-// it uses.
-class EncoderForward {
+// place and as they are. Each calling thread keeps its own work space: 4 bytes * (2H + max(4H, U,
+// E)) for some 130 tokens (or the longest text) per thread it uses.
+class EncoderForward final : public Encoder {
  public:
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights);
   // The same with matrices from `read_layer`, called for layers 0, 1, ... once each (shared layers:
@@ -57,18 +54,24 @@ class EncoderForward {
                  const LayerReader& read_layer);
   EncoderForward(EncoderForward&&) noexcept;
   EncoderForward& operator=(EncoderForward&&) noexcept;
-  ~EncoderForward();
+  ~EncoderForward() override;
 
   const EncoderShape& shape() const { return shape_; }
+  int64_t hidden_size() const override { return shape_.hidden; }
+  int64_t vocabulary() const override { return shape_.vocabulary; }
+  int64_t longest_sequence() const override { return shape_.longest_sequence(); }
 
-  // hidden [tokens, H], in the order of the batch's tokens.
-  void operator()(const PackedBatch& batch, float* hidden) const;
+  void operator()(const PackedBatch& batch, float* hidden) const override;
 
  private:
   EncoderShape shape_;
   EncoderWeights weights_;
   std::unique_ptr<WeightPanels> panels_;
 };
+
+// The encoder of a flat array laid out by encoder_layout(), which must outlive it and stay as it
+// is.
+std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat);
 
 // The same for one batch; orders the matrices anew on each call, which takes as long as a few
 // hundred tokens.

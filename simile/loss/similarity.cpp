@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/similarity.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "simile/core/error.h"
 #include "simile/loss/normalize.h"

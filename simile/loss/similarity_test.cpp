@@ -2,7 +2,7 @@
 #include "simile/loss/similarity.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "simile/core/error.h"
 

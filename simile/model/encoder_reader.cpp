@@ -225,4 +225,17 @@ LayerReader LoadedEncoder::layer_reader() const {
   return [this, memory](int64_t layer) { return read_layer(layer, *memory); };
 }
 
+std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
+                                            EventSink& events) {
+  struct Opened {
+    Opened(const std::string& path, const EncoderConfig& config, EventSink& events)
+        : loaded(path, config, events),
+          forward(loaded.shape(), loaded.weights(), loaded.layer_reader()) {}
+    LoadedEncoder loaded;
+    EncoderForward forward;
+  };
+  const auto opened = std::make_shared<const Opened>(path, config, events);
+  return {opened, &opened->forward};
+}
+
 }  // namespace simile

@@ -74,6 +74,11 @@ class LoadedEncoder {
   EncoderWeights weights_;
 };
 
+// A model's encoder for inference, in fp32, with what it reads from. Errors: as LoadedEncoder, and
+// those of its layer_reader().
+std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
+                                            EventSink& events);
+
 // Replaces each weight by what a file written with `type` gives back: the nearest half or bfloat16,
 // or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.
 void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each family's golden model in the fused node and in plain ATen calls.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 

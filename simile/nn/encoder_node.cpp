@@ -2,7 +2,8 @@
 #include "simile/nn/encoder_node.h"
 
 #include <ATen/Parallel.h>
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include "simile/core/threads.h"
 

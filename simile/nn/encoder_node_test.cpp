@@ -3,7 +3,7 @@
 #include "simile/nn/encoder_node.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 

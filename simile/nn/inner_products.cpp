@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/nn/inner_products.h"
 
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <vector>

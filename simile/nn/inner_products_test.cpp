@@ -2,7 +2,7 @@
 #include "simile/nn/inner_products.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace simile {
 namespace {

@@ -2,7 +2,7 @@
 #include "simile/nn/pooling.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/batch_input.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "simile/loss/bsc.h"
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/train/epoch_planner.h"
 #include "simile/train/run_data.h"
 #include "simile/train/run_folder.h"
@@ -80,9 +81,9 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
                              order_seed(static_cast<uint64_t>(run.seed), stage, chosen));
   const auto embed = [&](const std::vector<std::vector<int32_t>>& texts) {
     const EncoderShape shape = start.settings.encoder.shape();
-    return embed_for_order(SentenceEncoder(encoder_weights(shape, start.weights.data()),
-                                           start.settings, start.tokenizer),
-                           texts, events);
+    return embed_for_order(
+        SentenceEncoder(make_encoder(shape, start.weights.data()), start.settings, start.tokenizer),
+        texts, events);
   };
   BatchListing listing;
   listing.stage = stage.name;

@@ -2,7 +2,7 @@
 #include "simile/train/gradient_cache.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,9 @@
 #include "simile/train/optimizer.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/adamw.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

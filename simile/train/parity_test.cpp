@@ -2,9 +2,10 @@
 // The vectors served are those of the model trained: inference without torch against the encoder in
 // plain ATen calls.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/encoder_aten.h"
 #include "simile/nn/pooling.h"
@@ -31,7 +32,7 @@ TEST(Parity, ServedVectorsAgreeWithTheAtenEncoderForEveryPooling) {
     ModelSettings settings = loaded.settings();
     settings.pooling = mode;
     settings.normalize = false;
-    const SentenceEncoder encoder(encoder_weights(shape, flat.data_ptr<float>()), settings,
+    const SentenceEncoder encoder(make_encoder(shape, flat.data_ptr<float>()), settings,
                                   loaded.tokenizer());
     Matrix<float> served = encoder.encode(texts, {}, silent_events());
     const torch::Tensor expected =

@@ -11,6 +11,7 @@
 
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/held_out.h"
@@ -206,8 +207,8 @@ class PretrainingRun {
     model.weights = weights_.data();
     model.tokenizer = start_.tokenizer_files;
     model.model_card = make_card(reports);
-    model.self_test = make_self_test(SentenceEncoder(encoder_weights(shape_, weights_.data()),
-                                                     start_.settings, start_.tokenizer));
+    model.self_test = make_self_test(
+        SentenceEncoder(make_encoder(shape_, weights_.data()), start_.settings, start_.tokenizer));
     save_model_folder(folder_.model_path(), model);
   }
 

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/nn/pooling.h"
 
 namespace simile {
@@ -125,7 +127,8 @@ Batches Stage::plan_epoch(size_t objective, int64_t epoch) {
 
 Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts) {
   optimizer_.flush_rows();
-  return embed_for_order(SentenceEncoder(model_.weights.encoder().weight_pointers(),
+  EncoderNode& encoder = model_.weights.encoder();
+  return embed_for_order(SentenceEncoder(make_encoder(encoder.shape(), encoder.weights()),
                                          model_.settings, model_.tokenizer),
                          texts, events_);
 }

@@ -11,6 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/initialise.h"
 #include "simile/model/model_card.h"
@@ -192,8 +193,8 @@ void save_trained_model(const std::string& path, const TrainOptions& options,
   for (HeadModule& head : weights.heads()) model.heads.push_back({head.settings(), head.weights()});
   model.tokenizer = start.tokenizer_files;
   model.model_card = make_card(options, model, reports);
-  model.self_test =
-      make_self_test(SentenceEncoder(encoder.weight_pointers(), start.settings, start.tokenizer));
+  model.self_test = make_self_test(SentenceEncoder(make_encoder(encoder.shape(), encoder.weights()),
+                                                   start.settings, start.tokenizer));
   save_model_folder(path, model);
 }
 

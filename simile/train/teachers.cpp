@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/fingerprint.h"
 
@@ -29,7 +30,7 @@ Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,
                       const Tokenizer& tokenizer, EventSink& events) {
   auto weights = std::make_shared<const std::vector<float>>(std::move(flat));
   auto encoder = std::make_shared<const SentenceEncoder>(
-      encoder_weights(settings.encoder.shape(), weights->data()), settings, tokenizer);
+      make_encoder(settings.encoder.shape(), weights->data()), settings, tokenizer);
   Teacher teacher;
   teacher.fingerprint = hash_bytes(fmt::format("{} {} {}", hash_bytes(bytes_of(*weights)),
                                                pooling_name(settings.pooling), settings.normalize));

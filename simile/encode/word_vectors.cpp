@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/word_vectors.h"
+
+#include <algorithm>
+
+#include "simile/kernel/detail/embed.h"
+#include "simile/model/encoder_reader.h"
+#include "simile/model/model_folder.h"
+#include "simile/text/lower_text.h"
+
+namespace simile {
+
+WordVectors WordVectors::load(const std::string& folder, EventSink& events) {
+  return WordVectors(open_model_folder(folder, events), events);
+}
+
+WordVectors::WordVectors(const ModelFolder& model, EventSink& events)
+    : loaded_(std::make_shared<const LoadedEncoder>(model.weights_path, model.settings.encoder,
+                                                    events)),
+      lower_case_(model.settings.lower_case),
+      tokenizer_(Tokenizer::load(model.tokenizer_path)) {
+  tokenizer_.fit(loaded_->shape().vocabulary);
+  tokenizer_.set_max_length(model.settings.max_length);
+}
+
+Matrix<float> WordVectors::means(const std::vector<std::string>& texts) const {
+  const int64_t E = loaded_->shape().embedding_size();
+  Matrix<float> means(static_cast<int64_t>(texts.size()), E);
+  std::vector<float> row(static_cast<size_t>(E));
+  std::vector<std::string> prepared = texts;
+  if (lower_case_) std::transform(texts.begin(), texts.end(), prepared.begin(), lower_text);
+  const std::vector<std::vector<int32_t>> sequences = tokenizer_.encode_ids_batch(prepared);
+  for (int64_t i = 0; i < means.rows; ++i) {
+    float* mean = means.row(i);
+    std::fill_n(mean, E, 0.0f);
+    int64_t words = 0;
+    for (const int32_t id : sequences[static_cast<size_t>(i)]) {
+      if (tokenizer_.is_special(id)) continue;
+      const float* word = word_row(loaded_->weights(), E, id, row.data());
+      for (int64_t j = 0; j < E; ++j) mean[j] += word[j];
+      ++words;
+    }
+    for (int64_t j = 0; j < E && words > 0; ++j) mean[j] /= static_cast<float>(words);
+  }
+  return means;
+}
+
+}  // namespace simile
