@@ -15,7 +15,7 @@
 #include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/nn/encoder_aten.h"
+#include "simile/nn/torch_encoder.h"
 #include "simile/nn/pooling.h"
 
 namespace simile::bench {
@@ -39,7 +39,7 @@ double difference_from_oracle(const SentenceEncoder& encoder, const std::string&
   const int threads = thread_count();
   const torch::NoGradGuard no_grad;
   const torch::Tensor expected = torch::nn::functional::normalize(pool_tokens(
-      encode_tokens_aten(config.shape(), weights, batch), batch.offsets, PoolingMode::kMean));
+      encode_with_torch(config.shape(), weights, batch), batch.offsets, PoolingMode::kMean));
   set_thread_count(threads);  // ATen's first call sets it to its own default
   Matrix<float> found = encoder.encode_ids(sequences, {}, silent_events());
   const torch::Tensor vectors = torch::from_blob(found.values.data(), {found.rows, found.cols});

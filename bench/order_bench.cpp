@@ -36,7 +36,7 @@ using simile::RandomStream;
 constexpr const char* kUsage =
     "usage: simile_order_bench neighbours [ROWS] [D] [TOP_N] [NOISE]\n"
     "       simile_order_bench clusters [ROWS] [D] [CLUSTERS]\n"
-    "       simile_order_bench words [EXAMPLES] [MEMORY_MB]";
+    "       simile_order_bench words [EXAMPLES]";
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -165,8 +165,8 @@ class ZipfTexts {
   }
 };
 
-json measure_words(int64_t examples, int64_t memory_mb) {
-  json result = {{"work", "words"}, {"examples", examples}, {"memory_mb", memory_mb}};
+json measure_words(int64_t examples) {
+  json result = {{"work", "words"}, {"examples", examples}};
   const ZipfTexts texts;
   const simile::TextShingler shingler(1);
   {
@@ -180,8 +180,7 @@ json measure_words(int64_t examples, int64_t memory_mb) {
   const auto text_words = [&](int64_t example, std::vector<uint64_t>& words) {
     shingler.append(texts.text(example), words);
   };
-  const simile::ExampleOrder order =
-      simile::order_words(examples, text_words, {8, memory_mb}, 1, 0);
+  const simile::ExampleOrder order = simile::order_words(examples, text_words, 8, 1, 0);
   meter.report(result["order"]);
   check_order(order);
   result["shares_word_with_next"] = share_of_neighbours(order, [&](int32_t a, int32_t b) {
@@ -212,7 +211,7 @@ json measure(const std::vector<std::string>& arguments) {
                             count_at(arguments, 3, 1000));
   }
   if (work == "words") {
-    return measure_words(count_at(arguments, 1, 10000000), count_at(arguments, 2, 256));
+    return measure_words(count_at(arguments, 1, 10000000));
   }
   throw simile::Error(simile::ErrorKind::kUsage, kUsage);
 }

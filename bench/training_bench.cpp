@@ -16,10 +16,10 @@
 #include "simile/loss/mnrl.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
-#include "simile/nn/encoder_aten.h"
-#include "simile/nn/encoder_node.h"
+#include "simile/nn/fused_encoder.h"
 #include "simile/nn/pooling.h"
-#include "simile/train/optimizer.h"
+#include "simile/nn/torch_encoder.h"
+#include "simile/train/flat_optimizer.h"
 
 namespace simile::bench {
 namespace {
@@ -73,11 +73,12 @@ class Trainer {
   // The weights of the folder, and an optimiser that has seen nothing.
   void start_again(double dropout) {
     dropout_.hidden = dropout_.attention = static_cast<float>(dropout);
-    read_encoder_weights(folder_.weights_path, folder_.settings.encoder, node_.weights(),
-                         silent_events());
+    read_encoder_weights(folder_.weights_path, folder_.settings.encoder,
+                         node_.parameters().data_ptr<float>(), silent_events());
     const std::vector<ParameterSlot> layout = encoder_layout(node_.shape());
-    optimizer_ = std::make_unique<Optimizer>(OptimizerOptions(), layout, node_.weights(),
-                                             deferred_table(layout.front()));
+    optimizer_ = std::make_unique<FlatOptimizer>(OptimizerOptions(), layout,
+                                                 node_.parameters().data_ptr<float>(),
+                                                 deferred_table(layout.front()));
   }
 
   // One training step; returns the loss.
@@ -102,27 +103,26 @@ class Trainer {
     hidden.register_hook([&](const torch::Tensor&) { lap(phases.loss_backward); });
     loss.backward();
     lap(phases.backward);
-    const double norm = optimizer_->step(learning_rate, node_.gradients());
+    const double norm = optimizer_->step(learning_rate, node_.gradients().data_ptr<float>());
     SIMILE_CHECK(std::isfinite(norm), ErrorKind::kFailed, "the gradient is not finite");
     lap(phases.optimizer);
     return value;
   }
 
-  // |g - g'| / |g'| of the gradient g of this node and g' of plain ATen calls, without dropout.
+  // |g - g'| / |g'| of the gradient g of the fused engine and g' of plain ATen calls, without
+  // dropout.
   double gradient_difference(const Workload& sequences) {
     const PackedBatch batch = pack(sequences);
     const auto backward = [&](const torch::Tensor& hidden) {
       loss_(halves(pool_tokens(hidden, batch.offsets, PoolingMode::kMean))).backward();
     };
     backward(node_.forward(batch, EncoderDropout()));
-    const torch::Tensor found = torch::from_blob(node_.gradients(), {node_.parameter_count()});
-    const torch::Tensor weights = torch::from_blob(node_.weights(), {node_.parameter_count()})
-                                      .clone()
-                                      .set_requires_grad(true);
-    backward(encode_tokens_aten(node_.shape(), weights, batch));
+    const torch::Tensor found = node_.gradients().clone();
+    const torch::Tensor weights = node_.parameters().clone().set_requires_grad(true);
+    backward(encode_with_torch(node_.shape(), weights, batch));
     const double difference = (found - weights.grad()).norm().item<double>();
     const double scale = weights.grad().norm().item<double>();
-    std::fill_n(node_.gradients(), node_.parameter_count(), 0.0f);
+    node_.gradients().zero_();
     return difference / scale;
   }
 
@@ -130,10 +130,10 @@ class Trainer {
 
  private:
   ModelFolder folder_;
-  EncoderNode node_;
+  FusedEncoder node_;
   Loss loss_;
   EncoderDropout dropout_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<FlatOptimizer> optimizer_;
 };
 
 struct Checks {

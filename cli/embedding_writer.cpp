@@ -6,15 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/model/npy.h"
 
 namespace simile::cli {
 namespace {
-
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() &&
-         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
 
 std::string quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

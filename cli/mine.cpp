@@ -3,13 +3,13 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
-#include "simile/core/owned_options.h"
 #include "simile/data/candidate_texts.h"
 #include "simile/data/pair_data.h"
 #include "simile/eval/lexical_baseline.h"
@@ -52,28 +52,15 @@ bool is_ranking_set(const RankingDataOptions& options) {
          !options.semeval.empty();
 }
 
-// With --data, the options of a ranking set alone would do nothing, unseen.
-void check_table_options(const RankingDataOptions& options) {
-  const RankingDataOptions untouched;
-  const std::vector<std::string> owners = {"ranking set"};
-  const std::string foreign =
-      find_foreign_options("source", "--data",
-                           {{"--split", options.split != untouched.split, owners},
-                            {"--subtask", options.subtask != untouched.subtask, owners},
-                            {"--allow-unknown", options.allow_unknown, owners},
-                            {"--skip-queries", options.skip_queries != 0, owners},
-                            {"--limit-queries", options.limit_queries != 0, owners}});
-  SIMILE_CHECK(foreign.empty(), ErrorKind::kUsage, foreign);
-}
-
 // Without a corpus, the right texts of all pairs are the candidates, not only of the positive ones.
 TextMining read_table(const Arguments& arguments, Terminal& terminal) {
   SIMILE_CHECK(!arguments.data.right.empty(), ErrorKind::kUsage,
                "--right is empty: negatives are mined for pairs of texts");
-  check_table_options(arguments.ranking);
   PairDataOptions data = arguments.data;
-  data.on_error = arguments.ranking.on_error;
-  data.folds = arguments.ranking.folds;
+  data.ranking = arguments.ranking;  // read_pairs() refuses what belongs to ranking sets alone
+  data.ranking.corpus.clear();
+  data.on_error = std::exchange(data.ranking.on_error, data.on_error);
+  data.folds = std::exchange(data.ranking.folds, {});
   PairDataset pairs = read_pairs(data);
   warn_about(pairs.report, terminal);
   tell_notes(pairs.notes, terminal);

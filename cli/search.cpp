@@ -7,6 +7,7 @@
 #include "cli/index_model.h"
 #include "cli/input.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/data/corpus.h"
 #include "simile/data/trec.h"
 
@@ -76,13 +77,9 @@ enum class Format { kTable, kJson, kJsonLines, kTrec };
 
 Format choose_format(const std::string& output, bool json) {
   if (output.empty() || output == "-") return json ? Format::kJson : Format::kTable;
-  const auto ends_with = [&](const std::string& end) {
-    return output.size() > end.size() &&
-           output.compare(output.size() - end.size(), end.size(), end) == 0;
-  };
-  SIMILE_CHECK(ends_with(".trec") || ends_with(".jsonl"), ErrorKind::kUsage,
+  SIMILE_CHECK(ends_with(output, ".trec") || ends_with(output, ".jsonl"), ErrorKind::kUsage,
                fmt::format("--output '{}': expected a name that ends in .trec or .jsonl", output));
-  return ends_with(".trec") ? Format::kTrec : Format::kJsonLines;
+  return ends_with(output, ".trec") ? Format::kTrec : Format::kJsonLines;
 }
 
 void write_trec(const std::string& path, const std::vector<Query>& queries,

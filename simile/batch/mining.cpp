@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
+#include "simile/core/owned_options.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -186,11 +187,13 @@ void MiningOptions::visit_selection(OptionVisitor& v) {
   v.field(
       "count", count,
       {"negatives for each anchor; 0: 3, and with ranks as many as there are", "texts", 0, 1000});
-  v.field("range_min", range_min,
-          {"top, random: nearest texts to pass over, which may be positives that nobody labelled",
-           "texts", 0});
-  v.field("range_max", range_max,
-          {"top, random: rank to stop before; 0: range_min and ten times count", "texts", 0});
+  v.only_for("method", {"top", "random"}, [&](OptionVisitor& of) {
+    of.field(
+        "range_min", range_min,
+        {"nearest texts to pass over, which may be positives that nobody labelled", "texts", 0});
+    of.field("range_max", range_max,
+             {"rank to stop before; 0: range_min and ten times count", "texts", 0});
+  });
   v.field("min_score", min_score, {"least score of a negative; -1e9: none"});
   v.field("max_score", max_score, {"highest score of a negative; 1e9: none"});
   v.field("absolute_margin", absolute_margin,
@@ -202,7 +205,9 @@ void MiningOptions::visit_selection(OptionVisitor& v) {
       {"the same as a share of that positive's score, such as 0.05, which is what to try first; "
        "0: not asked for",
        "", 0, 2});
-  v.field("rank_base", rank_base, {"ranks: nearest texts that are never taken", "texts", 0, 1e9});
+  v.only_for("method", {"ranks"}, [&](OptionVisitor& of) {
+    of.field("rank_base", rank_base, {"nearest texts that are never taken", "texts", 0, 1e9});
+  });
   v.field("oversample", oversample,
           {"labelled pairs: positives are repeated until there are about this many for each "
            "negative; 0: each once",
@@ -213,13 +218,9 @@ void check_mining_options(const MiningOptions& options) {
   const auto check = [](bool good, const std::string& message) {
     SIMILE_CHECK(good, ErrorKind::kRecipe, "mining: " + message);
   };
-  if (options.method == "ranks") {
-    check(options.range_min == 0 && options.range_max == 0,
-          "range_min and range_max belong to the methods top and random; `ranks` has rank_base");
-    return;
-  }
-  check(options.rank_base == MiningOptions().rank_base,
-        "rank_base belongs to the method ranks; top and random have range_min");
+  const std::string foreign = find_foreign_options("method", "method", options);
+  check(foreign.empty(), foreign);
+  if (options.method == "ranks") return;
   check(options.range_max == 0 || options.range_max > options.range_min,
         fmt::format("range_max {} should be above range_min {}: no rank lies between",
                     options.range_max, options.range_min));

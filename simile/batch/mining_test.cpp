@@ -323,7 +323,7 @@ TEST(Mining, OptionsThatContradictEachOtherAreToldSo) {
                 o.method = "ranks";
                 o.range_min = 10;
               }),
-              HasSubstr("rank_base"));
+              HasSubstr("the method ranks does not take: range_min;"));
 }
 
 }  // namespace

@@ -13,38 +13,51 @@ void OrderOptions::visit(OptionVisitor& v) {
           choice_info("order of the examples in an epoch",
                       {"random", "sequential", "length_bucketed", "no_duplicates", "neighbours",
                        "words", "clusters", "neighbour_words"}));
-  v.field("group_size", group_size,
-          {"neighbours, words, clusters, neighbour_words: examples in a group of similar ones",
-           "examples", 1});
-  v.field("side", side,
-          choice_info("neighbours, words, clusters, neighbour_words: the text that decides",
-                      {"left", "right"}));
-  v.field("neighbours", neighbours,
-          {"neighbours: how many nearest examples may join a group", "examples", 1});
-  v.field("allow_same", allow_same, {"neighbours: whether a group may hold equal texts"});
-  v.field("reverse", reverse,
-          {"neighbours: begin with the groups formed last, many of one example, as in curriculum "
-           "learning"});
-  v.field("shingle", shingle,
-          {"words: consecutive words, stop words left out, that examples of a group share", "words",
-           1, 16});
-  v.field("stop_words", stop_words,
-          {"words: words that do not count, in lower case; empty: a built-in English list"});
-  v.field("clusters", clusters, {"clusters: how many the vectors are cut into", "", 1, 1e6});
-  v.field("top_words", top_words,
-          {"neighbour_words: nearest neighbours of which an example takes one as its word",
-           "examples", 1, 1000});
-  v.field("memory_mb", memory_mb,
-          {"words, clusters, neighbour_words: memory to sort in", "MB", 1, 1e6});
-  v.field("pool_batches", pool_batches,
-          {"length_bucketed: batches whose examples are sorted by length together", "batches", 1});
-  v.field("labelled_negatives", labelled_negatives,
-          {"pairs labelled negative that join the batch of a positive pair with the same left "
-           "text, at most so many for each such text; 0: they are ordered like all others",
-           "pairs", 0, 1e6});
-  v.field("positive_above", positive_above,
-          {"labelled_negatives: pairs with a target above it are positive; negative: the "
-           "threshold of the loss, 0.5 for a loss that has none"});
+  const std::vector<std::string> grouped = {"neighbours", "words", "clusters", "neighbour_words"};
+  v.only_for("name", grouped, [&](OptionVisitor& of) {
+    of.field("group_size", group_size, {"examples in a group of similar ones", "examples", 1});
+    of.field("side", side, choice_info("the text that decides", {"left", "right"}));
+  });
+  v.only_for("name", {"neighbours"}, [&](OptionVisitor& of) {
+    of.field("neighbours", neighbours,
+             {"how many nearest examples may join a group", "examples", 1});
+    of.field("allow_same", allow_same, {"whether a group may hold equal texts"});
+    of.field("reverse", reverse,
+             {"begin with the groups formed last, many of one example, as in curriculum learning"});
+  });
+  v.only_for("name", {"words"}, [&](OptionVisitor& of) {
+    of.field(
+        "shingle", shingle,
+        {"consecutive words, stop words left out, that examples of a group share", "words", 1, 16});
+    of.field("stop_words", stop_words,
+             {"words that do not count, in lower case; empty: a built-in English list"});
+  });
+  v.only_for("name", {"clusters"}, [&](OptionVisitor& of) {
+    of.field("clusters", clusters, {"how many the vectors are cut into", "", 1, 1e6});
+  });
+  v.only_for("name", {"neighbour_words"}, [&](OptionVisitor& of) {
+    of.field("top_words", top_words,
+             {"nearest neighbours of which an example takes one as its word", "examples", 1, 1000});
+  });
+  v.only_for("name", {"length_bucketed"}, [&](OptionVisitor& of) {
+    of.field("pool_batches", pool_batches,
+             {"batches whose examples are sorted by length together", "batches", 1});
+  });
+  visit_labelled_negatives(v);
+}
+
+void OrderOptions::visit_labelled_negatives(OptionVisitor& v) {
+  const std::vector<std::string> orders = {"random", "sequential", "neighbours",
+                                           "words",  "clusters",   "neighbour_words"};
+  v.only_for("name", orders, [&](OptionVisitor& of) {
+    of.field("labelled_negatives", labelled_negatives,
+             {"pairs labelled negative that join the batch of a positive pair with the same left "
+              "text, at most so many for each such text; 0: they are ordered like all others",
+              "pairs", 0, 1e6});
+    of.field("positive_above", positive_above,
+             {"labelled_negatives: pairs with a target above it are positive; negative: the "
+              "threshold of the loss, 0.5 for a loss that has none"});
+  });
 }
 
 bool OrderOptions::needs_vectors() const {
@@ -57,24 +70,7 @@ bool OrderOptions::needs_texts() const {
 
 void check_order_options(const OrderOptions& options, const std::string& file) {
   const OrderOptions untouched;
-  const std::vector<std::string> by_words = {"words", "clusters", "neighbour_words"};
-  const std::vector<std::string> grouped = {"neighbours", "words", "clusters", "neighbour_words"};
-  const std::string foreign = find_foreign_options(
-      "order", options.name,
-      {{"group_size", options.group_size != untouched.group_size, grouped},
-       {"side", options.side != untouched.side, grouped},
-       {"neighbours", options.neighbours != untouched.neighbours, {"neighbours"}},
-       {"allow_same", options.allow_same != untouched.allow_same, {"neighbours"}},
-       {"reverse", options.reverse != untouched.reverse, {"neighbours"}},
-       {"shingle", options.shingle != untouched.shingle, {"words"}},
-       {"stop_words", !options.stop_words.empty(), {"words"}},
-       {"clusters", options.clusters != untouched.clusters, {"clusters"}},
-       {"top_words", options.top_words != untouched.top_words, {"neighbour_words"}},
-       {"memory_mb", options.memory_mb != untouched.memory_mb, by_words},
-       {"pool_batches", options.pool_batches != untouched.pool_batches, {"length_bucketed"}},
-       {"labelled_negatives",
-        options.labelled_negatives > 0,
-        {"random", "sequential", "neighbours", "words", "clusters", "neighbour_words"}}});
+  const std::string foreign = find_foreign_options("order", "name", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, fmt::format("{}: {}", file, foreign));
   SIMILE_CHECK(
       options.labelled_negatives > 0 || options.positive_above == untouched.positive_above,

@@ -36,7 +36,6 @@ struct OrderOptions {
   std::vector<std::string> stop_words;
   int64_t clusters = 300;
   int64_t top_words = 3;
-  int64_t memory_mb = 1024;
   int64_t pool_batches = 64;
   int64_t labelled_negatives = 0;
   double positive_above = -1;
@@ -47,6 +46,9 @@ struct OrderOptions {
   bool needs_texts() const;
 
   void visit(OptionVisitor& v);
+
+ private:
+  void visit_labelled_negatives(OptionVisitor& v);
 };
 
 // Errors (kRecipe), which name the data `file`: options set that the order does not take;

@@ -30,9 +30,9 @@ TEST(OrderOptions, AnOrderTakesItsOwnOptions) {
        {"random", "sequential", "no_duplicates", "{name: length_bucketed, pool_batches: 8}",
         "{name: neighbours, group_size: 4, neighbours: 9, side: right, allow_same: true, "
         "reverse: false}",
-        "{name: words, group_size: 4, shingle: 2, stop_words: [the], side: right, memory_mb: 9}",
-        "{name: clusters, clusters: 9, group_size: 4, memory_mb: 9, side: right}",
-        "{name: neighbour_words, top_words: 9, group_size: 4, memory_mb: 9, side: right}",
+        "{name: words, group_size: 4, shingle: 2, stop_words: [the], side: right}",
+        "{name: clusters, clusters: 9, group_size: 4, side: right}",
+        "{name: neighbour_words, top_words: 9, group_size: 4, side: right}",
         "{name: random, labelled_negatives: 2, positive_above: 0.3}",
         "{name: random, shingle: 1}"}) {
     EXPECT_EQ(check(good), "") << good;
@@ -40,14 +40,17 @@ TEST(OrderOptions, AnOrderTakesItsOwnOptions) {
 }
 
 TEST(OrderOptions, AnOptionOfAnotherOrderIsRefused) {
-  EXPECT_THAT(check("{name: random, shingle: 2, reverse: false}"),
-              HasSubstr("pairs.tsv: the order random does not take: reverse, shingle;"));
+  EXPECT_THAT(
+      check("{name: random, shingle: 2, reverse: false}"),
+      HasSubstr(
+          "pairs.tsv: the order random does not take: reverse, shingle; remove it, or choose the "
+          "order it belongs to (reverse: neighbours; shingle: words)"));
   EXPECT_THAT(check("{name: words, clusters: 9, top_words: 2, neighbours: 4}"),
               HasSubstr("does not take: neighbours, clusters, top_words;"));
   EXPECT_THAT(check("{name: clusters, stop_words: [a], allow_same: true, pool_batches: 2}"),
               HasSubstr("does not take: allow_same, stop_words, pool_batches;"));
-  EXPECT_THAT(check("{name: sequential, group_size: 4, side: right, memory_mb: 4}"),
-              HasSubstr("does not take: group_size, side, memory_mb;"));
+  EXPECT_THAT(check("{name: sequential, group_size: 4, side: right}"),
+              HasSubstr("does not take: group_size, side;"));
   for (const char* order : {"no_duplicates", "length_bucketed"}) {
     EXPECT_THAT(check(std::string("{labelled_negatives: 1, name: ") + order + "}"),
                 HasSubstr("does not take: labelled_negatives;"));

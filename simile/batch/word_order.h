@@ -14,11 +14,6 @@
 
 namespace simile {
 
-struct WordOrderOptions {
-  int64_t group_size = 8;    // examples of a group, at most
-  int64_t memory_mb = 1024;  // 2^20 bytes for sorting; beyond, it goes on in a temporary file
-};
-
 // Appends to `words` the numbers of the words by which the example may be sorted.
 using WordsOf = std::function<void(int64_t example, std::vector<uint64_t>& words)>;
 
@@ -32,11 +27,9 @@ using WordsOf = std::function<void(int64_t example, std::vector<uint64_t>& words
 // group if it is too large").
 //
 // `words_of` is called once per example, in order, on the calling thread. The result depends on its
-// answers, group_size, seed and epoch alone: not on memory_mb. Memory: the result and memory_mb;
-// 16 bytes an example are sorted, twice. Temporary files lie in TMPDIR (or /tmp) and have no name.
-// Errors: kFailed for more than 2^31 - 1 examples, or group_size or memory_mb below 1; kIo when a
-// temporary file cannot be written.
-ExampleOrder order_words(int64_t examples, const WordsOf& words_of, const WordOrderOptions& options,
+// answers, group_size, seed and epoch alone. Memory: 36 bytes an example. Errors: kFailed for more
+// than 2^31 - 1 examples, or group_size below 1.
+ExampleOrder order_words(int64_t examples, const WordsOf& words_of, int64_t group_size,
                          uint64_t seed, uint64_t epoch);
 
 // The shingles of a text: runs of `shingle` consecutive words (text/split_words.h) after stop words

@@ -3,25 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <set>
 
-#include "simile/batch/detail/record_sort.h"
 #include "simile/batch/detail/stop_words.h"
 #include "simile/core/error.h"
-#include "simile/core/random.h"
 
 namespace simile {
 namespace {
 
-using detail::RecordSorter;
-using detail::SortRecord;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -42,7 +34,7 @@ ExampleOrder sorted(ExampleOrder order) {
 
 TEST(WordOrder, EveryGroupHasOneWordAndNoMoreThanItsSize) {
   const int64_t examples = 1100, words = 7, group_size = 8;  // 142 or 143 of a word
-  const ExampleOrder order = order_words(examples, one_word(words), {group_size, 64}, 3, 0);
+  const ExampleOrder order = order_words(examples, one_word(words), group_size, 3, 0);
   EXPECT_EQ(sorted(order), order_sequential(examples));
   // As many groups as runs cut at 8, and singles: words change about as often as groups do.
   std::map<int64_t, int64_t> with_word;
@@ -72,7 +64,7 @@ TEST(WordOrder, RunsOfDifferentWordsAreCutFromTheirStart) {
     of.push_back(static_cast<uint64_t>(example / 5));
   };
   for (uint64_t epoch = 0; epoch < 20; ++epoch) {
-    const ExampleOrder order = order_words(15, words, {4, 1}, 1, epoch);
+    const ExampleOrder order = order_words(15, words, 4, 1, epoch);
     std::map<int32_t, std::set<size_t>> places;
     for (size_t i = 0; i < order.size(); ++i) places[order[i] / 5].insert(i);
     for (const auto& [word, at] : places) {
@@ -85,7 +77,7 @@ TEST(WordOrder, RunsOfDifferentWordsAreCutFromTheirStart) {
 
 TEST(WordOrder, TiesGroupsAndWordsAreDrawnAnewEachEpoch) {
   const auto order = [](uint64_t seed, uint64_t epoch) {
-    return order_words(500, one_word(5), {8, 16}, seed, epoch);
+    return order_words(500, one_word(5), 8, seed, epoch);
   };
   EXPECT_EQ(order(1, 2), order(1, 2));
   EXPECT_NE(order(1, 2), order(1, 3));
@@ -97,7 +89,7 @@ TEST(WordOrder, TiesGroupsAndWordsAreDrawnAnewEachEpoch) {
   };
   int beside_odd = 0;
   for (uint64_t epoch = 0; epoch < 200; ++epoch) {
-    const ExampleOrder one_epoch = order_words(31, two, {100, 1}, 7, epoch);
+    const ExampleOrder one_epoch = order_words(31, two, 100, 7, epoch);
     const auto at = std::find(one_epoch.begin(), one_epoch.end(), 0);
     const int32_t beside = at == one_epoch.begin() ? *(at + 1) : *(at - 1);
     beside_odd += beside % 2;
@@ -111,7 +103,7 @@ TEST(WordOrder, ExamplesWithoutWordsAreSpreadLikeGroups) {
   const WordsOf half = [](int64_t example, std::vector<uint64_t>& of) {
     if (example % 2 == 0) of.push_back(9);
   };
-  const ExampleOrder order = order_words(4000, half, {1, 1}, 5, 0);
+  const ExampleOrder order = order_words(4000, half, 1, 5, 0);
   const auto middle = order.begin() + 2000;
   const auto wordless =
       std::count_if(order.begin(), middle, [](int32_t example) { return example % 2 != 0; });
@@ -119,114 +111,19 @@ TEST(WordOrder, ExamplesWithoutWordsAreSpreadLikeGroups) {
 }
 
 TEST(WordOrder, OddRequestsHaveDefinedAnswersOrErrors) {
-  const auto message = [](int64_t examples, const WordOrderOptions& options) -> std::string {
+  const auto message = [](int64_t examples, int64_t group_size) -> std::string {
     try {
-      order_words(examples, one_word(3), options, 1, 0);
+      order_words(examples, one_word(3), group_size, 1, 0);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kFailed);
       return error.what();
     }
     return "";
   };
-  EXPECT_THAT(order_words(0, one_word(3), {}, 1, 0), IsEmpty());
-  EXPECT_THAT(order_words(1, one_word(3), {}, 1, 0), ElementsAre(0));
-  EXPECT_THAT(message(3, {0, 1}), HasSubstr("group_size is 0; expected 1 or more"));
-  EXPECT_THAT(message(3, {1, 0}), HasSubstr("memory_mb is 0; expected 1 or more"));
-  EXPECT_THAT(message(int64_t{1} << 31, {}), HasSubstr("2147483648 examples; at most"));
-}
-
-std::vector<SortRecord> random_records(int64_t count) {
-  std::vector<SortRecord> records;
-  RandomStream stream(1, "records");
-  for (int64_t i = 0; i < count; ++i) {
-    records.push_back(
-        {stream.below(50), static_cast<uint32_t>(stream.below(20)), static_cast<int32_t>(i)});
-  }
-  return records;
-}
-
-bool equal(const SortRecord& a, const SortRecord& b) { return !(a < b) && !(b < a); }
-
-TEST(RecordSorter, SpilledOrNotTheOrderIsThatOfAPlainSort) {
-  for (const int64_t count : {0, 1, 63, 64, 65, 128, 1000, 20000}) {
-    const std::vector<SortRecord> records = random_records(count);
-    std::vector<SortRecord> expected = records;
-    std::sort(expected.begin(), expected.end());
-    for (const int64_t memory : {int64_t{1}, int64_t{5000}, int64_t{1} << 20}) {
-      RecordSorter sorter(count, memory);
-      for (const SortRecord& record : records) sorter.add(record);
-      EXPECT_EQ(sorter.spilled(), count > std::max<int64_t>(64, memory / 16)) << count;
-      std::vector<SortRecord> taken;
-      sorter.drain([&](const SortRecord& record) { taken.push_back(record); });
-      EXPECT_TRUE(std::equal(taken.begin(), taken.end(), expected.begin(), expected.end(), equal))
-          << count << " " << memory;
-    }
-  }
-}
-
-TEST(WordOrder, ASmallBudgetSpillsAndChangesNothing) {
-  // 1 MB holds 32,768 records in each of the two sorts.
-  const ExampleOrder in_memory = order_words(100000, one_word(9000), {8, 64}, 3, 4);
-  EXPECT_EQ(order_words(100000, one_word(9000), {8, 1}, 3, 4), in_memory);
-  EXPECT_EQ(sorted(in_memory), order_sequential(100000));
-}
-
-// TMPDIR for the duration of a test.
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const std::string& path) {
-    if (const char* before = std::getenv("TMPDIR")) before_ = before;
-    setenv("TMPDIR", path.c_str(), 1);
-  }
-  ~TemporaryFolder() {
-    before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before_.c_str(), 1);
-  }
-
- private:
-  std::string before_;
-};
-
-template <typename Work>
-std::string io_error(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kIo);
-    return error.what();
-  }
-  return "no error";
-}
-
-TEST(RecordSorter, LeavesNoFileBehindAndSaysWhatWentWrong) {
-  const std::string folder = testing::TempDir() + "simile-record-sort";
-  std::filesystem::create_directories(folder);
-  const TemporaryFolder temporary(folder);
-  const auto sort_many = [&] {
-    RecordSorter sorter(1000, 1);
-    for (const SortRecord& record : random_records(1000)) sorter.add(record);
-    EXPECT_TRUE(std::filesystem::is_empty(folder));  // while it is in use
-    sorter.drain([](const SortRecord&) {});
-  };
-  sort_many();
-  EXPECT_TRUE(std::filesystem::is_empty(folder));
-  std::filesystem::remove(folder);
-  EXPECT_THAT(io_error(sort_many), HasSubstr("set TMPDIR to"));
-}
-
-TEST(RecordSorter, AFullDiskIsAnErrorWithAdvice) {
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{4096, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = io_error([] {
-    RecordSorter sorter(1000, 1);
-    for (const SortRecord& record : random_records(1000)) sorter.add(record);
-  });
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, old_handler);
-  EXPECT_THAT(message, HasSubstr("cannot write a temporary file in"));
-  EXPECT_THAT(message, HasSubstr("more memory"));
+  EXPECT_THAT(order_words(0, one_word(3), 8, 1, 0), IsEmpty());
+  EXPECT_THAT(order_words(1, one_word(3), 8, 1, 0), ElementsAre(0));
+  EXPECT_THAT(message(3, 0), HasSubstr("group_size is 0; expected 1 or more"));
+  EXPECT_THAT(message(int64_t{1} << 31, 8), HasSubstr("2147483648 examples; at most"));
 }
 
 std::vector<uint64_t> text_shingles(const std::string& text, int64_t shingle,

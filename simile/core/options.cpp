@@ -254,6 +254,7 @@ class MarkdownWriter : public OptionVisitor {
     row(name, fmt::format("{}", value), info);
   }
   void field(const char* name, std::string& value, const OptionInfo& info) override {
+    note_choices(name, info);
     row(name, value, info);
   }
   void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {
@@ -268,7 +269,7 @@ class MarkdownWriter : public OptionVisitor {
 
  private:
   void row(const std::string& name, const std::string& value, const OptionInfo& info) {
-    std::string help = info.help;
+    std::string help = owner_prefix() + info.help;
     if (!info.choices.empty()) help += fmt::format(" (one of {})", fmt::join(info.choices, ", "));
     if (!info.unit.empty()) help += fmt::format(" [{}]", info.unit);
     text += fmt::format("| `{}{}` | {} | {} |\n", prefix_, name,
@@ -276,7 +277,7 @@ class MarkdownWriter : public OptionVisitor {
   }
 
   void nest(const std::string& path, const std::string& help, const Members& members) {
-    text += fmt::format("| **`{}`** | | {} |\n", path, help);
+    text += fmt::format("| **`{}`** | | {} |\n", path, owner_prefix() + help);
     MarkdownWriter inner(path + ".");
     members(inner);
     text += inner.text;
@@ -286,6 +287,30 @@ class MarkdownWriter : public OptionVisitor {
 };
 
 }  // namespace
+
+void OptionVisitor::only_for(const char* choice, std::vector<std::string> values,
+                             const Members& members) {
+  owners_.push_back({choice, std::move(values)});
+  members(*this);
+  owners_.pop_back();
+}
+
+std::string OptionVisitor::owner_prefix() const {
+  std::string prefix;
+  for (const Owners& owners : owners_) {
+    const auto found = choices_.find(owners.choice);
+    if (found == choices_.end()) continue;
+    std::vector<std::string> others;
+    for (const std::string& choice : found->second) {
+      if (std::count(owners.values.begin(), owners.values.end(), choice) == 0)
+        others.push_back(choice);
+    }
+    prefix += others.size() == 1 && owners.values.size() > 1
+                  ? fmt::format("all but {}: ", others[0])
+                  : fmt::format("{}: ", fmt::join(owners.values, ", "));
+  }
+  return prefix;
+}
 
 void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members) {
   Reader::read_members(node, "", members);

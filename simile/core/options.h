@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,12 @@ class OptionVisitor {
   virtual void visit_group(const char* name, const std::string& help, const Members& members) = 0;
   virtual void visit_list(const char* name, const std::string& help, const List& list) = 0;
 
+  // The options that `members` visits belong to some values of the option `choice` of the same
+  // struct, such as the order `words`: with another value they would do nothing, unseen, and
+  // find_foreign_options() (simile/core/owned_options.h) refuses them. What documents them begins
+  // with these values, where `choice` was visited before.
+  void only_for(const char* choice, std::vector<std::string> values, const Members& members);
+
   // A struct with its own visit(). In a recipe, a single value in its place sets its first field:
   // `loss: mse` is `loss: {name: mse}`.
   template <typename T>
@@ -94,6 +101,21 @@ class OptionVisitor {
                   }
                 }});
   }
+
+ protected:
+  struct Owners {
+    std::string choice;
+    std::vector<std::string> values;
+  };
+  const std::vector<Owners>& owners() const { return owners_; }  // of the option visited now
+  // For visitors that document: notes a name and its choices, and what an option's help begins
+  // with: "words, clusters: ", "all but sgd: ", or nothing.
+  void note_choices(const char* name, const OptionInfo& info) { choices_[name] = info.choices; }
+  std::string owner_prefix() const;
+
+ private:
+  std::vector<Owners> owners_;
+  std::map<std::string, std::vector<std::string>> choices_;
 };
 
 // Sets `options` from `node`. Errors (ErrorKind::kRecipe): an unknown key, named with file, line

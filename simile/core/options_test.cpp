@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/owned_options.h"
 
 namespace simile {
 namespace {
@@ -202,6 +203,51 @@ TEST(Options, DocumentationListsEveryFieldWithItsDefault) {
   const std::string text = options_to_markdown(o, "Outer");
   for (const char* part :
        {"| `steps` | `10` | how many [steps] |", "`loss.margin`", "`stages[].name`"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+struct Choosing {
+  std::string order = "random";
+  int64_t shingle = 1;
+  std::vector<std::string> stop_words;
+  Inner of_words;
+  double share = 0;
+  void visit(OptionVisitor& v) {
+    v.field("order", order, choice_info("how", {"random", "words", "sorted"}));
+    v.only_for("order", {"words"}, [&](OptionVisitor& of) {
+      of.field("shingle", shingle, {"words to share"});
+      of.field("stop_words", stop_words, {"left out"});
+      of.group("loss", of_words, "its own");
+    });
+    v.only_for("order", {"random", "words"},
+               [&](OptionVisitor& of) { of.field("share", share, {"how many"}); });
+    v.only_for("format", {"x"}, [&](OptionVisitor&) {});  // a choice of another struct
+  }
+};
+
+TEST(OwnedOptions, ThoseOfAnotherChoiceAreNamedWithTheChoicesThatTakeThem) {
+  Choosing options;
+  EXPECT_EQ(find_foreign_options("order", "order", options), "");
+  options.stop_words = {"the"};
+  options.of_words.margin = 1;
+  options.share = 0.5;
+  EXPECT_EQ(find_foreign_options("order", "order", options),
+            "the order random does not take: stop_words, loss.margin; remove it, or choose the "
+            "order it belongs to (stop_words: words; loss.margin: words)");
+  options.order = "words";
+  EXPECT_EQ(find_foreign_options("order", "order", options), "");
+  options = {};
+  options.order = "sorted";
+  options.share = 0.5;
+  EXPECT_THAT(find_foreign_options("order", "order", options), HasSubstr("(share: random, words)"));
+}
+
+TEST(OwnedOptions, DocumentationNamesTheirChoices) {
+  Choosing options;
+  const std::string text = options_to_markdown(options, "Choosing");
+  for (const char* part :
+       {"| words: words to share |", "| words: its own |", "| all but sorted: how many |"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }

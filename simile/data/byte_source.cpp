@@ -154,7 +154,7 @@ class StreamSource : public ByteSource {
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
   SIMILE_CHECK(!folder_exists(path), ErrorKind::kInput,
                fmt::format("cannot read {}: expected a file, found a folder", path));
-  if (has_ending(path, ".zst")) return std::make_unique<ZstdSource>(path);
+  if (ends_with(path, ".zst")) return std::make_unique<ZstdSource>(path);
   return std::make_unique<GzipSource>(path);
 }
 

@@ -8,6 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/data/detail/field_reader.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 
@@ -15,10 +16,9 @@ std::vector<std::string> read_candidate_texts(const std::string& path, EventSink
   FieldReader reader(path, {"title", "text"});
   std::vector<std::string> texts, fields;
   for (int64_t line = 0; reader.next(fields, line);) {
-    const auto is_blank = [](const std::string& field) {
-      return field.find_first_not_of(" \t") == std::string::npos;
-    };
-    fields.erase(std::remove_if(fields.begin(), fields.end(), is_blank), fields.end());
+    fields.erase(std::remove_if(fields.begin(), fields.end(),
+                                [](const std::string& field) { return is_blank(field); }),
+                 fields.end());
     if (!fields.empty()) texts.push_back(fmt::format("{}", fmt::join(fields, " ")));
   }
   SIMILE_CHECK(

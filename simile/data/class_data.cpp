@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <unordered_map>
 
 #include "simile/core/error.h"
+#include "simile/data/detail/row_parser.h"
 #include "simile/data/reader.h"
 
 namespace simile {
@@ -61,16 +61,10 @@ int32_t read_class(const TableReader& reader, const Row& row, size_t column,
   return number;
 }
 
-bool parse_integer(const std::string& text, int64_t& number) {
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end;
-}
-
 bool are_integers(const std::vector<std::string>& names) {
   int64_t ignored = 0;
   return std::all_of(names.begin(), names.end(),
-                     [&ignored](const std::string& name) { return parse_integer(name, ignored); });
+                     [&ignored](const std::string& name) { return parse_number(name, ignored); });
 }
 
 // Brings the names into their order, and the numbers that rows have with them.
@@ -79,7 +73,7 @@ void sort_classes(PairDataset& data) {
   const bool by_number = are_integers(found);
   const auto comes_before = [&](size_t a, size_t b) {
     int64_t x = 0, y = 0;
-    if (by_number && parse_integer(found[a], x) && parse_integer(found[b], y) && x != y) {
+    if (by_number && parse_number(found[a], x) && parse_number(found[b], y) && x != y) {
       return x < y;
     }
     return found[a] < found[b];

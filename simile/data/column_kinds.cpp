@@ -5,8 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 
 #include "simile/core/error.h"
@@ -14,6 +12,7 @@
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/data/text_form.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 namespace {
@@ -34,9 +33,7 @@ struct ColumnCounts {
     if (field.empty()) return;
     if (++filled == 1) summary.example = shorten_text(field, kShownBytes);
     double number = 0;
-    const char* end = field.data() + field.size();
-    const auto parsed = std::from_chars(field.data(), end, number);
-    if (parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(number)) {
+    if (parse_number(field, number)) {
       summary.minimum = numbers == 0 ? number : std::min(summary.minimum, number);
       summary.maximum = numbers == 0 ? number : std::max(summary.maximum, number);
       ++numbers;
@@ -66,64 +63,53 @@ struct ColumnCounts {
   }
 };
 
-class TableScan {
- public:
-  TableScan(const std::string& path, int64_t rows)
-      : format_(table_format(path)), lines_(path), rows_(rows) {}
+using Counts = std::vector<ColumnCounts>;
 
-  std::vector<ColumnSummary> summarise() {
-    int64_t rows = format_ == TableFormat::kJsonl ? 0 : -1;  // the header is none
-    for (std::string line; rows < rows_ && lines_.next(line);) {
-      if (line.empty()) continue;
-      if (format_ == TableFormat::kJsonl) {
-        add_object(line);
-      } else {
-        add_fields(
-            format_ == TableFormat::kTsv ? split_tsv(line, lines_.where()) : split_record(line),
-            rows < 0);
-      }
-      ++rows;
+// Names that stand once in the header.
+std::vector<Column> list_columns(const std::string& path) {
+  const std::vector<std::string> names = read_table_header(path);
+  std::vector<Column> columns;
+  for (const std::string& name : names) {
+    if (std::count(names.begin(), names.end(), name) == 1) columns.push_back({name, {name}});
+  }
+  return columns;
+}
+
+Counts count_fields(const std::string& path, int64_t rows) {
+  const std::vector<Column> columns = list_columns(path);
+  TableReader reader(path, columns, {rows, {}, true});
+  Counts counts(columns.size());
+  for (size_t c = 0; c < columns.size(); ++c) counts[c].summary.name = columns[c].role;
+  for (Row row; reader.next(row);) {
+    for (size_t c = 0; c < columns.size(); ++c) counts[c].add(row.fields[c]);
+  }
+  return counts;
+}
+
+void add_object(const std::vector<JsonField>& members, Counts& counts) {
+  for (const JsonField& member : members) {
+    if (member.kind == JsonField::Kind::kList || member.kind == JsonField::Kind::kObject) continue;
+    auto column = std::find_if(counts.begin(), counts.end(), [&](const ColumnCounts& of) {
+      return of.summary.name == member.name;
+    });
+    if (column == counts.end()) {
+      counts.emplace_back().summary.name = member.name;
+      column = counts.end() - 1;
     }
-    std::vector<ColumnSummary> columns;
-    for (const ColumnCounts& counts : columns_) columns.push_back(counts.finish());
-    return columns;
+    column->add(member.value);
   }
+}
 
- private:
-  std::vector<std::string> split_record(const std::string& line) {
-    return split_csv(line, lines_.where(), [this](std::string& next) { return lines_.next(next); });
+Counts count_members(const std::string& path, int64_t rows) {
+  LineReader lines(path);
+  Counts counts;
+  for (std::string line; rows > 0 && lines.next(line);) {
+    if (is_blank(line)) continue;
+    add_object(parse_json_members(line, lines.where()), counts);
+    --rows;
   }
-
-  void add_fields(const std::vector<std::string>& fields, bool is_header) {
-    for (size_t c = 0; c < fields.size(); ++c) {
-      if (is_header) {
-        columns_.emplace_back().summary.name = fields[c];
-      } else if (c < columns_.size()) {
-        columns_[c].add(fields[c]);
-      }
-    }
-  }
-
-  void add_object(const std::string& line) {
-    for (const JsonField& member : parse_json_members(line, lines_.where())) {
-      if (member.kind == JsonField::Kind::kList || member.kind == JsonField::Kind::kObject)
-        continue;
-      auto column = std::find_if(columns_.begin(), columns_.end(), [&](const ColumnCounts& counts) {
-        return counts.summary.name == member.name;
-      });
-      if (column == columns_.end()) {
-        columns_.emplace_back().summary.name = member.name;
-        column = columns_.end() - 1;
-      }
-      column->add(member.value);
-    }
-  }
-
-  TableFormat format_;
-  LineReader lines_;
-  int64_t rows_;
-  std::vector<ColumnCounts> columns_;
-};
+  return counts;
+}
 
 const char* kind_name(ColumnKind kind) {
   switch (kind) {
@@ -145,7 +131,12 @@ const char* kind_name(ColumnKind kind) {
 
 std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t rows) {
   try {
-    return TableScan(path, rows).summarise();
+    std::vector<ColumnSummary> columns;
+    for (const ColumnCounts& counts :
+         is_json_lines(path) ? count_members(path, rows) : count_fields(path, rows)) {
+      columns.push_back(counts.finish());
+    }
+    return columns;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInput) throw;
     return {};  // what is wrong with the file is the reader's to say

@@ -6,14 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "simile/text/white_space.h"
+
 namespace simile {
 namespace {
-
-std::string trim(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\n");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t\n") + 1 - begin);
-}
 
 std::vector<Column> columns_to_read(bool with_titles) {
   std::vector<Column> columns = {{"id", {"id", "_id"}}, {"text", {"text"}}};

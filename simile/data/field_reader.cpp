@@ -10,6 +10,7 @@
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/text_list.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 
@@ -74,7 +75,7 @@ class ObjectSource : public FieldReader::Source {
     std::string text;
     do {
       if (!lines_.next(text)) return finish();
-    } while (text.find_first_not_of(" \t") == std::string::npos);
+    } while (is_blank(text));
     ++report_.rows;
     report_.replaced_bytes = lines_.replaced_bytes();
     line = lines_.line_number();
@@ -106,37 +107,26 @@ class ObjectSource : public FieldReader::Source {
   bool found_ = false;
 };
 
-// The names in the header line of a .tsv or .csv.
-std::vector<std::string> read_header(const std::string& path, TableFormat format) {
-  LineReader lines(path);
-  for (std::string line; lines.next(line);) {
-    if (line.empty()) continue;
-    if (format == TableFormat::kTsv) return split_tsv(line, lines.where());
-    return split_csv(line, lines.where(), [&](std::string& next) { return lines.next(next); });
-  }
-  throw Error(ErrorKind::kInput, path + ": the file is empty, expected a header line and rows");
-}
-
-std::vector<std::string> choose_columns(const std::string& path, TableFormat format,
+std::vector<std::string> choose_columns(const std::string& path,
                                         const std::vector<std::string>& wanted) {
-  const std::vector<std::string> header = read_header(path, format);
+  const std::vector<std::string> header = read_table_header(path);
   if (wanted.empty()) return header;
   std::vector<std::string> chosen;
   for (const std::string& name : wanted) {
     if (std::count(header.begin(), header.end(), name) > 0) chosen.push_back(name);
   }
   SIMILE_CHECK(!chosen.empty(), ErrorKind::kInput,
-               fmt::format("{}: expected one of the columns {}, found {}", path,
-                           fmt::join(wanted, ", "), fmt::join(header, ", ")));
+               no_column(path + ": expected one of the columns " +
+                             fmt::format("{}", fmt::join(wanted, ", ")),
+                         wanted.front(), header));
   return chosen;
 }
 
 std::unique_ptr<FieldReader::Source> open_source(const std::string& path,
                                                  const std::vector<std::string>& columns) {
   if (!is_table(path)) return std::make_unique<ListSource>(path);
-  const TableFormat format = table_format(path);
-  if (format == TableFormat::kJsonl) return std::make_unique<ObjectSource>(path, columns);
-  return std::make_unique<TableSource>(path, choose_columns(path, format, columns));
+  if (is_json_lines(path)) return std::make_unique<ObjectSource>(path, columns);
+  return std::make_unique<TableSource>(path, choose_columns(path, columns));
 }
 
 }  // namespace

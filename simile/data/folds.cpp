@@ -94,12 +94,6 @@ class Components {
   std::vector<size_t> parent_;
 };
 
-// Texts without a letter or digit are compared as they are.
-std::string form_of(const std::string& text) {
-  std::string form = comparison_form(text);
-  return form.empty() ? text : form;
-}
-
 std::vector<std::string> component_keys(const PairDataset& data) {
   const size_t size = data.left.size();
   Components components(size);
@@ -107,7 +101,7 @@ std::vector<std::string> component_keys(const PairDataset& data) {
   const auto join = [&](const std::vector<std::string>& texts) {
     for (size_t i = 0; i < texts.size(); ++i) {
       if (texts[i].empty()) continue;
-      components.join(i, first.emplace(form_of(texts[i]), i).first->second);
+      components.join(i, first.emplace(comparison_key(texts[i]), i).first->second);
     }
   };
   join(data.left);
@@ -133,8 +127,8 @@ std::vector<std::string> fold_groups(const PairDataset& data) {
   std::vector<std::string> keys = data.group;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!keys[i].empty()) continue;
-    keys[i] = "\t" + form_of(data.left[i]);
-    if (!data.right.empty()) keys[i] += "\t" + form_of(data.right[i]);
+    keys[i] = "\t" + comparison_key(data.left[i]);
+    if (!data.right.empty()) keys[i] += "\t" + comparison_key(data.right[i]);
   }
   return keys;
 }

@@ -4,27 +4,23 @@
 #include <fmt/format.h>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/data/detail/byte_source.h"
 
 namespace simile {
 
-bool has_ending(const std::string& path, std::string_view ending) {
-  return path.size() >= ending.size() &&
-         path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 std::string without_compression(const std::string& path) {
-  const size_t ending = has_ending(path, ".gz") ? 3 : has_ending(path, ".zst") ? 4 : 0;
+  const size_t ending = ends_with(path, ".gz") ? 3 : ends_with(path, ".zst") ? 4 : 0;
   return path.substr(0, path.size() - ending);
 }
 
 bool is_json_lines(const std::string& path) {
-  return has_ending(without_compression(path), ".jsonl");
+  return ends_with(without_compression(path), ".jsonl");
 }
 
 bool is_table(const std::string& path) {
   const std::string name = without_compression(path);
-  return has_ending(name, ".tsv") || has_ending(name, ".csv") || has_ending(name, ".jsonl");
+  return ends_with(name, ".tsv") || ends_with(name, ".csv") || ends_with(name, ".jsonl");
 }
 
 LineReader::LineReader(const std::string& path) : source_(open_bytes(path)), name_(path) {}

@@ -50,7 +50,6 @@ class LineReader {
 
 // What a file is named for: without .gz or .zst, which say how it is packed.
 std::string without_compression(const std::string& path);
-bool has_ending(const std::string& path, std::string_view ending);
 // .jsonl, and .jsonl, .tsv or .csv, packed or not.
 bool is_json_lines(const std::string& path);
 bool is_table(const std::string& path);

@@ -117,8 +117,9 @@ TEST(Overlap, BadFilesAreErrors) {
               HasSubstr("cannot read"));
   OverlapOptions options;
   options.columns = {"text"};
-  EXPECT_THAT(error("other.tsv", "a\tb\nx\ty\n", options),
-              AllOf(HasSubstr("expected one of the columns text"), HasSubstr("found a, b")));
+  EXPECT_THAT(
+      error("other.tsv", "a\tb\nx\ty\n", options),
+      AllOf(HasSubstr("expected one of the columns text"), HasSubstr("columns found: a, b")));
   EXPECT_THAT(error("other.jsonl", "{\"a\":\"x\"}\n", options),
               HasSubstr("no object has a text named text"));
 }

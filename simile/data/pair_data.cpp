@@ -16,9 +16,13 @@
 #include "simile/data/nli_pairs.h"
 #include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 namespace {
+
+// Those that are read from `path`.
+const std::vector<std::string> kFileFormats = {"table", "texts", "documents", "nli", "classes"};
 
 PairDataset read_table_pairs(const PairDataOptions& options) {
   PairRowReader reader(options);
@@ -46,7 +50,7 @@ PairDataset read_text_pairs(const PairDataOptions& options) {
   PairDataset data;
   int64_t blank = 0;
   for (TextItem item; (options.limit == 0 || data.size() < options.limit) && reader.next(item);) {
-    if (item.text.find_first_not_of(" \t") == std::string::npos) {
+    if (is_blank(item.text)) {
       ++blank;
       continue;
     }
@@ -92,39 +96,6 @@ PairDataset read_ranking_pairs(const PairDataOptions& options) {
   return data;
 }
 
-template <typename Options>
-bool is_set(Options options) {
-  Options untouched;
-  return options_to_json(options) != options_to_json(untouched);
-}
-
-std::vector<OwnedOption> list_format_options(const PairDataOptions& options) {
-  const PairDataOptions untouched;
-  const std::vector<std::string> files = {"table", "texts", "documents", "nli", "classes"};
-  return {
-      {"path", !options.path.empty(), files},
-      {"paths", !options.paths.empty(), files},
-      {"filter", !options.filter.empty(), {"table", "nli", "classes"}},
-      {"on_error", options.on_error != untouched.on_error, {"table", "texts", "nli", "classes"}},
-      {"folds, fold or part", options.folds.is_set(), files},
-      {"left", options.left != untouched.left, {"table", "nli", "classes"}},
-      {"right", options.right != untouched.right, {"table", "nli", "classes"}},
-      {"score", !options.score.empty() && options.score != untouched.score, {"table"}},
-      {"score_offset", options.score_offset != untouched.score_offset, {"table"}},
-      {"score_scale", options.score_scale != untouched.score_scale, {"table"}},
-      {"score_names", !options.score_names.empty(), {"table"}},
-      {"group", !options.group.empty(), {"table"}},
-      {"negatives", !options.negatives.empty(), {"table"}},
-      {"keep_words", options.keep_words != 1, {"texts"}},
-      {"skip", options.skip != 0, {"table", "classes"}},
-      {"text", !options.text.empty() && options.text != untouched.text, {"classes"}},
-      {"label", options.label != untouched.label, {"nli", "classes"}},
-      {"class_names", !options.class_names.empty(), {"classes"}},
-      {"documents", is_set(options.documents), {"documents"}},
-      {"ranking", is_set(options.ranking), {"ranking"}},
-  };
-}
-
 // Sides named in vain would mean that single texts are read where pairs were meant.
 void check_class_sides(const PairDataOptions& options) {
   const PairDataOptions untouched;
@@ -141,8 +112,7 @@ void check_format_options(const PairDataOptions& options) {
   SIMILE_CHECK(std::count(formats.begin(), formats.end(), options.format) == 1, ErrorKind::kRecipe,
                fmt::format("format: expected one of {}, found '{}'", fmt::join(formats, ", "),
                            options.format));
-  const std::string foreign =
-      find_foreign_options("format", options.format, list_format_options(options));
+  const std::string foreign = find_foreign_options("format", "format", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
   SIMILE_CHECK(options.format == "ranking" || !options.path.empty() || !options.paths.empty(),
                ErrorKind::kRecipe, "no path of a file of pairs was given");
@@ -194,6 +164,99 @@ void drop_words(double share, PairDataset& data) {
 }
 
 }  // namespace
+
+void PairDataOptions::visit(OptionVisitor& v) {
+  visit_files(v);
+  visit_columns(v);
+  visit_class_columns(v);
+  visit_rows(v);
+  v.field("exclude", exclude,
+          path_info("files of test sets: pairs with a text of at least four words that stands "
+                    "there too, up to case and punctuation, are left out after reading"));
+  v.only_for("format", {"documents"}, [&](OptionVisitor& of) {
+    of.group("documents", documents, "which pairs to make of articles");
+  });
+  v.only_for("format", {"ranking"}, [&](OptionVisitor& of) {
+    of.group("ranking", ranking, "pairs of queries and their relevant documents");
+  });
+}
+
+void PairDataOptions::visit_files(OptionVisitor& v) {
+  v.only_for("format", kFileFormats, [&](OptionVisitor& of) {
+    of.field("path", path,
+             path_info("file of pairs, or to make pairs of: .tsv, .csv, .jsonl, or text for the "
+                       "formats texts and documents; also with .gz or .zst; a * in its name stands "
+                       "for any characters: all such files, sorted by name"));
+    of.field("paths", paths, path_info("more such files, read after path as if they were one"));
+  });
+  v.field("format", format,
+          choice_info("what the file is: a table of pairs; texts, each paired with itself; "
+                      "documents, a paragraph a line and a blank line between articles; nli, a "
+                      "table of premises (left), hypotheses (right) and labels (entailment, "
+                      "neutral, contradiction, or 0, 1, 2); classes, a table of texts or pairs "
+                      "with their class; ranking, which takes the files of the group ranking in "
+                      "place of path",
+                      pair_formats()));
+}
+
+void PairDataOptions::visit_columns(OptionVisitor& v) {
+  v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
+    of.field("left", left, {"column of the first text"});
+    of.field("right", right, {"column of the second text; of pairs empty for single texts"});
+  });
+  v.only_for("format", {"table"}, [&](OptionVisitor& of) {
+    of.field("score", score, {"column of the score; empty when the set has none: all pairs get 1"});
+    of.field("score_offset", score_offset, {"taken from scores before they are divided"});
+    of.field("score_scale", score_scale,
+             {"scores are divided by this: 5 brings 0..5 to 0..1; 4 with score_offset 1 brings "
+              "1..5 there",
+              "", 1e-300});
+    of.field("score_names", score_names,
+             {"numbers for scores given as names: [Good=1, Bad=0]; scaled like the others"});
+    of.field("group", group,
+             {"column that names what belongs together, such as a query; may be empty"});
+    of.field("negatives", negatives, {"columns of texts that do not match the first text"});
+  });
+}
+
+void PairDataOptions::visit_class_columns(OptionVisitor& v) {
+  v.only_for("format", {"classes"}, [&](OptionVisitor& of) {
+    of.field("text", text,
+             {"column of the text; empty: they are pairs, of the columns left and right"});
+  });
+  v.only_for("format", {"nli", "classes"},
+             [&](OptionVisitor& of) { of.field("label", label, {"column of the class"}); });
+  v.only_for("format", {"classes"}, [&](OptionVisitor& of) {
+    of.field("class_names", class_names,
+             {"the classes in order, as the column label has them; empty: those found there, "
+              "sorted (as numbers when all are whole numbers)"});
+  });
+}
+
+void PairDataOptions::visit_rows(OptionVisitor& v) {
+  v.only_for("format", {"texts"}, [&](OptionVisitor& of) {
+    of.field("keep_words", keep_words,
+             {"share of the words that each side keeps, drawn anew for each", "", 0.01, 1});
+  });
+  v.only_for("format", {"table", "classes"}, [&](OptionVisitor& of) {
+    of.field("skip", skip, {"pairs to pass over at the start", "pairs", 0});
+  });
+  v.field("limit", limit,
+          {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
+           "pairs", 0});
+  visit_filter(v);
+  v.only_for("format", {"table", "texts", "nli", "classes"},
+             [&](OptionVisitor& of) { visit_on_error(of, on_error); });
+  v.only_for("format", kFileFormats, [&](OptionVisitor& of) { folds.visit(of); });
+}
+
+void PairDataOptions::visit_filter(OptionVisitor& v) {
+  v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
+    of.field("filter", filter,
+             {"conditions that rows must meet, such as [score >= 3, genre = news, split != test]: "
+              "a column, one of = != < <= > >= contains, and a value"});
+  });
+}
 
 std::string PairDataOptions::file() const {
   if (format == "ranking") return ranking.file();

@@ -74,70 +74,15 @@ struct PairDataOptions {
   std::string file() const;
   bool has_scores() const { return format == "table" && !score.empty(); }
 
-  void visit(OptionVisitor& v) {
-    v.field("path", path,
-            path_info("file of pairs, or to make pairs of: .tsv, .csv, .jsonl, or text for the "
-                      "formats texts and documents; also with .gz or .zst; a * in its name stands "
-                      "for any characters: all such files, sorted by name"));
-    v.field("paths", paths, path_info("more such files, read after path as if they were one"));
-    v.field("format", format,
-            choice_info("what the file is: a table of pairs; texts, each paired with itself; "
-                        "documents, a paragraph a line and a blank line between articles; nli, a "
-                        "table of premises (left), hypotheses (right) and labels (entailment, "
-                        "neutral, contradiction, or 0, 1, 2); classes, a table of texts or pairs "
-                        "with their class; ranking, which takes the files of the group ranking in "
-                        "place of path",
-                        pair_formats()));
-    visit_columns(v);
-    visit_class_columns(v);
-    v.field("keep_words", keep_words,
-            {"texts: share of the words that each side keeps, drawn anew for each", "", 0.01, 1});
-    v.field("skip", skip, {"table, classes: pairs to pass over at the start", "pairs", 0});
-    v.field("limit", limit,
-            {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
-             "pairs", 0});
-    visit_filter(v);
-    visit_on_error(v, on_error);
-    folds.visit(v);
-    v.field("exclude", exclude,
-            path_info("files of test sets: pairs with a text of at least four words that stands "
-                      "there too, up to case and punctuation, are left out after reading"));
-    v.group("documents", documents, "documents: which pairs to make of articles");
-    v.group("ranking", ranking, "ranking: pairs of queries and their relevant documents");
-  }
-  void visit_columns(OptionVisitor& v) {
-    v.field("left", left, {"column of the first text"});
-    v.field("right", right, {"column of the second text; table: empty for single texts"});
-    v.field("score", score, {"column of the score; empty when the set has none: all pairs get 1"});
-    v.field("score_offset", score_offset, {"taken from scores before they are divided"});
-    v.field("score_scale", score_scale,
-            {"scores are divided by this: 5 brings 0..5 to 0..1; 4 with score_offset 1 brings 1..5 "
-             "there",
-             "", 1e-300});
-    v.field("score_names", score_names,
-            {"numbers for scores given as names: [Good=1, Bad=0]; scaled like the others"});
-    v.field("group", group,
-            {"column that names what belongs together, such as a query; may be empty"});
-    v.field("negatives", negatives, {"columns of texts that do not match the first text"});
-  }
-  void visit_filter(OptionVisitor& v) {
-    v.field("filter", filter,
-            {"table, nli, classes: conditions that rows must meet, such as [score >= 3, genre = "
-             "news, split != test]: a column, one of = != < <= > >= contains, and a value"});
-  }
-  void visit_class_columns(OptionVisitor& v) {
-    v.field("text", text,
-            {"texts with classes: column of the text; empty: they are pairs, of the columns left "
-             "and right"});
-    v.field("label", label, {"column of the class"});
-    v.field("class_names", class_names,
-            {"the classes in order, as the column label has them; empty: those found there, sorted "
-             "(as numbers when all are whole numbers)"});
-  }
-};
+  void visit(OptionVisitor& v);
+  void visit_columns(OptionVisitor& v);        // of pairs and their scores
+  void visit_class_columns(OptionVisitor& v);  // of texts with a class
+  void visit_filter(OptionVisitor& v);
 
-// The files of the formats that have a path. Errors: those of expand_paths().
-std::vector<std::string> pair_files(const PairDataOptions& options);
+ private:
+  void visit_files(OptionVisitor& v);
+  void visit_rows(OptionVisitor& v);
+};
 
 // Errors: ErrorKind::kInput from the readers, for a score that is neither a number nor a known
 // name, for a label that is no class, for an empty text of a table, and for a file that yields no

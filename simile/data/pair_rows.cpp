@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "simile/core/error.h"
 #include "simile/data/column_kinds.h"
+#include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/path_list.h"
 
@@ -20,13 +19,8 @@ std::map<std::string, double> parse_score_names(const std::vector<std::string>& 
   for (const std::string& name : names) {
     const size_t equals = name.rfind('=');
     double number = 0;
-    bool good = equals != std::string::npos && equals > 0;
-    if (good) {
-      const char* end = name.data() + name.size();
-      const auto parsed = std::from_chars(name.data() + equals + 1, end, number);
-      good = parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(number);
-    }
-    SIMILE_CHECK(good, ErrorKind::kRecipe,
+    const bool is_named = equals != std::string::npos && equals > 0;
+    SIMILE_CHECK(is_named && parse_number(name.substr(equals + 1), number), ErrorKind::kRecipe,
                  fmt::format("score_names: expected NAME=NUMBER such as Good=1, found '{}'", name));
     scores[name.substr(0, equals)] = number;
   }

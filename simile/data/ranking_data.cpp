@@ -117,9 +117,8 @@ void keep_fold(const RankingDataOptions& options, RankingData& data) {
   std::vector<std::string> groups;
   for (size_t q = 0; q < data.judged.size(); ++q) {
     if (data.judged[q].empty()) continue;
-    const std::string form = comparison_form(data.query_texts[q]);
     judged.push_back(q);
-    groups.push_back(form.empty() ? data.query_texts[q] : form);
+    groups.push_back(comparison_key(data.query_texts[q]));
   }
   const FoldPart part = choose_part(options.folds, groups, options.file(), "queries");
   for (size_t i = 0; i < judged.size(); ++i) {

@@ -66,6 +66,12 @@ struct RankingDataOptions {
   std::string file() const;
 
   void visit(OptionVisitor& v) {
+    visit_set(v);
+    visit_on_error(v, on_error);
+    folds.visit(v);
+  }
+  // What no other data has.
+  void visit_set(OptionVisitor& v) {
     v.field("queries", queries,
             path_info("table of queries with columns id and text, or TREC topics; a * in its name "
                       "stands for several files"));
@@ -90,8 +96,6 @@ struct RankingDataOptions {
         "skip_queries", skip_queries,
         {"judged queries to leave out at the beginning, to split one file in two", "queries", 0});
     v.field("limit_queries", limit_queries, {"judged queries to keep; 0 keeps all", "queries", 0});
-    visit_on_error(v, on_error);
-    folds.visit(v);
   }
 };
 

@@ -47,7 +47,7 @@ std::set<std::string> list_splits(const std::string& folder) {
     for (std::filesystem::directory_iterator it(path, code), end; !code && it != end;
          it.increment(code)) {
       const std::string name = without_compression(it->path().filename().string());
-      if (!has_ending(name, ".tsv") || name.compare(0, prefix.size(), prefix) != 0) continue;
+      if (!ends_with(name, ".tsv") || name.compare(0, prefix.size(), prefix) != 0) continue;
       splits.insert(name.substr(prefix.size(), name.size() - prefix.size() - 4));
     }
   };

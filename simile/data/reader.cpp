@@ -7,24 +7,30 @@
 #include <optional>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/data/detail/malformed_rows.h"
 #include "simile/data/detail/row_filter.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/detail/table_file.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/path_list.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 
 TableFormat table_format(const std::string& path) {
   const std::string name = without_compression(path);
-  if (has_ending(name, ".tsv")) return TableFormat::kTsv;
-  if (has_ending(name, ".csv")) return TableFormat::kCsv;
-  if (has_ending(name, ".jsonl")) return TableFormat::kJsonl;
+  if (ends_with(name, ".tsv")) return TableFormat::kTsv;
+  if (ends_with(name, ".csv")) return TableFormat::kCsv;
+  if (ends_with(name, ".jsonl")) return TableFormat::kJsonl;
   throw Error(ErrorKind::kInput,
               fmt::format("{}: cannot tell the format of this table; expected a name that ends in "
                           ".tsv, .csv or .jsonl, with or without .gz or .zst",
                           path));
+}
+
+std::vector<std::string> read_table_header(const std::string& path) {
+  return TableFile(path, {}, false).names();
 }
 
 void visit_on_error(OptionVisitor& v, std::string& on_error) {
@@ -213,8 +219,7 @@ void TableReader::fail(const Row& row, size_t column, const std::string& message
 }
 
 void TableReader::check_text(const Row& row, size_t column) const {
-  if (row.fields[column].find_first_not_of(" \t\n") != std::string::npos) return;
-  fail(row, column, "expected a text, found nothing");
+  if (is_blank(row.fields[column])) fail(row, column, "expected a text, found nothing");
 }
 
 double TableReader::number(const Row& row, size_t column) const {

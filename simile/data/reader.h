@@ -37,6 +37,10 @@ enum class TableFormat { kTsv, kCsv, kJsonl };
 // From the file name; another ending is ErrorKind::kInput.
 TableFormat table_format(const std::string& path);
 
+// The names in the header of a .tsv or .csv, in its order; none of a .jsonl, which has no header.
+// Errors: ErrorKind::kInput for a file that is empty or no table.
+std::vector<std::string> read_table_header(const std::string& path);
+
 struct ReadOptions {
   int64_t limit = 0;  // rows to read, of those that pass the filter; 0 reads all
   std::vector<std::string> filter = {};

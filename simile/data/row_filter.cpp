@@ -7,6 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 namespace {
@@ -25,12 +26,6 @@ constexpr Symbol kSymbols[] = {
     {"=", Operator::kEqual},    {"<", Operator::kLess},
     {">", Operator::kMore},     {" contains ", Operator::kContains},
 };
-
-std::string trim(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
 
 std::string take_quotes_off(const std::string& text) {
   const bool quoted =

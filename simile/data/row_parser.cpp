@@ -9,6 +9,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "simile/text/white_space.h"
+
 namespace simile {
 namespace {
 
@@ -198,21 +200,29 @@ std::vector<JsonField> parse_json_members(const std::string& line, const std::st
 namespace {
 
 template <typename Number>
-bool parse_whole(const std::string& text, Number& number) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string::npos) return false;
-  const size_t end = text.find_last_not_of(" \t") + 1;
-  const size_t digits = begin + (text[begin] == '+' && end - begin > 1 && text[begin + 1] != '-');
-  const auto parsed = std::from_chars(text.data() + digits, text.data() + end, number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + end;
+bool parse_whole(std::string_view text, Number& number) {
+  const size_t begin = text.find_first_not_of(kWhiteSpace);
+  if (begin == std::string_view::npos) return false;
+  text = text.substr(begin, text.find_last_not_of(kWhiteSpace) + 1 - begin);
+  if (text[0] == '+' && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 }  // namespace
 
-bool parse_number(const std::string& text, double& number) {
+bool parse_number(std::string_view text, double& number) {
   return parse_whole(text, number) && std::isfinite(number);
 }
-bool parse_number(const std::string& text, int64_t& number) { return parse_whole(text, number); }
+bool parse_number(std::string_view text, int64_t& number) { return parse_whole(text, number); }
+
+std::string no_column(const std::string& message, const std::string& wanted,
+                      const std::vector<std::string>& names) {
+  const std::string nearest = nearest_name(wanted, names);
+  return fmt::format("{}; columns found: {}{}", message, list_names(names),
+                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
 
 std::string list_names(const std::vector<std::string>& names) {
   constexpr size_t kShown = 20;

@@ -9,6 +9,7 @@
 #include "simile/core/error.h"
 #include "simile/data/detail/xml_reader.h"
 #include "simile/data/path_list.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 namespace {
@@ -29,12 +30,6 @@ struct Item {
     return subject.empty() || body.empty() ? subject + body : subject + " " + body;
   }
 };
-
-std::string strip(const std::string& text) {
-  const size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
 
 // Texts with ids, each id once.
 class ItemTable {
@@ -85,11 +80,11 @@ class CqaReceiver : public XmlReceiver {
   }
 
   void end(const std::string& name, const std::string& text) override {
-    if (name == "OrgQSubject") original_.subject = strip(text);
-    if (name == "OrgQBody") original_.body = strip(text);
-    if (name == "RelQSubject") related_.subject = strip(text);
-    if (name == "RelQBody") related_.body = strip(text);
-    if (name == "RelCText") comment_.body = strip(text);
+    if (name == "OrgQSubject") original_.subject = trim(text);
+    if (name == "OrgQBody") original_.body = trim(text);
+    if (name == "RelQSubject") related_.subject = trim(text);
+    if (name == "RelQBody") related_.body = trim(text);
+    if (name == "RelCText") comment_.body = trim(text);
     if (name == "RelQuestion" && !comments_) judge(original_, "an OrgQuestion", related_);
     if (name == "RelComment" && comments_ && !is_repeated_) {
       judge(related_, "a RelQuestion", comment_);

@@ -8,25 +8,21 @@
 
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 namespace {
 
 constexpr int64_t kResynchroniseBytes = int64_t{1} << 20;
 
-bool is_blank(const std::string& line) {
-  return line.find_first_not_of(" \t") == std::string::npos;
-}
-
 std::string missing_column(const std::string& where, const Column& column,
                            const std::vector<std::string>& found) {
   const std::string wanted = fmt::format("{}", fmt::join(column.names, "' or '"));
-  const std::string nearest = nearest_name(column.names.front(), found);
-  const std::string meant = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
   const std::string lacks =
-      fmt::format("{}: no column '{}', expected for '{}'; columns found: {}{}", where, wanted,
-                  column.role, list_names(found), meant);
+      no_column(fmt::format("{}: no column '{}', expected for '{}'", where, wanted, column.role),
+                column.names.front(), found);
   if (column.role == "filter") return lacks;
+  const std::string nearest = nearest_name(column.names.front(), found);
   return fmt::format("{}. Name the column to use: {}: {}", lacks, column.role,
                      nearest.empty() ? "COLUMN" : nearest);
 }

@@ -9,9 +9,8 @@
 namespace simile {
 
 TextForm text_form(std::string_view text) {
-  const std::string form = comparison_form(text);
-  return {form.empty() ? stream_key(1, text) : stream_key(0, form),
-          static_cast<int32_t>(form_words(form))};
+  const std::string key = comparison_key(text);
+  return {stream_key(0, key), static_cast<int32_t>(form_words(key))};
 }
 
 std::vector<TextForm> text_forms(const std::vector<std::string>& texts) {

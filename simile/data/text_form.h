@@ -14,7 +14,7 @@ namespace simile {
 inline constexpr int64_t kTellingWords = 4;
 
 struct TextForm {
-  uint64_t key = 0;  // a 64-bit hash of the comparison form; of the text itself where that is empty
+  uint64_t key = 0;   // a 64-bit hash of the comparison key
   int32_t words = 0;  // of the comparison form
 
   bool is_telling() const { return words >= kTellingWords; }

@@ -10,6 +10,7 @@
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/path_list.h"
+#include "simile/text/white_space.h"
 
 namespace simile {
 class TextListReader::Implementation {
@@ -28,7 +29,7 @@ class TextListReader::Implementation {
   bool next(TextItem& item) {
     std::string line;
     while ((options_.limit == 0 || report_.rows < options_.limit) && next_line(line)) {
-      const bool blank = line.find_first_not_of(" \t") == std::string::npos;
+      const bool blank = is_blank(line);
       if (blank) ++report_.blank_lines;
       if (blank && (jsonl_ || options_.skip_blank_lines)) continue;
       if (!read(line, item)) continue;

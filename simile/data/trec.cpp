@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 
 namespace simile {
@@ -28,13 +27,10 @@ std::vector<std::string> split_on_space(const std::string& line) {
 }
 
 template <typename Number>
-Number parse_number(const std::string& text, const std::string& where, const char* what) {
+Number read_number(const std::string& text, const LineReader& lines, const char* expected) {
   Number number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data() + (text[0] == '+'), end, number);
-  SIMILE_CHECK(
-      parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(static_cast<double>(number)),
-      ErrorKind::kInput, fmt::format("{}: expected {}, found '{}'", where, what, text));
+  SIMILE_CHECK(parse_number(text, number), ErrorKind::kInput,
+               fmt::format("{}: expected {}, found '{}'", lines.where(), expected, text));
   return number;
 }
 
@@ -59,7 +55,7 @@ Judgement parse_judgement(const std::vector<std::string>& fields, bool header,
   judgement.query = fields[0];
   judgement.document = fields[expected - 2];
   judgement.relevance =
-      parse_number<int64_t>(fields[expected - 1], lines.where(), "a whole number as relevance");
+      read_number<int64_t>(fields[expected - 1], lines, "a whole number as relevance");
   judgement.line = lines.line_number();
   return judgement;
 }
@@ -141,7 +137,7 @@ std::vector<RunQuery> read_run(const std::string& path, ReadReport* report) {
                              lines.where(), fields[2], fields[0]));
     RunQuery& query = run[added.first->second];
     query.documents.push_back(fields[2]);
-    query.scores.push_back(parse_number<double>(fields[4], lines.where(), "a number as score"));
+    query.scores.push_back(read_number<double>(fields[4], lines, "a number as score"));
     ++rows;
   }
   SIMILE_CHECK(!run.empty(), ErrorKind::kInput, path + ": the file holds no rankings");

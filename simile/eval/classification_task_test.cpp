@@ -119,7 +119,7 @@ TEST(ClassificationTask, OptionsThatDoNotFitAreRefused) {
   EXPECT_THAT(error_with(options_for("")), HasSubstr("needs 'data', a file of texts with a class"));
   EvaluationOptions options = options_for("t.tsv");
   options.dev = "d.tsv";
-  EXPECT_THAT(error_with(options), HasSubstr("'dev' does not belong"));
+  EXPECT_THAT(error_with(options), HasSubstr("classification does not take: dev;"));
   options.dev = "";
   options.columns.score = "gold";
   EXPECT_THAT(error_with(options), HasSubstr("does not take: score"));
@@ -129,7 +129,7 @@ TEST(ClassificationTask, OptionsThatDoNotFitAreRefused) {
   options = EvaluationOptions();
   options.task = "ranking";
   options.head = "sentiment";
-  EXPECT_THAT(error_with(options), HasSubstr("'head' does not belong"));
+  EXPECT_THAT(error_with(options), HasSubstr("ranking does not take: head;"));
 }
 
 TEST(ClassificationTask, AHeadMayScorePairsOfOtherTasks) {

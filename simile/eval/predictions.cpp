@@ -8,7 +8,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/eval/detail/scored_pairs.h"
 
@@ -28,19 +27,6 @@ std::string file_name(const std::string& name) {
     safe += is_bad ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
   }
   return safe;
-}
-
-Names read_header(const std::string& path) {
-  LineReader lines(path);
-  std::string line;
-  SIMILE_CHECK(lines.next(line), ErrorKind::kInput, path + ": the file is empty");
-  Names names;
-  for (size_t begin = 0; begin <= line.size();) {
-    const size_t end = std::min(line.find('\t', begin), line.size());
-    names.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
 }
 
 bool is_query_table(const Names& header) {
@@ -127,7 +113,7 @@ std::string predictions_file(const std::string& folder, const std::string& task,
 
 std::string query_table_file(const std::string& run_path) {
   constexpr const char* kEnding = ".trec";
-  const std::string stem = has_ending(run_path, kEnding)
+  const std::string stem = ends_with(run_path, kEnding)
                                ? run_path.substr(0, run_path.size() - std::string(kEnding).size())
                                : run_path;
   return stem + ".queries.tsv";
@@ -135,12 +121,12 @@ std::string query_table_file(const std::string& run_path) {
 
 Predictions read_predictions(const std::string& path) {
   Predictions predictions;
-  predictions.path = has_ending(path, ".trec") ? query_table_file(path) : path;
+  predictions.path = ends_with(path, ".trec") ? query_table_file(path) : path;
   SIMILE_CHECK(predictions.path == path || file_exists(predictions.path), ErrorKind::kInput,
                fmt::format("'{}' is not there: a run is read by the table of its queries, which "
                            "`simile evaluate --predictions` and training write beside it",
                            predictions.path));
-  const Names header = read_header(predictions.path);
+  const Names header = read_table_header(predictions.path);
   if (header == Names{"left", "right", "gold", "score"}) {
     read_scores(header, predictions);
   } else if (header == Names{"text", "gold", "predicted", "probability"} ||

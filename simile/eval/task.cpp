@@ -2,6 +2,7 @@
 #include "simile/eval/task.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -16,27 +17,13 @@
 namespace simile {
 namespace {
 
-void check_empty(const std::string& task, const char* name, const std::string& value,
-                 const char* takes) {
-  SIMILE_CHECK(value.empty(), ErrorKind::kRecipe,
-               fmt::format("task {} takes {}; '{}' does not belong to it (found '{}')", task, takes,
-                           name, value));
-}
+const std::vector<std::string> kTasks = {"sts", "pairs", "ranking", "classification"};
 
-// Those of the files have messages of their own.
-void check_foreign_options(const EvaluationOptions& options) {
-  const RankingDataOptions untouched, &ranking = options.ranking;
-  const std::vector<std::string> pairs = {"sts", "pairs", "classification"}, only = {"ranking"};
-  const std::string foreign =
-      find_foreign_options("task", options.task,
-                           {{"filter", !options.columns.filter.empty(), pairs},
-                            {"skip", options.columns.skip != 0, pairs},
-                            {"limit", options.columns.limit != 0, pairs},
-                            {"split", ranking.split != untouched.split, only},
-                            {"subtask", ranking.subtask != untouched.subtask, only},
-                            {"allow_unknown", ranking.allow_unknown, only},
-                            {"skip_queries", ranking.skip_queries != 0, only},
-                            {"limit_queries", ranking.limit_queries != 0, only}});
+void check_task_options(const EvaluationOptions& options) {
+  SIMILE_CHECK(
+      std::count(kTasks.begin(), kTasks.end(), options.task) == 1, ErrorKind::kRecipe,
+      fmt::format("task: expected one of {}, found '{}'", fmt::join(kTasks, ", "), options.task));
+  const std::string foreign = find_foreign_options("task", "task", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
 }
 
@@ -75,29 +62,15 @@ PairDataset read_dev(const EvaluationOptions& options) {
 }
 
 void check_pair_options(const EvaluationOptions& options) {
-  const char* takes = options.task == "pairs" ? "data and dev" : "data";
   const char* rows = options.task == "classification" ? "texts with a class" : "scored pairs";
   SIMILE_CHECK(!options.data.empty(), ErrorKind::kRecipe,
                fmt::format("task {} needs 'data', a file of {}", options.task, rows));
-  if (options.task != "pairs") check_empty(options.task, "dev", options.dev, takes);
   SIMILE_CHECK(!options.columns.right.empty(), ErrorKind::kRecipe,
                fmt::format("task {} compares pairs: give 'right', the column of the second text",
                            options.task));
-  check_empty(options.task, "queries", options.ranking.queries, takes);
-  check_empty(options.task, "corpus", options.ranking.corpus, takes);
-  check_empty(options.task, "qrels", options.ranking.qrels, takes);
-  check_empty(options.task, "folder", options.ranking.folder, takes);
-  SIMILE_CHECK(
-      options.ranking.semeval.empty(), ErrorKind::kRecipe,
-      fmt::format("task {} takes {}; 'semeval' does not belong to it", options.task, takes));
-  check_foreign_options(options);
 }
 
 std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
-  check_empty("ranking", "data", options.data, "queries, corpus and qrels");
-  check_empty("ranking", "dev", options.dev, "queries, corpus and qrels");
-  check_empty("ranking", "head", options.head, "the similarity of vectors");
-  check_foreign_options(options);
   RankingTaskOptions task;
   task.metrics = parse_ranking_metrics(options.metrics);
   task.gain = parse_gain(options.gain);
@@ -112,24 +85,72 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
 
 }  // namespace
 
+void EvaluationOptions::visit(OptionVisitor& v) {
+  v.field("task", task, choice_info("kind of evaluation", kTasks));
+  v.field("name", name, {"name of the data set in reports"});
+  visit_pairs(v);
+  v.only_for("task", {"ranking"}, [&](OptionVisitor& of) { ranking.visit_set(of); });
+  visit_on_error(v, ranking.on_error);
+  ranking.folds.visit(v);
+  v.only_for("task", {"ranking"}, [&](OptionVisitor& of) { visit_ranking(of); });
+}
+
+void EvaluationOptions::visit_pairs(OptionVisitor& v) {
+  const std::vector<std::string> tasks = {"sts", "pairs", "classification"};
+  v.only_for("task", tasks, [&](OptionVisitor& of) {
+    of.field("data", data,
+             path_info("file of scored pairs; classification: of texts or pairs with a class; a * "
+                       "in its name stands for several files"));
+  });
+  v.only_for("task", {"pairs"}, [&](OptionVisitor& of) {
+    of.field("dev", dev,
+             path_info("file of pairs on which the threshold is chosen; empty chooses it on the "
+                       "data itself, which the report labels as oracle"));
+  });
+  v.only_for("task", tasks, [&](OptionVisitor& of) {
+    of.field("head", head,
+             {"name of the model's head that scores; empty: the similarity of the vectors, or for "
+              "classification the only head"});
+    columns.visit_columns(of);
+  });
+  v.only_for("task", {"classification"},
+             [&](OptionVisitor& of) { columns.visit_class_columns(of); });
+  v.only_for("task", tasks, [&](OptionVisitor& of) {
+    columns.visit_filter(of);
+    of.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
+    of.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
+  });
+  v.only_for("task", {"pairs"}, [&](OptionVisitor& of) {
+    of.field("dev_skip", dev_skip, {"pairs of dev to pass over at the start", "pairs", 0});
+  });
+}
+
+void EvaluationOptions::visit_ranking(OptionVisitor& v) {
+  v.field("metrics", metrics,
+          {"map mrr p@k ndcg@k recall@k has_positive@k, in the order to report"});
+  v.field("gain", gain,
+          choice_info("gain of a relevance r in ndcg: r, or 2^r - 1", {"linear", "exponential"}));
+  v.field("ties", ties,
+          choice_info("order of equal scores: id descending, as given, id ascending",
+                      {"trec_eval", "input", "id"}));
+  v.field("candidates", candidates,
+          choice_info("rank the whole corpus, or the judged documents of each query",
+                      {"corpus", "judged"}));
+  v.field("depth", depth, {"documents kept per query; 0 keeps all", "documents", 0});
+}
+
 std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
+  check_task_options(options);
   if (options.task == "ranking") return load_ranking(options);
-  if (options.task == "sts") {
-    check_pair_options(options);
-    return std::make_unique<StsTask>(options.name, read_data(options), options.head);
-  }
-  if (options.task == "pairs") {
-    check_pair_options(options);
-    return std::make_unique<PairTask>(options.name, read_data(options), read_dev(options),
-                                      options.head);
-  }
+  check_pair_options(options);
+  PairDataset data = read_data(options);
   if (options.task == "classification") {
-    check_pair_options(options);
-    return std::make_unique<ClassificationTask>(options.name, read_data(options), options.head);
+    return std::make_unique<ClassificationTask>(options.name, std::move(data), options.head);
   }
-  throw Error(ErrorKind::kRecipe,
-              fmt::format("task: expected sts, pairs, ranking or classification, found '{}'",
-                          options.task));
+  if (options.task == "sts") {
+    return std::make_unique<StsTask>(options.name, std::move(data), options.head);
+  }
+  return std::make_unique<PairTask>(options.name, std::move(data), read_dev(options), options.head);
 }
 
 Report evaluate(const EvaluationOptions& options, Scorer& scorer,

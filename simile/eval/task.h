@@ -39,41 +39,11 @@ struct EvaluationOptions {
   std::string candidates = "corpus";
   int64_t depth = 1000;
 
-  void visit(OptionVisitor& v) {
-    v.field("task", task,
-            choice_info("kind of evaluation", {"sts", "pairs", "ranking", "classification"}));
-    v.field("name", name, {"name of the data set in reports"});
-    v.field("data", data,
-            path_info("sts, pairs: file of scored pairs; classification: of texts or pairs with a "
-                      "class; a * in "
-                      "its name stands for several files"));
-    v.field(
-        "dev", dev,
-        path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
-                  "data itself, which the report labels as oracle"));
-    v.field("head", head,
-            {"name of the model's head that scores; empty: the similarity of the vectors, or for "
-             "classification the only head"});
-    columns.visit_columns(v);
-    columns.visit_class_columns(v);
-    columns.visit_filter(v);
-    v.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
-    v.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
-    v.field("dev_skip", dev_skip, {"pairs of dev to pass over at the start", "pairs", 0});
-    ranking.visit(v);
-    v.field("metrics", metrics,
-            {"ranking: map mrr p@k ndcg@k recall@k has_positive@k, in the order to report"});
-    v.field("gain", gain,
-            choice_info("ranking: gain of a relevance r in ndcg: r, or 2^r - 1",
-                        {"linear", "exponential"}));
-    v.field("ties", ties,
-            choice_info("ranking: order of equal scores: id descending, as given, id ascending",
-                        {"trec_eval", "input", "id"}));
-    v.field("candidates", candidates,
-            choice_info("ranking: rank the whole corpus, or the judged documents of each query",
-                        {"corpus", "judged"}));
-    v.field("depth", depth, {"ranking: documents kept per query; 0 keeps all", "documents", 0});
-  }
+  void visit(OptionVisitor& v);
+
+ private:
+  void visit_pairs(OptionVisitor& v);
+  void visit_ranking(OptionVisitor& v);
 };
 
 class Task {

@@ -88,7 +88,8 @@ TEST(StsTask, DataThatDoesNotFitIsRefused) {
   EXPECT_THAT(error_loading(pair_options("sts", equal)), HasSubstr("all 2 are 3"));
   auto options = pair_options("sts", equal);
   options.dev = equal;
-  EXPECT_THAT(error_loading(options), HasSubstr("'dev' does not belong"));
+  EXPECT_THAT(error_loading(options),
+              AllOf(HasSubstr("the task sts does not take: dev;"), HasSubstr("(dev: pairs)")));
   EXPECT_THAT(error_loading(pair_options("sts", "")), HasSubstr("needs 'data'"));
   EXPECT_THAT(error_loading(pair_options("stsb", equal)), HasSubstr("sts, pairs, ranking or"));
 }
@@ -215,7 +216,7 @@ TEST(RankingTask, DataThatDoesNotFitIsRefused) {
   options.ranking.qrels = files.write("none.tsv", "q1 0 d1 0\n");
   EXPECT_THAT(error_loading(options), HasSubstr("with a relevant document"));
   options.data = "x.tsv";
-  EXPECT_THAT(error_loading(options), HasSubstr("'data' does not belong"));
+  EXPECT_THAT(error_loading(options), HasSubstr("the task ranking does not take: data;"));
   options.data = "";
   options.ranking.qrels = "";
   EXPECT_THAT(error_loading(options), HasSubstr("'qrels' is missing"));

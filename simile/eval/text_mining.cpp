@@ -16,17 +16,15 @@
 namespace simile {
 namespace {
 
-// Numbers texts so that equal forms have equal numbers.
+// Numbers texts so that equal comparison keys have equal numbers.
 class TextKeys {
  public:
   std::vector<int32_t> add(const std::vector<std::string>& texts) {
     std::vector<int32_t> keys;
     keys.reserve(texts.size());
     for (const std::string& text : texts) {
-      std::string form = comparison_form(text);
-      if (form.empty()) form = "\t" + text;  // a text of signs alone: equal to itself
       const auto [found, is_new] =
-          keys_.emplace(std::move(form), static_cast<int32_t>(texts_.size()));
+          keys_.emplace(comparison_key(text), static_cast<int32_t>(texts_.size()));
       if (is_new) texts_.push_back(&text);
       keys.push_back(found->second);
     }

@@ -62,13 +62,17 @@ void DropoutMask::fill(int64_t first, int64_t bytes, uint8_t* mask) const {
   vector_kernels().fill_mask(key_, site_, threshold_, static_cast<uint64_t>(first), bytes, mask);
 }
 
-void DropoutMask::fill_heads(int64_t index, int64_t heads, float* factors) const {
-  if (heads == 0) return;
+float DropoutMask::head_scale(int64_t heads) const {
   const double dropped = threshold_ / 65536.0;
   double all_dropped = 1.0;  // by products, since pow() may differ between machines
   for (int64_t h = 0; h < heads; ++h) all_dropped *= dropped;
   const double survival = 1.0 - dropped + all_dropped / static_cast<double>(heads);
-  const float factor = static_cast<float>(1.0 / survival);
+  return static_cast<float>(1.0 / survival);
+}
+
+void DropoutMask::fill_heads(int64_t index, int64_t heads, float* factors) const {
+  if (heads == 0) return;
+  const float factor = head_scale(heads);
   bool any = false;
   for (int64_t h = 0; h < heads; ++h) {
     uint8_t byte = 0;

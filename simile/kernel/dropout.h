@@ -73,6 +73,13 @@ class DropoutMask {
   // that survive; at least one does. factors [heads].
   void fill_heads(int64_t index, int64_t heads, float* factors) const;
 
+  // What the masks are made of, for those who compute them elsewhere: the generator's key for this
+  // step, the site, the least 16 bits that keep, and the 1 / s of fill_heads().
+  uint64_t key() const { return key_; }
+  uint32_t site() const { return site_; }
+  uint32_t threshold() const { return threshold_; }
+  float head_scale(int64_t heads) const;
+
  private:
   uint64_t key_;
   uint32_t site_;

@@ -24,12 +24,13 @@ torch::Tensor make_projection(const LossSizes& sizes) {
   for (int64_t i = 0; i < projection.numel(); ++i) {
     values[i] = static_cast<float>(deviation * random.normal());
   }
-  return projection.requires_grad_(true);
+  return projection.to(sizes.device).requires_grad_(true);
 }
 
 std::vector<float> numbers_of(const torch::Tensor& tensor) {
-  const float* first = tensor.data_ptr<float>();
-  return {first, first + tensor.numel()};
+  const torch::Tensor host = tensor.detach().cpu();
+  const float* first = host.data_ptr<float>();
+  return {first, first + host.numel()};
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ std::vector<float> numbers_of(const torch::Tensor& tensor) {
 Loss::Loss(const LossOptions& options, const LossSizes& sizes)
     : options_(options), row_(&find_loss(options.name)) {
   const LossParts parts = row_->parts(options_);
-  if (parts.temperature != nullptr) temperature_.emplace_back(*parts.temperature);
+  if (parts.temperature != nullptr) temperature_.emplace_back(*parts.temperature, sizes.device);
   if (parts.projection_learning_rate != nullptr && sizes.teacher != 0 &&
       sizes.teacher != sizes.embedding) {
     projection_ = make_projection(sizes);
@@ -147,8 +148,9 @@ void Loss::load_state(const State& state) {
         fmt::format("checkpoint: '{}' of loss '{}' should be finite; the checkpoint is damaged: "
                     "resume from an earlier one",
                     name, row_->name));
+    torch::NoGradGuard guard;
     torch::Tensor tensor = expected[i].tensor;
-    std::copy(values.begin(), values.end(), tensor.data_ptr<float>());
+    tensor.copy_(torch::tensor(values).view(tensor.sizes()));
   }
   clamp_parameters();
 }

@@ -25,11 +25,12 @@ struct LossParameter {
   double learning_rate;  // its own peak; follows the model's schedule
 };
 
-// What the sizes of a loss's own parameters depend on.
+// What a loss's own parameters depend on.
 struct LossSizes {
-  int64_t embedding = 0;  // D
-  int64_t teacher = 0;    // E of the first teacher; 0: none
-  uint64_t seed = 1;      // a projection's first weights
+  int64_t embedding = 0;                              // D
+  int64_t teacher = 0;                                // E of the first teacher; 0: none
+  uint64_t seed = 1;                                  // a projection's first weights
+  torch::Device device = torch::Device(torch::kCPU);  // where the parameters are: the embeddings'
 };
 
 class Loss {

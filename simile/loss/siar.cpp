@@ -179,10 +179,19 @@ torch::Tensor bregman_penalty(const SiarOptions& options, const SmoothOutput& no
   return options.bregman * smoothness_distance(now, detached(average));
 }
 
-void update_average(float* average, const float* weights, int64_t count, double decay) {
+void update_average(const Tensor& average, const Tensor& weights, double decay) {
+  torch::NoGradGuard guard;
+  if (!average.is_cpu()) {
+    const Tensor kept = average.to(torch::kDouble).mul_(decay);
+    average.copy_(kept.add_(weights.to(torch::kDouble), 1.0 - decay));
+    return;
+  }
+  float* const kept = average.data_ptr<float>();
+  const float* const now = weights.data_ptr<float>();
+  const int64_t count = average.numel();
 #pragma omp parallel for simd schedule(static) if (count > kWorthThreads)
   for (int64_t i = 0; i < count; ++i) {
-    average[i] = static_cast<float>(decay * average[i] + (1.0 - decay) * weights[i]);
+    kept[i] = static_cast<float>(decay * kept[i] + (1.0 - decay) * now[i]);
   }
 }
 

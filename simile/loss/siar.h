@@ -97,8 +97,8 @@ SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
 torch::Tensor bregman_penalty(const SiarOptions& options, const SmoothOutput& now,
                               const SmoothOutput& average);
 
-// θ̃ ← β θ̃ + (1 - β) θ for `count` weights, β `decay`; computed in double precision, the same bits
-// for any number of threads.
-void update_average(float* average, const float* weights, int64_t count, double decay);
+// θ̃ ← β θ̃ + (1 - β) θ in place, β `decay`; floats [count] on one device, computed in double
+// precision; on the CPU the same bits for any number of threads.
+void update_average(const torch::Tensor& average, const torch::Tensor& weights, double decay);
 
 }  // namespace simile

@@ -393,6 +393,10 @@ TEST(Bregman, IsTheDistanceToTheAverageAndMovesTheModelOnly) {
   EXPECT_EQ(bregman_penalty(options, toy.clean("logits"), toy.clean("logits")).item<double>(), 0.0);
 }
 
+Tensor view(std::vector<float>& numbers) {
+  return torch::from_blob(numbers.data(), {static_cast<int64_t>(numbers.size())});
+}
+
 TEST(Bregman, AverageFollowsTheWeightsForAnyNumberOfThreads) {
   std::vector<float> weights(100001), start(weights.size());
   RandomStream stream(1, "weights");
@@ -404,15 +408,14 @@ TEST(Bregman, AverageFollowsTheWeightsForAnyNumberOfThreads) {
   std::vector<std::vector<float>> averages(2, start);
   for (const int threads : {1, 2}) {
     set_thread_count(threads);
-    update_average(averages[threads - 1].data(), weights.data(),
-                   static_cast<int64_t>(weights.size()), 0.9);
+    update_average(view(averages[threads - 1]), view(weights), 0.9);
   }
   set_thread_count(kept);
   EXPECT_EQ(averages[0], averages[1]);
   for (size_t i = 0; i < weights.size(); ++i) {
     ASSERT_NEAR(averages[0][i], 0.9 * start[i] + 0.1 * weights[i], 1e-6);
   }
-  update_average(averages[0].data(), weights.data(), static_cast<int64_t>(weights.size()), 0.0);
+  update_average(view(averages[0]), view(weights), 0.0);
   EXPECT_EQ(averages[0], weights);
 }
 

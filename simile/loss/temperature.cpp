@@ -11,9 +11,10 @@
 
 namespace simile {
 
-Temperature::Temperature(const TemperatureOptions& options) : options_(options) {
+Temperature::Temperature(const TemperatureOptions& options, torch::Device device)
+    : options_(options) {
   if (!options.trainable) return;
-  parameter_ = torch::empty({1}, torch::kFloat32);
+  parameter_ = torch::empty({1}, device);
   parameter_.requires_grad_(true);
   set_value(options.value);
 }

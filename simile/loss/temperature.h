@@ -41,7 +41,9 @@ struct TemperatureOptions {
 
 class Temperature {
  public:
-  explicit Temperature(const TemperatureOptions& options);
+  // A trained one is a parameter on `device`.
+  explicit Temperature(const TemperatureOptions& options,
+                       torch::Device device = torch::Device(torch::kCPU));
 
   // s = 1/τ, one number of the type and on the device of `like`; part of the graph when trainable.
   torch::Tensor scale(const torch::Tensor& like) const;

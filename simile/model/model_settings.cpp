@@ -2,6 +2,7 @@
 #include "simile/model/model_settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "simile/core/error.h"
 
@@ -25,13 +26,18 @@ std::string pooling_mode_name(PoolingMode mode) {
   return pooling_modes()[static_cast<size_t>(mode)].name;
 }
 
+std::vector<std::string> pooling_mode_names() {
+  std::vector<std::string> names;
+  for (const PoolingModeRow& row : pooling_modes()) names.emplace_back(row.name);
+  return names;
+}
+
 PoolingMode parse_pooling_mode(const std::string& name) {
-  std::string names;
   for (const PoolingModeRow& row : pooling_modes()) {
     if (name == row.name) return row.mode;
-    names += std::string(names.empty() ? "" : ", ") + row.name;
   }
-  throw Error(ErrorKind::kRecipe, fmt::format("unknown pooling \"{}\"; known: {}", name, names));
+  throw Error(ErrorKind::kRecipe, fmt::format("unknown pooling \"{}\"; known: {}", name,
+                                              fmt::join(pooling_mode_names(), ", ")));
 }
 
 std::string pooling_name(const Pooling& pooling) {

@@ -23,6 +23,7 @@ struct PoolingModeRow {
 };
 
 const std::vector<PoolingModeRow>& pooling_modes();
+std::vector<std::string> pooling_mode_names();
 
 std::string pooling_mode_name(PoolingMode mode);          // "cls", "mean", "max" ...
 PoolingMode parse_pooling_mode(const std::string& name);  // ErrorKind::kRecipe names the choices

@@ -5,6 +5,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/model/safetensors.h"
 #include "simile/model/tensor_source.h"
 #include "simile/model/torch_file.h"
@@ -15,10 +16,6 @@ namespace {
 using detail::Json;
 
 constexpr const char* kIndexEnding = ".index.json";
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 std::string beside(const std::string& path, const std::string& name) {
   const size_t slash = path.rfind('/');

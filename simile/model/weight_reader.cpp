@@ -4,16 +4,13 @@
 #include <fmt/format.h>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 
 namespace simile {
 namespace {
 
 bool starts_with(const std::string& text, const std::string& beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 // Constants that some versions of the models' code saved beside the weights.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each family's golden model in the fused node and in plain ATen calls.
+// Each family's golden model in both engines.
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
 #include <algorithm>
 
 #include "simile/model/detail/family_golden.h"
-#include "simile/nn/encoder_aten.h"
-#include "simile/nn/encoder_node.h"
+#include "simile/nn/fused_encoder.h"
+#include "simile/nn/torch_encoder.h"
 
 namespace simile {
 namespace {
 
-class FamilyNodeTest : public testing::TestWithParam<std::string> {};
+class FamilyEncoderTest : public testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(Golden, FamilyNodeTest, testing::ValuesIn(FamilyGolden::names()),
+INSTANTIATE_TEST_SUITE_P(Golden, FamilyEncoderTest, testing::ValuesIn(FamilyGolden::names()),
                          [](const testing::TestParamInfo<std::string>& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -30,13 +30,13 @@ double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
   return (a.to(torch::kFloat64) - b.to(torch::kFloat64)).abs().max().item<double>();
 }
 
-TEST_P(FamilyNodeTest, AtenInDoubleAgreesWithTheGoldenModelInValueAndEveryGradient) {
+TEST_P(FamilyEncoderTest, TorchInDoubleAgreesWithTheGoldenModelInValueAndEveryGradient) {
   const FamilyGolden golden(GetParam());
   const EncoderShape shape = golden.config.shape();
   const torch::Tensor weights =
       tensor_of(golden.read_weights(), 1).flatten().to(torch::kFloat64).set_requires_grad(true);
   const torch::Tensor coefficients = tensor_of(golden.floats("coefficients"), shape.hidden);
-  const torch::Tensor hidden = encode_tokens_aten(shape, weights, golden.batch);
+  const torch::Tensor hidden = encode_with_torch(shape, weights, golden.batch);
   EXPECT_LT(largest_difference(hidden, tensor_of(golden.floats("hidden"), shape.hidden)), 2e-6);
   (hidden * coefficients).sum().backward();
   for (const ParameterSlot& slot : encoder_layout(shape)) {
@@ -48,12 +48,12 @@ TEST_P(FamilyNodeTest, AtenInDoubleAgreesWithTheGoldenModelInValueAndEveryGradie
   }
 }
 
-TEST_P(FamilyNodeTest, TheFusedNodeAgreesWithAten) {
+TEST_P(FamilyEncoderTest, TheFusedEngineAgreesWithTorch) {
   const FamilyGolden golden(GetParam());
   const EncoderShape shape = golden.config.shape();
   const std::vector<float> flat = golden.read_weights();
-  EncoderNode node(shape);
-  std::copy(flat.begin(), flat.end(), node.weights());
+  FusedEncoder node(shape);
+  node.from_host(flat.data());
   torch::manual_seed(2);
   const torch::Tensor shift = 0.1 * torch::randn({golden.batch.tokens(), shape.hidden});
   const torch::Tensor direction = torch::randn({golden.batch.tokens(), shape.hidden});
@@ -65,13 +65,12 @@ TEST_P(FamilyNodeTest, TheFusedNodeAgreesWithAten) {
   const torch::Tensor weights =
       tensor_of(flat, 1).flatten().to(torch::kFloat64).set_requires_grad(true);
   const torch::Tensor shift_oracle = shift.to(torch::kFloat64).set_requires_grad(true);
-  const torch::Tensor expected =
-      encode_tokens_aten(shape, weights, golden.batch, 0, 0, shift_oracle);
+  const torch::Tensor expected = encode_with_torch(shape, weights, golden.batch, {}, shift_oracle);
   (expected * direction.to(torch::kFloat64)).sum().backward();
 
   EXPECT_LT(largest_difference(hidden, expected), 2e-5);
   EXPECT_LT(largest_difference(shift_node.grad(), shift_oracle.grad()), 2e-4);
-  const torch::Tensor gradient = torch::from_blob(node.gradients(), {node.parameter_count()});
+  const torch::Tensor& gradient = node.gradients();
   for (const ParameterSlot& slot : encoder_layout(shape)) {
     const torch::Tensor want = weights.grad().narrow(0, slot.offset, slot.size);
     EXPECT_LT(largest_difference(gradient.narrow(0, slot.offset, slot.size), want),

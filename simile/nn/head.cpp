@@ -16,6 +16,7 @@
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/vector_kernels.h"
 #include "simile/nn/inner_products.h"
+#include "simile/nn/torch_dropout.h"
 
 namespace simile {
 namespace {
@@ -60,6 +61,7 @@ Tensor drop(const Tensor& x, const HeadDropout& dropout, int64_t layer, int64_t 
   const DropoutMask mask(options, DropoutPlace::kOutput, layer);
   if (!mask.active()) return x;
   const int64_t rows = x.size(0), width = x.size(1), row_bytes = mask_bytes(width);
+  if (!x.is_cpu()) return x * dropout_rows(mask, first_row, rows, width, x);
   std::vector<uint8_t> keep(static_cast<size_t>(rows * row_bytes));
   mask.fill(first_row * row_bytes, rows * row_bytes, keep.data());
   const Tensor factors = torch::ones({rows, width});
@@ -190,17 +192,24 @@ void check_embeddings(const HeadSettings& settings, int64_t H, const Tensor& x, 
 
 }  // namespace
 
-HeadModule::HeadModule(const HeadSettings& settings, int64_t H, torch::Dtype type)
+HeadModule::HeadModule(const HeadSettings& settings, int64_t H, const torch::TensorOptions& options)
     : settings_(settings), H_(H) {
   check_head(settings);
-  parameters_ = torch::zeros({head_parameter_count(settings, H)}, type);
+  parameters_ = torch::zeros({head_parameter_count(settings, H)}, options);
   parameters_.mutable_grad() = torch::zeros_like(parameters_);
   parameters_.requires_grad_(true);
 }
 
-float* HeadModule::weights() { return parameters_.data_ptr<float>(); }
+std::vector<float> HeadModule::to_host() const {
+  const Tensor host = parameters_.detach().cpu();
+  const float* first = host.data_ptr<float>();
+  return {first, first + host.numel()};
+}
 
-float* HeadModule::gradients() { return parameters_.grad().data_ptr<float>(); }
+void HeadModule::from_host(const float* weights) {
+  torch::NoGradGuard guard;
+  parameters_.copy_(torch::from_blob(const_cast<float*>(weights), parameters_.sizes()));
+}
 
 torch::Tensor HeadModule::logits(const Tensor& u, const Tensor& v,
                                  const HeadDropout& dropout) const {

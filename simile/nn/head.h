@@ -9,6 +9,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "simile/model/head_settings.h"
 
@@ -24,9 +25,10 @@ struct HeadDropout {
 
 class HeadModule {
  public:
-  // Weights and gradients are zero at first; initialise_head_weights() gives a start. `type` is
-  // double in tests of gradients. Errors: see check_head().
-  HeadModule(const HeadSettings& settings, int64_t H, torch::Dtype type = torch::kFloat);
+  // Weights and gradients are zero at first; initialise_head_weights() gives a start. `options` are
+  // the device and the type, double in tests of gradients. Errors: see check_head().
+  HeadModule(const HeadSettings& settings, int64_t H,
+             const torch::TensorOptions& options = torch::kFloat);
 
   const HeadSettings& settings() const { return settings_; }
   int64_t embedding_size() const { return H_; }  // H
@@ -35,8 +37,10 @@ class HeadModule {
   // each backward() adds to and whoever uses them sets back to zero.
   const torch::Tensor& parameters() const { return parameters_; }
   int64_t parameter_count() const { return parameters_.numel(); }
-  float* weights();    // of a module of floats
-  float* gradients();  // likewise
+
+  // The weights in the host's memory, as a copy; and from there. Of a module of floats.
+  std::vector<float> to_host() const;
+  void from_host(const float* weights);
 
   // Logits [m, k] of embeddings u [m, H] before Normalize and, for input pair, v [m, H].
   // Errors (kInput): v missing, not wanted or of another shape; rows that are not H long.

@@ -112,7 +112,7 @@ TEST(HeadModuleGolden, LogitsMatchTheIndependentImplementationAndInference) {
     const Tensor left = u.to(torch::kFloat), right = v.defined() ? v.to(torch::kFloat) : Tensor();
     const Tensor logits = module.logits(left, right);
     EXPECT_TRUE(torch::allclose(logits.to(torch::kDouble), expected, 1e-6, 1e-6)) << what;
-    const Head head(settings, H, module.weights());
+    const Head head(settings, H, module.to_host());
     const Matrix<float> inferred =
         head.logits(to_matrix(left), v.defined() ? to_matrix(right) : Matrix<float>());
     for (int64_t i = 0; i < logits.numel(); ++i) {
@@ -230,10 +230,10 @@ TEST(HeadModule, ThreadsChangeNoBitOfValuesAndGradients) {
 
 TEST(HeadModule, GradientsAddUpAtOnePlace) {
   HeadModule module(make_settings("linear", "single"), 2);
-  float* const gradients = module.gradients();
+  float* const gradients = module.parameters().grad().data_ptr<float>();
   const Tensor u = torch::ones({3, 2});
   for (int times = 0; times < 2; ++times) module.logits(u).sum().backward();
-  EXPECT_EQ(module.gradients(), gradients);
+  EXPECT_EQ(module.parameters().grad().data_ptr<float>(), gradients);
   EXPECT_EQ(gradients[0], 6.0f);
   EXPECT_EQ(gradients[2], 6.0f);
 }

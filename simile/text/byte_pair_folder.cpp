@@ -117,10 +117,7 @@ Json end_token(const Folder& files, const std::string& name) {
 
 std::string plain_class_name(const std::string& name) {
   const std::string fast = "Fast";
-  if (name.size() <= fast.size() ||
-      name.compare(name.size() - fast.size(), fast.size(), fast) != 0) {
-    return name;
-  }
+  if (name == fast || !ends_with(name, fast)) return name;
   return name.substr(0, name.size() - fast.size());
 }
 

@@ -60,8 +60,14 @@ std::string comparison_form(std::string_view text) {
   return form;
 }
 
+std::string comparison_key(std::string_view text) {
+  std::string form = comparison_form(text);
+  return form.empty() ? std::string(text) : form;
+}
+
 int64_t form_words(std::string_view form) {
-  return form.empty() ? 0 : std::count(form.begin(), form.end(), ' ') + 1;
+  const bool is_form = !form.empty() && is_kept(decode_character(form, 0).code_point);
+  return !is_form ? 0 : std::count(form.begin(), form.end(), ' ') + 1;
 }
 
 }  // namespace simile

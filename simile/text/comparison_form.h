@@ -15,7 +15,11 @@ namespace simile {
 // Errors: ErrorKind::kFailed when ICU lacks its data. Thread-safe.
 std::string comparison_form(std::string_view text);
 
-// Words of a comparison form.
+// What tells a text from others: its comparison form or, where no letter or digit is there, the
+// text as it is: "?" and "!" are two texts, and so are "" and " ". No form equals such a text.
+std::string comparison_key(std::string_view text);
+
+// Words of a comparison form, or of a comparison key; 0 of a key that is no form.
 int64_t form_words(std::string_view form);
 
 }  // namespace simile

@@ -69,10 +69,6 @@ std::string load_sentencepiece_file(const std::string& path, const std::string& 
                                 read_sentencepiece_settings(folder), path);
 }
 
-bool ends_with(const std::string& path, std::string_view end) {
-  return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
-}
-
 std::string special_piece(const std::string& token, int type_id) {
   return fmt::format(R"({{"SpecialToken":{{"id":{},"type_id":{}}}}})", quote_json(token), type_id);
 }

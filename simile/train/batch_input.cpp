@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include "simile/loss/bsc.h"
+#include "simile/train/placement.h"
 
 namespace simile {
 namespace {
@@ -65,6 +66,7 @@ LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32
     }
   }
   add_teachers(set, examples, input);
+  place_batch(input);
   return input;
 }
 

@@ -194,7 +194,7 @@ ExampleOrder EpochPlanner::order_by_words(uint64_t epoch, const Embed& embed,
       words.insert(words.end(), own, own + neighbours.cols);
     };
   }
-  return order_words(ordered(), words_of, {options_.group_size, options_.memory_mb}, seed_, epoch);
+  return order_words(ordered(), words_of, options_.group_size, seed_, epoch);
 }
 
 Matrix<int32_t> EpochPlanner::find_neighbours(int64_t count, const Embed& embed,

@@ -10,7 +10,6 @@
 #include "simile/eval/head_runner.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
-#include "simile/kernel/encoder_forward.h"
 
 namespace simile {
 
@@ -42,12 +41,11 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name,
                                           const EvaluatedModel& model, EventSink& events,
                                           const std::string& predictions) const {
   const ModelSettings& settings = model.settings;
-  const auto encoder = std::make_shared<const SentenceEncoder>(
-      make_encoder(model.weights.encoder().shape(), model.weights.encoder().weights()), settings,
-      model.tokenizer);
+  const auto encoder = std::make_shared<const SentenceEncoder>(model.weights.encoder().inference(),
+                                                               settings, model.tokenizer);
   std::vector<Head> heads;
   for (HeadModule& head : model.weights.heads()) {
-    heads.emplace_back(head.settings(), settings.embedding_size(), head.weights());
+    heads.emplace_back(head.settings(), settings.embedding_size(), head.to_host());
   }
   EmbeddingScorer scorer(
       model_name,

@@ -11,7 +11,7 @@
 #include "simile/core/config.h"
 #include "simile/core/random.h"
 #include "simile/loss/loss.h"
-#include "simile/nn/encoder_node.h"
+#include "simile/nn/fused_encoder.h"
 #include "simile/nn/pooling.h"
 
 namespace simile {
@@ -99,8 +99,9 @@ class GradientCacheOf : public ::testing::TestWithParam<std::string> {
  protected:
   GradientCacheOf() : encoder_(small_shape()), texts_(random_texts(3 * BatchOfAll::kPairs)) {
     RandomStream random(1, "weights");
+    float* const weights = encoder_.parameters().data_ptr<float>();
     for (int64_t i = 0; i < encoder_.parameter_count(); ++i) {
-      encoder_.weights()[i] = static_cast<float>(0.2 * random.normal());
+      weights[i] = static_cast<float>(0.2 * random.normal());
     }
     dropout_.hidden = dropout_.attention = 0.1f;
     dropout_.head = 0.2f;
@@ -119,7 +120,7 @@ class GradientCacheOf : public ::testing::TestWithParam<std::string> {
       return pool_tokens(encoder_.forward(chunk.packed, chunk.dropout), chunk.packed.offsets,
                          PoolingMode::kMean);
     };
-    std::fill_n(encoder_.gradients(), encoder_.parameter_count(), 0.0f);
+    encoder_.gradients().zero_();
     if (tokens == 0) {
       loss(batch.read(encode(chunks[0]))).backward();
     } else {
@@ -128,8 +129,8 @@ class GradientCacheOf : public ::testing::TestWithParam<std::string> {
       loss(batch.read(vectors)).backward();
       carry_gradient(chunks, encode, vectors.grad());
     }
-    std::vector<double> all(encoder_.gradients(),
-                            encoder_.gradients() + encoder_.parameter_count());
+    const float* const gradients = encoder_.gradients().data_ptr<float>();
+    std::vector<double> all(gradients, gradients + encoder_.parameter_count());
     for (const LossParameter& parameter : loss.parameters()) {
       const torch::Tensor grad = parameter.tensor.grad().contiguous();
       all.insert(all.end(), grad.data_ptr<float>(), grad.data_ptr<float>() + grad.numel());
@@ -137,7 +138,7 @@ class GradientCacheOf : public ::testing::TestWithParam<std::string> {
     return all;
   }
 
-  EncoderNode encoder_;
+  FusedEncoder encoder_;
   std::vector<std::vector<int32_t>> texts_;
   EncoderDropout dropout_;
 };

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "simile/core/error.h"
 
 namespace simile {
@@ -22,24 +20,28 @@ size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name
                           name, fmt::join(names, ", ")));
 }
 
-ModelWeights::ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads)
-    : encoder_(settings.encoder.shape()), head_settings_(heads) {
-  for (const HeadSettings& head : heads) heads_.emplace_back(head, settings.embedding_size());
+ModelWeights::ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads,
+                           const Placement& placement)
+    : placement_(placement),
+      encoder_(place_encoder(settings.encoder.shape(), placement)),
+      head_settings_(heads) {
+  for (const HeadSettings& head : heads) {
+    heads_.push_back(place_head(head, settings.embedding_size(), placement));
+  }
 }
 
-int64_t ModelWeights::head_offset(size_t head) const {
-  int64_t offset = encoder_.parameter_count();
-  for (size_t i = 0; i < head; ++i) offset += heads_[i].parameter_count();
-  return offset;
+int64_t ModelWeights::count() const {
+  int64_t count = encoder_->parameter_count();
+  for (const HeadModule& head : heads_) count += head.parameter_count();
+  return count;
 }
 
-int64_t ModelWeights::count() const { return head_offset(heads_.size()); }
-
-std::vector<float> ModelWeights::copy() {
-  std::vector<float> all(encoder_.weights(), encoder_.weights() + encoder_.parameter_count());
+std::vector<float> ModelWeights::copy() const {
+  std::vector<float> all = encoder_->to_host();
   all.reserve(static_cast<size_t>(count()));
-  for (HeadModule& head : heads_) {
-    all.insert(all.end(), head.weights(), head.weights() + head.parameter_count());
+  for (const HeadModule& head : heads_) {
+    const std::vector<float> weights = head.to_host();
+    all.insert(all.end(), weights.begin(), weights.end());
   }
   return all;
 }
@@ -49,10 +51,10 @@ void ModelWeights::assign(const std::vector<float>& weights) {
                fmt::format("there are {} weights, the model with its heads has {}", weights.size(),
                            count()));
   const float* next = weights.data();
-  std::copy_n(next, encoder_.parameter_count(), encoder_.weights());
-  next += encoder_.parameter_count();
+  encoder_->from_host(next);
+  next += encoder_->parameter_count();
   for (HeadModule& head : heads_) {
-    std::copy_n(next, head.parameter_count(), head.weights());
+    head.from_host(next);
     next += head.parameter_count();
   }
 }

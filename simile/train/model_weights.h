@@ -3,14 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "simile/encode/head.h"
 #include "simile/model/head_settings.h"
 #include "simile/model/model_settings.h"
-#include "simile/nn/encoder_node.h"
 #include "simile/nn/head.h"
+#include "simile/nn/trainable_encoder.h"
+#include "simile/train/placement.h"
 
 namespace simile {
 
@@ -19,9 +21,11 @@ size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name
 
 class ModelWeights {
  public:
-  ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads);
+  ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads,
+               const Placement& placement = {});
 
-  EncoderNode& encoder() { return encoder_; }
+  const Placement& placement() const { return placement_; }
+  TrainableEncoder& encoder() { return *encoder_; }
   std::vector<HeadModule>& heads() { return heads_; }
 
   const std::vector<HeadSettings>& head_settings() const { return head_settings_; }
@@ -29,14 +33,12 @@ class ModelWeights {
   // All weights in one list, as start models, states and kept weights hold them: the encoder's,
   // then each head's. assign() errors (kInput): another number of weights.
   int64_t count() const;
-  std::vector<float> copy();
+  std::vector<float> copy() const;
   void assign(const std::vector<float>& weights);
 
-  // Where the weights of a head begin in that list.
-  int64_t head_offset(size_t head) const;
-
  private:
-  EncoderNode encoder_;
+  Placement placement_;
+  std::unique_ptr<TrainableEncoder> encoder_;
   std::vector<HeadSettings> head_settings_;
   std::vector<HeadModule> heads_;
 };

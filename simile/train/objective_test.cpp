@@ -10,7 +10,7 @@
 #include "simile/core/random.h"
 #include "simile/loss/simcse.h"
 #include "simile/model/initialise.h"
-#include "simile/nn/encoder_node.h"
+#include "simile/nn/fused_encoder.h"
 #include "simile/nn/pooling.h"
 
 namespace simile {
@@ -58,8 +58,8 @@ torch::Tensor embed(const PackedBatch& packed, float dropout_probability) {
   config.intermediate = 64;
   config.vocabulary = 20;
   config.positions = 8;
-  EncoderNode encoder(config.shape());
-  initialise_encoder_weights(config, 1, encoder.weights());
+  FusedEncoder encoder(config.shape());
+  initialise_encoder_weights(config, 1, encoder.parameters().data_ptr<float>());
   EncoderDropout dropout;
   dropout.hidden = dropout.attention = dropout_probability;
   dropout.key = stream_key(1, "dropout");

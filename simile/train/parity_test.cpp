@@ -7,7 +7,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/nn/encoder_aten.h"
+#include "simile/nn/torch_encoder.h"
 #include "simile/nn/pooling.h"
 
 namespace simile {
@@ -36,7 +36,7 @@ TEST(Parity, ServedVectorsAgreeWithTheAtenEncoderForEveryPooling) {
                                   loaded.tokenizer());
     Matrix<float> served = encoder.encode(texts, {}, silent_events());
     const torch::Tensor expected =
-        pool_tokens(encode_tokens_aten(shape, flat, batch), batch.offsets, mode);
+        pool_tokens(encode_with_torch(shape, flat, batch), batch.offsets, mode);
     const torch::Tensor got = torch::from_blob(served.values.data(), {served.rows, served.cols});
     EXPECT_LT((got - expected).abs().max().item<float>(), 1e-5f) << pooling_mode_name(mode);
   }

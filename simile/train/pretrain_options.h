@@ -8,7 +8,7 @@
 
 #include "simile/batch/masking.h"
 #include "simile/core/options.h"
-#include "simile/train/optimizer.h"
+#include "simile/train/optimizer_rule.h"
 #include "simile/train/schedule.h"
 #include "simile/train/state_store.h"
 #include "simile/train/train_options.h"

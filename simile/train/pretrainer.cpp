@@ -14,6 +14,7 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
+#include "simile/train/flat_optimizer.h"
 #include "simile/train/held_out.h"
 #include "simile/train/run_folder.h"
 #include "simile/train/start_model.h"
@@ -317,7 +318,7 @@ class PretrainingRun {
   int64_t total_steps_;
   std::vector<float> weights_, gradients_;    // of the encoder, flat
   std::vector<float> head_, head_gradients_;  // of the head, flat
-  Optimizer optimizer_;
+  FlatOptimizer optimizer_;
   MaskedLm masked_lm_;
   EncoderTape tape_;
   std::vector<float> hidden_, hidden_gradients_;  // [tokens, H]

@@ -4,7 +4,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <algorithm>
+#include <string>
 
 #include "simile/core/error.h"
 #include "simile/nn/pooling.h"
@@ -14,7 +14,13 @@ namespace simile {
 Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights, const Pooling& pooling,
                      uint64_t seed)
     : options_(options), weights_(weights), pooling_(pooling), seed_(seed) {
-  if (options_.bregman > 0) average_ = weights_.copy();
+  if (!has_average()) return;
+  average_ = weights_.encoder().parameters().clone();
+  for (const HeadModule& head : weights_.heads()) {
+    average_heads_.push_back(
+        place_head(head.settings(), head.embedding_size(), weights_.placement()));
+    average_heads_.back().from_host(head.to_host().data());
+  }
 }
 
 SmoothOutput Smoothing::perturbed(const StepBatch& batch, const torch::Tensor& delta,
@@ -33,17 +39,12 @@ SmoothOutput Smoothing::averaged(const StepBatch& batch) {
   torch::NoGradGuard guard;
   const BatchChunk& chunk = batch.chunks.front();
   const torch::Tensor hidden =
-      weights_.encoder().forward_with(average_.data(), chunk.packed, chunk.dropout);
+      weights_.encoder().forward_with(average_, chunk.packed, chunk.dropout);
   const Objective& objective = batch.objective;
   BatchReader reader{objective.loss()};
-  std::vector<HeadModule> head;  // none or one
   if (objective.head() != nullptr) {
-    const HeadSettings& settings = objective.head()->settings();
-    head.emplace_back(settings, objective.head()->embedding_size());
-    std::copy_n(
-        average_.data() + weights_.head_offset(find_head(weights_.head_settings(), settings.name)),
-        head[0].parameter_count(), head[0].weights());
-    reader.head = head.data();
+    const std::string& name = objective.head()->settings().name;
+    reader.head = &average_heads_[find_head(weights_.head_settings(), name)];
   }
   return reader.loss.output(reader(objective.data().train, batch.examples,
                                    pool_tokens(hidden, chunk.packed.offsets, pooling_),
@@ -72,23 +73,38 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
 }
 
 void Smoothing::follow_weights() {
-  const auto follow = [&](int64_t offset, const float* weights, int64_t count) {
-    update_average(average_.data() + offset, weights, count, options_.bregman_decay);
-  };
-  EncoderNode& encoder = weights_.encoder();
-  follow(0, encoder.weights(), encoder.parameter_count());
-  for (size_t i = 0; i < weights_.heads().size(); ++i) {
-    HeadModule& head = weights_.heads()[i];
-    follow(weights_.head_offset(i), head.weights(), head.parameter_count());
+  update_average(average_, weights_.encoder().parameters(), options_.bregman_decay);
+  for (size_t i = 0; i < average_heads_.size(); ++i) {
+    update_average(average_heads_[i].parameters(), weights_.heads()[i].parameters(),
+                   options_.bregman_decay);
   }
 }
 
-void Smoothing::load_state(std::vector<float> average, int64_t skipped) {
-  SIMILE_CHECK(average.size() == average_.size(), ErrorKind::kInput,
+std::vector<float> Smoothing::average() const {
+  if (!has_average()) return {};
+  const torch::Tensor encoder = average_.cpu();
+  std::vector<float> all(encoder.data_ptr<float>(), encoder.data_ptr<float>() + encoder.numel());
+  for (const HeadModule& head : average_heads_) {
+    const std::vector<float> weights = head.to_host();
+    all.insert(all.end(), weights.begin(), weights.end());
+  }
+  return all;
+}
+
+void Smoothing::load_state(const std::vector<float>& average, int64_t skipped) {
+  const int64_t expected = has_average() ? weights_.count() : 0;
+  SIMILE_CHECK(static_cast<int64_t>(average.size()) == expected, ErrorKind::kInput,
                "checkpoint: the moving average of the weights has another size than the model; was "
                "it written by another recipe?");
-  average_ = std::move(average);
   skipped_ = skipped;
+  if (!has_average()) return;
+  const float* next = average.data();
+  average_.copy_(torch::from_blob(const_cast<float*>(next), average_.sizes()));
+  next += average_.numel();
+  for (HeadModule& head : average_heads_) {
+    head.from_host(next);
+    next += head.parameter_count();
+  }
 }
 
 }  // namespace simile

@@ -46,8 +46,8 @@ class Smoothing {
 
   // For a checkpoint: the moving average, empty without a Bregman term. Errors (kInput): another
   // number of weights.
-  const std::vector<float>& average() const { return average_; }
-  void load_state(std::vector<float> average, int64_t skipped);
+  std::vector<float> average() const;
+  void load_state(const std::vector<float>& average, int64_t skipped);
 
  private:
   SmoothOutput perturbed(const StepBatch& batch, const torch::Tensor& delta, bool for_perturbation);
@@ -58,7 +58,8 @@ class Smoothing {
   Pooling pooling_;
   uint64_t seed_;
   int64_t skipped_ = 0;
-  std::vector<float> average_;
+  torch::Tensor average_;                  // of the encoder; not defined without a Bregman term
+  std::vector<HeadModule> average_heads_;  // likewise
 };
 
 }  // namespace simile

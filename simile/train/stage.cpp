@@ -14,7 +14,6 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/encoder_forward.h"
 #include "simile/nn/pooling.h"
 
 namespace simile {
@@ -31,9 +30,9 @@ std::vector<Objective> make_objectives(const StageOptions& options, const Traine
                            ? nullptr
                            : &weights.heads()[find_head(weights.head_settings(), objective.head)];
     const auto& teachers = data[i].train.teachers;
-    const LossSizes sizes{model.settings.embedding_size(),
-                          teachers.empty() ? 0 : teachers[0].dimension(),
-                          stream_key(model.seed, "loss/" + options.name + suffix)};
+    const LossSizes sizes{
+        model.settings.embedding_size(), teachers.empty() ? 0 : teachers[0].dimension(),
+        stream_key(model.seed, "loss/" + options.name + suffix), weights.placement().device};
     objectives.emplace_back(objective, options.objective_name(i), data[i], head, sizes,
                             order_seed(model.seed, options, i));
   }
@@ -48,39 +47,35 @@ std::vector<size_t> find_trained_heads(const StageOptions& options, const ModelW
   return {heads.begin(), heads.end()};
 }
 
-// Of the heads tensor by tensor, then of the losses: extra_gradients() has the same order.
-std::vector<ExtraParameter> extra_parameters(const StageOptions& options,
-                                             const std::vector<Objective>& objectives,
-                                             const std::vector<size_t>& heads,
-                                             ModelWeights& weights) {
-  std::vector<ExtraParameter> extras;
+// The gradient of a leaf, from the first on at one place.
+torch::Tensor gradient_of(torch::Tensor leaf) {
+  if (!leaf.grad().defined()) leaf.mutable_grad() = torch::zeros_like(leaf);
+  return leaf.grad();
+}
+
+// Of the heads that objectives use tensor by tensor, then of the losses.
+std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
+                                           const std::vector<Objective>& objectives,
+                                           ModelWeights& weights) {
+  std::vector<TrainedTensor> tensors;
   const double head_factor =
       options.head_learning_rate > 0 ? options.head_learning_rate / options.learning_rate : 1.0;
-  for (const size_t number : heads) {
+  for (const size_t number : find_trained_heads(options, weights)) {
     HeadModule& head = weights.heads()[number];
     for (const ParameterSlot& slot : head_layout(head.settings(), head.embedding_size())) {
-      extras.push_back({head.settings().name + "." + slot.name, head.weights() + slot.offset,
-                        slot.size, head_factor, slot.decays});
+      tensors.push_back({head.settings().name + "." + slot.name,
+                         head.parameters().detach().narrow(0, slot.offset, slot.size),
+                         gradient_of(head.parameters()).narrow(0, slot.offset, slot.size),
+                         head_factor, slot.decays});
     }
   }
   for (const Objective& objective : objectives) {
     for (const LossParameter& parameter : objective.parameters()) {
-      extras.push_back({parameter.name, parameter.tensor.data_ptr<float>(),
-                        parameter.tensor.numel(), parameter.learning_rate / options.learning_rate,
-                        false});
+      tensors.push_back({parameter.name, parameter.tensor.detach(), gradient_of(parameter.tensor),
+                         parameter.learning_rate / options.learning_rate, false});
     }
   }
-  return extras;
-}
-
-Optimizer make_optimizer(const StageOptions& options, const std::vector<Objective>& objectives,
-                         const std::vector<size_t>& heads, ModelWeights& weights) {
-  const std::vector<ExtraParameter> extras = extra_parameters(options, objectives, heads, weights);
-  if (options.frozen) return Optimizer(options.optimizer, {}, nullptr, {}, extras);
-  EncoderNode& encoder = weights.encoder();
-  const std::vector<ParameterSlot> slots = encoder_layout(encoder.shape());
-  return Optimizer(options.optimizer, slots, encoder.weights(), deferred_table(slots.front()),
-                   extras);
+  return tensors;
 }
 
 }  // namespace
@@ -91,8 +86,9 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model,
       model_(model),
       events_(events),
       objectives_(make_objectives(options, model, data)),
-      trained_heads_(find_trained_heads(options, model.weights)),
-      optimizer_(make_optimizer(options, objectives_, trained_heads_, model.weights)),
+      optimizer_(place_optimizer(
+          options.optimizer, options.frozen ? nullptr : &model.weights.encoder(),
+          trained_tensors(options, objectives_, model.weights), model.weights.placement())),
       smoothing_(options.siar, model.weights, model.settings.pooling,
                  stream_key(model.seed, "siar/" + options.name)),
       dropout_key_(stream_key(model.seed, "dropout/" + options.name)),
@@ -126,11 +122,10 @@ Batches Stage::plan_epoch(size_t objective, int64_t epoch) {
 }
 
 Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts) {
-  optimizer_.flush_rows();
-  EncoderNode& encoder = model_.weights.encoder();
-  return embed_for_order(SentenceEncoder(make_encoder(encoder.shape(), encoder.weights()),
-                                         model_.settings, model_.tokenizer),
-                         texts, events_);
+  optimizer_->flush_rows();
+  return embed_for_order(
+      SentenceEncoder(model_.weights.encoder().inference(), model_.settings, model_.tokenizer),
+      texts, events_);
 }
 
 StepBatch Stage::make_batch(int64_t number, const Objective& objective,
@@ -165,7 +160,7 @@ torch::Tensor Stage::encode(const BatchChunk& chunk) {
 torch::Tensor Stage::embed(const StepBatch& batch) {
   const TrainingSet& set = *batch.objective.data().train.examples;
   if (options_.frozen) return embed_without_dropout(set, set.texts_of(batch.examples));
-  for (const BatchChunk& chunk : batch.chunks) optimizer_.prepare_rows(chunk.packed.ids);
+  for (const BatchChunk& chunk : batch.chunks) optimizer_->prepare_rows(chunk.packed.ids);
   if (batch.chunks.size() == 1) return encode(batch.chunks.front());
   return encode_without_graph(batch.chunks,
                               [this](const BatchChunk& chunk) { return encode(chunk); })
@@ -176,7 +171,8 @@ torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
                                            const std::vector<int32_t>& texts) {
   if (!options_.frozen) return encode_texts(set, texts);
   torch::NoGradGuard guard;
-  return frozen_vectors(set).index_select(0, torch::tensor(texts, torch::kInt32));
+  const torch::Tensor& vectors = frozen_vectors(set);
+  return vectors.index_select(0, torch::tensor(texts, torch::kInt32).to(vectors.device()));
 }
 
 torch::Tensor Stage::encode_texts(const TrainingSet& set, const std::vector<int32_t>& texts) {
@@ -224,16 +220,14 @@ StepResult Stage::step(int64_t step, const std::vector<StepPart>& parts) {
   }
   result.learning_rate =
       options_.learning_rate * schedule_factor(options_.schedule, step, total_steps());
-  result.gradient_norm = optimizer_.step(
-      result.learning_rate, options_.frozen ? nullptr : model_.weights.encoder().gradients(),
-      extra_gradients());
+  result.gradient_norm = optimizer_->step(result.learning_rate);
   if (!std::isfinite(result.gradient_norm)) {
     fail_step(step, parts, "gradient norm", result.gradient_norm);
   }
   // Momentum moves the temperatures of the other objectives too.
   for (Objective& each : objectives_) each.loss().clamp_parameters();
   if (smoothing_.has_average()) {
-    optimizer_.flush_rows();  // rows that wait would enter the average when they are next used
+    optimizer_->flush_rows();  // rows that wait would enter the average when they are next used
     smoothing_.follow_weights();
   }
   add_values(parts, result);
@@ -284,23 +278,6 @@ void Stage::add_values(const std::vector<StepPart>& parts, StepResult& result) c
   if (!smoothing_.is_on()) return;
   result.values.emplace_back("siar", result.siar);
   result.values.emplace_back("siar_skipped", static_cast<double>(smoothing_.skipped()));
-}
-
-std::vector<float*> Stage::extra_gradients() {
-  std::vector<float*> gradients;
-  for (const size_t number : trained_heads_) {
-    HeadModule& head = model_.weights.heads()[number];
-    for (const ParameterSlot& slot : head_layout(head.settings(), head.embedding_size())) {
-      gradients.push_back(head.gradients() + slot.offset);
-    }
-  }
-  for (const Objective& objective : objectives_) {
-    for (const LossParameter& parameter : objective.parameters()) {
-      const torch::Tensor& gradient = parameter.tensor.grad();
-      gradients.push_back(gradient.defined() ? gradient.data_ptr<float>() : nullptr);
-    }
-  }
-  return gradients;
 }
 
 double Stage::measure_loss(const Objective& objective) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -79,7 +80,7 @@ class Stage {
   // date (Optimizer::flush_rows()).
   std::optional<Report> measure_losses();
 
-  Optimizer& optimizer() { return optimizer_; }
+  Optimizer& optimizer() { return *optimizer_; }
   std::vector<Objective>& objectives() { return objectives_; }
   Smoothing& smoothing() { return smoothing_; }
 
@@ -96,7 +97,6 @@ class Stage {
   torch::Tensor embed_without_dropout(const TrainingSet& set, const std::vector<int32_t>& texts);
   const torch::Tensor& frozen_vectors(const TrainingSet& set);
   double measure_loss(const Objective& objective);
-  std::vector<float*> extra_gradients();
   [[noreturn]] void fail_step(int64_t step, const std::vector<StepPart>& parts, const char* what,
                               double value) const;
 
@@ -104,8 +104,7 @@ class Stage {
   TrainedModel model_;
   EventSink& events_;
   std::vector<Objective> objectives_;
-  std::vector<size_t> trained_heads_;  // numbers of those that objectives use, each once
-  Optimizer optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   Smoothing smoothing_;
   uint64_t dropout_key_, mixing_seed_;
   int64_t batches_per_epoch_ = 0;

@@ -11,7 +11,6 @@
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/initialise.h"
 #include "simile/model/model_card.h"
@@ -176,25 +175,32 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   return start;
 }
 
-void round_to_precision(const TrainOptions& options, float* flat, int64_t count) {
-  if (options.precision == "fp16") round_to_halves(flat, count);
+void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder) {
+  if (options.precision != "fp16") return;
+  std::vector<float> weights = encoder.to_host();
+  round_to_halves(weights.data(), encoder.parameter_count());
+  encoder.from_host(weights.data());
 }
 
 void save_trained_model(const std::string& path, const TrainOptions& options,
                         const StartModel& start, ModelWeights& weights,
                         const Loss::Temperatures& temperatures,
                         const std::vector<Report>& reports) {
-  EncoderNode& encoder = weights.encoder();
+  const std::vector<float> all = weights.copy();
   ModelToSave model;
   model.settings = start.settings;
   model.settings.temperatures = temperatures;
-  model.weights = encoder.weights();
+  const float* next = model.weights = all.data();
+  next += weights.encoder().parameter_count();
   if (options.precision == "fp16") model.weight_type = TensorType::kF16;
-  for (HeadModule& head : weights.heads()) model.heads.push_back({head.settings(), head.weights()});
+  for (const HeadModule& head : weights.heads()) {
+    model.heads.push_back({head.settings(), next});
+    next += head.parameter_count();
+  }
   model.tokenizer = start.tokenizer_files;
   model.model_card = make_card(options, model, reports);
-  model.self_test = make_self_test(SentenceEncoder(make_encoder(encoder.shape(), encoder.weights()),
-                                                   start.settings, start.tokenizer));
+  model.self_test = make_self_test(
+      SentenceEncoder(weights.encoder().inference(), start.settings, start.tokenizer));
   save_model_folder(path, model);
 }
 

@@ -30,9 +30,9 @@ struct StartModel {
 // cannot be used.
 StartModel load_start_model(const TrainOptions& options, EventSink& events);
 
-// Rounds the encoder's weights [count] in place to the recipe's `precision`: what the saved model
-// will give back.
-void round_to_precision(const TrainOptions& options, float* flat, int64_t count);
+// Rounds the encoder's weights in place to the recipe's `precision`: what the saved model will give
+// back.
+void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder);
 
 // Writes a model folder in the recipe's `precision`, to which the weights were rounded: weights,
 // heads, tokenizer, trained temperatures, a card with recipe and metrics, and a self test.

@@ -9,6 +9,8 @@
 
 #include "simile/core/error.h"
 #include "simile/model/builtin_model.h"
+#include "simile/model/model_settings.h"
+#include "simile/train/placement.h"
 #include "simile/train/selection.h"
 
 namespace simile {
@@ -19,7 +21,7 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
   v.field("heads", heads, {"attention heads; divides hidden", "", 1, 256});
   v.field("intermediate", intermediate, {"size of the feed-forward layer", "", 1, 65536});
   v.field("positions", positions, {"longest sequence the model can hold", "tokens", 2, 8192});
-  v.field("pooling", pooling, choice_info("tokens to embedding", {"mean", "cls", "max"}));
+  v.field("pooling", pooling, choice_info("tokens to embedding", pooling_mode_names()));
 }
 
 void DevDataOptions::visit(OptionVisitor& v) {
@@ -143,6 +145,12 @@ void StartOptions::visit_start(OptionVisitor& v) {
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
+  v.field("engine", engine,
+          choice_info("what computes the encoder and its gradients: fused, the CPU's own kernels; "
+                      "torch, calls of libtorch on any device",
+                      engine_names()));
+  v.field("device", device,
+          {"where engine torch computes: cpu, cuda, or cuda:1 for the second GPU"});
 }
 
 void TrainOptions::visit(OptionVisitor& v) {
@@ -377,6 +385,7 @@ void check_start_options(const StartOptions& options) {
         "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
         "(`simile train-tokenizer` makes one)");
   }
+  choose_placement(options.engine, options.device);
 }
 
 void check_train_options(const TrainOptions& options) {

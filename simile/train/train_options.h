@@ -16,7 +16,7 @@
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
 #include "simile/train/early_stop.h"
-#include "simile/train/optimizer.h"
+#include "simile/train/optimizer_rule.h"
 #include "simile/train/schedule.h"
 #include "simile/train/state_store.h"
 
@@ -124,12 +124,15 @@ struct StartOptions {
   int64_t seed = 1;
   std::string model;  // folder to start from; empty: architecture and tokenizer
   ArchitectureOptions architecture;
-  std::string tokenizer;  // folder, tokenizer.json or vocab.txt
+  std::string tokenizer;         // folder, tokenizer.json or vocab.txt
+  std::string engine = "fused";  // see placement.h
+  std::string device = "cpu";
 
   void visit_start(OptionVisitor& v);
 };
 
-// A starting point is given, and only one. Errors: ErrorKind::kRecipe.
+// A starting point is given, and only one; the engine and its device are there. Errors:
+// ErrorKind::kRecipe.
 void check_start_options(const StartOptions& options);
 
 struct TrainOptions : StartOptions {

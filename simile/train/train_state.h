@@ -10,7 +10,7 @@
 #include "simile/batch/plan.h"
 #include "simile/loss/loss.h"
 #include "simile/train/early_stop.h"
-#include "simile/train/optimizer.h"
+#include "simile/train/optimizer_state.h"
 
 namespace simile {
 

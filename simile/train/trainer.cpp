@@ -40,7 +40,7 @@ class TrainingRun {
         events_(events),
         recipe_(options_to_json(options_)),
         start_(load_start_model(options, events)),
-        weights_(start_.settings, start_.heads),
+        weights_(start_.settings, start_.heads, choose_placement(options.engine, options.device)),
         evaluations_(options.evaluations, events),
         tests_(options.tests, events),
         data_(read_data()),
@@ -244,8 +244,7 @@ class TrainingRun {
     TrainResult result;
     result.model_path = folder_.model_path();
     if (state_.selected != 0) result.selected_value = state_.selected_value;
-    EncoderNode& encoder = weights_.encoder();
-    round_to_precision(options_, encoder.weights(), encoder.parameter_count());
+    round_to_precision(options_, weights_.encoder());
     // One list per model; every list has the evaluations, then the tests.
     std::vector<std::vector<Report>> by_model = {
         evaluate_all(options_.name, folder_.predictions_path())};

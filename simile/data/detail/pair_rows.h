@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs of a table one by one. Used by simile/data/pair_data.h and pair_stream.h.
+// The pairs of a table one by one. Used by simile/data/pair_data.h.
 #pragma once
 
 #include <cstdint>

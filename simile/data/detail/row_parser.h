@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,9 +49,14 @@ struct JsonField {
 // RowError, with `where`: text that is not one JSON object, too many members.
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where);
 
-// Is `text`, but for spaces and tabs around it, a number? The first is finite.
-bool parse_number(const std::string& text, double& number);
-bool parse_number(const std::string& text, int64_t& number);
+// Is `text`, but for white space around it and a plus, a number? The first is finite. All numbers
+// of data files are read so.
+bool parse_number(std::string_view text, double& number);
+bool parse_number(std::string_view text, int64_t& number);
+
+// What to say of a column that is not there: `message`, the columns found, and the nearest name.
+std::string no_column(const std::string& message, const std::string& wanted,
+                      const std::vector<std::string>& names);
 
 // "sentence1, sentence2, score", of a table with hundreds of columns only the first.
 std::string list_names(const std::vector<std::string>& names);

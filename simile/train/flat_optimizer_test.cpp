@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/optimizer.h"
+#include "simile/train/flat_optimizer.h"
 
 #include <gtest/gtest.h>
 #include <torch/nn/utils/clip_grad.h>
@@ -68,12 +68,12 @@ double rate_of_step(int64_t step) { return 1e-2 / (1.0 + 0.01 * static_cast<doub
 
 struct Training {
   std::vector<float> weights;
-  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<FlatOptimizer> optimizer;
 
   explicit Training(bool deferred, const OptimizerOptions& options = {})
       : weights(random_floats(layout_size(), "weights")) {
     const DeferredTable table = deferred ? deferred_table(small_layout()[0]) : DeferredTable{};
-    optimizer = std::make_unique<Optimizer>(options, small_layout(), weights.data(), table);
+    optimizer = std::make_unique<FlatOptimizer>(options, small_layout(), weights.data(), table);
   }
   double step(int64_t number, bool deferred) {
     std::vector<float> gradient = gradient_of_step(number);
@@ -84,7 +84,7 @@ struct Training {
   }
 };
 
-TEST(Optimizer, FollowsTorchsAdamWFor100Steps) {
+TEST(FlatOptimizer, FollowsTorchsAdamWFor100Steps) {
   OptimizerOptions options;
   options.weight_decay = 0.1;
   options.epsilon = 1e-6;
@@ -143,10 +143,10 @@ TEST(OptimizerGolden, TrajectoriesMatchTheReference) {
     options.clip_norm = golden["clip_norm"];
     SCOPED_TRACE(described(options));
     std::vector<float> weights = start;
-    Optimizer optimizer(options,
-                        {{"a", {decaying}, 0, decaying, true},
-                         {"b", {size - decaying}, decaying, size - decaying, false}},
-                        weights.data());
+    FlatOptimizer optimizer(options,
+                            {{"a", {decaying}, 0, decaying, true},
+                             {"b", {size - decaying}, decaying, size - decaying, false}},
+                            weights.data());
     size_t kept = 0;
     for (size_t step = 0; step < gradients.size(); ++step) {
       std::vector<float> gradient = gradients[step];
@@ -187,7 +187,7 @@ void expect_equal(const Training& a, const Training& b) {
   EXPECT_EQ(a.optimizer->state().second_moment, b.optimizer->state().second_moment);
 }
 
-TEST(Optimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
+TEST(FlatOptimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
   for (OptimizerOptions options : all_rules()) {
     options.clip_norm = 0.5;  // below the norms, so that clipping acts at every step
     SCOPED_TRACE(described(options));
@@ -210,7 +210,7 @@ TEST(Optimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
   }
 }
 
-TEST(Optimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
+TEST(FlatOptimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
   for (const OptimizerOptions& options : all_rules()) {
     SCOPED_TRACE(described(options));
     Training dense(false, options), deferred(true, options);
@@ -230,7 +230,7 @@ TEST(Optimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
   }
 }
 
-TEST(Optimizer, ContinuesFromASavedStateBitForBit) {
+TEST(FlatOptimizer, ContinuesFromASavedStateBitForBit) {
   for (const OptimizerOptions& options : all_rules()) {
     SCOPED_TRACE(described(options));
     Training whole(true, options);
@@ -249,7 +249,7 @@ TEST(Optimizer, ContinuesFromASavedStateBitForBit) {
   }
 }
 
-TEST(Optimizer, TheNumberOfThreadsDoesNotChangeTheBits) {
+TEST(FlatOptimizer, TheNumberOfThreadsDoesNotChangeTheBits) {
   const int kept = thread_count();
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 3}) {
@@ -264,7 +264,7 @@ TEST(Optimizer, TheNumberOfThreadsDoesNotChangeTheBits) {
   EXPECT_EQ(results[0], results[2]);
 }
 
-TEST(Optimizer, RowsOfSeveralForwardPassesAddUp) {
+TEST(FlatOptimizer, RowsOfSeveralForwardPassesAddUp) {
   Training dense(false), deferred(true);
   std::vector<float> gradient(static_cast<size_t>(layout_size()), 0.0f);
   gradient[3 * kColumns] = gradient[5 * kColumns] = 1.0f;
@@ -278,12 +278,12 @@ TEST(Optimizer, RowsOfSeveralForwardPassesAddUp) {
   EXPECT_EQ(dense.weights, deferred.weights);
 }
 
-TEST(Optimizer, ExtrasHaveTheirOwnLearningRateAndCountForTheNorm) {
+TEST(FlatOptimizer, ExtrasHaveTheirOwnLearningRateAndCountForTheNorm) {
   OptimizerOptions options;
   options.clip_norm = 0.0;
   std::vector<float> weights = {1.0f, 1.0f}, gradient = {3.0f, 0.0f};
   float temperature = 1.0f, head = 1.0f, temperature_gradient = 4.0f;
-  Optimizer optimizer(
+  FlatOptimizer optimizer(
       options, {{"w", {2}, 0, 2, false}}, weights.data(), {},
       {{"temperature", &temperature, 1, 50.0, false}, {"head", &head, 1, 1.0, true}});
   const double norm = optimizer.step(0.001, gradient.data(), {&temperature_gradient, nullptr});
@@ -296,14 +296,14 @@ TEST(Optimizer, ExtrasHaveTheirOwnLearningRateAndCountForTheNorm) {
   EXPECT_EQ(optimizer.state().first_moment.size(), 4u);
 }
 
-TEST(Optimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
+TEST(FlatOptimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
   constexpr int64_t kSize = 30000;  // a head's matrix
   for (const OptimizerOptions& options : all_rules()) {
     SCOPED_TRACE(described(options));
     for (const bool decays : {false, true}) {
       std::vector<float> weights = random_floats(kSize, "head"), head = weights;
-      Optimizer flat(options, {{"w", {kSize}, 0, kSize, decays}}, weights.data());
-      Optimizer extra(options, {}, nullptr, {}, {{"head", head.data(), kSize, 2.0, decays}});
+      FlatOptimizer flat(options, {{"w", {kSize}, 0, kSize, decays}}, weights.data());
+      FlatOptimizer extra(options, {}, nullptr, {}, {{"head", head.data(), kSize, 2.0, decays}});
       for (int64_t number = 1; number <= 4; ++number) {
         const bool none = number == 3;  // a step in which the head has no part
         std::vector<float> gradient(kSize);
@@ -317,9 +317,9 @@ TEST(Optimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
   }
 }
 
-TEST(Optimizer, AFrozenEncoderLeavesOnlyTheExtras) {
+TEST(FlatOptimizer, AFrozenEncoderLeavesOnlyTheExtras) {
   float head = 1.0f, gradient = 0.5f;
-  Optimizer optimizer({}, {}, nullptr, {}, {{"head", &head, 1, 1.0, false}});
+  FlatOptimizer optimizer({}, {}, nullptr, {}, {{"head", &head, 1, 1.0, false}});
   optimizer.prepare_rows({3, 70000});
   EXPECT_EQ(optimizer.step(0.01, nullptr, {&gradient}), 0.5);
   optimizer.flush_rows();
@@ -328,7 +328,7 @@ TEST(Optimizer, AFrozenEncoderLeavesOnlyTheExtras) {
   EXPECT_TRUE(optimizer.state().learning_rates.empty());
 
   float later = head, same = 0.25f;
-  Optimizer resumed({}, {}, nullptr, {}, {{"head", &later, 1, 1.0, false}});
+  FlatOptimizer resumed({}, {}, nullptr, {}, {{"head", &later, 1, 1.0, false}});
   resumed.load_state(optimizer.state());
   gradient = 0.25f;
   optimizer.step(0.01, nullptr, {&gradient});
@@ -340,7 +340,7 @@ TEST(Optimizer, AFrozenEncoderLeavesOnlyTheExtras) {
   EXPECT_EQ(later, head);
 }
 
-TEST(Optimizer, SgdKeepsOneMomentAndHasAName) {
+TEST(FlatOptimizer, SgdKeepsOneMomentAndHasAName) {
   OptimizerOptions options;
   options.name = "sgd";
   Training training(true, options);
@@ -355,7 +355,7 @@ TEST(Optimizer, SgdKeepsOneMomentAndHasAName) {
   }
 }
 
-TEST(Optimizer, ANormThatIsNotFiniteChangesNothing) {
+TEST(FlatOptimizer, ANormThatIsNotFiniteChangesNothing) {
   Training training(true);
   training.step(1, true);
   const std::vector<float> weights = training.weights;
@@ -372,11 +372,12 @@ TEST(Optimizer, ANormThatIsNotFiniteChangesNothing) {
   EXPECT_EQ(training.optimizer->state().first_moment, state.first_moment);
 }
 
-TEST(Optimizer, WrongLayoutsIdsAndStatesAreErrors) {
+TEST(FlatOptimizer, WrongLayoutsIdsAndStatesAreErrors) {
   std::vector<float> weights(10);
   const OptimizerOptions options;
-  EXPECT_THROW(Optimizer(options, {{"w", {4}, 2, 4, true}}, weights.data()), Error);
-  EXPECT_THROW(Optimizer(options, {{"w", {2, 2}, 0, 4, true}}, weights.data(), {0, 2, 3}), Error);
+  EXPECT_THROW(FlatOptimizer(options, {{"w", {4}, 2, 4, true}}, weights.data()), Error);
+  EXPECT_THROW(FlatOptimizer(options, {{"w", {2, 2}, 0, 4, true}}, weights.data(), {0, 2, 3}),
+               Error);
   EXPECT_THROW(deferred_table({"bias", {4}, 0, 4, false}), Error);
   Training training(true);
   EXPECT_THROW(training.optimizer->prepare_rows({static_cast<int32_t>(kRows)}), Error);

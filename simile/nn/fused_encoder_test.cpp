@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fused node against its oracle in plain ATen calls: values and every gradient.
-#include "simile/nn/encoder_node.h"
+// The fused engine against its oracle in plain ATen calls: values and every gradient.
+#include "simile/nn/fused_encoder.h"
 
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -10,8 +10,8 @@
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
 #include "simile/model/initialise.h"
-#include "simile/nn/encoder_aten.h"
 #include "simile/nn/pooling.h"
+#include "simile/nn/torch_encoder.h"
 
 namespace simile {
 namespace {
@@ -42,24 +42,23 @@ PackedBatch make_batch(const std::vector<int32_t>& lengths, bool with_types) {
 }
 
 // Weights far enough from their start that every gradient matters.
-void fill(EncoderNode& node, const EncoderConfig& config) {
-  initialise_encoder_weights(config, 3, node.weights());
+void fill(FusedEncoder& node, const EncoderConfig& config) {
+  float* const weights = node.parameters().data_ptr<float>();
+  initialise_encoder_weights(config, 3, weights);
   RandomStream stream(4, "noise");
   for (int64_t i = 0; i < node.parameter_count(); ++i) {
-    node.weights()[i] += static_cast<float>(0.1 * stream.normal());
+    weights[i] += static_cast<float>(0.1 * stream.normal());
   }
 }
-
-torch::Tensor flat(float* values, int64_t size) { return torch::from_blob(values, {size}).clone(); }
 
 double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
   return (a.to(torch::kFloat64) - b.to(torch::kFloat64)).abs().max().item<double>();
 }
 
-TEST(EncoderNode, AgreesWithItsAtenOracleInValueAndEveryGradient) {
+TEST(FusedEncoder, AgreesWithItsTorchOracleInValueAndEveryGradient) {
   for (const bool with_types : {false, true}) {
     const EncoderConfig config = small_config();
-    EncoderNode node(config.shape());
+    FusedEncoder node(config.shape());
     fill(node, config);
     const PackedBatch batch = make_batch({1, 7, 40, 12, 3}, with_types);
     torch::manual_seed(1);
@@ -71,15 +70,15 @@ TEST(EncoderNode, AgreesWithItsAtenOracleInValueAndEveryGradient) {
     (hidden * direction).sum().backward();
 
     const torch::Tensor weights =
-        flat(node.weights(), node.parameter_count()).to(torch::kFloat64).set_requires_grad(true);
+        node.parameters().clone().to(torch::kFloat64).set_requires_grad(true);
     const torch::Tensor shift_oracle = shift.to(torch::kFloat64).set_requires_grad(true);
     const torch::Tensor expected =
-        encode_tokens_aten(config.shape(), weights, batch, 0, 0, shift_oracle);
+        encode_with_torch(config.shape(), weights, batch, {}, shift_oracle);
     (expected * direction.to(torch::kFloat64)).sum().backward();
 
     EXPECT_LT(largest_difference(hidden, expected), 1e-5);
     EXPECT_LT(largest_difference(shift_node.grad(), shift_oracle.grad()), 1e-4);
-    const torch::Tensor gradient = flat(node.gradients(), node.parameter_count());
+    const torch::Tensor gradient = node.gradients().clone();
     for (const ParameterSlot& slot : encoder_layout(config.shape())) {
       const torch::Tensor got = gradient.narrow(0, slot.offset, slot.size);
       const torch::Tensor want = weights.grad().narrow(0, slot.offset, slot.size);
@@ -94,17 +93,17 @@ TEST(EncoderNode, AgreesWithItsAtenOracleInValueAndEveryGradient) {
   }
 }
 
-TEST(EncoderNode, AddsTheGradientsOfSeveralForwardCalls) {
+TEST(FusedEncoder, AddsTheGradientsOfSeveralForwardCalls) {
   const EncoderConfig config = small_config();
-  EncoderNode node(config.shape());
+  FusedEncoder node(config.shape());
   fill(node, config);
   const PackedBatch first = make_batch({5, 9}, false), second = make_batch({11}, false);
   const auto gradient_of = [&](const std::vector<const PackedBatch*>& batches) {
-    std::fill_n(node.gradients(), node.parameter_count(), 0.0f);
+    node.gradients().zero_();
     torch::Tensor sum = torch::zeros({});
     for (const PackedBatch* batch : batches) sum = sum + node.forward(*batch, {}).sin().sum();
     sum.backward();
-    return flat(node.gradients(), node.parameter_count());
+    return node.gradients().clone();
   };
   const torch::Tensor both = gradient_of({&first, &second});
   EXPECT_LT(largest_difference(both, gradient_of({&first}) + gradient_of({&second})), 1e-4);
@@ -117,9 +116,9 @@ EncoderDropout some_dropout() {
   return dropout;
 }
 
-TEST(EncoderNode, SkippingWeightGradientsKeepsTheBitsOfThePerturbations) {
+TEST(FusedEncoder, SkippingWeightGradientsKeepsTheBitsOfThePerturbations) {
   const EncoderConfig config = small_config();
-  EncoderNode node(config.shape());
+  FusedEncoder node(config.shape());
   fill(node, config);
   const PackedBatch batch = make_batch({5, 9, 31}, false);
   torch::manual_seed(1);
@@ -130,21 +129,21 @@ TEST(EncoderNode, SkippingWeightGradientsKeepsTheBitsOfThePerturbations) {
     return shift.grad();
   };
   const torch::Tensor alone = gradient_of(WeightGradients::kSkip);
-  const torch::Tensor gradients = flat(node.gradients(), node.parameter_count());
+  const torch::Tensor gradients = node.gradients().clone();
   EXPECT_EQ(gradients.count_nonzero().item<int64_t>(), 0);
   EXPECT_TRUE(torch::equal(alone, gradient_of(WeightGradients::kAdd)));
   EXPECT_FALSE(node.forward(batch, {}, {}, WeightGradients::kSkip).requires_grad());
 }
 
-TEST(EncoderNode, CallsOfBothKindsMayPrecedeBackward) {
+TEST(FusedEncoder, CallsOfBothKindsMayPrecedeBackward) {
   const EncoderConfig config = small_config();
-  EncoderNode node(config.shape());
+  FusedEncoder node(config.shape());
   fill(node, config);
   const PackedBatch first = make_batch({5, 9}, false), second = make_batch({11}, false);
   torch::manual_seed(1);
   const torch::Tensor start = 0.01 * torch::randn({second.tokens(), config.hidden});
   const auto run = [&](bool with_first, bool with_second) {
-    std::fill_n(node.gradients(), node.parameter_count(), 0.0f);
+    node.gradients().zero_();
     const torch::Tensor shift = start.clone().set_requires_grad(true);
     torch::Tensor sum = torch::zeros({});
     if (with_first) sum = sum + node.forward(first, some_dropout()).sin().sum();
@@ -153,34 +152,34 @@ TEST(EncoderNode, CallsOfBothKindsMayPrecedeBackward) {
       sum = sum + node.forward(second, {}, shift, WeightGradients::kSkip).cos().sum();
     }
     sum.backward();
-    return std::make_pair(flat(node.gradients(), node.parameter_count()), shift.grad());
+    return std::make_pair(node.gradients().clone(), shift.grad());
   };
   const auto both = run(true, true);
   EXPECT_TRUE(torch::equal(both.first, run(true, false).first));
   EXPECT_TRUE(torch::equal(both.second, run(false, true).second));
 }
 
-TEST(EncoderNode, OtherWeightsGiveConstantsUnderTheSameMasks) {
+TEST(FusedEncoder, OtherWeightsGiveConstantsUnderTheSameMasks) {
   const EncoderConfig config = small_config();
-  EncoderNode node(config.shape());
+  FusedEncoder node(config.shape());
   fill(node, config);
   const PackedBatch batch = make_batch({5, 9}, false);
   const torch::Tensor own = node.forward(batch, some_dropout());
-  std::vector<float> other(node.weights(), node.weights() + node.parameter_count());
-  const torch::Tensor same = node.forward_with(other.data(), batch, some_dropout());
+  const torch::Tensor other = node.parameters().clone();
+  const torch::Tensor same = node.forward_with(other, batch, some_dropout());
   EXPECT_TRUE(torch::equal(same, own));
   EXPECT_FALSE(same.requires_grad());
-  for (float& weight : other) weight *= 0.9f;
-  const torch::Tensor moved = node.forward_with(other.data(), batch, some_dropout());
+  other.mul_(0.9f);
+  const torch::Tensor moved = node.forward_with(other, batch, some_dropout());
   EXPECT_FALSE(torch::equal(moved, own));
   own.sum().backward();  // its tape was not taken by the calls in between
-  const torch::Tensor gradient = flat(node.gradients(), node.parameter_count());
-  std::copy(other.begin(), other.end(), node.weights());
+  const torch::Tensor gradient = node.gradients().clone();
+  node.parameters().copy_(other);
   EXPECT_TRUE(torch::equal(node.forward(batch, some_dropout()), moved));
   EXPECT_GT(gradient.abs().max().item<double>(), 0);
 }
 
-TEST(EncoderNode, GivesTheSameBitsOnOneAndTwoThreads) {
+TEST(FusedEncoder, GivesTheSameBitsOnOneAndTwoThreads) {
   const EncoderConfig config = small_config();
   const PackedBatch batch = make_batch({30, 7, 40, 12, 3, 25, 33, 40, 18}, false);
   EncoderDropout dropout;
@@ -188,11 +187,11 @@ TEST(EncoderNode, GivesTheSameBitsOnOneAndTwoThreads) {
   dropout.key = 77;
   const auto run = [&](int threads) {
     set_thread_count(threads);
-    EncoderNode node(config.shape());
+    FusedEncoder node(config.shape());
     fill(node, config);
     const torch::Tensor hidden = node.forward(batch, dropout);
     pool_tokens(hidden, batch.offsets, PoolingMode::kMean).sin().sum().backward();
-    return torch::cat({hidden.detach().flatten(), flat(node.gradients(), node.parameter_count())});
+    return torch::cat({hidden.detach().flatten(), node.gradients().clone()});
   };
   const int before = thread_count();
   const torch::Tensor one = run(1), two = run(2);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/nn/encoder_node.h"
+#include "simile/nn/fused_encoder.h"
 
-#include <ATen/Parallel.h>
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include "simile/core/threads.h"
+#include <utility>
 
 namespace simile {
 namespace {
@@ -74,36 +73,24 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
   };
 };
 
-// ATen's first parallel work would set OpenMP's threads to a default of its own, which is 1 without
-// MKL: it is told ours before it does any.
-const EncoderShape& keep_thread_count(const EncoderShape& shape) {
-  at::set_num_threads(thread_count());
-  return shape;
-}
-
 }  // namespace
 
-EncoderNode::EncoderNode(const EncoderShape& shape)
-    : shape_(keep_thread_count(shape)),
-      weights_(torch::zeros({encoder_parameter_count(shape)}).set_requires_grad(true)),
-      gradients_(torch::zeros({encoder_parameter_count(shape)})),
+FusedEncoder::FusedEncoder(const EncoderShape& shape)
+    : TrainableEncoder(shape, torch::kCPU),
+      leaf_(parameters().detach().set_requires_grad(true)),
       free_tapes_(std::make_shared<TapePool>()) {}
 
-EncoderNode::~EncoderNode() = default;
+FusedEncoder::~FusedEncoder() = default;
 
-EncoderWeights EncoderNode::weight_pointers() const {
-  return encoder_weights(shape_, weights_.data_ptr<float>());
-}
-
-torch::Tensor EncoderNode::forward(const PackedBatch& batch, const EncoderDropout& dropout,
-                                   const torch::Tensor& perturbation,
-                                   WeightGradients weight_gradients) {
+torch::Tensor FusedEncoder::forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                                    const torch::Tensor& perturbation,
+                                    WeightGradients weight_gradients) {
   auto call = std::make_shared<EncoderCall>();
-  call->shape = shape_;
+  call->shape = shape();
   call->batch = batch;
   call->dropout = dropout;
-  call->weights = weights_.detach();
-  call->gradients = gradients_;
+  call->weights = parameters();
+  call->gradients = gradients();
   call->pool = free_tapes_;
   call->tape = take_tape(*free_tapes_);
   call->has_perturbation = perturbation.defined();
@@ -112,15 +99,15 @@ torch::Tensor EncoderNode::forward(const PackedBatch& batch, const EncoderDropou
   c10::optional<torch::Tensor> shift;
   if (perturbation.defined()) shift = perturbation;
   const bool adds = weight_gradients == WeightGradients::kAdd;
-  return EncoderFunction::apply(adds ? weights_ : call->weights, shift, call);
+  return EncoderFunction::apply(adds ? leaf_ : call->weights, shift, call);
 }
 
-torch::Tensor EncoderNode::forward_with(const float* weights, const PackedBatch& batch,
-                                        const EncoderDropout& dropout) {
+torch::Tensor FusedEncoder::forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
+                                         const EncoderDropout& dropout) {
   std::unique_ptr<EncoderTape> tape = take_tape(*free_tapes_);
-  const torch::Tensor hidden = torch::empty({batch.tokens(), shape_.hidden});
-  encoder_forward_training(shape_, encoder_weights(shape_, weights), batch, dropout, nullptr, *tape,
-                           hidden.data_ptr<float>());
+  const torch::Tensor hidden = torch::empty({batch.tokens(), shape().hidden});
+  encoder_forward_training(shape(), encoder_weights(shape(), parameters.data_ptr<float>()), batch,
+                           dropout, nullptr, *tape, hidden.data_ptr<float>());
   free_tapes_->push_back(std::move(tape));
   return hidden;
 }

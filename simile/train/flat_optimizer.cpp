@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/optimizer.h"
+#include "simile/train/flat_optimizer.h"
 
 #include <fmt/format.h>
 #if defined(__SSE2__)
@@ -47,9 +47,9 @@ DeferredTable deferred_table(const ParameterSlot& slot) {
   return {slot.offset, slot.shape[0], slot.shape[1]};
 }
 
-Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
-                     float* weights, const DeferredTable& table,
-                     const std::vector<ExtraParameter>& extras)
+FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
+                             const std::vector<ParameterSlot>& slots, float* weights,
+                             const DeferredTable& table, const std::vector<ExtraParameter>& extras)
     : rule_(options), clip_norm_(options.clip_norm), table_(table) {
   int64_t next = 0;
   bool found_table = table.rows == 0;
@@ -81,8 +81,8 @@ Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<Paramete
   is_touched_.assign(static_cast<size_t>(table.rows), 0);
 }
 
-void Optimizer::add_section(float* values, int64_t rows, int64_t columns, double factor,
-                            bool decays, int extra) {
+void FlatOptimizer::add_section(float* values, int64_t rows, int64_t columns, double factor,
+                                bool decays, int extra) {
   const int64_t moments = static_cast<int64_t>(state_.first_moment.size());
   const int64_t sums = static_cast<int64_t>(row_sums_.size());
   sections_.push_back(
@@ -92,7 +92,7 @@ void Optimizer::add_section(float* values, int64_t rows, int64_t columns, double
   row_sums_.resize(static_cast<size_t>(sums + rows));
 }
 
-void Optimizer::cut_pieces() {
+void FlatOptimizer::cut_pieces() {
   for (size_t s = 0; s < sections_.size(); ++s) {
     if (table_.rows > 0 && s == table_section_) continue;
     const int64_t step = std::max<int64_t>(1, kPieceFloats / sections_[s].columns);
@@ -102,16 +102,16 @@ void Optimizer::cut_pieces() {
   }
 }
 
-StepConstants Optimizer::make_constants(int64_t step, double learning_rate,
-                                        const Section& section) const {
+StepConstants FlatOptimizer::make_constants(int64_t step, double learning_rate,
+                                            const Section& section) const {
   return rule_.constants(step, learning_rate * section.learning_rate_factor, section.decays);
 }
 
-float* Optimizer::second_moment(int64_t offset) {
+float* FlatOptimizer::second_moment(int64_t offset) {
   return state_.second_moment.empty() ? nullptr : state_.second_moment.data() + offset;
 }
 
-void Optimizer::prepare_rows(const std::vector<int32_t>& ids) {
+void FlatOptimizer::prepare_rows(const std::vector<int32_t>& ids) {
   if (table_.rows == 0) return;
   const size_t first_new = touched_.size();
   for (const int32_t id : ids) {
@@ -130,7 +130,7 @@ void Optimizer::prepare_rows(const std::vector<int32_t>& ids) {
   }
 }
 
-void Optimizer::flush_rows() {
+void FlatOptimizer::flush_rows() {
 #pragma omp parallel
   {
     const FlushDenormals flush;
@@ -141,7 +141,7 @@ void Optimizer::flush_rows() {
   state_.learning_rates.clear();
 }
 
-void Optimizer::replay_row(int64_t row) {
+void FlatOptimizer::replay_row(int64_t row) {
   const int64_t missed = state_.step - state_.row_steps[row];
   if (missed == 0) return;
   const Section& section = sections_[table_section_];
@@ -162,7 +162,7 @@ void Optimizer::replay_row(int64_t row) {
   state_.row_steps[row] = state_.step;
 }
 
-double Optimizer::gradient_norm(const std::vector<float*>& gradients) {
+double FlatOptimizer::gradient_norm(const std::vector<float*>& gradients) {
   const auto sum_rows = [&](const Section& section, int64_t row, int64_t rows) {
     const float* gradient = gradients[section.extra + 1];
     if (gradient == nullptr) return;
@@ -186,8 +186,8 @@ double Optimizer::gradient_norm(const std::vector<float*>& gradients) {
   return std::sqrt(sum);
 }
 
-void Optimizer::update_rows(const Section& section, int64_t row, int64_t rows, float* gradient,
-                            const StepConstants& constants) {
+void FlatOptimizer::update_rows(const Section& section, int64_t row, int64_t rows, float* gradient,
+                                const StepConstants& constants) {
   const int64_t begin = row * section.columns, size = rows * section.columns;
   const int64_t moments = section.moment_offset + begin;
   float* values = gradient == nullptr ? nullptr : gradient + section.gradient_offset + begin;
@@ -196,8 +196,8 @@ void Optimizer::update_rows(const Section& section, int64_t row, int64_t rows, f
   if (values != nullptr) std::fill(values, values + size, 0.0f);
 }
 
-double Optimizer::step(double learning_rate, float* gradient,
-                       const std::vector<float*>& extra_gradients) {
+double FlatOptimizer::step(double learning_rate, float* gradient,
+                           const std::vector<float*>& extra_gradients) {
   SIMILE_CHECK(extra_gradients.size() == extra_count_ || extra_gradients.empty(), ErrorKind::kInput,
                fmt::format("optimiser: {} gradients for {} extra parameters",
                            extra_gradients.size(), extra_count_));
@@ -229,8 +229,8 @@ double Optimizer::step(double learning_rate, float* gradient,
   return norm;
 }
 
-void Optimizer::update_all(const std::vector<float*>& gradients,
-                           const std::vector<StepConstants>& constants) {
+void FlatOptimizer::update_all(const std::vector<float*>& gradients,
+                               const std::vector<StepConstants>& constants) {
   const int64_t pieces = static_cast<int64_t>(pieces_.size());
   const int64_t touched = static_cast<int64_t>(touched_.size());
 #pragma omp parallel
@@ -251,7 +251,7 @@ void Optimizer::update_all(const std::vector<float*>& gradients,
   }
 }
 
-void Optimizer::clear_gradients(const std::vector<float*>& gradients) {
+void FlatOptimizer::clear_gradients(const std::vector<float*>& gradients) {
   for (const Piece& piece : pieces_) {
     const Section& section = sections_[piece.section];
     float* gradient = gradients[section.extra + 1];
@@ -265,12 +265,12 @@ void Optimizer::clear_gradients(const std::vector<float*>& gradients) {
   }
 }
 
-void Optimizer::forget_touched() {
+void FlatOptimizer::forget_touched() {
   for (const int64_t row : touched_) is_touched_[row] = 0;
   touched_.clear();
 }
 
-void Optimizer::load_state(OptimizerState state) {
+void FlatOptimizer::load_state(OptimizerState state) {
   const auto check = [](const char* what, const auto& expected, const auto& found) {
     SIMILE_CHECK(
         found.size() == expected.size(), ErrorKind::kInput,

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused engine of training: one autograd node over the CPU's packed kernels, with a
+// hand-written backward (simile/kernel/encoder_training.h). Its bits do not depend on the number of
+// threads.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "simile/kernel/encoder_training.h"
+#include "simile/nn/trainable_encoder.h"
+
+namespace simile {
+
+class FusedEncoder final : public TrainableEncoder {
+ public:
+  explicit FusedEncoder(const EncoderShape& shape);
+  ~FusedEncoder() override;
+
+  torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                        const torch::Tensor& perturbation = {},
+                        WeightGradients weight_gradients = WeightGradients::kAdd) override;
+  torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
+                             const EncoderDropout& dropout) override;
+
+ private:
+  torch::Tensor leaf_;  // parameters() as the leaf that ties the node into the graph
+  std::shared_ptr<std::vector<std::unique_ptr<EncoderTape>>> free_tapes_;  // memory to reuse
+};
+
+}  // namespace simile

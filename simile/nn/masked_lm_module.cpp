@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/nn/masked_lm_module.h"
+
+#include <fmt/format.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+using torch::Tensor;
+
+constexpr int64_t kRowsPerBlock = 256;
+
+enum Slot { kWeight, kBias, kNormWeight, kNormBias, kDecoder };  // of masked_lm_layout()
+
+// The word embedding [V, H], first in a flat tensor of encoder_layout().
+Tensor word_table(const EncoderShape& shape, const Tensor& flat) {
+  return flat.narrow(0, 0, shape.vocabulary * shape.hidden).view({shape.vocabulary, shape.hidden});
+}
+
+// A leaf whose gradient is added to `gradient`.
+Tensor leaf_of(const Tensor& values, const Tensor& gradient) {
+  Tensor leaf = values.detach();
+  leaf.mutable_grad() = gradient;
+  return leaf.set_requires_grad(true);
+}
+
+// The losses of rows of states [n, H], block by block; each block's sum goes to `use`.
+VocabularyLoss sum_losses(const Tensor& states, const Tensor& words, const Tensor& embedding,
+                          const Tensor& bias, const std::function<void(const Tensor&)>& use) {
+  VocabularyLoss total;
+  for (int64_t begin = 0; begin < states.size(0); begin += kRowsPerBlock) {
+    const int64_t rows = std::min(kRowsPerBlock, states.size(0) - begin);
+    const Tensor logits = torch::linear(states.narrow(0, begin, rows), embedding, bias);
+    const Tensor target = words.narrow(0, begin, rows).unsqueeze(1);
+    const Tensor own = logits.gather(1, target).squeeze(1);
+    const Tensor losses = logits.logsumexp(1) - own;
+    total.sum += losses.detach().sum(torch::kDouble).item<double>();
+    total.correct += (own >= logits.amax(1)).sum().item<int64_t>();
+    use(losses.sum());
+  }
+  return total;
+}
+
+}  // namespace
+
+MaskedLmModule::MaskedLmModule(const EncoderShape& shape, torch::Device device)
+    : parameters_(torch::zeros({masked_lm_layout(shape).back().offset + shape.vocabulary}, device)),
+      gradients_(torch::zeros_like(parameters_)) {}
+
+std::vector<float> MaskedLmModule::to_host() const {
+  const Tensor host = parameters_.cpu();
+  return {host.data_ptr<float>(), host.data_ptr<float>() + host.numel()};
+}
+
+void MaskedLmModule::from_host(const float* weights) {
+  parameters_.copy_(torch::from_blob(const_cast<float*>(weights), parameters_.sizes()));
+}
+
+FusedMaskedLm::FusedMaskedLm(const EncoderShape& shape)
+    : MaskedLmModule(shape, torch::kCPU), masked_lm_(shape) {}
+
+VocabularyLoss FusedMaskedLm::losses(const TrainableEncoder& encoder, const Tensor& hidden,
+                                     const MaskedTokens& masked) {
+  return masked_lm_(parameters().data_ptr<float>(), encoder.parameters().data_ptr<float>(),
+                    hidden.data_ptr<float>(), hidden.size(0), masked, nullptr);
+}
+
+VocabularyLoss FusedMaskedLm::backward(TrainableEncoder& encoder, const Tensor& hidden,
+                                       const MaskedTokens& masked, float scale) {
+  const Tensor gradient = torch::empty(hidden.sizes());
+  const MaskedLmGradients gradients{scale, gradient.data_ptr<float>(),
+                                    this->gradients().data_ptr<float>(),
+                                    encoder.gradients().data_ptr<float>()};
+  const VocabularyLoss loss =
+      masked_lm_(parameters().data_ptr<float>(), encoder.parameters().data_ptr<float>(),
+                 hidden.data_ptr<float>(), hidden.size(0), masked, &gradients);
+  hidden.backward(gradient);
+  return loss;
+}
+
+TorchMaskedLm::TorchMaskedLm(const EncoderShape& shape, torch::Device device)
+    : MaskedLmModule(shape, device), shape_(shape) {
+  for (const ParameterSlot& slot : masked_lm_layout(shape)) {
+    const auto part = [&](const Tensor& flat) {
+      return flat.narrow(0, slot.offset, slot.size).view(slot.shape);
+    };
+    leaves_.push_back(leaf_of(part(parameters()), part(gradients())));
+  }
+}
+
+Tensor TorchMaskedLm::states(const Tensor& hidden, const MaskedTokens& masked) const {
+  for (const int32_t word : masked.words) {
+    SIMILE_CHECK(word >= 0 && word < shape_.vocabulary, ErrorKind::kInput,
+                 fmt::format("masked language model: the word {} is outside the vocabulary of {}",
+                             word, shape_.vocabulary));
+  }
+  const Tensor positions = torch::tensor(masked.positions, torch::kInt32).to(hidden.device());
+  const Tensor x =
+      torch::linear(hidden.index_select(0, positions), leaves_[kWeight], leaves_[kBias]);
+  return torch::layer_norm(torch::gelu(x), {shape_.hidden}, leaves_[kNormWeight],
+                           leaves_[kNormBias], shape_.layer_norm_eps);
+}
+
+VocabularyLoss TorchMaskedLm::losses(const TrainableEncoder& encoder, const Tensor& hidden,
+                                     const MaskedTokens& masked) {
+  if (masked.size() == 0) return {};
+  torch::NoGradGuard guard;
+  const Tensor words = torch::tensor(masked.words, torch::kInt64).to(hidden.device());
+  return sum_losses(states(hidden, masked), words, word_table(shape_, encoder.parameters()),
+                    leaves_[kDecoder], [](const Tensor&) {});
+}
+
+VocabularyLoss TorchMaskedLm::backward(TrainableEncoder& encoder, const Tensor& hidden,
+                                       const MaskedTokens& masked, float scale) {
+  if (masked.size() == 0) return {};
+  const Tensor words = torch::tensor(masked.words, torch::kInt64).to(hidden.device());
+  const Tensor embedding =
+      leaf_of(word_table(shape_, encoder.parameters()), word_table(shape_, encoder.gradients()));
+  const Tensor behind = states(hidden, masked);
+  const Tensor cut = behind.detach().set_requires_grad(true);  // each block's graph is freed
+  const VocabularyLoss loss = sum_losses(cut, words, embedding, leaves_[kDecoder],
+                                         [&](const Tensor& sum) { (sum * scale).backward(); });
+  behind.backward(cut.grad());
+  return loss;
+}
+
+}  // namespace simile

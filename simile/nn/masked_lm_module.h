@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trainable masked-language-model head (simile/kernel/masked_lm.h has the formulas): its
+// weights and gradients as flat tensors beside an encoder's, one form for each engine.
+//
+// The output matrix is the encoder's word embedding, so that backward() adds to the gradients of
+// both. One thread at a time.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "simile/kernel/masked_lm.h"
+#include "simile/nn/trainable_encoder.h"
+
+namespace simile {
+
+class MaskedLmModule {
+ public:
+  virtual ~MaskedLmModule() = default;
+  MaskedLmModule(const MaskedLmModule&) = delete;
+  MaskedLmModule& operator=(const MaskedLmModule&) = delete;
+
+  // Floats [Q] on the device, in the order of masked_lm_layout(); constants to autograd. Whoever
+  // uses the gradients sets them back to zero.
+  const torch::Tensor& parameters() const { return parameters_; }
+  const torch::Tensor& gradients() const { return gradients_; }
+  std::vector<float> to_host() const;
+  void from_host(const float* weights);
+
+  // The losses of `masked`, of hidden states [tokens, H] that `encoder` gave. Errors (kInput): a
+  // word outside the vocabulary.
+  virtual VocabularyLoss losses(const TrainableEncoder& encoder, const torch::Tensor& hidden,
+                                const MaskedTokens& masked) = 0;
+
+  // The same, and the gradients of scale * sum: through `hidden`, which encoder.forward() gave with
+  // WeightGradients::kAdd, into encoder.gradients(), and into gradients().
+  virtual VocabularyLoss backward(TrainableEncoder& encoder, const torch::Tensor& hidden,
+                                  const MaskedTokens& masked, float scale) = 0;
+
+ protected:
+  // Zero at first. Errors (kInput): embeddings of another width than the hidden states.
+  MaskedLmModule(const EncoderShape& shape, torch::Device device);
+
+ private:
+  torch::Tensor parameters_, gradients_;
+};
+
+// Of the fused engine: the kernels of simile/kernel/masked_lm.h.
+class FusedMaskedLm final : public MaskedLmModule {
+ public:
+  explicit FusedMaskedLm(const EncoderShape& shape);
+
+  VocabularyLoss losses(const TrainableEncoder& encoder, const torch::Tensor& hidden,
+                        const MaskedTokens& masked) override;
+  VocabularyLoss backward(TrainableEncoder& encoder, const torch::Tensor& hidden,
+                          const MaskedTokens& masked, float scale) override;
+
+ private:
+  MaskedLm masked_lm_;
+};
+
+// In plain ATen calls on any device; the softmax over the vocabulary is in memory for a few hundred
+// tokens at a time.
+class TorchMaskedLm final : public MaskedLmModule {
+ public:
+  explicit TorchMaskedLm(const EncoderShape& shape, torch::Device device = torch::kCPU);
+
+  VocabularyLoss losses(const TrainableEncoder& encoder, const torch::Tensor& hidden,
+                        const MaskedTokens& masked) override;
+  VocabularyLoss backward(TrainableEncoder& encoder, const torch::Tensor& hidden,
+                          const MaskedTokens& masked, float scale) override;
+
+ private:
+  torch::Tensor states(const torch::Tensor& hidden, const MaskedTokens& masked) const;
+
+  EncoderShape shape_;
+  // Of the layout, in its order: leaves whose gradients are in gradients().
+  std::vector<torch::Tensor> leaves_;
+};
+
+}  // namespace simile

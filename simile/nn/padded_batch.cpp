@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/nn/padded_batch.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "simile/kernel/detail/batch_plan.h"
+#include "simile/kernel/detail/position_tables.h"
+
+namespace simile {
+namespace {
+
+using torch::Tensor;
+using Numbers = std::vector<int64_t>;
+
+Tensor on_device(const Numbers& numbers, torch::Device device) {
+  return torch::tensor(numbers, torch::kInt64).to(device);
+}
+
+// Padding costs little beside another round of calls.
+bool belongs(int64_t length, int64_t longest) {
+  return length + 16 >= longest || 3 * length >= 2 * longest;
+}
+
+// The numbers of the sequences that are not empty, the longest first, cut into groups.
+std::vector<Numbers> group_by_length(const Numbers& lengths) {
+  Numbers order(lengths.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return lengths[static_cast<size_t>(a)] > lengths[static_cast<size_t>(b)];
+  });
+  std::vector<Numbers> groups;
+  int64_t longest = 0;
+  for (const int64_t i : order) {
+    const int64_t length = lengths[static_cast<size_t>(i)];
+    if (length == 0) break;
+    if (groups.empty() || !belongs(length, longest)) {
+      groups.emplace_back();
+      longest = length;
+    }
+    groups.back().push_back(i);
+  }
+  return groups;
+}
+
+class GroupMaker {
+ public:
+  GroupMaker(const EncoderShape& shape, const PackedBatch& batch, torch::Device device)
+      : shape_(shape),
+        batch_(batch),
+        device_(device),
+        masks_(attention_mask_offsets(shape, batch)) {}
+
+  // Places of the tokens are told by `places` [tokens], counted from `first`.
+  PaddedGroup make(const Numbers& members, int64_t first, Numbers& places) const {
+    PaddedGroup group;
+    group.size = static_cast<int64_t>(members.size());
+    group.length = length_of(members.front());
+    Numbers tokens(static_cast<size_t>(group.size * group.length)), lengths, masks;
+    bool is_padded = false;
+    for (size_t i = 0; i < members.size(); ++i) {
+      const int64_t length = length_of(members[i]);
+      const int64_t begin = batch_.offsets[static_cast<size_t>(members[i])];
+      const int64_t row = static_cast<int64_t>(i) * group.length;
+      std::iota(tokens.begin() + row, tokens.begin() + row + length, begin);
+      std::iota(places.begin() + begin, places.begin() + begin + length, first + row);
+      lengths.push_back(length);
+      masks.push_back(masks_[static_cast<size_t>(members[i])]);
+      is_padded = is_padded || length < group.length;
+    }
+    group.tokens = on_device(tokens, device_);
+    group.sequences = on_device(members, device_);
+    group.lengths = on_device(lengths, device_);
+    group.mask_bytes = on_device(masks, device_);
+    hide(is_padded, group);
+    return group;
+  }
+
+  int64_t length_of(int64_t sequence) const {
+    const auto i = static_cast<size_t>(sequence);
+    return batch_.offsets[i + 1] - batch_.offsets[i];
+  }
+
+ private:
+  void hide(bool is_padded, PaddedGroup& group) const {
+    const Tensor place = torch::arange(group.length, group.lengths.options());
+    if (is_padded) group.hidden = place >= group.lengths.view({-1, 1, 1, 1});
+    if (shape_.local_window == 0) return;
+    const Tensor far = (place.unsqueeze(1) - place).abs() > shape_.local_window;
+    group.hidden_in_windows =
+        is_padded ? group.hidden.logical_or(far) : far.unsqueeze(0).unsqueeze(0);
+  }
+
+  const EncoderShape& shape_;
+  const PackedBatch& batch_;
+  torch::Device device_;
+  Numbers masks_;
+};
+
+Tensor relative_buckets(int64_t longest, int64_t buckets, torch::Device device) {
+  Numbers by_distance;  // from 1 - longest on
+  for (int64_t distance = 1 - longest; distance < longest; ++distance) {
+    by_distance.push_back(relative_bucket(distance, buckets));
+  }
+  const Tensor place = torch::arange(longest, torch::kInt64).to(device);
+  const Tensor distance = place - place.unsqueeze(1) + (longest - 1);
+  return on_device(by_distance, device).index_select(0, distance.flatten()).view(distance.sizes());
+}
+
+}  // namespace
+
+PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
+                         torch::Device device) {
+  check_batch(shape, batch);
+  const GroupMaker maker(shape, batch, device);
+  Numbers rows(static_cast<size_t>(batch.tokens())), all_places(rows), lengths;
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    lengths.push_back(maker.length_of(i));
+    const auto begin = rows.begin() + batch.offsets[static_cast<size_t>(i)];
+    std::iota(begin, begin + lengths.back(), shape.position_offset);
+  }
+  ids = on_device(Numbers(batch.ids.begin(), batch.ids.end()), device);
+  types = batch.type_ids.empty()
+              ? torch::zeros_like(ids)
+              : on_device(Numbers(batch.type_ids.begin(), batch.type_ids.end()), device);
+  positions = on_device(rows, device);
+  int64_t first = 0, longest = 0;
+  for (const Numbers& members : group_by_length(lengths)) {
+    groups.push_back(maker.make(members, first, all_places));
+    first += groups.back().size * groups.back().length;
+    longest = std::max(longest, groups.back().length);
+  }
+  places = on_device(all_places, device);
+  EncoderShape rotary = shape;
+  rotary.relative_buckets = 0;  // what they shift by is a tensor here
+  PositionTables tables;
+  tables.build(rotary, {}, longest);
+  for (const bool local : {false, true}) {
+    if (tables.cosines(local) == nullptr) continue;
+    const auto copy = [&](const float* numbers) {
+      return torch::from_blob(const_cast<float*>(numbers), {longest, shape.head_size() / 2})
+          .clone()
+          .to(device);
+    };
+    cosines[local] = copy(tables.cosines(local));
+    sines[local] = copy(tables.sines(local));
+  }
+  if (shape.relative_buckets > 0) {
+    buckets = relative_buckets(longest, shape.relative_buckets, device);
+  }
+}
+
+}  // namespace simile

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/nn/torch_encoder.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "simile/nn/padded_batch.h"
+#include "simile/nn/torch_dropout.h"
+
+namespace simile {
+namespace {
+
+using torch::Tensor;
+using Tensors = std::map<std::string, Tensor>;
+
+// Below every score, and finite: a row that sees nothing, of padding, must not become NaN.
+constexpr double kHiddenScore = -1e30;
+
+// The name of the matrix that a tensor of the layout is rows of.
+std::string matrix_name(std::string name) {
+  static const std::vector<std::pair<std::string, std::string>> parts = {
+      {".self.query.", ".self.qkv."},
+      {".self.key.", ".self.qkv."},
+      {".self.value.", ".self.qkv."},
+      {".intermediate.gate.", ".intermediate.gate_value."},
+      {".intermediate.value.", ".intermediate.gate_value."}};
+  for (const auto& [part, whole] : parts) {
+    const size_t at = name.find(part);
+    if (at != std::string::npos) return name.replace(at, part.size(), whole);
+  }
+  return name;
+}
+
+// encoder_layout() with adjacent tensors that are one matrix as one.
+std::vector<ParameterSlot> matrix_layout(const EncoderShape& shape) {
+  std::vector<ParameterSlot> matrices;
+  for (ParameterSlot& slot : encoder_layout(shape)) {
+    slot.name = matrix_name(slot.name);
+    if (matrices.empty() || matrices.back().name != slot.name) {
+      matrices.push_back(std::move(slot));
+      continue;
+    }
+    matrices.back().shape[0] += slot.shape[0];
+    matrices.back().size += slot.size;
+  }
+  return matrices;
+}
+
+Tensors split(const EncoderShape& shape, const Tensor& flat) {
+  const std::vector<ParameterSlot> matrices = matrix_layout(shape);
+  std::vector<int64_t> sizes;
+  for (const ParameterSlot& matrix : matrices) sizes.push_back(matrix.size);
+  const std::vector<Tensor> parts = flat.split_with_sizes(sizes);
+  Tensors tensors;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    tensors[matrices[i].name] = parts[i].view(matrices[i].shape);
+  }
+  return tensors;
+}
+
+// Rows of a matrix [rows, width]; backward adds in an order that the indices decide.
+Tensor gather(const Tensor& rows, const Tensor& which) { return torch::embedding(rows, which); }
+
+// One forward pass.
+class TorchPass {
+ public:
+  TorchPass(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
+            const EncoderDropout& dropout)
+      : shape_(shape),
+        tensors_(tensors),
+        like_(find("embeddings.word_embeddings.weight")),
+        batch_(shape, batch, like_.device()),
+        dropout_(dropout) {
+    for (const bool local : {false, true}) {
+      if (!batch_.cosines[local].defined()) continue;
+      batch_.cosines[local] = batch_.cosines[local].to(like_.scalar_type());
+      batch_.sines[local] = batch_.sines[local].to(like_.scalar_type());
+    }
+    if (batch_.buckets.defined()) {
+      const Tensor table = find("encoder.relative_attention_bias.weight");
+      shift_ = torch::embedding(table, batch_.buckets).permute({2, 0, 1});
+    }
+    if (DropoutMask(dropout, DropoutPlace::kAttention, 0).active()) number_mask_bytes();
+  }
+
+  Tensor run(const Tensor& perturbation) const {
+    Tensor x = embed(perturbation);
+    for (int64_t i = 0; i < shape_.layers; ++i) {
+      const std::string layer =
+          "encoder.layer." + std::to_string(shape_.shared_layers ? 0 : i) + ".";
+      const std::string first = layer + "attention.output.LayerNorm";
+      const std::string second = layer + "output.LayerNorm";
+      if (shape_.pre_norm) {
+        x = x + attention(i == 0 ? x : norm(x, first), layer, i);
+        x = x + feed_forward(norm(x, second), layer, i);
+      } else {
+        x = norm(x + attention(x, layer, i), first);
+        x = norm(x + feed_forward(x, layer, i), second);
+      }
+    }
+    return shape_.pre_norm ? norm(x, "final_norm") : x;
+  }
+
+ private:
+  // Undefined when the encoder has no such tensor.
+  Tensor find(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    return found == tensors_.end() ? Tensor() : found->second;
+  }
+
+  Tensor norm(const Tensor& x, const std::string& name) const {
+    return torch::layer_norm(x, {x.size(-1)}, find(name + ".weight"), find(name + ".bias"),
+                             shape_.layer_norm_eps);
+  }
+  Tensor linear(const Tensor& x, const std::string& name) const {
+    return torch::linear(x, find(name + ".weight"), find(name + ".bias"));
+  }
+
+  // x [tokens, width]
+  Tensor drop(const Tensor& x, DropoutPlace place, int64_t layer, bool here = true) const {
+    const DropoutMask mask(dropout_, place, layer);
+    if (!here || !mask.active()) return x;
+    return x * dropout_rows(mask, dropout_.origin.token, x.size(0), x.size(1), x);
+  }
+
+  Tensor embed(const Tensor& perturbation) const {
+    Tensor x = gather(like_, batch_.ids);
+    const auto add = [&](const char* name, const Tensor& which) {
+      const Tensor table = find(name);
+      if (table.defined()) x = x + gather(table, which);
+    };
+    add("embeddings.position_embeddings.weight", batch_.positions);
+    add("embeddings.token_type_embeddings.weight", batch_.types);
+    x = norm(x, "embeddings.LayerNorm");
+    if (shape_.projected) {
+      x = linear(drop(x, DropoutPlace::kEmbedding, 0), "embeddings_project");
+    }
+    if (perturbation.defined()) x = x + perturbation;
+    return shape_.projected ? x : drop(x, DropoutPlace::kEmbedding, 0);
+  }
+
+  // softmax(q k^T / sqrt(d) + shift) v for each sequence and head, projected: [tokens, H].
+  Tensor attention(const Tensor& x, const std::string& layer, int64_t number) const {
+    const Tensor qkv = linear(x, layer + "attention.self.qkv");
+    std::vector<Tensor> contexts;
+    for (size_t i = 0; i < batch_.groups.size(); ++i) contexts.push_back(attend(qkv, i, number));
+    const Tensor context = gather(torch::cat(contexts), batch_.places);
+    return drop(linear(context, layer + "attention.output.dense"), DropoutPlace::kAttentionOutput,
+                number, shape_.attended_dropout);
+  }
+
+  // The contexts [n L, H] of a group.
+  Tensor attend(const Tensor& qkv, size_t index, int64_t number) const {
+    const PaddedGroup& group = batch_.groups[index];
+    const bool local = shape_.is_local(number);
+    // [n L, 3H] -> three of [n, heads, L, d]
+    const auto parts = gather(qkv, group.tokens)
+                           .view({group.size, group.length, 3, shape_.heads, shape_.head_size()})
+                           .permute({2, 0, 3, 1, 4})
+                           .unbind(0);
+    const Tensor query =
+        rotate(parts[0], local) / std::sqrt(static_cast<double>(shape_.head_size()));
+    Tensor scores = query.matmul(rotate(parts[1], local).transpose(-2, -1));
+    if (shift_.defined()) {
+      scores = scores + shift_.narrow(1, 0, group.length).narrow(2, 0, group.length);
+    }
+    const Tensor& hidden = local ? group.hidden_in_windows : group.hidden;
+    if (hidden.defined()) scores = scores.masked_fill(hidden, kHiddenScore);
+    Tensor shares = torch::softmax(scores, -1);
+    const DropoutMask mask(dropout_, DropoutPlace::kAttention, number);
+    if (mask.active()) {
+      shares = shares * dropout_bytes(mask, mask_bytes_[index], qkv).narrow(-1, 0, group.length);
+    }
+    Tensor context = shares.matmul(parts[2]);
+    const DropoutMask heads(dropout_, DropoutPlace::kHead, number);
+    if (heads.active()) {
+      const Tensor sequences = group.sequences + dropout_.origin.sequence;
+      context =
+          context *
+          dropout_heads(heads, sequences, shape_.heads, qkv).view({group.size, shape_.heads, 1, 1});
+    }
+    return context.transpose(1, 2).reshape({group.size * group.length, shape_.hidden});
+  }
+
+  // x [n, heads, L, d]: numbers j and j + d / 2 turned together.
+  Tensor rotate(const Tensor& x, bool local) const {
+    if (!batch_.cosines[local].defined()) return x;
+    const int64_t length = x.size(2), half = x.size(3) / 2;
+    const Tensor c = batch_.cosines[local].narrow(0, 0, length);
+    const Tensor s = batch_.sines[local].narrow(0, 0, length);
+    const Tensor a = x.narrow(3, 0, half), b = x.narrow(3, half, half);
+    return torch::cat({a * c - b * s, b * c + a * s}, -1);
+  }
+
+  // Of each group [n, heads, L, bytes]: the bytes of a layer's mask that decide on its shares.
+  void number_mask_bytes() {
+    for (const PaddedGroup& group : batch_.groups) {
+      const auto count = [&](int64_t end) { return torch::arange(end, group.lengths.options()); };
+      const Tensor length = group.lengths.view({-1, 1, 1, 1});
+      const Tensor row =
+          count(shape_.heads).view({-1, 1, 1}) * length + count(group.length).view({-1, 1});
+      const Tensor row_bytes = (length + 15).div(16, "floor") * 2;  // mask_bytes()
+      mask_bytes_.push_back(group.mask_bytes.view({-1, 1, 1, 1}) + dropout_.origin.attention_byte +
+                            row * row_bytes + count((group.length + 7) / 8));
+    }
+  }
+
+  Tensor activate(const Tensor& x) const {
+    switch (shape_.activation) {
+      case Activation::kGelu:
+        return torch::gelu(x);
+      case Activation::kGeluTanh:
+        return 0.5 * x * (1 + torch::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+      case Activation::kRelu:
+        return torch::relu(x);
+      case Activation::kSilu:
+        return torch::silu(x);
+    }
+    return x;
+  }
+
+  Tensor feed_forward(const Tensor& x, const std::string& layer, int64_t number) const {
+    Tensor up;
+    if (shape_.gated) {
+      const auto halves = linear(x, layer + "intermediate.gate_value").chunk(2, -1);
+      up = activate(halves[0]) * halves[1];
+    } else {
+      up = activate(linear(x, layer + "intermediate.dense"));
+    }
+    up = drop(up, DropoutPlace::kInner, number, shape_.inner_dropout);
+    return drop(linear(up, layer + "output.dense"), DropoutPlace::kOutput, number,
+                shape_.output_dropout);
+  }
+
+  const EncoderShape& shape_;
+  const Tensors& tensors_;
+  Tensor like_;  // the word embedding: every tensor's type and device
+  PaddedBatch batch_;
+  const EncoderDropout& dropout_;
+  Tensor shift_;                    // of scores, [heads, longest, longest], or not defined
+  std::vector<Tensor> mask_bytes_;  // of each group, with dropout of attention
+};
+
+Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
+              const EncoderDropout& dropout, const Tensor& perturbation) {
+  if (batch.tokens() == 0) {
+    return torch::zeros({0, shape.hidden}, tensors.begin()->second.options());
+  }
+  return TorchPass(shape, tensors, batch, dropout).run(perturbation);
+}
+
+}  // namespace
+
+TorchEncoder::TorchEncoder(const EncoderShape& shape, torch::Device device)
+    : TrainableEncoder(shape, device) {
+  const Tensors shares = split(shape, gradients());
+  for (const auto& [name, tensor] : split(shape, parameters())) {
+    Tensor& leaf = leaves_[name] = tensor.detach();
+    leaf.mutable_grad() = shares.at(name);
+    leaf.set_requires_grad(true);
+  }
+}
+
+torch::Tensor TorchEncoder::forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                                    const torch::Tensor& perturbation,
+                                    WeightGradients weight_gradients) {
+  if (weight_gradients == WeightGradients::kAdd) {
+    return encode(shape(), leaves_, batch, dropout, perturbation);
+  }
+  return encode(shape(), split(shape(), parameters()), batch, dropout, perturbation);
+}
+
+torch::Tensor TorchEncoder::forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
+                                         const EncoderDropout& dropout) {
+  torch::NoGradGuard guard;
+  return encode(shape(), split(shape(), parameters), batch, dropout, {});
+}
+
+torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& weights,
+                                const PackedBatch& batch, const EncoderDropout& dropout,
+                                const torch::Tensor& perturbation) {
+  return encode(shape, split(shape, weights), batch, dropout, perturbation);
+}
+
+}  // namespace simile

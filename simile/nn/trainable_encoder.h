@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The encoder as training sees it: weights and their gradients as two flat tensors on one device, a
+// forward pass that backward() flows through, and two doors to the host.
+//
+// Two engines stand behind it: fused_encoder.h, one autograd node over the CPU's kernels, and
+// torch_encoder.h, the same function in plain ATen calls on any device. Both draw the masks of
+// simile/kernel/dropout.h, so that they compute the same numbers but for rounding: hidden states
+// agree to about 1e-5, gradients to 1e-4.
+//
+// Gradients of weights do not travel through autograd: backward() adds them to gradients() in
+// place, and whoever uses them sets them back to zero. One thread at a time.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "simile/kernel/dropout.h"
+#include "simile/kernel/encoder.h"
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/packed.h"
+
+namespace simile {
+
+// What backward() does with the gradients of the weights: adding them to gradients() takes half of
+// its time, which a search for a perturbation does not need.
+enum class WeightGradients { kAdd, kSkip };
+
+class TrainableEncoder {
+ public:
+  virtual ~TrainableEncoder() = default;
+  TrainableEncoder(const TrainableEncoder&) = delete;
+  TrainableEncoder& operator=(const TrainableEncoder&) = delete;
+
+  const EncoderShape& shape() const { return shape_; }
+  torch::Device device() const { return parameters_.device(); }
+
+  // Floats [P] on the device, in the order of encoder_layout(); constants to autograd, to be
+  // changed in place and not while a backward() is due.
+  const torch::Tensor& parameters() const { return parameters_; }
+  const torch::Tensor& gradients() const { return gradients_; }
+  int64_t parameter_count() const { return parameters_.numel(); }  // P
+
+  // Hidden states [tokens, H] on the device that backward() flows through. `perturbation` [tokens,
+  // H] is added to the embedding output (smoothness-inducing regularisation) and receives its
+  // gradient through autograd; it may be undefined. With kSkip that is all that backward() yields,
+  // with the same bits, and without a perturbation the hidden states are constants. Several calls,
+  // of both kinds, may precede backward(). Errors: kInput for a batch that does not fit the shape,
+  // kRecipe for a dropout probability outside [0, 1).
+  virtual torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                                const torch::Tensor& perturbation = {},
+                                WeightGradients weight_gradients = WeightGradients::kAdd) = 0;
+
+  // The same function of other weights, laid out and placed as parameters() are: an average of past
+  // ones. The hidden states are constants.
+  virtual torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
+                                     const EncoderDropout& dropout) = 0;
+
+  // The weights [P] in the host's memory, as a copy; and from there.
+  std::vector<float> to_host() const;
+  void from_host(const float* weights);
+
+  // The weights as they are for inference: for evaluation, neighbours, mining, the self test. To be
+  // made anew once they have changed; on the CPU it reads parameters() in place.
+  std::shared_ptr<const Encoder> inference() const;
+
+ protected:
+  // Weights and gradients are zero at first. Errors: ErrorKind::kFailed when memory does not
+  // suffice.
+  TrainableEncoder(const EncoderShape& shape, torch::Device device);
+
+ private:
+  EncoderShape shape_;
+  torch::Tensor parameters_, gradients_;  // [P]
+};
+
+}  // namespace simile

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs with either engine: the same curves, and what only one of them can do is refused.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "simile/core/error.h"
+#include "simile/encode/sentence_encoder.h"
+#include "simile/train/detail/run_testing.h"
+#include "simile/train/trainer.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Interrupter;
+
+class EnginesTest : public testing::RunTest {
+ protected:
+  // Two stages with much of what the engines have a part in.
+  ConfigNode recipe(const std::vector<std::string>& overrides = {}) const {
+    write("recipe.yaml", R"(
+name: small
+architecture: {layers: 2, hidden: 16, heads: 2, intermediate: 32, positions: 16}
+tokenizer: vocab.txt
+max_length: 16
+hidden_dropout: 0.1
+attention_dropout: 0.1
+drop_head: 0.2
+heads: {name: similar, kind: mlp, input: pair, output: probability, layers: 2, hidden: 8, dropout: 0.2}
+stages:
+  - name: first
+    objectives:
+      - data: {path: train.tsv, score_scale: 5}
+        loss: {name: combo, mu: 0.5, temperature: {value: 0.1, trainable: true}}
+        order: {name: neighbours, group_size: 4, neighbours: 20}
+        batch_size: 8
+        chunk_tokens: 30
+      - {data: {path: train.tsv, score_scale: 5}, loss: bce, head: similar, batch_size: 16}
+    epochs: 1
+    learning_rate: 1e-3
+    head_learning_rate: 5e-3
+    selection: {metric: dev.spearman}
+  - name: second
+    objectives: {data: {path: train.tsv, score_scale: 5}, loss: bce, head: similar, batch_size: 16,
+                 teachers: []}
+    epochs: 1
+    learning_rate: 1e-3
+    accumulation: 2
+    optimizer: {name: adam}
+    siar: {weight: 1, noise: 1e-2, step_size: 1e-2, radius: 1e-2, bregman: 0.5}
+    selection: {metric: dev.spearman, every_steps: 2}
+  - name: frozen
+    objectives: {data: {path: train.tsv, score_scale: 5}, loss: bce, head: similar, batch_size: 16}
+    frozen: true
+    epochs: 1
+    learning_rate: 1e-3
+    selection: {metric: dev.spearman}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+baselines: [bm25, untrained]
+)");
+    ConfigNode node = load_config(join_path(folder_, "recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  }
+
+  // The numbers of a run's metrics.jsonl called `name`, of steps.
+  std::vector<double> curve(const std::string& run, const std::string& name) const {
+    std::vector<double> values;
+    std::istringstream lines(bytes(run + "/metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const nlohmann::json json = nlohmann::json::parse(line);
+      if (!json.contains("evaluation")) values.push_back(json.value(name, 0.0));
+    }
+    return values;
+  }
+
+  void expect_equal_curves(const std::string& name, double tolerance) const {
+    const std::vector<double> fused = curve("fused", name), plain = curve("torch", name);
+    ASSERT_EQ(fused.size(), plain.size());
+    for (size_t i = 0; i < fused.size(); ++i) {
+      EXPECT_NEAR(plain[i], fused[i], tolerance * std::max(1.0, std::abs(fused[i])))
+          << name << " of step " << i + 1;
+    }
+  }
+
+  std::string error_of(const std::vector<std::string>& overrides) const {
+    try {
+      train(recipe(overrides), path("bad"), false, true, silent_events());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kRecipe) << error.what();
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_F(EnginesTest, HaveTheSameCurvesWithHeadsChunksSmoothingAndFrozenStages) {
+  for (const std::string engine : {"fused", "torch"}) {
+    train(recipe({"engine=" + engine}), path(engine), false, false, silent_events());
+  }
+  EXPECT_GT(curve("fused", "loss").size(), 15u);
+  expect_equal_curves("loss", 1e-4);
+  expect_equal_curves("gradient_norm", 1e-3);
+  expect_equal_curves("siar", 1e-3);
+  expect_equal_curves("temperature", 1e-5);
+  const std::string model = path("torch/model");
+  const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
+  EXPECT_EQ(check_self_test(model, encoder).value_or(1), 0);
+}
+
+TEST_F(EnginesTest, ARunOfTheTorchEngineResumesToTheSameBits) {
+  const ConfigNode node = recipe({"engine=torch"});
+  train(node, path("whole"), false, false, silent_events());
+  for (const int stop_at : {1, 7, 14, 16, 19}) {
+    Interrupter interrupter(stop_at);
+    const std::string name = fmt::format("cut{}", stop_at);
+    EXPECT_THROW(train(node, path(name), false, false, interrupter), Error);
+    train(node, path(name), true, false, silent_events());
+    EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes(name + "/model/model.safetensors"));
+    EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+  }
+}
+
+TEST_F(EnginesTest, TheShippedRecipeHasTheSameCurveForFiftySteps) {
+  for (const std::string engine : {"fused", "torch"}) {
+    ConfigNode node = load_config(SIMILE_SOURCE_DIR "/recipes/faq.yaml");
+    for (const std::string assignment :
+         {"engine=" + engine, std::string("stages.0.steps=50"),
+          std::string("stages.0.objectives.0.batch_size=8"), std::string("max_length=32"),
+          std::string("stages.0.selection={}"), std::string("stages.0.selection.every_steps=50"),
+          std::string("evaluations=[]"), std::string("tests=[]"), std::string("baselines=[]")}) {
+      apply_override(node, assignment);
+    }
+    train(node, path(engine), false, false, silent_events());
+  }
+  EXPECT_EQ(curve("torch", "loss").size(), 50u);
+  expect_equal_curves("loss", 1e-4);
+}
+
+TEST_F(EnginesTest, ADeviceThatIsNotThereIsToldBeforeDataIsRead) {
+  const std::string no_data = "stages.0.objectives.0.data.path=nowhere.tsv";
+  EXPECT_THAT(error_of({no_data, "device=cuda"}),
+              AllOf(HasSubstr("device: cuda"), HasSubstr("fused"), HasSubstr("engine: torch")));
+  EXPECT_THAT(error_of({no_data, "engine=torch", "device=gpu"}),
+              AllOf(HasSubstr("device: gpu"), HasSubstr("expected cpu, cuda")));
+  EXPECT_THAT(error_of({no_data, "engine=torch", "device=cuda:x"}), HasSubstr("expected cpu"));
+  EXPECT_THAT(error_of({no_data, "engine=jax"}), HasSubstr("engine"));
+  const std::string missing = torch::cuda::is_available() ? "cuda:999" : "cuda";
+  EXPECT_THAT(
+      error_of({no_data, "engine=torch", "device=" + missing}),
+      AllOf(HasSubstr("device: " + missing), HasSubstr("GPU"), HasSubstr("set `device: c")));
+}
+
+}  // namespace
+}  // namespace simile

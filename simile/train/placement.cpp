@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/placement.h"
+
+#include <fmt/format.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "simile/core/error.h"
+#include "simile/nn/fused_encoder.h"
+#include "simile/nn/torch_encoder.h"
+#include "simile/train/flat_optimizer.h"
+#include "simile/train/tensor_optimizer.h"
+
+namespace simile {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::kRecipe, message); }
+
+// The number in "cuda:N"; 0 of "cuda"; -1 of what is neither.
+int64_t gpu_number(const std::string& device) {
+  if (device == "cuda") return 0;
+  constexpr size_t kLongest = 4;
+  const std::string digits = device.rfind("cuda:", 0) == 0 ? device.substr(5) : "";
+  const bool is_number =
+      !digits.empty() && digits.size() <= kLongest &&
+      std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); });
+  return is_number ? std::stoll(digits) : -1;
+}
+
+void check_gpu(const std::string& device, int64_t number) {
+  if (!torch::cuda::is_available()) {
+    fail(
+        fmt::format("`device: {}`: expected a GPU that libtorch can use, found none; set `device: "
+                    "cpu`, or run where `nvidia-smi` lists a GPU, built with a libtorch that has "
+                    "CUDA",
+                    device));
+  }
+  const auto count = static_cast<int64_t>(torch::cuda::device_count());
+  if (number < count) return;
+  fail(
+      fmt::format("`device: {}`: expected a number below {}, the GPUs of this machine; set "
+                  "`device: cuda` for the first",
+                  device, count));
+}
+
+// The flat optimiser on the memory of tensors.
+class HostOptimizer final : public Optimizer {
+ public:
+  HostOptimizer(const OptimizerOptions& options, TrainableEncoder* encoder,
+                const std::vector<TrainedTensor>& extras)
+      : encoder_(encoder), extras_(extras), optimizer_(make(options)) {}
+
+  void prepare_rows(const std::vector<int32_t>& ids) override { optimizer_.prepare_rows(ids); }
+  double step(double learning_rate) override {
+    std::vector<float*> gradients;
+    for (const TrainedTensor& extra : extras_) {
+      gradients.push_back(extra.gradient.data_ptr<float>());
+    }
+    return optimizer_.step(learning_rate,
+                           encoder_ == nullptr ? nullptr : encoder_->gradients().data_ptr<float>(),
+                           gradients);
+  }
+  void flush_rows() override { optimizer_.flush_rows(); }
+  OptimizerState state() const override { return optimizer_.state(); }
+  void load_state(OptimizerState state) override { optimizer_.load_state(std::move(state)); }
+
+ private:
+  FlatOptimizer make(const OptimizerOptions& options) const {
+    std::vector<ExtraParameter> extras;
+    for (const TrainedTensor& extra : extras_) {
+      extras.push_back({extra.name, extra.values.data_ptr<float>(), extra.values.numel(),
+                        extra.learning_rate_factor, extra.decays});
+    }
+    if (encoder_ == nullptr) return FlatOptimizer(options, {}, nullptr, {}, extras);
+    const std::vector<ParameterSlot> slots = encoder_layout(encoder_->shape());
+    return FlatOptimizer(options, slots, encoder_->parameters().data_ptr<float>(),
+                         deferred_table(slots.front()), extras);
+  }
+
+  TrainableEncoder* encoder_;
+  std::vector<TrainedTensor> extras_;
+  FlatOptimizer optimizer_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& engine_names() {
+  static const std::vector<std::string> names = {"fused", "torch"};  // as Engine
+  return names;
+}
+
+Placement choose_placement(const std::string& engine, const std::string& device) {
+  const auto& names = engine_names();
+  const auto found = std::find(names.begin(), names.end(), engine);
+  if (found == names.end()) fail(fmt::format("`engine: {}`: expected fused or torch", engine));
+  Placement placement;
+  placement.engine = static_cast<Engine>(found - names.begin());
+  if (device == "cpu") return placement;
+  const int64_t number = gpu_number(device);
+  if (number < 0) {
+    fail(fmt::format("`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", device));
+  }
+  if (placement.engine == Engine::kFused) {
+    fail(
+        fmt::format("`device: {}`: the engine `fused` computes on the CPU; set `engine: torch` "
+                    "too, or `device: cpu`",
+                    device));
+  }
+  check_gpu(device, number);
+  placement.device = torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(number));
+  return placement;
+}
+
+std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
+                                                const Placement& placement) {
+  if (placement.engine == Engine::kFused) return std::make_unique<FusedEncoder>(shape);
+  return std::make_unique<TorchEncoder>(shape, placement.device);
+}
+
+HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& placement) {
+  return HeadModule(settings, H, torch::TensorOptions(torch::kFloat).device(placement.device));
+}
+
+std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
+                                           TrainableEncoder* encoder,
+                                           const std::vector<TrainedTensor>& extras,
+                                           const Placement& placement) {
+  if (placement.engine == Engine::kFused) {
+    return std::make_unique<HostOptimizer>(options, encoder, extras);
+  }
+  if (encoder == nullptr) {
+    return std::make_unique<TensorOptimizer>(options, std::vector<ParameterSlot>(), torch::Tensor(),
+                                             torch::Tensor(), extras);
+  }
+  return std::make_unique<TensorOptimizer>(options, encoder_layout(encoder->shape()),
+                                           encoder->parameters(), encoder->gradients(), extras);
+}
+
+void place_batch(LossInput& input) {
+  const auto move = [&](torch::Tensor& tensor) {
+    if (tensor.defined()) tensor = tensor.to(input.left.device());
+  };
+  for (torch::Tensor* tensor :
+       {&input.target, &input.classes, &input.left_group, &input.right_group}) {
+    move(*tensor);
+  }
+  for (auto* teachers : {&input.left_teachers, &input.right_teachers}) {
+    for (torch::Tensor& teacher : *teachers) move(teacher);
+  }
+}
+
+}  // namespace simile

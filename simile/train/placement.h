@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What computes a run and where: the one place that decides on which device the encoder, its heads,
+// the losses' parameters, the optimiser's moments and the tensors of a batch are.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simile/loss/loss_input.h"
+#include "simile/model/head_settings.h"
+#include "simile/nn/head.h"
+#include "simile/nn/trainable_encoder.h"
+#include "simile/train/optimizer.h"
+#include "simile/train/optimizer_rule.h"
+
+namespace simile {
+
+enum class Engine {
+  kFused,  // nn/fused_encoder.h and flat_optimizer.h
+  kTorch   // nn/torch_encoder.h and tensor_optimizer.h
+};
+
+struct Placement {
+  Engine engine = Engine::kFused;
+  torch::Device device = torch::Device(torch::kCPU);
+};
+
+// As recipes call them.
+const std::vector<std::string>& engine_names();
+
+// Of a recipe's `engine` and `device`. Errors (kRecipe): an unknown engine or device; a GPU for the
+// fused engine, or one that this build or machine does not have.
+Placement choose_placement(const std::string& engine, const std::string& device);
+
+std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
+                                                const Placement& placement);
+
+HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& placement);
+
+// Of the encoder, null when it is frozen, and of tensors on the same device.
+std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
+                                           TrainableEncoder* encoder,
+                                           const std::vector<TrainedTensor>& extras,
+                                           const Placement& placement);
+
+// All that comes with a batch goes where its embeddings are.
+void place_batch(LossInput& input);
+
+}  // namespace simile

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/tensor_optimizer.h"
+
+#include <fmt/format.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+using torch::Tensor;
+
+void append(const Tensor& tensor, std::vector<float>& numbers) {
+  const Tensor host = tensor.cpu();
+  numbers.insert(numbers.end(), host.data_ptr<float>(), host.data_ptr<float>() + host.numel());
+}
+
+void check_size(const char* what, size_t expected, size_t found) {
+  SIMILE_CHECK(found == expected, ErrorKind::kInput,
+               fmt::format("checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
+                           "written by another recipe?",
+                           what, expected, found));
+}
+
+}  // namespace
+
+TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
+                                 const std::vector<ParameterSlot>& slots, const Tensor& parameters,
+                                 const Tensor& gradients, const std::vector<TrainedTensor>& extras)
+    : options_(options),
+      rule_(options),
+      rows_(slots.empty() || slots[0].shape.size() != 2 ? 0 : slots[0].shape[0]) {
+  if (!slots.empty()) add_part(parameters, gradients, 1.0);
+  for (const ParameterSlot& slot : slots) {
+    if (!slot.decays) continue;
+    auto& decaying = parts_[0].decaying;
+    if (!decaying.empty() && decaying.back().first + decaying.back().second == slot.offset) {
+      decaying.back().second += slot.size;
+    } else {
+      decaying.emplace_back(slot.offset, slot.size);
+    }
+  }
+  for (const TrainedTensor& extra : extras) {
+    add_part(extra.values.view({-1}), extra.gradient.view({-1}), extra.learning_rate_factor);
+    if (extra.decays) parts_.back().decaying.emplace_back(0, extra.values.numel());
+  }
+}
+
+void TensorOptimizer::add_part(const Tensor& values, const Tensor& gradient, double factor) {
+  const Tensor constant = values.detach();
+  parts_.push_back({constant,
+                    gradient,
+                    torch::zeros_like(constant),
+                    rule_.has_second_moment() ? torch::zeros_like(constant) : Tensor(),
+                    factor,
+                    {}});
+}
+
+double TensorOptimizer::gradient_norm() const {
+  std::vector<Tensor> norms;
+  for (const Part& part : parts_) {
+    norms.push_back(
+        torch::linalg_vector_norm(part.gradient, 2, c10::nullopt, false, torch::kDouble));
+  }
+  return norms.empty() ? 0.0 : torch::linalg_vector_norm(torch::stack(norms)).item<double>();
+}
+
+double TensorOptimizer::step(double learning_rate) {
+  torch::NoGradGuard guard;
+  constexpr double kClipEpsilon = 1e-6;  // as torch's clip_grad_norm_
+  const double norm = gradient_norm();
+  if (std::isfinite(norm)) {
+    ++step_;
+    const double limit = options_.clip_norm;
+    const double clip = limit > 0.0 ? std::min(1.0, limit / (norm + kClipEpsilon)) : 1.0;
+    for (const Part& part : parts_) {
+      StepConstants c = rule_.constants(step_, learning_rate * part.learning_rate_factor, true);
+      c.gradient_scale = static_cast<float>(clip);
+      update(part, c);
+    }
+  }
+  for (const Part& part : parts_) part.gradient.zero_();
+  return norm;
+}
+
+// The formulas of optimizer_rule.h.
+void TensorOptimizer::update(const Part& part, const StepConstants& c) const {
+  const Tensor &w = part.values, &g = part.gradient, &m = part.first, &v = part.second;
+  if (c.gradient_scale != 1.0f) g.mul_(c.gradient_scale);
+  for (const auto& [first, count] : part.decaying) {
+    if (c.l2 != 0.0f) g.narrow(0, first, count).add_(w.narrow(0, first, count), c.l2);
+    if (c.decay != 0.0f) w.narrow(0, first, count).mul_(c.shrink);
+  }
+  if (options_.name == "sgd") {
+    m.mul_(options_.momentum).add_(g);
+    w.add_(m, -c.learning_rate);
+    return;
+  }
+  const float beta1 = static_cast<float>(options_.beta1);
+  const float beta2 = static_cast<float>(options_.beta2);
+  m.mul_(beta1).add_(g, 1.0f - beta1);
+  const double rate = -static_cast<double>(c.learning_rate) / c.first_correction;
+  if (options_.name == "adamax") {
+    v.copy_(torch::maximum(v.mul(beta2), g.abs().add_(options_.epsilon)));
+    w.addcdiv_(m, v, rate);
+    return;
+  }
+  v.mul_(beta2).addcmul_(g, g, 1.0f - beta2);
+  const double root = std::sqrt(static_cast<double>(c.second_correction));
+  w.addcdiv_(m, v.sqrt().div_(root).add_(options_.epsilon), rate);
+}
+
+OptimizerState TensorOptimizer::state() const {
+  OptimizerState state;
+  state.step = step_;
+  for (const Part& part : parts_) {
+    append(part.first, state.first_moment);
+    if (part.second.defined()) append(part.second, state.second_moment);
+  }
+  state.row_steps.assign(static_cast<size_t>(rows_), step_);
+  return state;
+}
+
+void TensorOptimizer::load_state(OptimizerState state) {
+  size_t size = 0;
+  for (const Part& part : parts_) size += static_cast<size_t>(part.values.numel());
+  check_size("first moment", size, state.first_moment.size());
+  check_size("second moment", rule_.has_second_moment() ? size : 0, state.second_moment.size());
+  check_size("row steps", static_cast<size_t>(rows_), state.row_steps.size());
+  SIMILE_CHECK(
+      state.step >= 0 && std::all_of(state.row_steps.begin(), state.row_steps.end(),
+                                     [&](int64_t at) { return at == state.step; }),
+      ErrorKind::kInput,
+      fmt::format("checkpoint: every embedding row should stand at step {}; it was written "
+                  "by the fused engine between two evaluations",
+                  state.step));
+  step_ = state.step;
+  int64_t first = 0;
+  for (Part& part : parts_) {
+    const auto read = [&](std::vector<float>& numbers, const Tensor& moment) {
+      moment.copy_(torch::from_blob(numbers.data() + first, moment.sizes()));
+    };
+    read(state.first_moment, part.first);
+    if (part.second.defined()) read(state.second_moment, part.second);
+    first += part.values.numel();
+  }
+}
+
+}  // namespace simile

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimiser of weights that are tensors on some device: every weight is updated at every step,
+// by calls on whole tensors, and the host waits for nothing but the norm of the gradients.
+//
+// The numbers are those of flat_optimizer.h but for rounding, and so is the state, of a moment
+// when no row lags behind there.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/train/optimizer.h"
+#include "simile/train/optimizer_rule.h"
+
+namespace simile {
+
+class TensorOptimizer final : public Optimizer {
+ public:
+  // `parameters` and `gradients` [P] are the flat tensors that `slots` describe; without slots (a
+  // frozen encoder) they are not defined and the extras are all that is trained. The first slot is
+  // the table whose rows other optimisers defer. Errors: kRecipe for an unknown optimiser.
+  TensorOptimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
+                  const torch::Tensor& parameters, const torch::Tensor& gradients,
+                  const std::vector<TrainedTensor>& extras = {});
+
+  void prepare_rows(const std::vector<int32_t>&) override {}
+  double step(double learning_rate) override;
+  void flush_rows() override {}
+  OptimizerState state() const override;
+  void load_state(OptimizerState state) override;
+
+ private:
+  struct Part {                                     // tensors updated by one call
+    torch::Tensor values, gradient, first, second;  // `second` of sgd is not defined
+    double learning_rate_factor;
+    std::vector<std::pair<int64_t, int64_t>> decaying;  // first and number of weights that decay
+  };
+
+  void add_part(const torch::Tensor& values, const torch::Tensor& gradient, double factor);
+  double gradient_norm() const;
+  void update(const Part& part, const StepConstants& constants) const;
+
+  OptimizerOptions options_;
+  OptimizerRule rule_;
+  int64_t rows_;  // of the table
+  int64_t step_ = 0;
+  std::vector<Part> parts_;
+};
+
+}  // namespace simile

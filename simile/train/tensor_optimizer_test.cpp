@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimiser of tensors follows the flat one, and either reads the other's state.
+#include "simile/train/tensor_optimizer.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/train/flat_optimizer.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::json;
+using torch::Tensor;
+
+std::vector<OptimizerOptions> all_rules() {
+  std::vector<OptimizerOptions> all;
+  for (const char* name : {"adamw", "adam", "adamax", "sgd"}) {
+    for (const bool other : {false, true}) {
+      OptimizerOptions options;
+      options.name = name;
+      options.weight_decay = other ? 0.1 : 0.0;
+      options.bias_correction = !other;
+      options.momentum = other ? 0.9 : 0.0;
+      options.clip_norm = other ? 0.5 : 0.0;
+      all.push_back(options);
+    }
+  }
+  return all;
+}
+
+// A table, two matrices that decay side by side, and a bias.
+std::vector<ParameterSlot> small_layout() {
+  return {{"word", {20, 8}, 0, 160, true},
+          {"bias", {8}, 160, 8, false},
+          {"up", {4, 8}, 168, 32, true},
+          {"down", {8, 4}, 200, 32, true}};
+}
+constexpr int64_t kSize = 232, kHead = 12;
+
+Tensor random_tensor(int64_t size, const std::string& name) {
+  const Tensor tensor = torch::empty({size});
+  RandomStream stream(3, name);
+  for (int64_t i = 0; i < size; ++i) {
+    tensor.data_ptr<float>()[i] = static_cast<float>(stream.normal());
+  }
+  return tensor;
+}
+
+// The same weights and a head under both optimisers.
+struct Pair {
+  Tensor flat = random_tensor(kSize, "weights"), flat_head = random_tensor(kHead, "head");
+  Tensor tensor = flat.clone(), tensor_head = flat_head.clone();
+  Tensor gradient = torch::zeros({kSize}), head_gradient = torch::zeros({kHead});
+  FlatOptimizer expected;
+  TensorOptimizer found;
+
+  explicit Pair(const OptimizerOptions& options)
+      : expected(options, small_layout(), flat.data_ptr<float>(),
+                 deferred_table(small_layout().front()),
+                 {{"head", flat_head.data_ptr<float>(), kHead, 5.0, true}}),
+        found(options, small_layout(), tensor, gradient,
+              {{"head", tensor_head, head_gradient, 5.0, true}}) {}
+
+  void step(int64_t number) {
+    const std::string name = std::to_string(number);
+    Tensor flat_gradient = random_tensor(kSize, "gradient" + name);
+    flat_gradient.narrow(0, 0, 160).zero_();
+    flat_gradient.narrow(0, number % 5 * 8, 8).fill_(0.3);
+    Tensor flat_head_gradient = random_tensor(kHead, "head gradient" + name);
+    gradient.copy_(flat_gradient);
+    head_gradient.copy_(flat_head_gradient);
+    expected.prepare_rows({static_cast<int32_t>(number % 5)});
+    const double norm = expected.step(0.01, flat_gradient.data_ptr<float>(),
+                                      {flat_head_gradient.data_ptr<float>()});
+    EXPECT_NEAR(found.step(0.01), norm, 1e-6 * norm);
+    EXPECT_EQ(gradient.abs().sum().item<float>(), 0);
+    EXPECT_EQ(head_gradient.abs().sum().item<float>(), 0);
+  }
+
+  void compare() {
+    expected.flush_rows();
+    EXPECT_LT((tensor - flat).abs().max().item<double>(), 2e-6);
+    EXPECT_LT((tensor_head - flat_head).abs().max().item<double>(), 5e-6);
+  }
+};
+
+TEST(TensorOptimizer, FollowsTheFlatOneUnderEveryRule) {
+  for (OptimizerOptions options : all_rules()) {
+    SCOPED_TRACE(options_to_json(options));
+    Pair pair(options);
+    for (int64_t number = 1; number <= 40; ++number) pair.step(number);
+    pair.compare();
+  }
+}
+
+TEST(TensorOptimizer, TrajectoriesMatchTheReference) {
+  std::ifstream file(SIMILE_SOURCE_DIR "/tests/golden/optimizers.json");
+  const Json golden = Json::parse(file);
+  const auto start = golden["start"].get<std::vector<float>>();
+  const auto gradients = golden["gradients"].get<std::vector<std::vector<float>>>();
+  const auto steps = golden["steps"].get<std::vector<int64_t>>();
+  const int64_t size = static_cast<int64_t>(start.size()), decaying = golden["decaying"];
+  for (const Json& expected : golden["runs"]) {
+    OptimizerOptions options;
+    options.name = expected["name"];
+    options.bias_correction = expected["bias_correction"];
+    options.epsilon = expected["epsilon"];
+    options.momentum = expected["momentum"];
+    options.weight_decay = expected["weight_decay"];
+    options.clip_norm = golden["clip_norm"];
+    SCOPED_TRACE(options_to_json(options));
+    const Tensor weights = torch::tensor(start), gradient = torch::zeros({size});
+    TensorOptimizer optimizer(options,
+                              {{"a", {decaying}, 0, decaying, true},
+                               {"b", {size - decaying}, decaying, size - decaying, false}},
+                              weights, gradient);
+    size_t kept = 0;
+    for (size_t step = 0; step < gradients.size(); ++step) {
+      gradient.copy_(torch::tensor(gradients[step]));
+      EXPECT_NEAR(optimizer.step(expected["learning_rate"]), golden["norms"][step], 1e-5);
+      if (static_cast<int64_t>(step) + 1 != steps[kept]) continue;
+      for (size_t i = 0; i < start.size(); ++i) {
+        EXPECT_NEAR(weights.data_ptr<float>()[i], expected["weights"][kept][i].get<double>(), 1e-5)
+            << "weight " << i << ", step " << steps[kept];
+      }
+      ++kept;
+    }
+    EXPECT_EQ(kept, steps.size());
+  }
+}
+
+TEST(TensorOptimizer, ContinuesFromAStateBitForBitAndReadsTheFlatOnes) {
+  for (const OptimizerOptions& options : all_rules()) {
+    SCOPED_TRACE(options_to_json(options));
+    Pair whole(options), own(options), crossed(options);
+    for (int64_t number = 1; number <= 10; ++number) whole.step(number);
+    whole.expected.flush_rows();
+    own.tensor.copy_(whole.tensor);
+    own.tensor_head.copy_(whole.tensor_head);
+    own.found.load_state(whole.found.state());
+    // Each of the crossed ones goes on from the other's weights and state.
+    crossed.flat.copy_(whole.tensor);
+    crossed.flat_head.copy_(whole.tensor_head);
+    crossed.expected.load_state(whole.found.state());
+    crossed.tensor.copy_(whole.flat);
+    crossed.tensor_head.copy_(whole.flat_head);
+    crossed.found.load_state(whole.expected.state());
+    own.expected.load_state(whole.expected.state());
+    for (int64_t number = 11; number <= 20; ++number) {
+      whole.step(number);
+      own.step(number);
+      crossed.step(number);
+    }
+    EXPECT_TRUE(torch::equal(own.tensor, whole.tensor));
+    EXPECT_TRUE(torch::equal(own.tensor_head, whole.tensor_head));
+    crossed.compare();
+    whole.compare();
+  }
+}
+
+TEST(TensorOptimizer, ANormThatIsNotFiniteAndWrongStatesChangeNothing) {
+  Pair pair(OptimizerOptions{});
+  pair.step(1);
+  const Tensor before = pair.tensor.clone();
+  pair.head_gradient[0] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(std::isfinite(pair.found.step(0.1)));
+  EXPECT_TRUE(torch::equal(pair.tensor, before));
+  EXPECT_EQ(pair.head_gradient[0].item<float>(), 0);
+  const OptimizerState good = pair.found.state();
+  EXPECT_EQ(good.step, 1);
+  std::vector<OptimizerState> bad(4, good);
+  bad[0].first_moment.pop_back();
+  bad[1].second_moment.push_back(0.0f);
+  bad[2].row_steps.clear();
+  bad[3].row_steps[0] = 0;  // it lags behind
+  for (const OptimizerState& state : bad) EXPECT_THROW(pair.found.load_state(state), Error);
+}
+
+}  // namespace
+}  // namespace simile
