@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "simile/core/recipe.h"
 #include "simile/train/batch_listing.h"
 
 namespace simile::cli {
@@ -82,8 +83,7 @@ std::string to_document(const BatchListing& listing, size_t shown) {
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  ConfigNode recipe = load_config(arguments.recipe);
-  for (const std::string& assignment : arguments.overrides) apply_override(recipe, assignment);
+  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
   const BatchListing listing = list_batches(recipe, arguments.options, terminal);
   size_t shown = listing.batches.size();
   if (arguments.limit > 0) shown = std::min(shown, static_cast<size_t>(arguments.limit));
@@ -108,7 +108,8 @@ void add_batches(const Commands& commands) {
       ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
       ->required();
   command->add_option("overrides", arguments->overrides,
-                      "Values that replace the recipe's: key.sub=value, seed=2");
+                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
+                      "data=FOLDER, variant=NAME");
   command->add_option("--stage", options.stage,
                       "Stage, by its name or its number from 0; the first by default");
   command->add_option("--objective", options.objective,

@@ -2,7 +2,7 @@
 // What the commands share: how one is added, where results and progress go, how a signal ends work.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>  // not CLI/CLI.hpp, whose help and configuration files only main.cpp compiles
 #include <functional>
 #include <memory>
 #include <string>

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "simile/core/config.h"
 #include "simile/core/error.h"
+#include "simile/core/recipe.h"
 #include "simile/train/data_review.h"
 
 namespace simile::cli {
@@ -40,8 +40,7 @@ std::string to_text(const RunReview& review) {
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  ConfigNode recipe = load_config(arguments.recipe);
-  for (const std::string& assignment : arguments.overrides) apply_override(recipe, assignment);
+  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
   const RunReview review = review_recipe(recipe, terminal);
   Output output("-");
   output.write(json ? to_json(review) : to_text(review));
@@ -65,7 +64,8 @@ void add_data_check(const Commands& commands) {
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("recipe", arguments->recipe, "Recipe (YAML) of simile train")->required();
   command->add_option("overrides", arguments->overrides,
-                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2");
+                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
+                      "data=FOLDER, variant=NAME");
 }
 
 }  // namespace simile::cli

@@ -43,7 +43,7 @@ std::string embedding_rows(EmbeddingFormat format, const std::vector<std::string
     if (json) out += "{\"text\":" + quote(texts[static_cast<size_t>(i)]) + ",\"embedding\":[";
     for (int64_t j = 0; j < embeddings.cols; ++j) {
       if (j > 0) out += json ? ',' : '\t';
-      fmt::format_to(std::back_inserter(out), "{}", embeddings.at(i, j));
+      out += fmt::format("{}", embeddings.at(i, j));
     }
     out += json ? "]}\n" : "\n";
   }

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/option_flags.h"
-#include "simile/core/config.h"
 #include "simile/core/error.h"
+#include "simile/core/recipe.h"
 #include "simile/eval/ranking_task.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"
@@ -21,6 +21,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> models;
   std::string task, run;
+  std::vector<std::string> overrides;
   EvaluationOptions options;
   std::vector<const CLI::Option*> dataset_options;  // those of `options` but for the task
   std::string output, predictions;
@@ -53,11 +54,14 @@ std::vector<EvaluationOptions> chosen_tasks(Arguments& arguments) {
   if (is_task_file(arguments.task)) {
     check_dataset_options(arguments, "a task file, which names its data itself", {});
     TaskFile file;
-    read_options(load_config(arguments.task), file);
+    read_options(load_recipe(arguments.task, arguments.overrides), file);
     SIMILE_CHECK(!file.tasks.empty(), ErrorKind::kRecipe,
                  fmt::format("'{}' lists no `tasks`", arguments.task));
     return file.tasks;
   }
+  SIMILE_CHECK(arguments.overrides.empty(), ErrorKind::kUsage,
+               fmt::format("'{}' replaces a value of a task file, and --task names none",
+                           arguments.overrides[0]));
   // Read through the option reader, so that a wrong name is told as in a recipe.
   ConfigNode node = parse_config("{}", "command line");
   apply_override(node, "task=" + arguments.task);
@@ -138,7 +142,8 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
 
 Report evaluate_run_file(const Arguments& arguments) {
   const EvaluationOptions& options = arguments.options;
-  SIMILE_CHECK(arguments.models.empty() && arguments.task.empty() && arguments.predictions.empty(),
+  SIMILE_CHECK(arguments.models.empty() && arguments.task.empty() &&
+                   arguments.predictions.empty() && arguments.overrides.empty(),
                ErrorKind::kUsage, "--run takes neither --model nor --task nor --predictions");
   check_dataset_options(arguments, "--run", {"--qrels", "--metrics", "--ties", "--gain", "--name"});
   SIMILE_CHECK(!options.ranking.qrels.empty(), ErrorKind::kUsage,
@@ -181,6 +186,9 @@ void add_evaluate(const Commands& commands) {
       "--task", arguments->task,
       "sts, pairs, ranking, classification, or a task file ending in .yaml, .yml or .json; of "
       "several sets of one kind their mean is reported too");
+  command->add_option("overrides", arguments->overrides,
+                      "Values that replace a task file's: tasks.0.data=PATH, data=FOLDER, "
+                      "variant=NAME");
   command->add_option("--run", arguments->run,
                       "TREC run to score by --qrels, in place of a model and a task");
   const size_t options_before = command->get_options().size();

@@ -2,6 +2,7 @@
 // simile COMMAND: the only place that parses arguments, prints and exits.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

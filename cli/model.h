@@ -2,7 +2,7 @@
 // The model a command was asked to use.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 

@@ -3,7 +3,7 @@
 // one place: `score_scale` becomes --score-scale.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <set>
 #include <string>
 

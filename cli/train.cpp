@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "simile/core/config.h"
+#include "simile/core/recipe.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
 
@@ -23,8 +23,7 @@ using Training = TrainResult(const ConfigNode& recipe, const std::string& folder
                              bool overwrite, EventSink& events);
 
 void run(Training& training, const Arguments& arguments, bool json, Terminal& terminal) {
-  ConfigNode recipe = load_config(arguments.recipe);
-  for (const std::string& assignment : arguments.overrides) apply_override(recipe, assignment);
+  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
   const TrainResult result =
       training(recipe, arguments.output, arguments.resume, arguments.overwrite, terminal);
   Output output("-");
@@ -53,7 +52,8 @@ void add_training(const Commands& commands, const char* name, const char* help,
       ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
       ->required();
   command->add_option("overrides", arguments->overrides,
-                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2");
+                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
+                      "data=FOLDER, variant=NAME");
   command->add_option("--output", arguments->output, "Folder of the run; runs/NAME by default");
   command->add_flag("--resume", arguments->resume, "Go on with the run in the folder");
   command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");

@@ -2,7 +2,8 @@
 #
 # Makes the static library simile_NAME from the sources of the current folder and, with SIMILE_TESTS, the
 # program simile_NAME_test from the *_test.cpp files beside them. DEPENDS and LIBRARIES are public, in the
-# order of the modules; TORCH links libtorch and shares one precompiled torch header.
+# order of the modules; TORCH links libtorch and shares one precompiled torch header. Headers outside detail/
+# are installed (SimileInstall.cmake).
 
 set(SIMILE_WARNINGS -Wall -Wextra)
 if(SIMILE_WERROR)
@@ -10,8 +11,10 @@ if(SIMILE_WERROR)
 endif()
 
 add_library(simile_settings INTERFACE)
-target_include_directories(simile_settings INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(simile_settings INTERFACE ${SIMILE_WARNINGS})
+target_include_directories(simile_settings INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(simile_settings INTERFACE cxx_std_17)
+target_compile_options(simile_settings INTERFACE "$<BUILD_INTERFACE:${SIMILE_WARNINGS}>")
 if(SIMILE_SANITIZE STREQUAL "address")
   target_compile_options(simile_settings INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                    -fno-omit-frame-pointer)
@@ -35,6 +38,10 @@ set(SIMILE_PCH_torch_test_LIBRARIES simile_torch GTest::gmock)
 set(SIMILE_TEST_OPTIONS -O1)
 set(SIMILE_PCH_test_OPTIONS ${SIMILE_TEST_OPTIONS})
 set(SIMILE_PCH_torch_test_OPTIONS ${SIMILE_TEST_OPTIONS})
+# Commands parse arguments and print.
+set(SIMILE_CLI_OPTIONS -O1)
+set(SIMILE_PCH_cli_LIBRARIES CLI11::CLI11)
+set(SIMILE_PCH_cli_OPTIONS ${SIMILE_CLI_OPTIONS})
 function(simile_precompile target kind)
   set(copy simile_${kind}_pch)
   if(NOT TARGET ${copy})
@@ -59,6 +66,12 @@ set(SIMILE_TORCH_HEADERS <torch/types.h> <torch/autograd.h> <torch/utils.h>)
 function(simile_use_torch target)
   target_link_libraries(${target} PRIVATE simile_torch)
   simile_precompile(${target} torch ${SIMILE_TORCH_HEADERS})
+endfunction()
+
+function(simile_use_cli11 target)
+  target_link_libraries(${target} PRIVATE CLI11::CLI11)
+  target_compile_options(${target} PRIVATE ${SIMILE_CLI_OPTIONS})
+  simile_precompile(${target} cli <CLI/App.hpp>)
 endfunction()
 
 # Makes `target` a test program: of a module that uses torch where TORCH is given.
@@ -91,6 +104,10 @@ function(simile_module name)
   if(ARG_TORCH)
     simile_use_torch(simile_${name})
   endif()
+  set_target_properties(simile_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY SIMILE_MODULES simile_${name})
+  install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/simile/${name}
+          FILES_MATCHING PATTERN "*.h" PATTERN detail EXCLUDE)
   if(SIMILE_TESTS AND tests)
     add_executable(simile_${name}_test ${tests})
     target_link_libraries(simile_${name}_test PRIVATE simile_${name})

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs everything Simile builds and runs with on Debian 12, as root or with sudo. Needs only apt.
 #   --serving   leave out libtorch (for builds with -DSIMILE_TRAINING=OFF)
+#   --checks    what the checks of .ci/run need beside it
 set -euo pipefail
 
 packages=(
@@ -10,6 +11,7 @@ packages=(
   libgtest-dev libgmock-dev libdnnl-dev
 )
 if [ "${1:-}" != "--serving" ]; then packages+=(libtorch-dev); fi
+if [ "${1:-}" = "--checks" ]; then packages+=(clang-format clang-tidy libomp-14-dev); fi
 
 missing=()
 for package in "${packages[@]}"; do

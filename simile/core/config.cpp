@@ -71,8 +71,7 @@ class Converter {
   int nodes_ = 0;
 };
 
-ConfigNode* member_or_item(ConfigNode& node, const std::string& name,
-                           const std::string& assignment) {
+ConfigNode* member_or_item(ConfigNode& node, const std::string& name, const std::string& key) {
   if (node.kind == ConfigNode::Kind::kList) {
     const bool digits =
         !name.empty() && name.size() < 7 &&
@@ -81,7 +80,7 @@ ConfigNode* member_or_item(ConfigNode& node, const std::string& name,
     SIMILE_CHECK(
         index < node.items.size(), ErrorKind::kRecipe,
         fmt::format("'{}': '{}' is not one of the {} items (numbered from 0) of the list at {}",
-                    assignment, name, node.items.size(), node.where()));
+                    key, name, node.items.size(), node.where()));
     return &node.items[index];
   }
   const bool is_value = node.kind == ConfigNode::Kind::kScalar && !node.scalar.empty();
@@ -122,20 +121,25 @@ ConfigNode parse_config(const std::string& text, const std::string& source) {
 
 ConfigNode load_config(const std::string& path) { return parse_config(read_file(path), path); }
 
+void apply_override(ConfigNode& root, const std::string& key, ConfigNode value) {
+  ConfigNode* node = &root;
+  size_t begin = 0;
+  while (begin <= key.size()) {
+    const size_t end = std::min(key.find('.', begin), key.size());
+    node = member_or_item(*node, key.substr(begin, end - begin), key);
+    begin = end + 1;
+  }
+  *node = std::move(value);
+}
+
 void apply_override(ConfigNode& root, const std::string& assignment) {
   const size_t equals = assignment.find('=');
   SIMILE_CHECK(
       equals != std::string::npos && equals > 0, ErrorKind::kUsage,
       fmt::format("'{}' is not an override; write key=value or key.sub=value", assignment));
-  ConfigNode* node = &root;
-  size_t begin = 0;
-  while (begin <= equals) {
-    const size_t end = std::min(assignment.find('.', begin), equals);
-    node = member_or_item(*node, assignment.substr(begin, end - begin), assignment);
-    begin = end + 1;
-  }
-  *node = parse_config(assignment.substr(equals + 1), "command line");
-  node->line = 0;
+  ConfigNode value = parse_config(assignment.substr(equals + 1), "command line");
+  value.line = 0;
+  apply_override(root, assignment.substr(0, equals), std::move(value));
 }
 
 }  // namespace simile

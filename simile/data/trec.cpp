@@ -154,8 +154,8 @@ void write_run(const std::string& path, const std::vector<RunQuery>& run, const 
     for (size_t i = 0; i < query.documents.size(); ++i) {
       check_id(query.documents[i], path);
       // {} writes the shortest text that reads back to the same double.
-      fmt::format_to(std::back_inserter(text), "{} Q0 {} {} {} {}\n", query.query,
-                     query.documents[i], i + 1, query.scores[i], tag);
+      text += fmt::format("{} Q0 {} {} {} {}\n", query.query, query.documents[i], i + 1,
+                          query.scores[i], tag);
     }
     file.write(text);
     text.clear();

@@ -37,7 +37,7 @@ std::string show_value(const std::string& name, const double* value) {
 size_t column_width(const std::vector<std::string>& cells) {
   size_t width = 0;
   for (const std::string& cell : cells) {
-    width = std::max(width, fmt::formatted_size("{}", cell));
+    width = std::max(width, cell.size());
   }
   return width;
 }

@@ -30,8 +30,7 @@ double as_the_library_reads(double score) {
   constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  fmt::memory_buffer text;
-  fmt::format_to(std::back_inserter(text), "{}", std::abs(score));  // the shortest that reads back
+  const std::string text = fmt::format("{}", std::abs(score));  // the shortest that reads back
   uint64_t digits = 0;
   size_t decimals = 0;
   bool is_fraction = false;

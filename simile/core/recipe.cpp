@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/core/recipe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+void apply_override(ConfigNode& root, const std::string& key, ConfigNode value);
+
+namespace {
+
+constexpr const char* kVariant = "variant=";
+constexpr const char* kData = "$data/";
+
+bool begins_with(const std::string& text, const std::string& beginning) {
+  return text.compare(0, beginning.size(), beginning) == 0;
+}
+
+void apply_variant(ConfigNode& recipe, const std::string& name) {
+  const ConfigNode* variants = recipe.find("variants");
+  const ConfigNode* found = variants == nullptr ? nullptr : variants->find(name);
+  SIMILE_CHECK(found != nullptr, ErrorKind::kRecipe,
+               fmt::format("{}: there is no variant '{}'; the recipe has [{}]", recipe.source, name,
+                           fmt::join(recipe_variants(recipe), ", ")));
+  const ConfigNode variant = *found;  // the recipe is changed below
+  for (const auto& [key, value] : variant.members) apply_override(recipe, key, value);
+  const ConfigNode* run = recipe.find("name");
+  if (run == nullptr || variant.find("name") != nullptr) return;
+  apply_override(recipe, fmt::format("name={}-{}", run->scalar, name));
+}
+
+// A path keeps the place it starts from: that of `data`, the recipe or the command line.
+void place_in_data(ConfigNode& node, const ConfigNode* data) {
+  if (node.kind == ConfigNode::Kind::kScalar && begins_with(node.scalar, kData)) {
+    SIMILE_CHECK(data != nullptr && !data->scalar.empty(), ErrorKind::kRecipe,
+                 fmt::format("{}: '{}' stands in the folder `data`, which the recipe does not "
+                             "give; set data=FOLDER",
+                             node.where(), node.scalar));
+    node.scalar = fmt::format("{}/{}", data->scalar, node.scalar.substr(std::string(kData).size()));
+    node.source = data->source;
+  }
+  for (ConfigNode& item : node.items) place_in_data(item, data);
+  for (auto& member : node.members) place_in_data(member.second, data);
+}
+
+void remove(ConfigNode& recipe, const std::string& name) {
+  auto& members = recipe.members;
+  members.erase(std::remove_if(members.begin(), members.end(),
+                               [&name](const auto& member) { return member.first == name; }),
+                members.end());
+}
+
+}  // namespace
+
+ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides) {
+  ConfigNode recipe = load_config(path);
+  for (const std::string& assignment : overrides) {
+    if (begins_with(assignment, kVariant)) {
+      apply_variant(recipe, assignment.substr(std::string(kVariant).size()));
+    } else {
+      apply_override(recipe, assignment);
+    }
+  }
+  remove(recipe, "variants");
+  const ConfigNode* found = recipe.find("data");
+  const ConfigNode data = found == nullptr ? ConfigNode() : *found;
+  remove(recipe, "data");
+  place_in_data(recipe, found == nullptr ? nullptr : &data);
+  return recipe;
+}
+
+std::vector<std::string> recipe_variants(const ConfigNode& recipe) {
+  std::vector<std::string> names;
+  const ConfigNode* variants = recipe.find("variants");
+  if (variants == nullptr) return names;
+  for (const auto& member : variants->members) names.push_back(member.first);
+  return names;
+}
+
+}  // namespace simile

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every recipe, with every variant that needs no other data, trains on what a clone has: two steps
+// of small batches. That the other variants can be read is simile/train/recipes_test.cpp's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "simile/core/recipe.h"
+#include "simile/data/detail/test_files.h"
+#include "simile/train/pretrainer.h"
+#include "simile/train/trainer.h"
+
+namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Run {
+  std::string recipe, variant;  // variant: empty for the recipe as it stands
+};
+
+void PrintTo(const Run& run, std::ostream* out) { *out << run.recipe << " " << run.variant; }
+
+std::vector<Run> runs() {
+  std::vector<Run> runs;
+  for (const auto& file : fs::recursive_directory_iterator(SIMILE_SOURCE_DIR "/recipes")) {
+    if (file.path().extension() != ".yaml") continue;
+    const ConfigNode recipe = load_config(file.path());
+    if (recipe.find("tasks") != nullptr) continue;  // read by `simile evaluate`
+    runs.push_back({file.path(), ""});
+    for (const std::string& variant : recipe_variants(recipe)) {
+      const bool has_other_data = recipe.find("variants")->find(variant)->find("data") != nullptr;
+      if (!has_other_data) runs.push_back({file.path(), variant});
+    }
+  }
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    return std::tie(a.recipe, a.variant) < std::tie(b.recipe, b.variant);
+  });
+  return runs;
+}
+
+// The items of a list, of which one may stand for itself.
+std::vector<ConfigNode*> items(ConfigNode& node, const std::string& name) {
+  std::vector<ConfigNode*> found;
+  for (auto& [key, value] : node.members) {
+    if (key != name) continue;
+    if (value.kind != ConfigNode::Kind::kList) return {&value};
+    for (ConfigNode& item : value.items) found.push_back(&item);
+  }
+  return found;
+}
+
+void set(ConfigNode& node, const std::vector<std::string>& assignments) {
+  for (const std::string& assignment : assignments) apply_override(node, assignment);
+}
+
+void shorten(ConfigNode& recipe) {
+  for (ConfigNode* stage : items(recipe, "stages")) {
+    set(*stage, {"steps=2"});
+    for (ConfigNode* objective : items(*stage, "objectives")) {
+      set(*objective, {"batch_size=16", "max_length=24"});
+      if (objective->find("dev") != nullptr) set(*objective, {"dev.limit=24"});
+      if (objective->find("chunk_tokens") != nullptr) set(*objective, {"chunk_tokens=64"});
+    }
+  }
+  for (ConfigNode* evaluation : items(recipe, "evaluations")) {
+    const bool is_ranking = evaluation->find("task")->scalar == "ranking";
+    set(*evaluation, {is_ranking ? "limit_queries=8" : "limit=24"});
+  }
+  set(recipe, {"tests=[]", "baselines=[]"});
+}
+
+class EachRecipe : public ::testing::TestWithParam<Run>, protected TestFiles {};
+
+TEST_P(EachRecipe, RunsAfterAClone) {
+  std::vector<std::string> overrides;
+  if (!GetParam().variant.empty()) overrides.push_back("variant=" + GetParam().variant);
+  ConfigNode recipe = load_recipe(GetParam().recipe, overrides);
+  const bool is_training = recipe.find("stages") != nullptr;
+  if (is_training) {
+    shorten(recipe);
+  } else {
+    set(recipe, {"steps=2", "batch_tokens=256", "held_out.limit=8"});
+  }
+  const TrainResult result =
+      (is_training ? train : pretrain)(recipe, path("run"), false, false, silent_events());
+  EXPECT_TRUE(fs::exists(fs::path(result.model_path) / "model.safetensors"));
+}
+
+std::string name_of(const ::testing::TestParamInfo<Run>& info) {
+  std::string name = fs::path(info.param.recipe).stem().string() + "_" + info.param.variant;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, EachRecipe, ::testing::ValuesIn(runs()), name_of);
+
+}  // namespace
+}  // namespace simile
