@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "simile/core/recipe.h"
+#include "simile/eval/predictions.h"
 #include "simile/train/batch_listing.h"
 
 namespace simile::cli {
@@ -21,22 +22,15 @@ struct Arguments {
   int64_t limit = 0;
 };
 
-// A field of a line.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-  return text;
-}
-
 // One example a line: batch, number, score and texts.
 std::string to_lines(const PairDataset& pairs, size_t batch, const std::vector<int32_t>& examples) {
   std::string lines;
   for (const int32_t example : examples) {
     const auto i = static_cast<size_t>(example);
     lines +=
-        fmt::format("{}\t{}\t{:g}\t{}", batch, example, pairs.score[i], one_line(pairs.left[i]));
-    if (!pairs.right.empty()) lines += "\t" + one_line(pairs.right[i]);
-    for (const auto& column : pairs.negatives) lines += "\t" + one_line(column[i]);
+        fmt::format("{}\t{}\t{:g}\t{}", batch, example, pairs.score[i], clean_field(pairs.left[i]));
+    if (!pairs.right.empty()) lines += "\t" + clean_field(pairs.right[i]);
+    for (const auto& column : pairs.negatives) lines += "\t" + clean_field(column[i]);
     lines += "\n";
   }
   return lines;

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "simile/core/error.h"
@@ -31,6 +32,10 @@ void note_signal(int number) {
 }
 
 }  // namespace
+
+std::string quote(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 CLI::App* Commands::add(const std::string& name, const std::string& help,
                         std::function<void(Terminal&)> work) const {

@@ -52,6 +52,9 @@ void add_tokenize(const Commands& commands);
 void add_train_tokenizer(const Commands& commands);
 void add_train(const Commands& commands);  // in simile-training only
 
+// A text as a JSON string; broken UTF-8 becomes U+FFFD.
+std::string quote(const std::string& text);
+
 // Where a command's result goes: stdout, or a file that appears only when it is complete.
 class Output {
  public:

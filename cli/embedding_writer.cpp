@@ -3,20 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/npy.h"
 
 namespace simile::cli {
-namespace {
-
-std::string quote(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-}  // namespace
 
 EmbeddingFormat embedding_format(const std::string& path) {
   if (path.empty() || path == "-" || ends_with(path, ".jsonl")) return EmbeddingFormat::kJsonl;

@@ -69,30 +69,6 @@ std::vector<EvaluationOptions> chosen_tasks(Arguments& arguments) {
   return {arguments.options};
 }
 
-// The unweighted mean of one model's reports of one kind of task: of each metric that all of them
-// have. Thresholds are in the unit of the scores, their mean would say nothing.
-Report mean_report(const std::vector<Report>& reports) {
-  Report mean;
-  mean.task = reports[0].task;
-  mean.name = "mean";
-  mean.model = reports[0].model;
-  for (const Report& report : reports) mean.examples += report.examples;
-  for (const auto& metric : reports[0].metrics) {
-    const std::string& name = metric.first;
-    double sum = 0;
-    bool in_all = name.find("threshold") == std::string::npos;
-    for (const Report& report : reports) {
-      const auto found = std::find_if(report.metrics.begin(), report.metrics.end(),
-                                      [&name](const auto& m) { return m.first == name; });
-      in_all = in_all && found != report.metrics.end();
-      if (in_all) sum += found->second;
-    }
-    if (in_all) mean.metrics.emplace_back(name, sum / static_cast<double>(reports.size()));
-  }
-  mean.notes.push_back(fmt::format("mean of {} sets", reports.size()));
-  return mean;
-}
-
 // by_task[i][m] is the report of model m. Returns the means of kinds of task with several sets.
 std::vector<Report> mean_reports(const std::vector<std::vector<Report>>& by_task) {
   std::vector<Report> means;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/index_model.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
-#include "simile/core/error.h"
+#include "simile/eval/embedding_scorer.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/fingerprint.h"
 
@@ -14,16 +12,6 @@ namespace {
 
 std::string fingerprint_of(const std::string& model) {
   return model_fingerprint(open_model_folder(model, silent_events()));
-}
-
-VectorMetric metric_of(const std::string& similarity, const std::string& model) {
-  if (similarity == "euclidean") return VectorMetric::kSquaredDistance;
-  SIMILE_CHECK(
-      similarity == "cosine" || similarity == "dot", ErrorKind::kInput,
-      fmt::format("the model '{}' compares vectors by {}; an index can hold vectors that are "
-                  "compared by cosine, dot or euclidean",
-                  model, similarity));
-  return VectorMetric::kInnerProduct;
 }
 
 }  // namespace
@@ -35,7 +23,7 @@ IndexedModel indexed_model(const std::string& model, const SentenceEncoder& enco
   const bool built_in = resolve_model(model) != model;
   indexed.name = built_in ? model : std::filesystem::absolute(model).lexically_normal().string();
   indexed.dimension = encoder.dimension(options);
-  indexed.metric = metric_of(encoder.settings().similarity, model);
+  indexed.metric = ranking_metric(parse_similarity(encoder.settings().similarity));
   return indexed;
 }
 

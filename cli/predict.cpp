@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/input.h"
@@ -20,10 +19,6 @@ struct Arguments {
   std::string model, head, input = "-";
   EncodeOptions encode;
 };
-
-std::string quote(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 // Cuts a line of a plain file at its tab.
 void split_pair(TextItem& item, const std::string& where) {
@@ -70,7 +65,7 @@ class Inputs {
 };
 
 // One line: {"score":x}, {"probability":x} or {"label":"b","probabilities":{"a":x,"b":y}}.
-std::string to_json(const HeadSettings& head, const float* values) {
+std::string to_json(const HeadSettings& head, const double* values) {
   if (head.output != "classes") return fmt::format("{{\"{}\":{}}}\n", head.output, *values);
   const size_t count = head.class_names.size();
   const auto best = static_cast<size_t>(std::max_element(values, values + count) - values);
@@ -92,7 +87,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
   BlockProgress progress(terminal, "predict", 0, "texts");
   std::vector<std::string> texts, pairs;
   while (inputs.next(texts, pairs)) {
-    const Matrix<float> values = head_probabilities(
+    const Matrix<double> values = head_probabilities(
         head.settings(), predictor.predict(texts, pairs, arguments.encode, progress, &counts));
     for (int64_t i = 0; i < values.rows; ++i) {
       output.write(to_json(head.settings(), values.row(i)));

@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(
   cmake g++ ninja-build ccache git pkg-config ca-certificates
-  libfaiss-dev libopenblas-openmp-dev libicu-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
+  libxxhash-dev libicu-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
   libsqlite3-dev libcpp-httplib-dev libssl-dev zlib1g-dev libzstd-dev libexpat1-dev libfmt-dev
   libgtest-dev libgmock-dev libdnnl-dev
 )

@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "simile/core/file.h"
 #include "simile/encode/predictor.h"
+#include "simile/eval/predictions.h"
 
 namespace simile {
 namespace {
@@ -81,12 +83,11 @@ class PredictTest : public ::testing::Test {
   }
   std::string path(const std::string& name) const { return join_path(folder_, name); }
 
-  // `simile predict --model model` with `arguments`.
-  Outcome predict(const std::string& arguments) const {
-    const int status =
-        std::system(fmt::format("cd '{}' && '{}' predict --model model {} >out 2>err", folder_,
-                                SIMILE_PROGRAM, arguments)
-                        .c_str());
+  // `simile predict --model model` with `arguments`, or another command.
+  Outcome predict(const std::string& arguments, const std::string& command = "predict") const {
+    const int status = std::system(fmt::format("cd '{}' && '{}' {} --model model {} >out 2>err",
+                                               folder_, SIMILE_PROGRAM, command, arguments)
+                                       .c_str());
     return {WEXITSTATUS(status), read_file(path("out")), read_file(path("err"))};
   }
 
@@ -105,7 +106,7 @@ TEST_F(PredictTest, ClassesComeWithTheirProbabilities) {
   const ModelFolder model = open_model_folder(path("model"), silent_events());
   const SentenceEncoder encoder = SentenceEncoder::load(path("model"), silent_events());
   const Head head = load_head(model, "mood");
-  const Matrix<float> expected = head_probabilities(
+  const Matrix<double> expected = head_probabilities(
       head.settings(),
       Predictor(encoder, head)
           .predict({"hello world", "", "the quick brown fox"}, {}, {}, silent_events()));
@@ -117,7 +118,7 @@ TEST_F(PredictTest, ClassesComeWithTheirProbabilities) {
     int64_t best = 0, class_number = 0;
     for (const auto& [name, probability] : json["probabilities"].items()) {
       EXPECT_EQ(name, head.settings().class_names[static_cast<size_t>(class_number)]);
-      EXPECT_EQ(probability.get<float>(), expected.at(i, class_number));
+      EXPECT_EQ(probability.get<double>(), expected.at(i, class_number));
       if (expected.at(i, class_number) > expected.at(i, best)) best = class_number;
       ++class_number;
     }
@@ -136,6 +137,41 @@ TEST_F(PredictTest, PairsAreTwoFieldsOfALineOrOfAnObject) {
   const Outcome joint = predict("--head cross --input pairs.jsonl");
   EXPECT_EQ(joint.code, 0) << joint.err;
   EXPECT_THAT(joint.out, StartsWith("{\"score\":"));
+}
+
+TEST_F(PredictTest, EvaluationPredictsTheSameBits) {
+  write("classes.tsv",
+        "sentence\tlabel\nhello world\tgood\nquick\tbad\nthe quick brown fox\tgood\n");
+  write("scores.tsv", "sentence1\tsentence2\tscore\nhello\thello\t1\nthe quick fox\tworld\t0.5\n");
+  write("texts.txt", "hello world\nquick\nthe quick brown fox\n");
+  const auto evaluate = [&](const std::string& arguments) {
+    const Outcome outcome = predict(arguments + " --predictions p.tsv", "evaluate");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return read_predictions(path("p.tsv"));
+  };
+  const auto lines_of = [](const Outcome& outcome) {
+    std::vector<nlohmann::json> lines;
+    std::istringstream in(outcome.out);
+    for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  };
+  const Predictions classes = evaluate("--task classification --head mood --data classes.tsv");
+  const auto moods = lines_of(predict("--head mood --input texts.txt"));
+  ASSERT_EQ(moods.size(), classes.predicted.size());
+  for (size_t i = 0; i < moods.size(); ++i) {
+    EXPECT_EQ(moods[i]["label"], classes.predicted[i]);
+    EXPECT_EQ(moods[i]["probabilities"][classes.predicted[i]].get<double>(),
+              classes.probability[i]);
+  }
+  for (const auto& [head, key] : {std::pair("same", "probability"), std::pair("near", "score")}) {
+    const Predictions scores =
+        evaluate(fmt::format("--task sts --head {} --data scores.tsv", head));
+    const auto pairs = lines_of(predict(fmt::format("--head {} --input pairs.tsv", head)));
+    ASSERT_EQ(pairs.size(), scores.score.size());
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      EXPECT_EQ(pairs[i][key].get<double>(), scores.score[i]) << head;
+    }
+  }
 }
 
 TEST_F(PredictTest, ManyLinesStreamInBlocks) {

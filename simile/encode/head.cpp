@@ -2,12 +2,12 @@
 #include "simile/encode/head.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "simile/core/error.h"
+#include "simile/kernel/packed_matrix.h"
 
 namespace simile {
 namespace {
@@ -43,13 +43,6 @@ void concatenate(const float* u, const float* v, int64_t H, float* out) {
 
 std::string describe(const Matrix<float>& matrix) {
   return fmt::format("[{}, {}]", matrix.rows, matrix.cols);
-}
-
-void softmax(const float* logits, int64_t k, float* out) {
-  const double top = *std::max_element(logits, logits + k);
-  double sum = 0;
-  for (int64_t j = 0; j < k; ++j) sum += std::exp(logits[j] - top);
-  for (int64_t j = 0; j < k; ++j) out[j] = static_cast<float>(std::exp(logits[j] - top) / sum);
 }
 
 }  // namespace
@@ -101,25 +94,23 @@ Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int
   return x;
 }
 
-std::vector<detail::PackedLinear> Head::pack_layers() const {
-  const std::vector<ParameterSlot> slots = head_layout(settings_, H_);
-  std::vector<detail::PackedLinear> layers;
-  for (size_t i = 0; i + 1 < widths_.size(); ++i) {
-    layers.emplace_back(weights_ + slots[2 * i].offset, weights_ + slots[2 * i + 1].offset,
-                        widths_[i + 1], widths_[i]);
-  }
-  return layers;
-}
-
 Matrix<float> Head::logits(const Matrix<float>& u, const Matrix<float>& v) const {
   check_shapes(u, v);
-  const std::vector<detail::PackedLinear> layers = pack_layers();
+  const std::vector<ParameterSlot> slots = head_layout(settings_, H_);
+  std::vector<PackedMatrix> layers;
+  for (size_t i = 0; i + 1 < widths_.size(); ++i) {
+    layers.emplace_back(weights_ + slots[2 * i].offset, widths_[i + 1], widths_[i],
+                        MatrixLayout::kColumns);
+  }
   Matrix<float> logits(u.rows, logit_count());
   for (int64_t begin = 0; begin < u.rows; begin += kRowsPerChunk) {
     const int64_t end = std::min(begin + kRowsPerChunk, u.rows);
     Matrix<float> x = features(u, v, begin, end);
     for (size_t i = 0; i < layers.size(); ++i) {
-      x = layers[i](x);
+      Matrix<float> y(x.rows, layers[i].columns());
+      layers[i].multiply(x.values.data(), x.rows, weights_ + slots[2 * i + 1].offset,
+                         y.values.data());
+      x = std::move(y);
       if (i + 1 < layers.size()) {
         for (float& value : x.values) value = std::max(value, 0.0f);
       }
@@ -129,17 +120,28 @@ Matrix<float> Head::logits(const Matrix<float>& u, const Matrix<float>& v) const
   return logits;
 }
 
-Matrix<float> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits) {
+void softmax(const float* logits, int64_t k, double* out) {
+  const double top = *std::max_element(logits, logits + k);
+  double sum = 0;
+  for (int64_t j = 0; j < k; ++j) sum += out[j] = std::exp(logits[j] - top);
+  for (int64_t j = 0; j < k; ++j) out[j] /= sum;
+}
+
+double sigmoid(double z) {
+  const double small = std::exp(-std::fabs(z));
+  return z >= 0 ? 1 / (1 + small) : small / (1 + small);
+}
+
+Matrix<double> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits) {
   const int64_t k = head_widths(settings, 1).back();
   SIMILE_CHECK(logits.cols == k, ErrorKind::kInput,
                fmt::format("head '{}' has {} logits, found {}", settings.name, k, logits.cols));
-  Matrix<float> out = logits;
+  Matrix<double> out(logits.rows, k);
   for (int64_t i = 0; i < out.rows; ++i) {
-    float* const row = out.row(i);
-    if (settings.output == "classes") softmax(logits.row(i), k, row);
-    if (settings.output == "probability") {
-      *row = static_cast<float>(1 / (1 + std::exp(-static_cast<double>(*row))));
-    }
+    const float* z = logits.row(i);
+    if (settings.output == "classes") softmax(z, k, out.row(i));
+    if (settings.output == "probability") *out.row(i) = sigmoid(*z);
+    if (settings.output == "score") *out.row(i) = *z;
   }
   return out;
 }
@@ -154,23 +156,11 @@ std::vector<Head> load_heads(const ModelFolder& model) {
 }
 
 Head load_head(const ModelFolder& model, const std::string& name) {
+  std::vector<HeadSettings> heads;
+  for (const SavedHead& head : model.heads) heads.push_back(head.settings);
+  const size_t i = find_head(heads, name, fmt::format("the model '{}'", model.path));
   const int64_t H = model.settings.embedding_size();
-  std::vector<std::string> names;
-  for (const SavedHead& head : model.heads) {
-    if (head.settings.name == name || (name.empty() && model.heads.size() == 1)) {
-      return Head(head.settings, H, read_head_weights(head, H));
-    }
-    names.push_back(head.settings.name);
-  }
-  const std::string has = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-  if (!name.empty()) {
-    throw Error(ErrorKind::kRecipe,
-                fmt::format("the model '{}' has no head '{}'; it has: {}", model.path, name, has));
-  }
-  throw Error(ErrorKind::kRecipe,
-              names.empty()
-                  ? fmt::format("the model '{}' has no heads: it gives embeddings only", model.path)
-                  : fmt::format("the model '{}' has several heads, name one: {}", model.path, has));
+  return Head(heads[i], H, read_head_weights(model.heads[i], H));
 }
 
 }  // namespace simile

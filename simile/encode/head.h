@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
-#include "simile/encode/detail/packed_linear.h"
 #include "simile/model/model_folder.h"
 
 namespace simile {
@@ -40,7 +39,6 @@ class Head {
   void check_shapes(const Matrix<float>& u, const Matrix<float>& v) const;
   Matrix<float> features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
                          int64_t end) const;
-  std::vector<detail::PackedLinear> pack_layers() const;
 
   std::shared_ptr<const std::vector<float>> owned_;  // null for a view
   const float* weights_;
@@ -51,7 +49,12 @@ class Head {
 
 // Probabilities [m, k] of the classes (softmax), the probability [m, 1] (sigmoid), or the score as
 // it is. Errors (kInput): logits of another width than the head's.
-Matrix<float> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits);
+Matrix<double> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits);
+
+// What it is computed by: softmax(z)[j] = exp(z_j) / sum_i exp(z_i) of k logits, and
+// sigmoid(z) = 1 / (1 + exp(-z)), without overflow.
+void softmax(const float* logits, int64_t k, double* out);
+double sigmoid(double z);
 
 // Heads of a model folder, weights included. Errors: see head_reader.h.
 std::vector<Head> load_heads(const ModelFolder& model);

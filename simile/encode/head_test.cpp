@@ -38,7 +38,8 @@ Matrix<float> read_matrix(const json& rows) {
   return matrix;
 }
 
-void expect_near(const Matrix<float>& actual, const json& rows, const std::string& what) {
+template <typename Number>
+void expect_near(const Matrix<Number>& actual, const json& rows, const std::string& what) {
   const Matrix<float> expected = read_matrix(rows);
   ASSERT_EQ(actual.rows, expected.rows) << what;
   ASSERT_EQ(actual.cols, expected.cols) << what;

@@ -32,16 +32,23 @@ void norm_rows(const ModuleSettings& module, Matrix<float>& rows) {
   }
 }
 
+Matrix<float> multiply(const Matrix<float>& x, const PackedMatrix& weight, const float* bias) {
+  Matrix<float> y(x.rows, weight.columns());
+  weight.multiply(x.values.data(), x.rows, bias, y.values.data());
+  return y;
+}
+
 }  // namespace
 
 ModuleChain::ModuleChain(const std::vector<ModuleSettings>& modules) {
   for (const ModuleSettings& module : modules) {
-    Step step{module, {}};
+    Step step{module, {}, nullptr};
     if (module.kind == ModuleKind::kDense) {
-      step.linear.emplace_back(find_weights(module, "linear.weight"),
-                               find_weights(module, "linear.bias"), module.outputs, module.inputs);
-      if (const float* residual = find_weights(module, "residual.weight")) {
-        step.linear.emplace_back(residual, nullptr, module.outputs, module.inputs);
+      step.bias = find_weights(module, "linear.bias");
+      for (const char* name : {"linear.weight", "residual.weight"}) {
+        const float* const weight = find_weights(module, name);
+        if (weight == nullptr) continue;
+        step.linear.emplace_back(weight, module.outputs, module.inputs, MatrixLayout::kColumns);
       }
     }
     steps_.push_back(std::move(step));
@@ -55,10 +62,10 @@ Matrix<float> ModuleChain::operator()(Matrix<float> rows) const {
     } else if (step.settings.kind == ModuleKind::kLayerNorm) {
       norm_rows(step.settings, rows);
     } else {
-      Matrix<float> out = step.linear[0](rows);
+      Matrix<float> out = multiply(rows, step.linear[0], step.bias);
       const DenseActivation& activation = find_dense_activation(step.settings.activation);
       for (float& value : out.values) value = static_cast<float>(activation.apply(value));
-      if (step.linear.size() > 1) rows = step.linear[1](rows);
+      if (step.linear.size() > 1) rows = multiply(rows, step.linear[1], nullptr);
       for (size_t i = 0; step.settings.residual && i < out.values.size(); ++i) {
         out.values[i] += rows.values[i];
       }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
-#include "simile/encode/detail/packed_linear.h"
+#include "simile/kernel/packed_matrix.h"
 #include "simile/model/module_settings.h"
 
 namespace simile {
@@ -24,7 +24,8 @@ class ModuleChain {
  private:
   struct Step {
     ModuleSettings settings;
-    std::vector<detail::PackedLinear> linear;  // Dense: W, and R where the residual has its own
+    std::vector<PackedMatrix> linear;  // Dense: W, and R where the residual has its own
+    const float* bias;                 // Dense: of W, or null
   };
   std::vector<Step> steps_;
 };

@@ -39,6 +39,9 @@ void pool_sequence(PoolingMode mode, const float* hidden, int64_t first, int64_t
   for (int64_t j = 0; j < H; ++j) out[j] /= divisor;
 }
 
+// By how much rounding may move the squared length of a row that was divided by its length.
+constexpr double kUnitRounding = 0x1p-22;
+
 }  // namespace
 
 void pool(const Pooling& pooling, const float* hidden, const std::vector<int32_t>& offsets,
@@ -61,7 +64,7 @@ void normalise_rows(float* rows, int64_t B, int64_t D) {
     float* row = rows + i * D;
     double squares = 0;
     for (int64_t j = 0; j < D; ++j) squares += static_cast<double>(row[j]) * row[j];
-    if (squares == 0) continue;
+    if (squares == 0 || std::abs(squares - 1) <= kUnitRounding) continue;
     const auto scale = static_cast<float>(1.0 / std::sqrt(squares));
     for (int64_t j = 0; j < D; ++j) row[j] *= scale;
   }

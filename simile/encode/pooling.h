@@ -20,7 +20,8 @@ namespace simile {
 void pool(const Pooling& pooling, const float* hidden, const std::vector<int32_t>& offsets,
           int64_t H, float* pooled, int64_t left_out = 0);
 
-// Divides each row of [B, D] by its L2 norm; a row of zeros stays.
+// Divides each row of [B, D] by its L2 norm. A row of zeros stays, and so does one whose length is
+// 1 but for rounding: a second call changes no bit.
 void normalise_rows(float* rows, int64_t B, int64_t D);
 
 }  // namespace simile

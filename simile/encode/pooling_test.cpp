@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/file.h"
+#include "simile/core/random.h"
 
 namespace simile {
 namespace {
@@ -74,6 +75,18 @@ TEST(Pooling, NormalisedRowsHaveLengthOneAndZerosStay) {
   EXPECT_FLOAT_EQ(rows[1], 0.8f);
   EXPECT_EQ(rows[2], 0.0f);
   EXPECT_FLOAT_EQ(rows[4], 1.0f);
+}
+
+TEST(Pooling, NormalisingAgainChangesNoBit) {
+  RandomStream stream(1, "normalise");
+  for (const int64_t D : {1, 2, 3, 384}) {
+    std::vector<float> rows(static_cast<size_t>(500 * D));
+    for (float& value : rows) value = static_cast<float>(stream.normal());
+    normalise_rows(rows.data(), 500, D);
+    const std::vector<float> once = rows;
+    normalise_rows(rows.data(), 500, D);
+    EXPECT_EQ(rows, once);
+  }
 }
 
 }  // namespace

@@ -2,44 +2,30 @@
 #include "simile/eval/classification_task.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "simile/core/error.h"
-#include "simile/core/file.h"
 #include "simile/eval/detail/scored_pairs.h"
+#include "simile/eval/predictions.h"
 #include "simile/metric/classification.h"
+#include "simile/model/head_settings.h"
 
 namespace simile {
 namespace {
 
-struct Predictions {
+struct Classified {
   std::vector<std::string> classes;      // of the head
   std::vector<int64_t> gold, predicted;  // places in `classes`
   std::vector<double> probability;       // of the class predicted
 };
 
-// The place in `known` of each of the data's classes.
-std::vector<int64_t> match_classes(const PairDataset& data, const std::vector<std::string>& known) {
-  std::vector<int64_t> places;
-  for (const std::string& name : data.class_names) {
-    const auto found = std::find(known.begin(), known.end(), name);
-    SIMILE_CHECK(found != known.end(), ErrorKind::kInput,
-                 fmt::format("{}: the head does not know the class '{}'; the data has the classes "
-                             "{}, the head {}",
-                             data.report.file, name, fmt::join(data.class_names, ", "),
-                             fmt::join(known, ", ")));
-    places.push_back(found - known.begin());
-  }
-  return places;
-}
-
-Predictions predict(Scorer& scorer, const PairDataset& data, const std::string& head) {
+Classified classify(Scorer& scorer, const PairDataset& data, const std::string& head) {
   const HeadOutput output = scorer.run_head(head, data.left, data.right);
-  Predictions predictions;
+  Classified predictions;
   predictions.classes = head_classes(output);
-  const std::vector<int64_t> places = match_classes(data, predictions.classes);
+  const std::vector<int32_t> places =
+      match_classes(data.class_names, predictions.classes, data.report.file);
   const Matrix<double> probabilities = class_probabilities(output, data.size());
   for (int64_t i = 0; i < data.size(); ++i) {
     const double* row = probabilities.row(i);
@@ -51,22 +37,20 @@ Predictions predict(Scorer& scorer, const PairDataset& data, const std::string& 
   return predictions;
 }
 
-void write_predictions(const std::string& path, const PairDataset& data,
-                       const Predictions& predictions) {
-  const bool pairs = !data.right.empty();
-  AtomicFile file(path);
-  file.write(pairs ? "left\tright\tgold\tpredicted\tprobability\n"
-                   : "text\tgold\tpredicted\tprobability\n");
+void write_classes(const std::string& path, const PairDataset& data, const Classified& classified) {
+  Predictions predictions;
+  predictions.kind = PredictionKind::kClasses;
+  predictions.left = data.left;
+  predictions.right = data.right;
+  predictions.probability = classified.probability;
   const auto class_name = [&](int64_t place) {
-    return clean_field(predictions.classes[static_cast<size_t>(place)]);
+    return classified.classes[static_cast<size_t>(place)];
   };
   for (size_t i = 0; i < data.left.size(); ++i) {
-    file.write(clean_field(data.left[i]));
-    if (pairs) file.write("\t" + clean_field(data.right[i]));
-    file.write(fmt::format("\t{}\t{}\t{}\n", class_name(predictions.gold[i]),
-                           class_name(predictions.predicted[i]), predictions.probability[i]));
+    predictions.gold_class.push_back(class_name(classified.gold[i]));
+    predictions.predicted.push_back(class_name(classified.predicted[i]));
   }
-  file.commit();
+  write_predictions(path, predictions);
 }
 
 // How many of the classes are neither gold nor predicted.
@@ -88,8 +72,8 @@ ClassificationTask::ClassificationTask(std::string name, PairDataset data, std::
     : name_(std::move(name)), data_(std::move(data)), head_(std::move(head)) {}
 
 Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
-  const Predictions predictions = predict(scorer, data_, head_);
-  if (!predictions_path.empty()) write_predictions(predictions_path, data_, predictions);
+  const Classified predictions = classify(scorer, data_, head_);
+  if (!predictions_path.empty()) write_classes(predictions_path, data_, predictions);
   ClassificationScores scores = score_classes(predictions.gold, predictions.predicted,
                                               static_cast<int64_t>(predictions.classes.size()));
   Report report;

@@ -8,7 +8,8 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/eval/detail/parallel_blocks.h"
+#include "simile/core/parallel.h"
+#include "simile/encode/pooling.h"
 
 namespace simile {
 namespace {
@@ -101,86 +102,25 @@ double compare_exactly(Similarity similarity, const float* a, const float* b, in
   return 0;
 }
 
-// The sums below are cut into lanes in one fixed way, so that they give the same bits everywhere in
-// the scan.
-float dot_product(const float* a, const float* b, int64_t D) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < D; ++i) sum += a[i] * b[i];
-  return sum;
+// `document_of` gives the position in the corpus of a hit's row.
+template <typename DocumentOf>
+Ranking make_ranking(const std::vector<Hit>& hits, const DocumentOf& document_of) {
+  Ranking ranking;
+  ranking.reserve(hits.size());
+  for (const Hit& hit : hits) ranking.push_back({document_of(hit.id), hit.score});
+  return ranking;
 }
 
-float squared_distance(const float* a, const float* b, int64_t D) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < D; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
-}
-
-float absolute_distance(const float* a, const float* b, int64_t D) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < D; ++i) sum += std::fabs(a[i] - b[i]);
-  return sum;
-}
-
-// `a` and `b` have unit length for the cosine.
-double compare(Similarity similarity, const float* a, const float* b, int64_t D) {
-  switch (similarity) {
-    case Similarity::kCosine:
-    case Similarity::kDot:
-      return dot_product(a, b, D);
-    case Similarity::kEuclidean:
-      return -std::sqrt(squared_distance(a, b, D));
-    case Similarity::kManhattan:
-      return -absolute_distance(a, b, D);
-  }
-  return 0;
-}
-
-void scale_to_unit_length(Matrix<float>& matrix) {
-  for (int64_t i = 0; i < matrix.rows; ++i) {
-    float* row = matrix.row(i);
-    double squares = 0;
-    for (int64_t d = 0; d < matrix.cols; ++d) squares += static_cast<double>(row[d]) * row[d];
-    const double scale = squares > 0 ? 1 / std::sqrt(squares) : 0;
-    for (int64_t d = 0; d < matrix.cols; ++d) row[d] = static_cast<float>(row[d] * scale);
-  }
-}
-
-constexpr int64_t kQueryBlock = 16;      // queries that share a pass over the corpus
-constexpr int64_t kDocumentBlock = 128;  // embeddings that stay in the cache meanwhile
-
-// Ranks the whole corpus for queries [begin, end).
-void scan_block(const TwoSides& sides, Similarity similarity, int64_t begin, int64_t end,
-                int64_t depth, std::vector<Ranking>& rankings) {
-  const int64_t documents = static_cast<int64_t>(sides.right_rows.size());
-  const int64_t D = sides.left_matrix.cols;
-  std::vector<BestDocuments> best(static_cast<size_t>(end - begin), BestDocuments(depth));
-  for (int64_t first = 0; first < documents; first += kDocumentBlock) {
-    const int64_t last = std::min(first + kDocumentBlock, documents);
-    for (int64_t q = begin; q < end; ++q) {
-      const float* query = sides.left_matrix.row(sides.left_rows[static_cast<size_t>(q)]);
-      for (int64_t d = first; d < last; ++d) {
-        const float* document = sides.right().row(sides.right_rows[static_cast<size_t>(d)]);
-        best[static_cast<size_t>(q - begin)].add(d, compare(similarity, query, document, D));
-      }
-    }
-  }
-  for (int64_t q = begin; q < end; ++q) {
-    rankings[static_cast<size_t>(q)] = best[static_cast<size_t>(q - begin)].take();
-  }
-}
-
-Ranking rank_candidates(const TwoSides& sides, Similarity similarity, size_t q,
-                        const std::vector<int64_t>& candidates, int64_t depth) {
-  BestDocuments best(depth);
-  const float* query = sides.left_matrix.row(sides.left_rows[q]);
-  for (const int64_t d : candidates) {
-    const float* document = sides.right().row(sides.right_rows[static_cast<size_t>(d)]);
-    best.add(d, compare(similarity, query, document, sides.left_matrix.cols));
-  }
-  return best.take();
+Ranking rank_candidates(const TwoSides& sides, VectorMetric metric, const float* query,
+                        std::vector<int64_t> candidates, int64_t depth) {
+  std::sort(candidates.begin(), candidates.end());  // equal scores stand in order of position
+  std::vector<int64_t> rows;
+  rows.reserve(candidates.size());
+  for (const int64_t d : candidates) rows.push_back(sides.right_rows[static_cast<size_t>(d)]);
+  const auto count = static_cast<int64_t>(rows.size());
+  const auto hits = exact_search(sides.right().values.data(), count, query, 1, sides.right().cols,
+                                 depth > 0 ? depth : count, metric, rows.data());
+  return make_ranking(hits[0], [&](int64_t i) { return candidates[static_cast<size_t>(i)]; });
 }
 
 }  // namespace
@@ -193,6 +133,12 @@ Similarity parse_similarity(const std::string& name) {
   throw Error(
       ErrorKind::kRecipe,
       fmt::format("similarity: expected cosine, dot, euclidean or manhattan, found '{}'", name));
+}
+
+VectorMetric ranking_metric(Similarity similarity) {
+  if (similarity == Similarity::kEuclidean) return VectorMetric::kSquaredDistance;
+  if (similarity == Similarity::kManhattan) return VectorMetric::kAbsoluteDistance;
+  return VectorMetric::kInnerProduct;
 }
 
 EmbeddingScorer::EmbeddingScorer(std::string name, Embed embed, Similarity similarity,
@@ -222,20 +168,31 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
   std::vector<Ranking> rankings(queries.size());
   if (queries.empty() || corpus.empty()) return rankings;
   TwoSides sides = embed_sides(embed_queries_, embed_, queries, corpus);
+  const int64_t D = sides.left_matrix.cols;
   if (similarity_ == Similarity::kCosine) {
-    scale_to_unit_length(sides.left_matrix);
-    if (!sides.shared) scale_to_unit_length(sides.right_matrix);
+    normalise_rows(sides.left_matrix.values.data(), sides.left_matrix.rows, D);
+    if (!sides.shared) normalise_rows(sides.right_matrix.values.data(), sides.right_matrix.rows, D);
   }
-  const int64_t count = static_cast<int64_t>(queries.size());
-  run_parallel_blocks(count, kQueryBlock, [&](int64_t begin, int64_t end) {
-    if (candidates.empty()) {
-      scan_block(sides, similarity_, begin, end, depth, rankings);
-      return;
-    }
-    for (size_t q = static_cast<size_t>(begin); q < static_cast<size_t>(end); ++q) {
-      rankings[q] = rank_candidates(sides, similarity_, q, candidates[q], depth);
-    }
-  });
+  const auto query = [&](size_t q) { return sides.left_matrix.row(sides.left_rows[q]); };
+  const VectorMetric metric = ranking_metric(similarity_);
+  if (!candidates.empty()) {
+    run_parallel(static_cast<int64_t>(queries.size()), 1, [&](int64_t i) {
+      const auto q = static_cast<size_t>(i);
+      rankings[q] = rank_candidates(sides, metric, query(q), candidates[q], depth);
+    });
+    return rankings;
+  }
+  Matrix<float> rows(static_cast<int64_t>(queries.size()), D);
+  for (size_t q = 0; q < queries.size(); ++q) {
+    std::copy_n(query(q), D, rows.row(static_cast<int64_t>(q)));
+  }
+  const auto documents = static_cast<int64_t>(corpus.size());
+  const auto hits =
+      exact_search(sides.right().values.data(), documents, rows.values.data(), rows.rows, D,
+                   depth > 0 ? depth : documents, metric, sides.right_rows.data());
+  for (size_t q = 0; q < queries.size(); ++q) {
+    rankings[q] = make_ranking(hits[q], [](int64_t document) { return document; });
+  }
   return rankings;
 }
 

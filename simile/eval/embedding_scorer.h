@@ -6,9 +6,12 @@
 //   euclidean  -|a - b|
 //   manhattan  -sum_i |a_i - b_i|
 //
-// Every distinct text is embedded once per call. Ranking scans the whole corpus exactly, with
-// threads over queries; memory holds the embeddings and `depth` documents per query. Scores do not
-// depend on the number of threads. Pairs are computed in double, rankings in float.
+// Every distinct text is embedded once per call; memory holds the embeddings and `depth` documents
+// per query. Scores do not depend on the number of threads. Those of pairs are computed in double.
+//
+// A ranking is what exact_search.h finds, with its scores, which are floats and, for the euclidean
+// similarity, -|a - b|^2: the documents, order and bits that an index of the same vectors gives
+// (normalised by normalise_rows() for the cosine). Candidates are scored by the same scan.
 //
 // Errors (ErrorKind::kFailed): an embedding that is not finite (with its text), or a matrix that
 // has not one row per text.
@@ -20,12 +23,16 @@
 
 #include "simile/core/matrix.h"
 #include "simile/eval/scorer.h"
+#include "simile/index/exact_search.h"
 
 namespace simile {
 
 enum class Similarity { kCosine, kDot, kEuclidean, kManhattan };
 // From "cosine", "dot", "euclidean" or "manhattan"; another name is ErrorKind::kRecipe.
 Similarity parse_similarity(const std::string& name);
+
+// What exact_search() ranks by; for the cosine rows have length 1.
+VectorMetric ranking_metric(Similarity similarity);
 
 class EmbeddingScorer : public Scorer {
  public:

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "simile/core/error.h"
+#include "simile/encode/head.h"
 
 namespace simile {
 namespace {
@@ -24,19 +25,6 @@ void check_logits(const HeadOutput& output, int64_t examples, int64_t columns) {
                              "or its training is broken",
                              i));
   }
-}
-
-// No overflow on either side.
-double sigmoid(double z) {
-  const double small = std::exp(-std::fabs(z));
-  return z >= 0 ? 1 / (1 + small) : small / (1 + small);
-}
-
-void fill_softmax(const float* logits, double* row, int64_t k) {
-  const double highest = *std::max_element(logits, logits + k);
-  double sum = 0;
-  for (int64_t c = 0; c < k; ++c) sum += row[c] = std::exp(logits[c] - highest);
-  for (int64_t c = 0; c < k; ++c) row[c] /= sum;
 }
 
 }  // namespace
@@ -64,7 +52,7 @@ Matrix<double> class_probabilities(const HeadOutput& output, int64_t examples) {
       probabilities.at(i, 0) = sigmoid(-static_cast<double>(logits[0]));
       probabilities.at(i, 1) = sigmoid(logits[0]);
     } else {
-      fill_softmax(logits, probabilities.row(i), k);
+      softmax(logits, k, probabilities.row(i));
     }
   }
   return probabilities;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simile/eval/detail/parallel_blocks.h"
+#include "simile/core/parallel.h"
 #include "simile/text/split_words.h"
 
 namespace simile {

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <numeric>
 
 #include "simile/metric/classification.h"
 #include "simile/metric/correlation.h"
+#include "simile/metric/sorted_values.h"
 #include "simile/metric/threshold.h"
 
 namespace simile {
@@ -23,41 +22,6 @@ std::vector<T> choose(const std::vector<T>& values, const Positions& positions) 
   return chosen;
 }
 
-// Numbers as places among their distinct values, from the smallest.
-struct Places {
-  explicit Places(const std::vector<double>& values) : place(values.size()) {
-    std::vector<double> distinct = values;
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (size_t i = 0; i < values.size(); ++i) {
-      place[i] = static_cast<size_t>(std::lower_bound(distinct.begin(), distinct.end(), values[i]) -
-                                     distinct.begin());
-    }
-    count = distinct.size();
-  }
-
-  // average_ranks() of the values chosen.
-  std::vector<double> ranks(const Positions& positions) const {
-    std::vector<int64_t> times(count, 0);
-    for (const int64_t position : positions) ++times[place[static_cast<size_t>(position)]];
-    std::vector<double> rank_of_place(count);
-    int64_t below = 0;
-    for (size_t p = 0; p < count; ++p) {
-      rank_of_place[p] = static_cast<double>(2 * below + times[p] + 1) / 2;
-      below += times[p];
-    }
-    std::vector<double> ranks;
-    ranks.reserve(positions.size());
-    for (const int64_t position : positions) {
-      ranks.push_back(rank_of_place[place[static_cast<size_t>(position)]]);
-    }
-    return ranks;
-  }
-
-  std::vector<size_t> place;
-  size_t count = 0;
-};
-
 std::vector<int> binary_labels(const std::vector<double>& gold) {
   std::vector<int> labels;
   for (const double value : gold) labels.push_back(value != 0 ? 1 : 0);
@@ -65,45 +29,13 @@ std::vector<int> binary_labels(const std::vector<double>& gold) {
 }
 
 Statistic spearman_statistic(const Predictions& predictions) {
-  const auto gold = std::make_shared<const Places>(predictions.gold);
-  const auto score = std::make_shared<const Places>(predictions.score);
-  return [gold, score](const Positions& at) { return pearson(score->ranks(at), gold->ranks(at)); };
+  return [gold = SortedValues(predictions.gold), score = SortedValues(predictions.score)](
+             const Positions& at) { return pearson(score.ranks(at), gold.ranks(at)); };
 }
 
 Statistic pearson_statistic(const Predictions& predictions) {
   return [gold = predictions.gold, score = predictions.score](const Positions& at) {
     return pearson(choose(score, at), choose(gold, at));
-  };
-}
-
-// average_precision(), walking down the distinct scores.
-double average_precision_at(const Places& scores, const std::vector<int>& labels,
-                            const Positions& positions) {
-  std::vector<int64_t> all(scores.count, 0), positive(scores.count, 0);
-  int64_t positives = 0;
-  for (const int64_t position : positions) {
-    const auto i = static_cast<size_t>(position);
-    ++all[scores.place[i]];
-    positive[scores.place[i]] += labels[i];
-    positives += labels[i];
-  }
-  if (positives == 0) return 0;
-  double sum = 0;
-  int64_t taken = 0, found = 0;
-  for (size_t p = scores.count; p-- > 0;) {
-    taken += all[p];
-    found += positive[p];
-    if (positive[p] == 0) continue;
-    sum +=
-        static_cast<double>(positive[p]) * static_cast<double>(found) / static_cast<double>(taken);
-  }
-  return sum / static_cast<double>(positives);
-}
-
-Statistic average_precision_statistic(const Predictions& predictions) {
-  const auto scores = std::make_shared<const Places>(predictions.score);
-  return [scores, labels = binary_labels(predictions.gold)](const Positions& at) {
-    return average_precision_at(*scores, labels, at);
   };
 }
 
@@ -119,7 +51,7 @@ Statistic score_statistic(const Predictions& predictions, const std::string& met
                           const Report* report) {
   if (metric == "spearman") return spearman_statistic(predictions);
   if (metric == "pearson") return pearson_statistic(predictions);
-  if (metric == "ap") return average_precision_statistic(predictions);
+  if (metric == "ap") return AveragePrecision(predictions.score, binary_labels(predictions.gold));
   const std::map<std::string, double (BinaryCounts::*)() const> counted = {
       {"accuracy", &BinaryCounts::accuracy},
       {"mcc", &BinaryCounts::mcc},
@@ -202,8 +134,7 @@ Report report_predictions(const Predictions& predictions) {
     metrics =
         pairs ? std::vector<std::string>{"ap"} : std::vector<std::string>{"spearman", "pearson"};
   }
-  Positions all(predictions.left.size());
-  std::iota(all.begin(), all.end(), 0);
+  const Positions all = all_positions(predictions.left.size());
   for (const std::string& metric : metrics) {
     report.metrics.emplace_back(metric, make_statistic(predictions, metric, nullptr)(all));
   }

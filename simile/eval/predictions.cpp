@@ -9,13 +9,15 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/reader.h"
-#include "simile/eval/detail/scored_pairs.h"
 
 namespace simile {
 namespace {
 
 using Names = std::vector<std::string>;
 
+const Names kScoreColumns = {"left", "right", "gold", "score"};
+const Names kTextClassColumns = {"text", "gold", "predicted", "probability"};
+const Names kPairClassColumns = {"left", "right", "gold", "predicted", "probability"};
 const Names kQueryHead = {"query_id", "query"};
 const Names kQueryTail = {"first_relevant", "top_id", "top_text", "relevant_id", "relevant_text"};
 
@@ -85,6 +87,37 @@ void read_queries(const Names& header, Predictions& predictions) {
   }
 }
 
+Names columns_of(const Predictions& predictions) {
+  if (predictions.kind == PredictionKind::kScores) return kScoreColumns;
+  if (predictions.kind == PredictionKind::kClasses) {
+    return predictions.right.empty() ? kTextClassColumns : kPairClassColumns;
+  }
+  Names names = kQueryHead;
+  names.insert(names.end(), predictions.metrics.begin(), predictions.metrics.end());
+  names.insert(names.end(), kQueryTail.begin(), kQueryTail.end());
+  return names;
+}
+
+// What stands behind the texts of an example, each field after a tab.
+std::string fields_of(const Predictions& predictions, size_t i) {
+  if (predictions.kind == PredictionKind::kScores) {
+    return fmt::format("\t{}\t{}", predictions.gold[i], predictions.score[i]);
+  }
+  if (predictions.kind == PredictionKind::kClasses) {
+    return fmt::format("\t{}\t{}\t{}", clean_field(predictions.gold_class[i]),
+                       clean_field(predictions.predicted[i]), predictions.probability[i]);
+  }
+  std::string fields;
+  for (const std::vector<double>& values : predictions.values) {
+    fields += fmt::format("\t{}", values[i]);
+  }
+  return fields + fmt::format("\t{}\t{}\t{}\t{}\t{}", predictions.first_relevant[i],
+                              clean_field(predictions.top_id[i]),
+                              clean_field(predictions.top_text[i]),
+                              clean_field(predictions.relevant_id[i]),
+                              clean_field(predictions.relevant_text[i]));
+}
+
 std::string describe_example(const Predictions& predictions, size_t i) {
   std::string text = fmt::format("'{:.60}'", predictions.left[i]);
   if (!predictions.right.empty()) text += fmt::format(", '{:.60}'", predictions.right[i]);
@@ -119,6 +152,12 @@ std::string query_table_file(const std::string& run_path) {
   return stem + ".queries.tsv";
 }
 
+std::string clean_field(std::string text) {
+  const auto breaks_field = [](char c) { return c == '\t' || c == '\n' || c == '\r'; };
+  std::replace_if(text.begin(), text.end(), breaks_field, ' ');
+  return text;
+}
+
 Predictions read_predictions(const std::string& path) {
   Predictions predictions;
   predictions.path = ends_with(path, ".trec") ? query_table_file(path) : path;
@@ -127,10 +166,9 @@ Predictions read_predictions(const std::string& path) {
                            "`simile evaluate --predictions` and training write beside it",
                            predictions.path));
   const Names header = read_table_header(predictions.path);
-  if (header == Names{"left", "right", "gold", "score"}) {
+  if (header == kScoreColumns) {
     read_scores(header, predictions);
-  } else if (header == Names{"text", "gold", "predicted", "probability"} ||
-             header == Names{"left", "right", "gold", "predicted", "probability"}) {
+  } else if (header == kTextClassColumns || header == kPairClassColumns) {
     read_classes(header, predictions);
   } else {
     SIMILE_CHECK(is_query_table(header), ErrorKind::kInput,
@@ -142,20 +180,14 @@ Predictions read_predictions(const std::string& path) {
   return predictions;
 }
 
-void write_query_table(const std::string& path, const Predictions& queries) {
+void write_predictions(const std::string& path, const Predictions& predictions) {
   AtomicFile file(path);
-  file.write(fmt::format("{}\t{}{}{}\n", fmt::join(kQueryHead, "\t"),
-                         fmt::join(queries.metrics, "\t"), queries.metrics.empty() ? "" : "\t",
-                         fmt::join(kQueryTail, "\t")));
-  for (size_t q = 0; q < queries.left.size(); ++q) {
-    file.write(clean_field(queries.left[q]) + "\t" + clean_field(queries.right[q]));
-    for (const std::vector<double>& values : queries.values) {
-      file.write(fmt::format("\t{}", values[q]));
-    }
-    file.write(fmt::format("\t{}\t{}\t{}\t{}\t{}\n", queries.first_relevant[q],
-                           clean_field(queries.top_id[q]), clean_field(queries.top_text[q]),
-                           clean_field(queries.relevant_id[q]),
-                           clean_field(queries.relevant_text[q])));
+  file.write(fmt::format("{}\n", fmt::join(columns_of(predictions), "\t")));
+  const bool has_right = !predictions.right.empty();
+  for (size_t i = 0; i < predictions.left.size(); ++i) {
+    file.write(clean_field(predictions.left[i]));
+    if (has_right) file.write("\t" + clean_field(predictions.right[i]));
+    file.write(fields_of(predictions, i) + "\n");
   }
   file.commit();
 }

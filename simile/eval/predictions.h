@@ -52,12 +52,15 @@ struct Predictions {
   int64_t size() const { return static_cast<int64_t>(left.size()); }
 };
 
+// A text as the field of a .tsv: tabs and line ends become spaces.
+std::string clean_field(std::string text);
+
 // Of a .trec file the table of queries is read. Errors: ErrorKind::kInput for a file that has not
 // the columns above, or is missing.
 Predictions read_predictions(const std::string& path);
 
-// Writes the table of queries of kind kQueries to `path`.
-void write_query_table(const std::string& path, const Predictions& queries);
+// Writes the columns above, for queries those of the table beside the run. Errors: ErrorKind::kIo.
+void write_predictions(const std::string& path, const Predictions& predictions);
 
 // Errors: ErrorKind::kInput when the two are not of the same examples in the same order with the
 // same gold answers; names the first one that differs.

@@ -5,19 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 
 namespace simile {
 namespace {
-
-const double* find_metric(const Report& report, const std::string& name) {
-  for (const auto& metric : report.metrics) {
-    if (metric.first == name) return &metric.second;
-  }
-  return nullptr;
-}
 
 std::vector<std::string> metric_names(const std::vector<Report>& reports) {
   std::vector<std::string> names;
@@ -93,7 +88,7 @@ std::string show_group(const std::vector<Report>& reports) {
   for (const std::string& name : names) {
     table += fmt::format("  {:{}}", name, name_width);
     for (size_t i = 0; i < reports.size(); ++i) {
-      table += fmt::format("  {:>{}}", show_value(name, find_metric(reports[i], name)), widths[i]);
+      table += fmt::format("  {:>{}}", show_value(name, reports[i].find_metric(name)), widths[i]);
     }
     table += '\n';
   }
@@ -115,8 +110,15 @@ bool is_fraction(const std::string& metric_name) {
   return true;
 }
 
+const double* Report::find_metric(const std::string& metric_name) const {
+  for (const auto& [name, value] : metrics) {
+    if (name == metric_name) return &value;
+  }
+  return nullptr;
+}
+
 double Report::metric(const std::string& metric_name) const {
-  const double* value = find_metric(*this, metric_name);
+  const double* value = find_metric(metric_name);
   if (value != nullptr) return *value;
   const std::vector<std::string> names = metric_names({*this});
   const std::string nearest = nearest_name(metric_name, names);
@@ -138,6 +140,49 @@ std::string Report::to_json() const {
   if (!notes.empty()) json["notes"] = notes;
   // Names may come from file names, which need not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Report mean_report(const std::vector<Report>& reports) {
+  Report mean;
+  mean.task = reports[0].task;
+  mean.name = "mean";
+  mean.model = reports[0].model;
+  for (const Report& report : reports) mean.examples += report.examples;
+  for (const std::string& name : metric_names({reports[0]})) {
+    double sum = 0;
+    bool in_all = name.find("threshold") == std::string::npos;
+    for (const Report& report : reports) {
+      const double* value = report.find_metric(name);
+      in_all = in_all && value != nullptr;
+      if (in_all) sum += *value;
+    }
+    if (in_all) mean.metrics.emplace_back(name, sum / static_cast<double>(reports.size()));
+  }
+  mean.notes.push_back(fmt::format("mean of {} sets", reports.size()));
+  return mean;
+}
+
+Report parse_report(const std::string& json, const std::string& path) {
+  const auto parsed = nlohmann::ordered_json::parse(json);  // the order of metrics is that to show
+  SIMILE_CHECK(parsed.is_object(), ErrorKind::kInput, path + ": a report must be an object");
+  const detail::Json plain(parsed);
+  const detail::JsonObject object(plain, path);
+  Report report;
+  report.task = object.text_or("task", "");
+  report.name = object.text_or("name", "");
+  report.model = object.text_or("model", "");
+  report.examples = object.integer_or("examples", 0, 0, std::numeric_limits<int64_t>::max());
+  if (object.has("metrics")) {
+    for (const auto& [name, value] : parsed.at("metrics").items()) {
+      if (value.is_number()) report.metrics.emplace_back(name, value.get<double>());
+    }
+  }
+  if (object.has("notes")) {
+    for (const auto& note : parsed.at("notes")) {
+      report.notes.push_back(note.is_string() ? note.get<std::string>() : note.dump());
+    }
+  }
+  return report;
 }
 
 std::string to_table(const std::vector<Report>& reports) {

@@ -25,6 +25,7 @@ struct Report {
   std::vector<std::string> notes;                       // what a reader of the numbers should know
   ConfusionMatrix confusion = {};                       // without classes: there is none
 
+  const double* find_metric(const std::string& metric_name) const;  // null where there is none
   // The metric, or ErrorKind::kRecipe with the names there are.
   double metric(const std::string& metric_name) const;
 
@@ -32,6 +33,16 @@ struct Report {
   // "confusion":{"classes":[..],"matrix":[[..]]} where there are any, in one line.
   std::string to_json() const;
 };
+
+// Reads what Report::to_json() wrote, but for the confusion matrix; what is missing is empty, and
+// values that are not finite, null in JSON, are left out. Errors (kInput, with `path`): not such an
+// object.
+Report parse_report(const std::string& json, const std::string& path);
+
+// The unweighted mean of reports, one at least: of each metric that all of them have, thresholds
+// left out, which are in the unit of the scores. Its task and model are those of the first, its
+// name is "mean".
+Report mean_report(const std::vector<Report>& reports);
 
 // Is a metric of this name a fraction, which tables show x 100? Thresholds are in the unit of the
 // scores; perplexities and losses have no upper end.

@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "simile/core/error.h"
 
 namespace simile {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 TEST(Report, JsonHoldsFractionsInOrder) {
   Report report;
@@ -26,6 +30,37 @@ TEST(Report, JsonHoldsFractionsInOrder) {
   EXPECT_THAT(report.to_json(), HasSubstr(",\"notes\":[\"a note\"]}"));
   report.model = "\xFF";
   EXPECT_THAT(report.to_json(), HasSubstr("\xEF\xBF\xBD"));
+}
+
+TEST(Report, IsReadBackFromItsJson) {
+  Report report;
+  report.task = "pairs";
+  report.name = "dev";
+  report.model = "m";
+  report.examples = 3;
+  report.metrics = {{"f1", 0.1}, {"ap", std::nan("")}, {"accuracy", 1}};
+  report.notes = {"a \"note\""};
+  const Report back = parse_report(report.to_json(), "r.json");
+  EXPECT_EQ(back.task + " " + back.name + " " + back.model, "pairs dev m");
+  EXPECT_EQ(back.examples, 3);
+  EXPECT_THAT(back.metrics, ElementsAre(Pair("f1", 0.1), Pair("accuracy", 1)));
+  EXPECT_EQ(back.notes, report.notes);
+  EXPECT_THROW(parse_report("[1]", "r.json"), Error);
+}
+
+TEST(Report, AMeanHasTheMetricsThatAllHave) {
+  Report a, b;
+  a.task = b.task = "pairs";
+  a.model = b.model = "m";
+  a.examples = 10;
+  b.examples = 30;
+  a.metrics = {{"f1", 0.25}, {"mcc", 0.5}, {"threshold", 0.1}};
+  b.metrics = {{"threshold", 0.3}, {"f1", 0.75}};
+  const Report mean = mean_report({a, b});
+  EXPECT_EQ(mean.name, "mean");
+  EXPECT_EQ(mean.examples, 40);
+  EXPECT_THAT(mean.metrics, ElementsAre(Pair("f1", 0.5)));
+  EXPECT_THAT(mean.notes, ElementsAre("mean of 2 sets"));
 }
 
 TEST(Report, TableSetsModelsSideBySideTimesHundred) {

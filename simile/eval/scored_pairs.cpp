@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "simile/core/error.h"
-#include "simile/core/file.h"
+#include "simile/eval/predictions.h"
 
 namespace simile {
 
@@ -16,12 +15,6 @@ std::vector<std::string> reading_notes(const PairDataset& data) {
   const std::string warning = data.report.warning();
   if (!warning.empty()) notes.push_back(warning);
   return notes;
-}
-
-std::string clean_field(std::string text) {
-  const auto breaks_field = [](char c) { return c == '\t' || c == '\n' || c == '\r'; };
-  std::replace_if(text.begin(), text.end(), breaks_field, ' ');
-  return text;
 }
 
 std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
@@ -43,13 +36,12 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
 
 void write_scored_pairs(const std::string& path, const PairDataset& data,
                         const std::vector<double>& scores) {
-  AtomicFile file(path);
-  file.write("left\tright\tgold\tscore\n");
-  for (size_t i = 0; i < scores.size(); ++i) {
-    file.write(fmt::format("{}\t{}\t{}\t{}\n", clean_field(data.left[i]),
-                           clean_field(data.right[i]), data.score[i], scores[i]));
-  }
-  file.commit();
+  Predictions predictions;
+  predictions.left = data.left;
+  predictions.right = data.right;
+  predictions.gold = data.score;
+  predictions.score = scores;
+  write_predictions(path, predictions);
 }
 
 }  // namespace simile

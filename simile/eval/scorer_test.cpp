@@ -6,11 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/encode/pooling.h"
 #include "simile/eval/embedding_scorer.h"
+#include "simile/index/vector_index.h"
 
 namespace simile {
 namespace {
@@ -48,18 +52,18 @@ Matrix<float> read_numbers(const Texts& texts) {
 TEST(EmbeddingScorer, LiteralCasesOfEverySimilarity) {
   const struct {
     Similarity similarity;
-    double score;
-  } cases[] = {{Similarity::kCosine, 0.6},
-               {Similarity::kDot, 6},
-               {Similarity::kEuclidean, -std::sqrt(17.0)},
-               {Similarity::kManhattan, -5}};
+    double score, ranking_score;
+  } cases[] = {{Similarity::kCosine, 0.6, 0.6},
+               {Similarity::kDot, 6, 6},
+               {Similarity::kEuclidean, -std::sqrt(17.0), -17},
+               {Similarity::kManhattan, -5, -5}};
   for (const auto& c : cases) {
     EmbeddingScorer scorer("m", read_numbers, c.similarity);
     const auto scores = scorer.score_pairs({"2 0", "0 0"}, {"3 4", "0 0"});
     EXPECT_NEAR(scores[0], c.score, 1e-12);
     EXPECT_EQ(scores[1], 0);
     const auto rankings = scorer.rank({"2 0"}, {"0 0", "3 4"}, {{1}}, 0);
-    EXPECT_NEAR(rankings[0][0].score, c.score, 1e-6);
+    EXPECT_NEAR(rankings[0][0].score, c.ranking_score, 1e-6);
   }
 }
 
@@ -135,10 +139,48 @@ TEST(EmbeddingScorer, TheScanFindsWhatAFullSortFindsForAnyNumberOfThreads) {
         found.push_back(corpus[static_cast<size_t>(one[q][i].document)]);
       }
       const auto exact = scorer.score_pairs(ten, found);
-      for (size_t i = 0; i < 10; ++i) EXPECT_NEAR(one[q][i].score, exact[i], 1e-4);
+      for (size_t i = 0; i < 10; ++i) {
+        const bool squared = similarity == Similarity::kEuclidean;
+        EXPECT_NEAR(one[q][i].score, squared ? -exact[i] * exact[i] : exact[i], 2e-4);
+      }
     }
   }
   set_thread_count(threads);
+}
+
+TEST(EmbeddingScorer, AnIndexOfTheSameVectorsRanksAlikeToTheLastBit) {
+  Texts queries, corpus;
+  for (int i = 0; i < 40; ++i) queries.push_back("q" + std::to_string(i));
+  for (int i = 0; i < 500; ++i) corpus.push_back("d" + std::to_string(i % 450));  // some twice
+  std::vector<int64_t> keys(corpus.size());
+  std::iota(keys.begin(), keys.end(), 0);
+  const std::vector<std::vector<int64_t>> candidates(queries.size(), {499, 3, 250, 7});
+  for (const Similarity similarity :
+       {Similarity::kCosine, Similarity::kDot, Similarity::kEuclidean, Similarity::kManhattan}) {
+    Matrix<float> rows = random_embeddings(corpus), wanted = random_embeddings(queries);
+    if (similarity == Similarity::kCosine) {
+      normalise_rows(rows.values.data(), rows.rows, rows.cols);
+      normalise_rows(wanted.values.data(), wanted.rows, wanted.cols);
+    }
+    VectorIndex index(rows.cols, ranking_metric(similarity));
+    index.add(rows, keys);
+    const auto found = index.search(wanted, 500);
+    EmbeddingScorer scorer("m", random_embeddings, similarity);
+    const auto ranked = scorer.rank(queries, corpus, {}, 0);
+    const auto some = scorer.rank(queries, corpus, candidates, 0);
+    for (size_t q = 0; q < queries.size(); ++q) {
+      std::map<int64_t, double> score_of;
+      for (size_t i = 0; i < 500; ++i) {
+        ASSERT_EQ(ranked[q][i].document, found[q][i].id);
+        ASSERT_EQ(ranked[q][i].score, found[q][i].score);
+        score_of[found[q][i].id] = found[q][i].score;
+      }
+      ASSERT_EQ(some[q].size(), 4u);
+      for (const RankedDocument& document : some[q]) {
+        EXPECT_EQ(document.score, score_of[document.document]);
+      }
+    }
+  }
 }
 
 }  // namespace

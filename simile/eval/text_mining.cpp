@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/eval/detail/scored_pairs.h"
+#include "simile/eval/predictions.h"
 #include "simile/text/comparison_form.h"
 
 namespace simile {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/index/detail/kmeans.h"
 #include "simile/index/detail/neighbours.h"
-#include "simile/index/detail/parallel.h"
 #include "simile/index/exact_search.h"
 
 namespace simile::detail {
@@ -227,7 +227,7 @@ void approximate_neighbours(const Matrix<float>& vectors, Matrix<int32_t>& neigh
     }
     // Rows in the order of their cells: those that are searched together visit the same cells.
     const int64_t together = std::clamp<int64_t>(vectors.rows / 64, 256, kMostQueries);
-    run_tasks((vectors.rows + together - 1) / together, [&](int64_t task) {
+    run_parallel((vectors.rows + together - 1) / together, 1, [&](int64_t task) {
       const int64_t first = task * together;
       search_cells(vectors, file, file.rows.ids().data() + first,
                    std::min(together, vectors.rows - first), visits, neighbours);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact search: every query against every row, without an index structure and without BLAS.
+// Exact search: every query against every row, without an index structure and without BLAS. Search
+// and evaluation rank by it alike, to the last bit.
 //
-// A hit's score is q . x (inner product) or -|q - x|^2 (squared distance, negated), so that higher
-// is always better. Equal scores are ordered by lower row. Scores and order have the same bits for
-// one query or many and for any number of threads.
+// A hit's score is q . x (inner product), or a distance negated so that higher is always better:
+// -|q - x|^2 (squared distance) or -sum_d |q_d - x_d| (absolute distance). Equal scores are ordered
+// by lower row. A score's bits depend on its query and row alone (and on the processor's
+// instruction set): not on other queries and rows, nor on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +13,19 @@
 
 namespace simile {
 
-enum class VectorMetric { kInnerProduct, kSquaredDistance };
+enum class VectorMetric { kInnerProduct, kSquaredDistance, kAbsoluteDistance };
 
 struct Hit {
   int64_t id;
   float score;
 };
 
-// rows [row_count, D], queries [query_count, D], row-major. Hits of each query, best first: top_k,
-// or row_count if that is less. Rows whose score is not a number are left out.
+// rows [row_count, D], queries [query_count, D], row-major; where `places` is given, row i is
+// places[i] of `rows`. Hits of each query, best first: top_k, or row_count if that is less. Rows
+// whose score is not a number are left out.
 std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
                                            const float* queries, int64_t query_count, int64_t D,
-                                           int64_t top_k, VectorMetric metric);
+                                           int64_t top_k, VectorMetric metric,
+                                           const int64_t* places = nullptr);
 
 }  // namespace simile

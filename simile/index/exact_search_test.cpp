@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 
 #include "simile/core/matrix.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/index/detail/parallel.h"
 
 namespace simile {
 namespace {
@@ -26,6 +24,9 @@ Matrix<float> random_matrix(int64_t rows, int64_t cols, const char* name) {
   return matrix;
 }
 
+constexpr VectorMetric kMetrics[] = {VectorMetric::kInnerProduct, VectorMetric::kSquaredDistance,
+                                     VectorMetric::kAbsoluteDistance};
+
 std::vector<std::vector<Hit>> search(const Matrix<float>& rows, const Matrix<float>& queries,
                                      int64_t k, VectorMetric metric) {
   return exact_search(rows.values.data(), rows.rows, queries.values.data(), queries.rows, rows.cols,
@@ -36,8 +37,9 @@ double plain_score(const float* q, const float* x, int64_t D, VectorMetric metri
   double sum = 0;
   for (int64_t d = 0; d < D; ++d) {
     const double difference = static_cast<double>(q[d]) - x[d];
-    sum += metric == VectorMetric::kInnerProduct ? static_cast<double>(q[d]) * x[d]
-                                                 : -difference * difference;
+    sum += metric == VectorMetric::kInnerProduct      ? static_cast<double>(q[d]) * x[d]
+           : metric == VectorMetric::kSquaredDistance ? -difference * difference
+                                                      : -std::abs(difference);
   }
   return sum;
 }
@@ -52,8 +54,7 @@ TEST(ExactSearch, ScoresAndOrderAreThoseOfAPlainLoop) {
   for (const int64_t D : {1, 15, 16, 17, 48, 100}) {
     const Matrix<float> rows = random_matrix(300, D, "rows"),
                         queries = random_matrix(7, D, "queries");
-    for (const VectorMetric metric :
-         {VectorMetric::kInnerProduct, VectorMetric::kSquaredDistance}) {
+    for (const VectorMetric metric : kMetrics) {
       const auto results = search(rows, queries, 20, metric);
       for (int64_t i = 0; i < queries.rows; ++i) {
         std::vector<double> scores;
@@ -107,15 +108,24 @@ TEST(ExactSearch, OddRequestsHaveDefinedAnswers) {
   EXPECT_THAT(ids(search(rows, query, 3, VectorMetric::kInnerProduct)[0]), ElementsAre(0, 2));
 }
 
-TEST(RunTasks, AnErrorReachesTheCaller) {
-  std::vector<int> done(100, 0);
-  EXPECT_THROW(detail::run_tasks(100,
-                                 [&](int64_t i) {
-                                   if (i % 30 == 7) throw std::bad_alloc();
-                                   done[static_cast<size_t>(i)] = 1;
-                                 }),
-               std::bad_alloc);
-  EXPECT_EQ(std::count(done.begin(), done.end(), 1), 96);
+TEST(ExactSearch, RowsByTheirPlacesHaveTheBitsOfRowsOneBehindTheOther) {
+  const int64_t D = 19;
+  const Matrix<float> vectors = random_matrix(1000, D, "rows"), queries = random_matrix(6, D, "q");
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < 700; ++i) places.push_back(i * 7 % 501);  // some twice
+  Matrix<float> rows(700, D);
+  for (int64_t i = 0; i < 700; ++i) {
+    std::copy_n(vectors.row(places[static_cast<size_t>(i)]), D, rows.row(i));
+  }
+  for (const VectorMetric metric : kMetrics) {
+    const auto expected = search(rows, queries, 700, metric);
+    const auto found = exact_search(vectors.values.data(), 700, queries.values.data(), 6, D, 700,
+                                    metric, places.data());
+    for (size_t q = 0; q < 6; ++q) {
+      EXPECT_EQ(ids(found[q]), ids(expected[q]));
+      for (size_t k = 0; k < 700; ++k) EXPECT_EQ(found[q][k].score, expected[q][k].score);
+    }
+  }
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/index/detail/packed_rows.h"
-#include "simile/index/detail/parallel.h"
 #include "simile/index/detail/scan.h"
 
 namespace simile::detail {
@@ -29,10 +29,11 @@ Matrix<float> take_rows(const Matrix<float>& vectors, const std::vector<int32_t>
 // Lowers `distances` to those to `centre` where that is nearer.
 void lower_distances(const Matrix<float>& rows, const float* centre,
                      std::vector<float>& distances) {
-  run_tasks((rows.rows + kBlock - 1) / kBlock, [&](int64_t task) {
+  run_parallel((rows.rows + kBlock - 1) / kBlock, 1, [&](int64_t task) {
     const int64_t first = task * kBlock, count = std::min(kBlock, rows.rows - first);
     std::vector<float> scores(static_cast<size_t>(kBlock));
-    scan_scores({centre, 1, rows.row(first), count, rows.cols, true, scores.data(), kBlock});
+    scan_scores({centre, 1, rows.row(first), count, rows.cols, VectorMetric::kSquaredDistance,
+                 scores.data(), kBlock});
     for (int64_t j = 0; j < count; ++j) {
       float& distance = distances[static_cast<size_t>(first + j)];
       distance = std::min(distance, -scores[static_cast<size_t>(j)]);
@@ -108,7 +109,7 @@ void move_centres(const Matrix<float>& rows, const NearestCentres& nearest,
   const auto size = [&](int64_t c) {
     return groups.offsets[static_cast<size_t>(c) + 1] - groups.offsets[static_cast<size_t>(c)];
   };
-  run_tasks(centres.rows, [&](int64_t c) {
+  run_parallel(centres.rows, 1, [&](int64_t c) {
     const int32_t* ids = groups.rows.data() + groups.offsets[static_cast<size_t>(c)];
     if (size(c) > 0) set_mean(rows, ids, size(c), centres.row(c));
   });
@@ -168,7 +169,7 @@ NearestCentres nearest_centres(const Matrix<float>& vectors, const Matrix<float>
   NearestCentres nearest;
   nearest.centre.assign(static_cast<size_t>(vectors.rows), 0);
   nearest.score.assign(static_cast<size_t>(vectors.rows), -std::numeric_limits<float>::infinity());
-  run_tasks((vectors.rows + kPackedQueries - 1) / kPackedQueries, [&](int64_t task) {
+  run_parallel((vectors.rows + kPackedQueries - 1) / kPackedQueries, 1, [&](int64_t task) {
     const int64_t first = task * kPackedQueries;
     const int64_t count = std::min(kPackedQueries, vectors.rows - first);
     std::vector<float> scores(static_cast<size_t>(kPackedQueries * kPackedRows));

@@ -2,9 +2,11 @@
 #include "simile/index/detail/manifest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
@@ -13,16 +15,15 @@
 namespace simile::detail {
 namespace {
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2;
 
-const char* metric_name(VectorMetric metric) {
-  return metric == VectorMetric::kInnerProduct ? "inner_product" : "squared_distance";
-}
+// In the order of VectorMetric.
+constexpr const char* kMetricNames[] = {"inner_product", "squared_distance", "absolute_distance"};
 
 }  // namespace
 
 std::string vectors_path(const std::string& folder, int64_t generation) {
-  return join_path(folder, fmt::format("vectors-{}.faiss", generation));
+  return join_path(folder, fmt::format("vectors-{}.bin", generation));
 }
 
 std::string documents_path(const std::string& folder) {
@@ -34,7 +35,7 @@ void write_manifest(const std::string& folder, const IndexInfo& info) {
                      {"model", info.model.name},
                      {"fingerprint", info.model.fingerprint},
                      {"dimension", info.model.dimension},
-                     {"metric", metric_name(info.model.metric)},
+                     {"metric", kMetricNames[static_cast<size_t>(info.model.metric)]},
                      {"count", info.count}};
   write_file_atomic(join_path(folder, kManifest), dump_json(json) + "\n");
 }
@@ -55,13 +56,11 @@ IndexInfo read_manifest(const std::string& folder) {
   info.model.dimension = json.integer("dimension", 1, 1 << 20);
   info.count = json.integer("count", 0, int64_t{1} << 40);
   const std::string metric = json.text("metric");
-  info.model.metric = VectorMetric::kInnerProduct;
-  if (metric == metric_name(VectorMetric::kSquaredDistance)) {
-    info.model.metric = VectorMetric::kSquaredDistance;
-  }
-  SIMILE_CHECK(metric == metric_name(info.model.metric), ErrorKind::kInput,
-               fmt::format("{}: \"metric\" is \"{}\"; known: inner_product, squared_distance", path,
-                           metric));
+  const auto* const found = std::find(std::begin(kMetricNames), std::end(kMetricNames), metric);
+  SIMILE_CHECK(found != std::end(kMetricNames), ErrorKind::kInput,
+               fmt::format("{}: \"metric\" is \"{}\"; known: {}", path, metric,
+                           fmt::join(kMetricNames, ", ")));
+  info.model.metric = static_cast<VectorMetric>(found - std::begin(kMetricNames));
   return info;
 }
 

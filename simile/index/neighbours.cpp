@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
+#include "simile/core/parallel.h"
 #include "simile/index/detail/kmeans.h"
 #include "simile/index/detail/neighbours.h"
-#include "simile/index/detail/parallel.h"
 #include "simile/index/detail/scan.h"
 #include "simile/index/detail/top_hits.h"
 
@@ -30,8 +30,8 @@ void compare_all(const Matrix<float>& vectors, const std::vector<int32_t>& ids,
   std::vector<float> scores(static_cast<size_t>(count * kRows));
   for (int64_t begin = 0; begin < vectors.rows; begin += kRows) {
     const int64_t rows = std::min(kRows, vectors.rows - begin);
-    detail::scan_scores({queries.data(), count, vectors.row(begin), rows, vectors.cols, true,
-                         scores.data(), kRows});
+    detail::scan_scores({queries.data(), count, vectors.row(begin), rows, vectors.cols,
+                         VectorMetric::kSquaredDistance, scores.data(), kRows});
     for (int64_t i = 0; i < count; ++i) {
       const float* row = scores.data() + i * kRows;
       for (int64_t j = 0; j < rows; ++j) {
@@ -57,8 +57,8 @@ void compare_candidates(const Matrix<float>& vectors, int32_t id, std::vector<in
   std::vector<float> rows(static_cast<size_t>(count * vectors.cols));
   detail::gather_rows(vectors, candidates.data(), count, rows.data());
   std::vector<float> scores(static_cast<size_t>(count + 4));
-  detail::scan_scores(
-      {vectors.row(id), 1, rows.data(), count, vectors.cols, true, scores.data(), count + 4});
+  detail::scan_scores({vectors.row(id), 1, rows.data(), count, vectors.cols,
+                       VectorMetric::kSquaredDistance, scores.data(), count + 4});
   TopRows best(neighbours.cols);
   for (size_t i = 0; i < candidates.size(); ++i) best.push(candidates[i], scores[i]);
   const std::vector<int32_t> nearest = best.take_sorted();
@@ -109,7 +109,7 @@ void sift(const Matrix<float>& vectors, const detail::PackedRows& packed, float 
 void exact_neighbours(const Matrix<float>& vectors, Matrix<int32_t>& neighbours) {
   const detail::PackedRows packed(vectors);
   const float margin = sifting_margin(vectors);
-  detail::run_tasks((vectors.rows + kPackedQueries - 1) / kPackedQueries, [&](int64_t task) {
+  run_parallel((vectors.rows + kPackedQueries - 1) / kPackedQueries, 1, [&](int64_t task) {
     const int64_t first = task * kPackedQueries;
     sift(vectors, packed, margin, first, std::min(kPackedQueries, vectors.rows - first),
          neighbours);

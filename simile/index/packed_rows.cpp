@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/index/detail/parallel.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile::detail {
@@ -30,46 +30,31 @@ PackedRows::PackedRows(const Matrix<float>& vectors)
 
 PackedRows::PackedRows(const Matrix<float>& vectors, std::vector<int32_t> order,
                        std::vector<int64_t> offsets)
-    : D_(vectors.cols),
-      order_(std::move(order)),
-      offsets_(std::move(offsets)),
-      bias_(order_.size()) {
-  panels_at_ = {0};
+    : order_(std::move(order)), offsets_(std::move(offsets)), bias_(order_.size()) {
   for (int64_t block = 0; block < blocks(); ++block) {
-    panels_at_.push_back(panels_at_.back() + panel_floats(vector_kernels(), size(block), D_));
+    packed_.emplace_back(size(block), vectors.cols);
   }
-  panels_.reset(new float[static_cast<size_t>(panels_at_.back())]);  // written by pack_block alone
-  run_tasks(blocks(), [&](int64_t block) { pack_block(vectors, block); });
+  run_parallel(blocks(), 1, [&](int64_t block) { pack_block(vectors, block); });
 }
 
 void PackedRows::pack_block(const Matrix<float>& vectors, int64_t block) {
-  const VectorKernels& kernels = vector_kernels();
-  std::vector<float> rows(static_cast<size_t>(std::min(kPackedRows, size(block)) * D_));
+  const int64_t D = vectors.cols;
+  std::vector<float> rows(static_cast<size_t>(std::min(kPackedRows, size(block)) * D));
   for (int64_t first = 0; first < size(block); first += kPackedRows) {
     const int64_t count = std::min(kPackedRows, size(block) - first);
     gather_rows(vectors, order_.data() + begin(block) + first, count, rows.data());
-    kernels.pack_rows(rows.data(), count, D_, D_,
-                      panels_.get() + panels_at_[static_cast<size_t>(block)] + first * D_);
+    packed_[static_cast<size_t>(block)].set_columns(first, count, rows.data());
     for (int64_t j = 0; j < count; ++j) {
       bias_[static_cast<size_t>(begin(block) + first + j)] =
-          static_cast<float>(-0.5 * kernels.sum_of_squares(rows.data() + j * D_, D_));
+          static_cast<float>(-0.5 * vector_kernels().sum_of_squares(rows.data() + j * D, D));
     }
   }
 }
 
 void PackedRows::score(int64_t block, int64_t first, int64_t rows, const float* queries,
                        int64_t count, float* scores, int64_t stride) const {
-  MatmulCall call{};
-  call.m = count;
-  call.n = rows;
-  call.k = D_;
-  call.a = queries;
-  call.lda = D_;
-  call.panels = panels_.get() + panels_at_[static_cast<size_t>(block)] + first * D_;
-  call.c = scores;
-  call.ldc = stride;
-  call.bias = bias_.data() + begin(block) + first;
-  vector_kernels().matmul(call);
+  packed_[static_cast<size_t>(block)].multiply_columns(
+      queries, count, first, rows, bias_.data() + begin(block) + first, scores, stride);
 }
 
 }  // namespace simile::detail

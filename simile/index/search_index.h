@@ -2,7 +2,7 @@
 // A folder of documents and their vectors that can be searched:
 //
 //   manifest.json      format, model fingerprint and name, dimension, metric, count
-//   vectors-<g>.faiss  the vectors of generation g (vector_index.h)
+//   vectors-<g>.bin    the vectors of generation g (vector_index.h)
 //   documents.sqlite   ids and texts, and the generation that counts (document_store.h)
 //
 // A change writes the vectors of the next generation first and then commits the documents, so a

@@ -1,116 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/vector_index.h"
 
-#include <faiss/IndexFlat.h>
-#include <faiss/IndexIDMap.h>
-#include <faiss/impl/FaissException.h>
-#include <faiss/impl/IDSelector.h>
-#include <faiss/impl/io.h>
-#include <faiss/index_io.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <unordered_set>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 
 namespace simile {
 namespace {
 
-faiss::MetricType faiss_metric(VectorMetric metric) {
-  return metric == VectorMetric::kInnerProduct ? faiss::METRIC_INNER_PRODUCT : faiss::METRIC_L2;
-}
+constexpr int64_t kLargestDimension = 1 << 20;
 
-// Runs `work`, turning Faiss's exception into ours.
-template <typename Work>
-auto translate(ErrorKind kind, const std::string& what, const Work& work) {
-  try {
-    return work();
-  } catch (const faiss::FaissException& error) {
-    throw Error(kind, fmt::format("{}: {}", what, error.what()));
-  }
-}
-
-class AtomicWriter : public faiss::IOWriter {
- public:
-  explicit AtomicWriter(const std::string& path) : file_(path) {}
-  size_t operator()(const void* data, size_t size, size_t count) override {
-    file_.write({static_cast<const char*>(data), size * count});
-    return count;
-  }
-  void commit() { file_.commit(); }
-
- private:
-  AtomicFile file_;
+struct FileHeader {
+  char magic[16] = "simile vectors\0";
+  uint32_t version = 1;
+  uint32_t metric = 0;
+  int64_t dimension = 0;
+  int64_t count = 0;
 };
+constexpr size_t kChecksum = 32;
+static_assert(sizeof(FileHeader) == 40, "the header has no gaps");
 
 template <typename T>
-T value_at(std::string_view bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
+std::string_view bytes_of(const T* values, size_t count) {
+  return {reinterpret_cast<const char*>(values), count * sizeof(T)};
 }
 
-// The layout of an IndexIDMap over an IndexFlat: "IxMp" header(33) "IxFI" header(33) count(8)
-// floats count(8) keys, a header being int32 dimension, int64 rows, two int64, a byte, int32
-// metric.
-constexpr size_t kHeader = 33;
-constexpr size_t kInner = 4 + kHeader;
-constexpr size_t kFloats = 2 * (4 + kHeader) + 8;
-
-// Faiss trusts the sizes a file states; this makes sure that they fit the file and each other.
-void check_file(const std::string& path, int64_t dimension, VectorMetric metric) {
-  const MappedFile file(path);
-  const std::string_view bytes = file.bytes();
+// Makes sure that the file is whole and that its sizes fit it; returns how many vectors it has.
+int64_t check_file(const std::string& path, std::string_view bytes, const FileHeader& expected) {
   const auto check = [&](bool good, const std::string& what) {
     SIMILE_CHECK(good, ErrorKind::kInput,
-                 fmt::format("{}: damaged or not a vector file of this index: {}", path, what));
+                 fmt::format("'{}' is damaged or not a vector file of this index: {}; build the "
+                             "index again",
+                             path, what));
   };
-  check(bytes.size() >= kFloats + 8, fmt::format("it has {} bytes", bytes.size()));
-  const bool product = metric == VectorMetric::kInnerProduct;
-  check(bytes.substr(0, 4) == "IxMp" && bytes.substr(kInner, 4) == (product ? "IxFI" : "IxF2"),
+  check(bytes.size() >= sizeof(FileHeader) + kChecksum, fmt::format("{} bytes", bytes.size()));
+  FileHeader found;
+  std::memcpy(&found, bytes.data(), sizeof found);
+  check(bytes_of(found.magic, sizeof found.magic) == bytes_of(expected.magic, sizeof found.magic),
         "its type is another");
-  const auto rows = value_at<int64_t>(bytes, 8);
-  const auto most = static_cast<int64_t>(bytes.size()) / (4 * dimension + 8);
-  check(rows >= 0 && rows <= most, fmt::format("it states {} vectors", rows));
-  for (const size_t header : {size_t{4}, kInner + 4}) {
-    check(value_at<int32_t>(bytes, header) == dimension,
-          fmt::format("its dimension is {}, expected {}", value_at<int32_t>(bytes, header),
-                      dimension));
-    check(value_at<int64_t>(bytes, header + 4) == rows, "its two parts differ in size");
-    check(bytes[header + 28] == 1, "it is not trained");
-    check(value_at<int32_t>(bytes, header + 29) == faiss_metric(metric), "its metric is another");
-  }
-  const auto floats = static_cast<size_t>(rows * dimension);
-  const size_t expected = kFloats + 4 * floats + 8 + 8 * static_cast<size_t>(rows);
-  check(bytes.size() == expected,
-        fmt::format("{} vectors of size {} need {} bytes, the file has {}", rows, dimension,
-                    expected, bytes.size()));
-  check(value_at<uint64_t>(bytes, kFloats - 8) == floats &&
-            value_at<uint64_t>(bytes, kFloats + 4 * floats) == static_cast<uint64_t>(rows),
-        "its counts differ");
+  check(found.version == expected.version,
+        fmt::format("its layout is {}, this program reads {}", found.version, expected.version));
+  check(found.metric == expected.metric, "its metric is another");
+  check(found.dimension == expected.dimension,
+        fmt::format("its dimension is {}, expected {}", found.dimension, expected.dimension));
+  const int64_t each = 4 * found.dimension + 8;
+  const auto rest = static_cast<int64_t>(bytes.size() - sizeof found - kChecksum);
+  check(found.count >= 0 && found.count <= rest / each && found.count * each == rest,
+        fmt::format("it states {} vectors and has {} bytes", found.count, bytes.size()));
+  Hash128 hash;
+  hash.add(bytes.substr(0, sizeof found));
+  hash.add(bytes.substr(sizeof found + kChecksum));
+  check(bytes.substr(sizeof found, kChecksum) == hash.digits(), "its checksum is another");
+  return found.count;
 }
 
 }  // namespace
 
-struct VectorIndex::Storage {
-  std::unique_ptr<faiss::IndexIDMap> map;
-  std::unique_ptr<faiss::IndexFlat> flat;  // map's, kept apart because IndexIDMap owns none here
-  VectorMetric metric;
-};
-
 VectorIndex::VectorIndex(int64_t dimension, VectorMetric metric)
-    : storage_(std::make_unique<Storage>()) {
-  SIMILE_CHECK(dimension >= 1 && dimension <= (1 << 20), ErrorKind::kInput,
-               fmt::format("vector index: dimension {}; expected 1 to 1048576", dimension));
-  storage_->metric = metric;
-  storage_->flat = std::make_unique<faiss::IndexFlat>(dimension, faiss_metric(metric));
-  storage_->map = std::make_unique<faiss::IndexIDMap>(storage_->flat.get());
+    : dimension_(dimension), metric_(metric) {
+  SIMILE_CHECK(
+      dimension >= 1 && dimension <= kLargestDimension, ErrorKind::kInput,
+      fmt::format("vector index: dimension {}; expected 1 to {}", dimension, kLargestDimension));
 }
-
-VectorIndex::VectorIndex(VectorIndex&&) noexcept = default;
-VectorIndex& VectorIndex::operator=(VectorIndex&&) noexcept = default;
-VectorIndex::~VectorIndex() = default;
 
 void VectorIndex::add(const Matrix<float>& vectors, const std::vector<int64_t>& keys) {
   SIMILE_CHECK(
@@ -118,16 +76,26 @@ void VectorIndex::add(const Matrix<float>& vectors, const std::vector<int64_t>& 
       fmt::format("vector index: vectors of size {}, expected {}", vectors.cols, dimension()));
   SIMILE_CHECK(vectors.rows == static_cast<int64_t>(keys.size()), ErrorKind::kInput,
                fmt::format("vector index: {} vectors and {} keys", vectors.rows, keys.size()));
-  if (keys.empty()) return;
-  translate(ErrorKind::kFailed, "vector index: adding",
-            [&] { storage_->map->add_with_ids(vectors.rows, vectors.values.data(), keys.data()); });
+  vectors_.insert(vectors_.end(), vectors.values.begin(), vectors.values.end());
+  keys_.insert(keys_.end(), keys.begin(), keys.end());
 }
 
 int64_t VectorIndex::remove(const std::vector<int64_t>& keys) {
-  return translate(ErrorKind::kFailed, "vector index: removing", [&] {
-    const faiss::IDSelectorBatch selector(keys.size(), keys.data());
-    return static_cast<int64_t>(storage_->map->remove_ids(selector));
-  });
+  const std::unordered_set<int64_t> removed(keys.begin(), keys.end());
+  const auto D = static_cast<size_t>(dimension_);
+  size_t kept = 0;
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (removed.count(keys_[i]) > 0) continue;
+    if (kept != i) {
+      keys_[kept] = keys_[i];
+      std::copy_n(vectors_.data() + i * D, D, vectors_.data() + kept * D);
+    }
+    ++kept;
+  }
+  const size_t before = keys_.size();
+  keys_.resize(kept);
+  vectors_.resize(kept * D);
+  return static_cast<int64_t>(before - kept);
 }
 
 std::vector<std::vector<Hit>> VectorIndex::search(const Matrix<float>& queries,
@@ -135,41 +103,46 @@ std::vector<std::vector<Hit>> VectorIndex::search(const Matrix<float>& queries,
   SIMILE_CHECK(
       queries.cols == dimension() || queries.rows == 0, ErrorKind::kInput,
       fmt::format("vector index: queries of size {}, expected {}", queries.cols, dimension()));
-  std::vector<std::vector<Hit>> results =
-      exact_search(storage_->flat->get_xb(), size(), queries.values.data(), queries.rows,
-                   dimension(), top_k, metric());
+  std::vector<std::vector<Hit>> results = exact_search(
+      vectors_.data(), size(), queries.values.data(), queries.rows, dimension(), top_k, metric());
   for (std::vector<Hit>& hits : results) {
-    for (Hit& hit : hits) hit.id = storage_->map->id_map[static_cast<size_t>(hit.id)];
+    for (Hit& hit : hits) hit.id = keys_[static_cast<size_t>(hit.id)];
   }
   return results;
 }
 
-int64_t VectorIndex::size() const { return storage_->flat->ntotal; }
-int64_t VectorIndex::dimension() const { return storage_->flat->d; }
-VectorMetric VectorIndex::metric() const { return storage_->metric; }
-
 void VectorIndex::save(const std::string& path) const {
-  translate(ErrorKind::kIo, path, [&] {
-    AtomicWriter writer(path);
-    faiss::write_index(storage_->map.get(), &writer);
-    writer.commit();
-  });
+  FileHeader header;
+  header.metric = static_cast<uint32_t>(metric_);
+  header.dimension = dimension_;
+  header.count = size();
+  const std::string_view parts[] = {bytes_of(&header, 1),
+                                    bytes_of(vectors_.data(), vectors_.size()),
+                                    bytes_of(keys_.data(), keys_.size())};
+  Hash128 hash;
+  for (const std::string_view part : parts) hash.add(part);
+  AtomicFile file(path);
+  file.write(parts[0]);
+  file.write(hash.digits());
+  file.write(parts[1]);
+  file.write(parts[2]);
+  file.commit();
 }
 
 VectorIndex VectorIndex::load(const std::string& path, int64_t dimension, VectorMetric metric) {
   VectorIndex index(dimension, metric);
-  check_file(path, dimension, metric);
-  translate(ErrorKind::kInput, path, [&] {
-    std::unique_ptr<faiss::Index> read(faiss::read_index(path.c_str()));
-    auto* map = dynamic_cast<faiss::IndexIDMap*>(read.get());
-    auto* flat = map == nullptr ? nullptr : dynamic_cast<faiss::IndexFlat*>(map->index);
-    SIMILE_CHECK(flat != nullptr, ErrorKind::kInput,
-                 fmt::format("{}: not a vector file of this index", path));
-    map->own_fields = false;
-    read.release();
-    index.storage_->map.reset(map);
-    index.storage_->flat.reset(flat);
-  });
+  FileHeader expected;
+  expected.metric = static_cast<uint32_t>(metric);
+  expected.dimension = dimension;
+  const MappedFile file(path);
+  const int64_t count = check_file(path, file.bytes(), expected);
+  index.vectors_.resize(static_cast<size_t>(count * dimension));
+  index.keys_.resize(static_cast<size_t>(count));
+  const std::string_view parts = file.bytes().substr(sizeof expected + kChecksum);
+  const size_t floats = index.vectors_.size() * sizeof(float);
+  std::copy_n(parts.data(), floats, reinterpret_cast<char*>(index.vectors_.data()));
+  std::copy_n(parts.data() + floats, parts.size() - floats,
+              reinterpret_cast<char*>(index.keys_.data()));
   return index;
 }
 

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors with keys, kept by Faiss (IndexIDMap over IndexFlat) and searched exactly.
+// Vectors with keys, searched exactly (exact_search.h). Hits of equal score come in the order in
+// which the vectors were added.
 //
-// The file is Faiss's own format, so other tools can read it; searching uses exact_search.h, which
-// needs no BLAS. Hits of equal score come in the order in which the vectors were added.
-// Errors: kInput for vectors of another size and for files that are damaged or of another kind
-// (their sizes are checked before Faiss reads them); kIo for files that cannot be written. Const
-// methods may run in several threads at once.
+// The file, all numbers little-endian:
+//
+//   byte 0   16 bytes  "simile vectors" and two zeros
+//   16       uint32    version of this layout: 1
+//   20       uint32    metric: 0 inner product, 1 squared distance, 2 absolute distance
+//   24       int64     D, the dimension
+//   32       int64     n, the number of vectors
+//   40       32 bytes  checksum, as text: hash_bytes() (simile/core/hash.h) of bytes 0 to 39
+//                      and of all behind the checksum, one behind the other
+//   72       n D floats, vector after vector, then n int64, their keys
+//
+// Errors: kInput for vectors of another size and for files that are damaged, of another layout, or
+// hold other vectors than expected; kIo for files that cannot be written. Const methods may run in
+// several threads at once.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,9 +30,6 @@ namespace simile {
 class VectorIndex {
  public:
   VectorIndex(int64_t dimension, VectorMetric metric);
-  VectorIndex(VectorIndex&&) noexcept;
-  VectorIndex& operator=(VectorIndex&&) noexcept;
-  ~VectorIndex();
 
   // vectors [n, D] under keys[n], which must not be in the index yet.
   void add(const Matrix<float>& vectors, const std::vector<int64_t>& keys);
@@ -34,16 +40,18 @@ class VectorIndex {
   // queries [q, D]; Hit::id is a key. At most size() hits per query, best first.
   std::vector<std::vector<Hit>> search(const Matrix<float>& queries, int64_t top_k) const;
 
-  int64_t size() const;
-  int64_t dimension() const;
-  VectorMetric metric() const;
+  int64_t size() const { return static_cast<int64_t>(keys_.size()); }
+  int64_t dimension() const { return dimension_; }
+  VectorMetric metric() const { return metric_; }
 
   void save(const std::string& path) const;  // complete or not at all
   static VectorIndex load(const std::string& path, int64_t dimension, VectorMetric metric);
 
  private:
-  struct Storage;
-  std::unique_ptr<Storage> storage_;
+  int64_t dimension_;
+  VectorMetric metric_;
+  std::vector<float> vectors_;  // [size(), D]
+  std::vector<int64_t> keys_;
 };
 
 }  // namespace simile

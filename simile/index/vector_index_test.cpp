@@ -28,7 +28,8 @@ std::vector<int64_t> keys_of(const std::vector<Hit>& hits) {
 }
 
 TEST(VectorIndex, SavedAndLoadedItFindsTheSame) {
-  for (const VectorMetric metric : {VectorMetric::kInnerProduct, VectorMetric::kSquaredDistance}) {
+  for (const VectorMetric metric : {VectorMetric::kInnerProduct, VectorMetric::kSquaredDistance,
+                                    VectorMetric::kAbsoluteDistance}) {
     VectorIndex index(12, metric);
     std::vector<int64_t> keys;
     for (int64_t i = 0; i < 200; ++i) keys.push_back(1000 - i);

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/kernel/detail/float_buffer.h"
+#include "simile/core/float_buffer.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/vocabulary_loss.h"
 

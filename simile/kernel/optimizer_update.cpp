@@ -11,9 +11,7 @@ namespace simile {
 
 void adam_update(const AdamUpdate& update, int64_t n, float* weight, float* first, float* second,
                  const float* gradient) {
-  vector_kernels().adam({n, weight, first, second, gradient, update.learning_rate, update.beta1,
-                         update.beta2, update.eps, update.decay, update.l2, update.first_correction,
-                         update.second_correction, update.gradient_scale});
+  vector_kernels().adam({update, n, weight, first, second, gradient});
 }
 
 void adamax_update(const AdamUpdate& update, int64_t n, float* __restrict weight,

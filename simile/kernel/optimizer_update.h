@@ -9,22 +9,12 @@
 
 #include <cstdint>
 
+#include "simile/kernel/adam_update.h"
+
 namespace simile {
 
-struct AdamUpdate {
-  float learning_rate = 1e-3f;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float eps = 1e-8f;
-  float decay = 0.01f;             // decoupled weight decay
-  float l2 = 0.0f;                 // coupled weight decay
-  float first_correction = 1.0f;   // 1 - beta1^step, or 1 without bias correction
-  float second_correction = 1.0f;  // 1 - beta2^step, or 1 without
-  float gradient_scale = 1.0f;     // factor on the gradient, for clipping and accumulation
-};
-
 struct SgdUpdate {
-  float learning_rate = 1e-3f;
+  float learning_rate = 0.0f;
   float momentum = 0.0f;
   float l2 = 0.0f;
   float gradient_scale = 1.0f;

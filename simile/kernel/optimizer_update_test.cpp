@@ -21,6 +21,16 @@ std::vector<float> normals(size_t n, const char* name) {
   return values;
 }
 
+AdamUpdate usual_update() {
+  AdamUpdate update;
+  update.learning_rate = 1e-3f;
+  update.beta1 = 0.9f;
+  update.beta2 = 0.999f;
+  update.eps = 1e-8f;
+  update.decay = 0.01f;
+  return update;
+}
+
 TEST(AdamUpdate, FollowsTheFormulaForSeveralSteps) {
   for (const bool correct : {false, true}) {
     for (const int64_t n : {1, 7, 16, 37}) {
@@ -28,7 +38,7 @@ TEST(AdamUpdate, FollowsTheFormulaForSeveralSteps) {
       std::vector<double> W(w.begin(), w.end()), M(n), V(n);
       for (int step = 1; step <= 5; ++step) {
         const std::vector<float> g = normals(n, "g");
-        AdamUpdate update;
+        AdamUpdate update = usual_update();
         update.eps = 1e-6f;
         update.gradient_scale = 0.5f;
         if (correct) {
@@ -55,7 +65,7 @@ TEST(AdamUpdate, CoupledDecayIsPartOfTheGradient) {
   std::vector<float> w = normals(n, "w"), m(n), v(n), g = normals(n, "g");
   std::vector<float> other = w, first(n), second(n), sum = g;
   for (int64_t i = 0; i < n; ++i) sum[i] = 0.5f * g[i] + 0.1f * w[i];
-  AdamUpdate update;
+  AdamUpdate update = usual_update();
   update.decay = 0;
   adam_update(update, n, other.data(), first.data(), second.data(), sum.data());
   update.gradient_scale = 0.5f;
@@ -74,7 +84,7 @@ TEST(AdamaxUpdate, FollowsTheFormulaForSeveralSteps) {
   for (int step = 1; step <= 5; ++step) {
     std::vector<float> g = normals(n, "g");
     for (float& value : g) value /= static_cast<float>(step);  // so that the past counts
-    AdamUpdate update;
+    AdamUpdate update = usual_update();
     update.gradient_scale = 0.5f;
     update.l2 = 0.1f;
     update.first_correction = static_cast<float>(1 - std::pow(0.9, step));
@@ -109,7 +119,7 @@ TEST(SgdUpdate, FollowsTheFormulaForSeveralSteps) {
 TEST(OptimizerUpdates, ASpanMayBeCutAnywhere) {
   const int64_t n = 67;
   const std::vector<float> g = normals(n, "g");
-  AdamUpdate update;
+  AdamUpdate update = usual_update();
   update.l2 = 0.1f;
   const auto adam = [&](int64_t size, float* w, float* m, float* v, const float* gradient) {
     adam_update(update, size, w, m, v, gradient);

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "simile/kernel/activation.h"
+#include "simile/kernel/adam_update.h"
 
 namespace simile {
 
@@ -121,15 +122,12 @@ struct NormGradients {
 };
 
 // One step of Adam or AdamW on n numbers (see optimizer_update.h).
-struct AdamCall {
+struct AdamCall : AdamUpdate {
   int64_t n;
   float* weight;
   float* first;
   float* second;
   const float* gradient;
-  float learning_rate, beta1, beta2, eps, decay, l2;
-  float first_correction, second_correction;
-  float gradient_scale;
 };
 
 struct VectorKernels {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/error.h"
 #include "simile/core/threads.h"
 #include "simile/kernel/vector_kernels.h"
 

@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "simile/kernel/detail/float_buffer.h"
+#include "simile/core/float_buffer.h"
 
 namespace simile {
 

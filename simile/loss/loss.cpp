@@ -120,15 +120,15 @@ std::vector<std::pair<std::string, double>> Loss::values() const {
   return values;
 }
 
-Loss::State Loss::state() const {
-  State state;
+LossState Loss::state() const {
+  LossState state;
   for (const LossParameter& parameter : parameters()) {
     state.emplace_back(parameter.name, numbers_of(parameter.tensor));
   }
   return state;
 }
 
-void Loss::load_state(const State& state) {
+void Loss::load_state(const LossState& state) {
   const std::vector<LossParameter> expected = parameters();
   const auto fail = [&](const std::string& found) {
     throw Error(ErrorKind::kInput,

@@ -5,7 +5,6 @@
 
 #include <torch/types.h>
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +12,10 @@
 #include "simile/loss/loss_data.h"
 #include "simile/loss/loss_input.h"
 #include "simile/loss/loss_options.h"
+#include "simile/loss/loss_state.h"
 #include "simile/loss/loss_table.h"
 #include "simile/loss/temperature.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
 
@@ -57,14 +58,11 @@ class Loss {
 
   // What a checkpoint stores: parameters() as they stand. Errors of load_state() (kInput): a name
   // that is missing or not known, another size, a number that is not finite.
-  using State = std::vector<std::pair<std::string, std::vector<float>>>;
-  State state() const;
-  void load_state(const State& state);
+  LossState state() const;
+  void load_state(const LossState& state);
 
-  // Trained temperatures by the name of their loss and its normalisation, to go on from in another
-  // stage or run; of equal losses the last. start_from() leaves alone what has no entry, and tells
-  // how many it set.
-  using Temperatures = std::map<std::string, double>;
+  // Trained temperatures, to go on from in another stage or run; of equal losses the last.
+  // start_from() leaves alone what has no entry, and tells how many it set.
   void add_temperatures(Temperatures& trained) const;
   int start_from(const Temperatures& trained);
 

@@ -271,7 +271,7 @@ TEST(LossState, ATrainedTemperatureGoesOnInALossOfTheSameName) {
     torch::NoGradGuard guard;
     first.parameters()[0].tensor.add_(0.5);
   }
-  Loss::Temperatures trained;
+  Temperatures trained;
   first.add_temperatures(trained);
   Loss next(options_from("{name: bsc, temperature: {value: 1, trainable: true}}"));
   EXPECT_EQ(next.start_from(trained), 1);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "simile/metric/detail/check.h"
+#include "simile/metric/sorted_values.h"
 
 namespace simile {
 namespace {
@@ -49,18 +49,7 @@ double pearson(const std::vector<double>& left, const std::vector<double>& right
 
 std::vector<double> average_ranks(const std::vector<double>& values) {
   check_finite("average_ranks", values);
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (size_t begin = 0; begin < order.size();) {
-    size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    const double rank = static_cast<double>(begin + 1 + end) / 2;
-    for (size_t i = begin; i < end; ++i) ranks[order[i]] = rank;
-    begin = end;
-  }
-  return ranks;
+  return SortedValues(values).ranks(all_positions(values.size()));
 }
 
 double spearman(const std::vector<double>& left, const std::vector<double>& right) {

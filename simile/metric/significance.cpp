@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/metric/detail/check.h"
 
@@ -123,22 +123,14 @@ double percentile(const std::vector<double>& sorted, double fraction) {
 std::vector<double> bootstrap_values(int64_t examples, const Statistic& statistic, int64_t samples,
                                      uint64_t seed) {
   std::vector<double> values(static_cast<size_t>(samples));
-  std::exception_ptr error;
-#pragma omp parallel for schedule(dynamic, 16)
-  for (int64_t i = 0; i < samples; ++i) {
-    try {
-      RandomStream stream(seed, "bootstrap", static_cast<uint64_t>(i));
-      std::vector<int64_t> positions(static_cast<size_t>(examples));
-      for (int64_t& position : positions) {
-        position = static_cast<int64_t>(stream.below(static_cast<uint64_t>(examples)));
-      }
-      values[static_cast<size_t>(i)] = statistic(positions);
-    } catch (...) {
-#pragma omp critical(simile_bootstrap)
-      if (!error) error = std::current_exception();
+  run_parallel(samples, 16, [&](int64_t i) {
+    RandomStream stream(seed, "bootstrap", static_cast<uint64_t>(i));
+    std::vector<int64_t> positions(static_cast<size_t>(examples));
+    for (int64_t& position : positions) {
+      position = static_cast<int64_t>(stream.below(static_cast<uint64_t>(examples)));
     }
-  }
-  if (error) std::rethrow_exception(error);
+    values[static_cast<size_t>(i)] = statistic(positions);
+  });
   return values;
 }
 

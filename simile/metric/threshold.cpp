@@ -24,12 +24,18 @@ struct Step {
   BinaryCounts counts;
 };
 
-std::vector<Step> sweep(const char* metric, const std::vector<double>& scores,
-                        const std::vector<int>& labels) {
+const std::vector<double>& check_scores(const char* metric, const std::vector<double>& scores,
+                                        const std::vector<int>& labels) {
   check_same_length(metric, scores.size(), labels.size());
   SIMILE_CHECK(!scores.empty(), ErrorKind::kInput,
                std::string(metric) + ": expected at least one scored example, found none");
   check_finite(metric, scores);
+  return scores;
+}
+
+std::vector<Step> sweep(const char* metric, const std::vector<double>& scores,
+                        const std::vector<int>& labels) {
+  check_scores(metric, scores, labels);
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
@@ -128,10 +134,29 @@ BinaryCounts apply_threshold(const std::vector<double>& scores, const std::vecto
 }
 
 double average_precision(const std::vector<double>& scores, const std::vector<int>& labels) {
+  return AveragePrecision(scores, labels)(all_positions(scores.size()));
+}
+
+AveragePrecision::AveragePrecision(const std::vector<double>& scores, std::vector<int> labels)
+    : scores_(check_scores("average precision", scores, labels)), labels_(std::move(labels)) {}
+
+double AveragePrecision::operator()(const std::vector<int64_t>& positions) const {
+  std::vector<BinaryCounts> by_place(scores_.distinct());  // those of each score alone
+  BinaryCounts counts;
+  for (const int64_t position : positions) {
+    BinaryCounts& here = by_place[scores_.place(position)];
+    const bool positive = labels_[static_cast<size_t>(position)] != 0;
+    ++(positive ? here.true_positives : here.false_positives);
+    ++(positive ? counts.false_negatives : counts.true_negatives);
+  }
   double sum = 0, recall_before = 0;
-  for (const Step& step : sweep("average precision", scores, labels)) {
-    const double recall = step.counts.recall();
-    sum += (recall - recall_before) * step.counts.precision();
+  for (auto here = by_place.rbegin(); here != by_place.rend(); ++here) {
+    if (here->true_positives + here->false_positives == 0) continue;
+    counts.true_positives += here->true_positives;
+    counts.false_negatives -= here->true_positives;
+    counts.false_positives += here->false_positives;
+    const double recall = counts.recall();
+    sum += (recall - recall_before) * counts.precision();
     recall_before = recall;
   }
   return sum;

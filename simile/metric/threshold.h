@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "simile/metric/sorted_values.h"
+
 namespace simile {
 
 struct BestThreshold {
@@ -44,5 +46,18 @@ BinaryCounts apply_threshold(const std::vector<double>& scores, const std::vecto
 
 // Does not depend on the order of equal scores. 0 when there is no positive.
 double average_precision(const std::vector<double>& scores, const std::vector<int>& labels);
+
+// The same of many choices of the examples, for which they are sorted once.
+class AveragePrecision {
+ public:
+  AveragePrecision(const std::vector<double>& scores, std::vector<int> labels);
+
+  // Of the examples at `positions`, of which any may occur several times.
+  double operator()(const std::vector<int64_t>& positions) const;
+
+ private:
+  SortedValues scores_;
+  std::vector<int> labels_;
+};
 
 }  // namespace simile

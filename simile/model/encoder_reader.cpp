@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 
 #include "simile/core/error.h"
 #include "simile/model/encoder_family.h"
@@ -150,13 +149,6 @@ void copy_tensors(const TensorSource& file, const std::vector<const TensorInfo*>
 
 }  // namespace
 
-AlignedFloats::AlignedFloats(int64_t size) : size_(size) {
-  constexpr size_t kLine = 64;
-  const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + kLine - 1) / kLine * kLine;
-  data_.reset(static_cast<float*>(std::aligned_alloc(kLine, std::max(bytes, kLine))));
-  if (data_ == nullptr) throw std::bad_alloc();
-}
-
 void check_encoder_weights(const std::string& path, const EncoderConfig& config) {
   find_tensors(*open_weights(path), config, silent_events());
 }
@@ -190,15 +182,14 @@ void LoadedEncoder::copy_vectors() {
     copied.push_back(i);
     size += tensors_[i]->size;
   }
-  values_ = AlignedFloats(size);
   std::vector<const float*> places(tensors_.size(), nullptr);
-  copy_tensors(*file_, tensors_, copied, values_.data(), places);
+  copy_tensors(*file_, tensors_, copied, values_.reserve(size), places);
   if (word != nullptr) places[0] = word;
   weights_ = encoder_weights_at(shape_, places);
   weights_.half_word = half_word;
 }
 
-LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, AlignedFloats& memory) const {
+LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, FloatBuffer& memory) const {
   const int64_t stored = std::min(layer, shape_.stored_layers() - 1);
   std::vector<size_t> matrices;
   int64_t size = 0;
@@ -207,9 +198,8 @@ LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, AlignedFloat
     matrices.push_back(i);
     size += tensors_[i]->size;
   }
-  if (memory.size() < size) memory = AlignedFloats(size);
   std::vector<const float*> places(tensors_.size(), nullptr);
-  copy_tensors(*file_, tensors_, matrices, memory.data(), places);
+  copy_tensors(*file_, tensors_, matrices, memory.reserve(size), places);
   const EncoderWeights pointers = encoder_weights_at(shape_, places);
   const LayerPointers<const float>& read = pointers.layers[static_cast<size_t>(layer)];
   LayerPointers<const float> result = weights_.layers[static_cast<size_t>(layer)];
@@ -221,7 +211,7 @@ LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, AlignedFloat
 }
 
 LayerReader LoadedEncoder::layer_reader() const {
-  const auto memory = std::make_shared<AlignedFloats>();
+  const auto memory = std::make_shared<FloatBuffer>();
   return [this, memory](int64_t layer) { return read_layer(layer, *memory); };
 }
 

@@ -7,12 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "simile/core/event.h"
+#include "simile/core/float_buffer.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/encoder_config.h"
@@ -20,23 +20,6 @@
 #include "simile/model/tensor_source.h"
 
 namespace simile {
-
-// Floats aligned to a cache line (64 bytes), not initialised. Movable.
-class AlignedFloats {
- public:
-  AlignedFloats() = default;
-  explicit AlignedFloats(int64_t size);
-  float* data() { return data_.get(); }
-  const float* data() const { return data_.get(); }
-  int64_t size() const { return size_; }
-
- private:
-  struct Free {
-    void operator()(float* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<float, Free> data_;
-  int64_t size_ = 0;
-};
 
 // Fills flat[encoder_parameter_count(config.shape())]. Heads on top of the encoder, which are not
 // used, are told to `events` in one line; tensors that are neither expected nor known as a warning.
@@ -64,13 +47,13 @@ class LoadedEncoder {
 
  private:
   void copy_vectors();
-  LayerPointers<const float> read_layer(int64_t layer, AlignedFloats& memory) const;
+  LayerPointers<const float> read_layer(int64_t layer, FloatBuffer& memory) const;
 
   EncoderShape shape_;
   std::unique_ptr<TensorSource> file_;
   std::vector<ParameterSlot> slots_;        // encoder_layout()
   std::vector<const TensorInfo*> tensors_;  // in their order
-  AlignedFloats values_;
+  FloatBuffer values_;
   EncoderWeights weights_;
 };
 

@@ -5,20 +5,16 @@
 // and that stay when a folder is copied, renamed or gets a new README.
 //
 // It is computed from the bytes each time it is asked for, never trusted from a file: 90 MB take
-// about 20 ms once they are in the page cache. The hash (128 bits, multiply and fold) tells models
-// apart; it does not protect against somebody who forges a model on purpose.
+// about 10 ms once they are in the page cache. The hash is hash.h's: it tells models apart and does
+// not protect against somebody who forges a model on purpose.
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "simile/model/model_folder.h"
 
 namespace simile {
 
 std::string model_fingerprint(const ModelFolder& model);
-
-// The hash underneath, of bytes cut into blocks of 1 MiB, in parallel: 32 hexadecimal digits.
-std::string hash_bytes(std::string_view bytes);
 
 }  // namespace simile

@@ -143,6 +143,37 @@ void check_heads(const std::vector<HeadSettings>& heads) {
   }
 }
 
+size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name,
+                 const std::string& owner) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < heads.size(); ++i) {
+    names.push_back(heads[i].name);
+    if (names.back() == name || (name.empty() && heads.size() == 1)) return i;
+  }
+  const std::string has = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  if (!name.empty()) {
+    throw Error(ErrorKind::kRecipe,
+                fmt::format("{} has no head '{}'; it has: {}", owner, name, has));
+  }
+  throw Error(ErrorKind::kRecipe,
+              names.empty() ? fmt::format("{} has no heads: it gives embeddings only", owner)
+                            : fmt::format("{} has several heads, name one: {}", owner, has));
+}
+
+std::vector<int32_t> match_classes(const std::vector<std::string>& names,
+                                   const std::vector<std::string>& known, const std::string& file) {
+  std::vector<int32_t> places;
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    SIMILE_CHECK(found != known.end(), ErrorKind::kInput,
+                 fmt::format("{}: the head does not know the class '{}'; the data has the classes "
+                             "{}, the head {}",
+                             file, name, fmt::join(names, ", "), fmt::join(known, ", ")));
+    places.push_back(static_cast<int32_t>(found - known.begin()));
+  }
+  return places;
+}
+
 bool head_takes_pairs(const HeadSettings& settings) { return settings.input != "single"; }
 
 std::vector<int64_t> head_widths(const HeadSettings& settings, int64_t H) {

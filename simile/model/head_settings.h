@@ -55,6 +55,16 @@ void check_head(const HeadSettings& settings);
 // The same for each, and that no name occurs twice.
 void check_heads(const std::vector<HeadSettings>& heads);
 
+// The number of the head of that name; an empty name means the only one. Errors (kRecipe): no such
+// head, or none or several where the name is empty; says what `owner` has.
+size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name,
+                 const std::string& owner = "the model");
+
+// The place of each of `names`, the classes of the data in `file`, among those a head knows. Errors
+// (kInput): a class that it does not know.
+std::vector<int32_t> match_classes(const std::vector<std::string>& names,
+                                   const std::vector<std::string>& known, const std::string& file);
+
 bool head_takes_pairs(const HeadSettings& settings);  // input pair or joint: two texts
 // Features, outputs of the inner layers, k: layer i has widths[i] inputs and widths[i + 1] outputs.
 std::vector<int64_t> head_widths(const HeadSettings& settings, int64_t H);

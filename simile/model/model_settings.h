@@ -42,6 +42,9 @@ struct Pooling {
 
 std::string pooling_name(const Pooling& pooling);  // "cls+mean"
 
+// Trained temperatures by the name of their loss and its normalisation ("bsc l2").
+using Temperatures = std::map<std::string, double>;
+
 struct ModelSettings {
   EncoderConfig encoder;
   Pooling pooling;
@@ -52,8 +55,8 @@ struct ModelSettings {
   std::map<std::string, std::string> prompts;  // name -> text put before the input
   std::string default_prompt;                  // a name in `prompts`, or empty
   std::string similarity = "cosine";           // cosine, dot, euclidean or manhattan
-  std::map<std::string, double> temperatures;  // trained ones, by the loss they belong to
-  int64_t dimensions = 0;                      // leading dimensions kept; 0 keeps all
+  Temperatures temperatures;
+  int64_t dimensions = 0;  // leading dimensions kept; 0 keeps all
 
   int64_t pooled_size() const;     // numbers in what pooling gives
   int64_t embedding_size() const;  // numbers in a vector after the modules, before `dimensions`

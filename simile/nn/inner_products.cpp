@@ -4,37 +4,19 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include <algorithm>
-#include <vector>
-
-#include "simile/kernel/vector_kernels.h"
+#include "simile/kernel/packed_matrix.h"
 
 namespace simile {
 namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kRowsPerBlock = 64;
-
-enum class Factor { kRows, kColumns };
-
-// a [m, k] times b, which is [n, k] (kRows: transposed) or [k, n] (kColumns).
-Tensor multiply(const Tensor& a, const Tensor& b, Factor factor) {
-  const VectorKernels& kernels = vector_kernels();
-  const int64_t m = a.size(0), k = a.size(1), n = b.size(factor == Factor::kRows ? 0 : 1);
-  std::vector<float> panels(static_cast<size_t>(panel_floats(kernels, n, k)));
-  const auto pack = factor == Factor::kRows ? kernels.pack_rows : kernels.pack_columns;
-  pack(b.data_ptr<float>(), n, k, b.size(1), panels.data());
+// a [m, k] times b: [n, k] transposed, or [k, n].
+Tensor multiply(const Tensor& a, const Tensor& b, MatrixLayout layout) {
+  const int64_t m = a.size(0), k = a.size(1), n = b.size(layout == MatrixLayout::kColumns ? 0 : 1);
   const Tensor product = torch::empty({m, n}, a.options());
-  const float* const rows = a.data_ptr<float>();
-  float* const out = product.data_ptr<float>();
-  const int64_t blocks = (m + kRowsPerBlock - 1) / kRowsPerBlock;
-#pragma omp parallel for schedule(static) if (blocks > 1)
-  for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t first = block * kRowsPerBlock, count = std::min(kRowsPerBlock, m - first);
-    kernels.matmul({count, n, k, rows + first * k, k, panels.data(), out + first * n, n, nullptr,
-                    false, false});
-  }
+  PackedMatrix(b.data_ptr<float>(), n, k, layout)
+      .multiply(a.data_ptr<float>(), m, nullptr, product.data_ptr<float>());
   return product;
 }
 
@@ -44,7 +26,7 @@ class InnerProducts : public torch::autograd::Function<InnerProducts> {
                         const Tensor& b) {
     const Tensor left = a.contiguous(), right = b.contiguous();
     context->save_for_backward({left, right});
-    return multiply(left, right, Factor::kRows);
+    return multiply(left, right, MatrixLayout::kColumns);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -52,9 +34,9 @@ class InnerProducts : public torch::autograd::Function<InnerProducts> {
     const auto saved = context->get_saved_variables();
     const Tensor g = outputs[0].contiguous();
     Tensor left, right;
-    if (context->needs_input_grad(0)) left = multiply(g, saved[1], Factor::kColumns);
+    if (context->needs_input_grad(0)) left = multiply(g, saved[1], MatrixLayout::kRows);
     if (context->needs_input_grad(1)) {
-      right = multiply(g.t().contiguous(), saved[0], Factor::kColumns);
+      right = multiply(g.t().contiguous(), saved[0], MatrixLayout::kRows);
     }
     return {left, right};
   }

@@ -6,104 +6,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/prediction_metric.h"
 #include "simile/eval/predictions.h"
-#include "simile/report/run_files.h"
+#include "simile/metric/sorted_values.h"
+#include "simile/report/detail/compared_runs.h"
 
 namespace simile {
 namespace {
 
 constexpr double kConfidence = 0.95;
-
-// One side: the reports of each run, and where the predictions behind them are.
-struct Side {
-  struct Run {
-    std::optional<int64_t> seed;
-    std::vector<Report> reports;
-    std::vector<std::string> predictions;  // one per report; may be empty
-  };
-  std::string path;
-  bool is_file = false;
-  std::vector<Run> runs;
-};
-
-Side read_side(const std::string& path) {
-  Side side;
-  side.path = path;
-  if (file_exists(path)) {
-    side.is_file = true;
-    side.runs.push_back({std::nullopt, {report_predictions(read_predictions(path))}, {path}});
-    return side;
-  }
-  for (const RunFiles& run : read_run_set(path).runs) {
-    SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
-                 fmt::format("'{}' has no results.json yet: the run is not finished, or has no "
-                             "evaluations; finish it with --resume",
-                             run.path));
-    Side::Run own{run.seed, run.own_reports(), {}};
-    for (const Report& report : own.reports) own.predictions.push_back(run.predictions_of(report));
-    side.runs.push_back(std::move(own));
-  }
-  return side;
-}
-
-std::vector<int64_t> seeds_of(const Side& side) {
-  std::vector<int64_t> seeds;
-  for (const Side::Run& run : side.runs) {
-    if (run.seed) seeds.push_back(*run.seed);
-  }
-  return seeds.size() == side.runs.size() ? seeds : std::vector<int64_t>();
-}
-
-void check_same_form(const Side& a, const Side& b) {
-  const Side& file = a.is_file ? a : b;
-  const Side& run = a.is_file ? b : a;
-  SIMILE_CHECK(a.is_file == b.is_file, ErrorKind::kInput,
-               fmt::format("'{}' is a file and '{}' a run folder; compare the file with the run's "
-                           "own, in {}",
-                           file.path, run.path, join_path(run.path, "predictions")));
-}
-
-// Runs in the order of their seeds, and those of both sides with the same seeds.
-void pair_by_seed(Side& a, Side& b) {
-  for (Side* side : {&a, &b}) {
-    std::stable_sort(side->runs.begin(), side->runs.end(),
-                     [](const Side::Run& x, const Side::Run& y) { return x.seed < y.seed; });
-  }
-  if (a.runs.size() < 2 || b.runs.size() < 2) return;
-  const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);
-  for (const auto& [side, seeds] : {std::make_pair(&a, &a_seeds), std::make_pair(&b, &b_seeds)}) {
-    SIMILE_CHECK(!seeds->empty(), ErrorKind::kInput,
-                 fmt::format("'{}': the runs cannot be paired, as the seed of one is not known (no "
-                             "run.json)",
-                             side->path));
-  }
-  SIMILE_CHECK(a_seeds == b_seeds, ErrorKind::kInput,
-               fmt::format("runs are paired by their seeds, but '{}' has {} ({}) and '{}' has {} "
-                           "({}); train both with the same `seed` and `runs`, or compare single "
-                           "runs: simile compare {} {}",
-                           a.path, a_seeds.size(), fmt::join(a_seeds, ", "), b.path, b_seeds.size(),
-                           fmt::join(b_seeds, ", "), join_path(a.path, "run-1"),
-                           join_path(b.path, "run-1")));
-}
-
-const double* find_metric(const Report& report, const std::string& name) {
-  for (const auto& [metric, value] : report.metrics) {
-    if (metric == name) return &value;
-  }
-  return nullptr;
-}
-
-size_t find_report(const Side::Run& run, const Report& like) {
-  const auto found = std::find_if(
-      run.reports.begin(), run.reports.end(),
-      [&](const Report& report) { return report.task == like.task && report.name == like.name; });
-  return static_cast<size_t>(found - run.reports.begin());
-}
 
 // One evaluation as both sides have it: a place in each run's reports.
 struct Shared {
@@ -112,7 +26,7 @@ struct Shared {
 
 class Comparer {
  public:
-  Comparer(Side a, Side b, const ComparisonOptions& options, EventSink& events)
+  Comparer(ComparedRuns a, ComparedRuns b, const ComparisonOptions& options, EventSink& events)
       : a_(std::move(a)), b_(std::move(b)), options_(options), events_(events) {}
 
   Comparison compare();
@@ -122,12 +36,13 @@ class Comparer {
   bool find_shared(const Report& report, Shared& shared) const;
   std::vector<std::string> shared_metrics(const Shared& shared) const;
   void choose_metrics();
-  std::vector<Predictions> read_all(const Side& side, const std::vector<size_t>& places) const;
+  std::vector<Predictions> read_all(const ComparedRuns& side,
+                                    const std::vector<size_t>& places) const;
   ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics);
   ComparedMetric compare_metric(const Shared& shared, const std::string& metric) const;
   void add_interval(const Shared& shared, const std::vector<Predictions>& a,
                     const std::vector<Predictions>& b, ComparedMetric& metric);
-  std::vector<Statistic> statistics(const Side& side, const std::vector<size_t>& places,
+  std::vector<Statistic> statistics(const ComparedRuns& side, const std::vector<size_t>& places,
                                     const std::vector<Predictions>& predictions,
                                     const std::string& metric, const std::vector<double>& reported);
   void warn(const std::string& message) {
@@ -137,7 +52,7 @@ class Comparer {
     events_.warning(message);
   }
 
-  Side a_, b_;
+  ComparedRuns a_, b_;
   const ComparisonOptions& options_;
   EventSink& events_;
   Comparison result_;
@@ -146,8 +61,7 @@ class Comparer {
 };
 
 Comparison Comparer::compare() {
-  check_same_form(a_, b_);
-  pair_by_seed(a_, b_);
+  pair_runs(a_, b_);
   result_.a = {a_.path, a_.runs.size(), seeds_of(a_)};
   result_.b = {b_.path, b_.runs.size(), seeds_of(b_)};
   result_.options = options_;
@@ -162,7 +76,7 @@ Comparison Comparer::compare() {
 
 void Comparer::add_warnings() {
   if (a_.is_file) return;
-  for (const Side* side : {&a_, &b_}) {
+  for (const ComparedRuns* side : {&a_, &b_}) {
     if (side->runs.size() > 1) continue;
     warn(
         fmt::format("'{}' is one run with one seed: another seed may well change more than the "
@@ -174,7 +88,7 @@ void Comparer::add_warnings() {
 bool Comparer::find_shared(const Report& report, Shared& shared) const {
   for (const auto& [side, places] :
        {std::make_pair(&a_, &shared.a), std::make_pair(&b_, &shared.b)}) {
-    for (const Side::Run& run : side->runs) {
+    for (const ComparedRuns::Run& run : side->runs) {
       places->push_back(find_report(run, report));
       if (places->back() == run.reports.size()) return false;
     }
@@ -183,10 +97,10 @@ bool Comparer::find_shared(const Report& report, Shared& shared) const {
 }
 
 std::vector<std::string> Comparer::shared_metrics(const Shared& shared) const {
-  const auto has = [](const Side& side, const std::vector<size_t>& places,
+  const auto has = [](const ComparedRuns& side, const std::vector<size_t>& places,
                       const std::string& metric) {
     for (size_t r = 0; r < places.size(); ++r) {
-      if (find_metric(side.runs[r].reports[places[r]], metric) == nullptr) return false;
+      if (side.runs[r].reports[places[r]].find_metric(metric) == nullptr) return false;
     }
     return true;
   };
@@ -233,7 +147,7 @@ void Comparer::choose_metrics() {
 }
 
 // The predictions of every run, or none when one of them is missing.
-std::vector<Predictions> Comparer::read_all(const Side& side,
+std::vector<Predictions> Comparer::read_all(const ComparedRuns& side,
                                             const std::vector<size_t>& places) const {
   std::vector<Predictions> all;
   for (size_t r = 0; r < places.size(); ++r) {
@@ -272,10 +186,10 @@ ComparedMetric Comparer::compare_metric(const Shared& shared, const std::string&
   ComparedMetric metric;
   metric.name = name;
   for (size_t r = 0; r < a_.runs.size(); ++r) {
-    metric.a_values.push_back(*find_metric(a_.runs[r].reports[shared.a[r]], name));
+    metric.a_values.push_back(*a_.runs[r].reports[shared.a[r]].find_metric(name));
   }
   for (size_t r = 0; r < b_.runs.size(); ++r) {
-    metric.b_values.push_back(*find_metric(b_.runs[r].reports[shared.b[r]], name));
+    metric.b_values.push_back(*b_.runs[r].reports[shared.b[r]].find_metric(name));
   }
   metric.a = measure_spread(metric.a_values);
   metric.b = measure_spread(metric.b_values);
@@ -288,13 +202,13 @@ ComparedMetric Comparer::compare_metric(const Shared& shared, const std::string&
 }
 
 // One statistic per run, or none when the metric cannot be computed from the predictions.
-std::vector<Statistic> Comparer::statistics(const Side& side, const std::vector<size_t>& places,
+std::vector<Statistic> Comparer::statistics(const ComparedRuns& side,
+                                            const std::vector<size_t>& places,
                                             const std::vector<Predictions>& predictions,
                                             const std::string& metric,
                                             const std::vector<double>& reported) {
   std::vector<Statistic> statistics;
-  std::vector<int64_t> all(predictions[0].left.size());
-  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int64_t> all = all_positions(predictions[0].left.size());
   for (size_t r = 0; r < predictions.size(); ++r) {
     const Statistic statistic =
         make_statistic(predictions[r], metric, &side.runs[r].reports[places[r]]);
@@ -334,7 +248,7 @@ void Comparer::add_interval(const Shared& shared, const std::vector<Predictions>
 
 Comparison compare_runs(const std::string& a, const std::string& b,
                         const ComparisonOptions& options, EventSink& events) {
-  return Comparer(read_side(a), read_side(b), options, events).compare();
+  return Comparer(read_compared_runs(a), read_compared_runs(b), options, events).compare();
 }
 
 }  // namespace simile

@@ -3,27 +3,15 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
-#include <limits>
-#include <regex>
-
 #include "simile/report/detail/html.h"
 #include "simile/report/detail/run_fixture.h"
-#include "simile/report/plot.h"
 
 namespace simile {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-int count(const std::string& text, const std::string& part) {
-  int times = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
-  return times;
-}
 
 TEST(Html, EscapesAndShortens) {
   EXPECT_EQ(escape_html("<b a=\"x\">&'</b>"), "&lt;b a=&quot;x&quot;&gt;&amp;&#39;&lt;/b&gt;");
@@ -31,67 +19,6 @@ TEST(Html, EscapesAndShortens) {
   EXPECT_EQ(escape_shortened("häuser", 2), "hä…");
   EXPECT_EQ(escape_shortened("häuser", 6), "häuser");
   EXPECT_EQ(escape_shortened("<<<", 2), "&lt;&lt;…");
-}
-
-TEST(Plot, TicksAreRoundNumbers) {
-  EXPECT_THAT(axis_ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
-  EXPECT_THAT(axis_ticks(3, 17, 3), ElementsAre(5, 10, 15));
-  const std::vector<double> small = axis_ticks(0.00012, 0.00019, 4);
-  ASSERT_EQ(small.size(), 4u);
-  EXPECT_NEAR(small[0], 0.00012, 1e-12);
-  EXPECT_NEAR(small[3], 0.00018, 1e-12);
-  EXPECT_THAT(axis_ticks(4, 4, 5), ElementsAre(4));
-  EXPECT_THAT(axis_ticks(1, std::nextafter(1.0, 2.0), 5), ElementsAre(1));
-  EXPECT_LE(axis_ticks(1, 1 + 1e-8, 5).size(), 20u);
-  EXPECT_LE(axis_ticks(0, 1, 1000).size(), 20u);
-}
-
-TEST(Plot, ValuesThatDifferByRoundingAloneAreALevelLine) {
-  Plot plot;
-  plot.last_x = 1;
-  plot.lines.push_back({"a", {{0, 0.7}, {1, std::nextafter(0.7, 1.0)}}, 0, false});
-  const std::string svg = plot_to_svg(plot);
-  EXPECT_LE(count(svg, "class=\"grid\""), 20);
-  EXPECT_GE(count(svg, "class=\"grid\""), 2);
-}
-
-TEST(Plot, DrawsWhatIsFinite) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  Plot plot;
-  plot.title = "a<b";
-  plot.x_label = "step";
-  plot.marks = {{5, "second & last"}};
-  plot.lines = {{"one", {{0, 1}, {5, kNan}, {10, 3}}, 0, false}, {"two", {{3, 2}}, 9, true}};
-  const std::string svg = plot_to_svg(plot);
-  EXPECT_THAT(svg, AllOf(HasSubstr("aria-label=\"a&lt;b\""), HasSubstr("second &amp; last"),
-                         HasSubstr("stroke:var(--c0)"), HasSubstr("stroke:var(--c1)"),
-                         HasSubstr("two: 2 at 3"), Not(HasSubstr("nan"))));
-  EXPECT_EQ(count(svg, "<polyline"), 2);
-  EXPECT_EQ(count(svg, "stroke-dasharray"), 1);  // the ninth series repeats a colour
-  // From the left edge to the right one; the higher value stands higher.
-  std::smatch match;
-  ASSERT_TRUE(
-      std::regex_search(svg, match, std::regex("points=\"58.0,([0-9.]+) 468.0,([0-9.]+)\"")));
-  EXPECT_GT(std::stod(match[1]), std::stod(match[2]));
-  plot.lines = {{"rate", {{0, 0}, {1, 1e-4}}, 0, false}};
-  EXPECT_THAT(plot_to_svg(plot),
-              AllOf(HasSubstr(">5e-5<"), HasSubstr(">1e-4<"), Not(HasSubstr("second"))));
-  EXPECT_EQ(plot_to_svg({}), "");
-  plot.lines = {{"none", {{1, kNan}}, 0, false}};
-  EXPECT_EQ(plot_to_svg(plot), "");
-}
-
-TEST(Histogram, BarsHoldAllValues) {
-  Histogram histogram{"lengths", "words", {}};
-  EXPECT_EQ(histogram_to_svg(histogram), "");
-  histogram.values = {0, 1, 1, 3};
-  const std::string svg = histogram_to_svg(histogram);
-  EXPECT_THAT(svg, AllOf(HasSubstr("<title>0: 1</title>"), HasSubstr("<title>1: 2</title>"),
-                         HasSubstr("<title>3: 1</title>")));
-  EXPECT_EQ(count(svg, "<rect"), 3);
-  histogram.values = {0, 100, 239};
-  EXPECT_THAT(histogram_to_svg(histogram), AllOf(HasSubstr("<title>0 to 9: 1</title>"),
-                                                 HasSubstr("<title>230 to 239: 1</title>")));
 }
 
 TEST(HtmlReport, ShowsRunsSideBySideAndNeedsNothingElse) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,6 +12,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/predictions.h"
+#include "simile/report/detail/run_format.h"
 
 namespace simile {
 namespace {
@@ -21,10 +21,7 @@ namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 using detail::Json;
 using detail::JsonObject;
-
-constexpr const char* kRecipe = "run.json";
-constexpr const char* kLog = "metrics.jsonl";
-constexpr const char* kResults = "results.json";
+using namespace run_format;
 
 // The order of names in a file is the order to show.
 OrderedJson read_object(const std::string& path) {
@@ -39,52 +36,31 @@ std::string show_value(const OrderedJson& value) {
                            : value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Report read_report(const OrderedJson& json, const std::string& path) {
-  SIMILE_CHECK(json.is_object(), ErrorKind::kInput,
-               path + ": \"reports\" must be a list of objects");
-  const Json plain(json);
-  const JsonObject object(plain, path);
-  Report report;
-  report.task = object.text_or("task", "");
-  report.name = object.text_or("name", "");
-  report.model = object.text_or("model", "");
-  report.examples = object.integer_or("examples", 0, 0, std::numeric_limits<int64_t>::max());
-  if (object.has("metrics")) {
-    for (const auto& [name, value] : json.at("metrics").items()) {
-      if (value.is_number()) report.metrics.emplace_back(name, value.get<double>());
-    }
-  }
-  if (object.has("notes")) {
-    for (const auto& note : json.at("notes")) report.notes.push_back(show_value(note));
-  }
-  return report;
-}
-
 void read_recipe(RunFiles& run) {
   const std::string path = join_path(run.path, kRecipe);
   OrderedJson recipe = read_object(path);
-  if (recipe.contains("environment") && recipe["environment"].is_object()) {
-    for (const auto& [name, value] : recipe["environment"].items()) {
+  if (recipe.contains(kEnvironment) && recipe[kEnvironment].is_object()) {
+    for (const auto& [name, value] : recipe[kEnvironment].items()) {
       run.environment.emplace_back(name, show_value(value));
     }
   }
-  recipe.erase("environment");
+  recipe.erase(kEnvironment);
   const Json plain(recipe);
   const JsonObject object(plain, path);
-  if (object.has("seed")) run.seed = object.integer("seed", 0, std::numeric_limits<int64_t>::max());
+  if (object.has(kSeed)) run.seed = object.integer(kSeed, 0, std::numeric_limits<int64_t>::max());
   run.recipe = recipe.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 void read_results(RunFiles& run) {
   const std::string path = join_path(run.path, kResults);
   const OrderedJson results = read_object(path);
-  if (results.contains("seconds") && results["seconds"].is_number()) {
-    run.seconds = results["seconds"].get<double>();
+  if (results.contains(kSeconds) && results[kSeconds].is_number()) {
+    run.seconds = results[kSeconds].get<double>();
   }
-  SIMILE_CHECK(results.contains("reports") && results["reports"].is_array(), ErrorKind::kInput,
-               path + ": \"reports\" must be a list");
-  for (const OrderedJson& report : results["reports"]) {
-    run.reports.push_back(read_report(report, path));
+  SIMILE_CHECK(results.contains(kReports) && results[kReports].is_array(), ErrorKind::kInput,
+               fmt::format("{}: \"{}\" must be a list", path, kReports));
+  for (const OrderedJson& report : results[kReports]) {
+    run.reports.push_back(parse_report(report.dump(), path));
   }
 }
 
@@ -109,17 +85,13 @@ bool is_run(const std::string& path) {
 
 // The folders run-N by N.
 std::map<int64_t, std::string> find_runs(const std::string& path) {
-  constexpr std::string_view kPrefix = "run-";
   std::map<int64_t, std::string> found;
   std::error_code code, unknown;
   fs::directory_iterator entries(path, code);
   for (; !code && entries != fs::directory_iterator(); entries.increment(code)) {
     const std::string name = entries->path().filename();
-    if (name.rfind(kPrefix, 0) != 0 || !entries->is_directory(unknown)) continue;
-    int64_t number = 0;
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + kPrefix.size(), end, number);
-    if (parsed.ec == std::errc() && parsed.ptr == end) found[number] = entries->path();
+    const std::optional<int64_t> number = seed_folder_number(name);
+    if (number && entries->is_directory(unknown)) found[*number] = entries->path();
   }
   SIMILE_CHECK(!code, ErrorKind::kInput,
                fmt::format("cannot list the folder '{}': {}", path, code.message()));
@@ -131,13 +103,13 @@ void read_seeds(RunSet& set) {
   const std::string path = join_path(set.path, kResults);
   if (!file_exists(path)) return;
   const Json results = detail::read_json(path);
-  if (!results.is_object() || !results.contains("runs")) return;
-  for (const Json& json : results["runs"]) {
+  if (!results.is_object() || !results.contains(kRuns)) return;
+  for (const Json& json : results[kRuns]) {
     const JsonObject object(json, path);
-    const std::string folder = join_path(set.path, object.text("folder"));
+    const std::string folder = join_path(set.path, object.text(kFolder));
     for (RunFiles& run : set.runs) {
       if (fs::path(run.path).filename() != fs::path(folder).filename()) continue;
-      run.seed = object.integer("seed", 0, std::numeric_limits<int64_t>::max());
+      run.seed = object.integer(kSeed, 0, std::numeric_limits<int64_t>::max());
     }
   }
 }
@@ -164,7 +136,7 @@ std::vector<Report> RunFiles::own_reports() const {
 
 std::string RunFiles::predictions_of(const Report& report) const {
   const std::string file =
-      predictions_file(join_path(path, "predictions"), report.task, report.name);
+      predictions_file(join_path(path, kPredictions), report.task, report.name);
   const std::string read = report.task == "ranking" ? query_table_file(file) : file;
   return file_exists(read) ? file : "";
 }
@@ -180,9 +152,9 @@ RunSet read_run_set(const std::string& path) {
   }
   if (set.runs.empty()) {
     SIMILE_CHECK(is_run(path), ErrorKind::kInput,
-                 fmt::format("'{}' is not a run: it has neither {}, {} and {} nor folders run-1, "
-                             "run-2 ... that have them; expected a folder that simile train wrote",
-                             path, kRecipe, kLog, kResults));
+                 fmt::format("'{}' is not a run: it has neither {}, {} and {} nor folders {}1, "
+                             "{}2 ... that have them; expected a folder that simile train wrote",
+                             path, kRecipe, kLog, kResults, kSeedFolder, kSeedFolder));
     set.runs.push_back(read_run(path));
   } else {
     read_seeds(set);

@@ -14,22 +14,32 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kStage = "stage";
+constexpr const char* kObjective = "objective";
+constexpr const char* kStep = "step";
+constexpr const char* kEpoch = "epoch";
+constexpr const char* kLoss = "loss";
+constexpr const char* kGradientNorm = "gradient_norm";
+constexpr const char* kLearningRate = "learning_rate";
+constexpr const char* kEvaluation = "evaluation";
+constexpr const char* kMetrics = "metrics";
+
 class LogReader {
  public:
   void add(const Json& line) {
     const int64_t step = begin_step(line);
-    if (line.contains("evaluation")) {
-      const std::string prefix = line.at("evaluation").get<std::string>() + ".";
-      for (const auto& [name, value] : line.at("metrics").items()) {
+    if (line.contains(kEvaluation)) {
+      const std::string prefix = line.at(kEvaluation).get<std::string>() + ".";
+      for (const auto& [name, value] : line.at(kMetrics).items()) {
         add_point(log.evaluations, prefix + name, step, value);
       }
       return;
     }
     const std::string objective =
-        line.contains("objective") ? " (" + line["objective"].get<std::string>() + ")" : "";
+        line.contains(kObjective) ? " (" + line[kObjective].get<std::string>() + ")" : "";
     for (const auto& [name, value] : line.items()) {
-      if (name == "stage" || name == "objective" || name == "step" || name == "epoch") continue;
-      const bool shared = name == "gradient_norm" || name == "learning_rate";
+      if (name == kStage || name == kObjective || name == kStep || name == kEpoch) continue;
+      const bool shared = name == kGradientNorm || name == kLearningRate;
       add_point(log.training, shared ? name : name + objective, step, value);
     }
   }
@@ -39,11 +49,11 @@ class LogReader {
  private:
   // The step counted through all stages.
   int64_t begin_step(const Json& line) {
-    const std::string stage = line.at("stage").get<std::string>();
+    const std::string stage = line.at(kStage).get<std::string>();
     if (log.stages.empty() || log.stages.back().name != stage) {
       log.stages.push_back({stage, log.steps});
     }
-    const int64_t step = log.stages.back().first_step + line.at("step").get<int64_t>();
+    const int64_t step = log.stages.back().first_step + line.at(kStep).get<int64_t>();
     log.steps = std::max(log.steps, step);
     return step;
   }
@@ -72,6 +82,26 @@ void keep_extremes(const std::vector<CurvePoint>& points, size_t begin, size_t e
 }
 
 }  // namespace
+
+std::string step_line(const std::string& stage, int64_t step, double epoch,
+                      const StepResult& result) {
+  Json line = {{kStage, stage}};
+  if (!result.objective.empty()) line[kObjective] = result.objective;
+  line.update({{kStep, step},
+               {kEpoch, epoch},
+               {kLoss, result.loss},
+               {kGradientNorm, result.gradient_norm},
+               {kLearningRate, result.learning_rate}});
+  for (const auto& [name, value] : result.values) line[name] = value;
+  return line.dump();
+}
+
+std::string evaluation_line(const std::string& stage, int64_t step, double epoch,
+                            const Report& report) {
+  Json line = {{kStage, stage}, {kStep, step}, {kEpoch, epoch}, {kEvaluation, report.name}};
+  for (const auto& [name, value] : report.metrics) line[kMetrics][name] = value;
+  return line.dump();
+}
 
 RunLog read_run_log(const std::string& path) {
   LogReader reader;

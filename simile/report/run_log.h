@@ -12,7 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "simile/eval/report.h"
+#include "simile/report/step_result.h"
+
 namespace simile {
+
+// The two kinds of line, without its end.
+std::string step_line(const std::string& stage, int64_t step, double epoch,
+                      const StepResult& result);
+std::string evaluation_line(const std::string& stage, int64_t step, double epoch,
+                            const Report& report);
 
 struct CurvePoint {
   double x = 0, y = 0;  // step and value

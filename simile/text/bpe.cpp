@@ -7,6 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/text/byte_level.h"
+#include "simile/text/detail/merge_table.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -19,7 +20,11 @@ constexpr size_t kKeptSymbols = size_t{1} << 16;
 
 Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, const BpeSettings& settings,
          const std::string& source)
-    : vocabulary_(std::move(vocabulary)), settings_(settings), source_(source) {
+    : vocabulary_(std::move(vocabulary)),
+      settings_(settings),
+      source_(source),
+      merges_(std::make_unique<detail::MergeTable>()),
+      byte_words_(std::make_unique<detail::WordTable>()) {
   if (settings_.unknown_token) unknown_id_ = vocabulary_.find(*settings_.unknown_token);
   plain_characters_ = settings_.continuing_prefix.empty() && settings_.word_suffix.empty();
   for (uint32_t c = 0; c < ascii_ids_.size(); ++c) {
@@ -41,8 +46,10 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, const BpeSettings& setting
   for (size_t id = 0; id < size; ++id) whole_[id].store(0, std::memory_order_relaxed);
 }
 
+Bpe::~Bpe() = default;
+
 void Bpe::add_merges(const Merges& merges, const std::string& source) {
-  merges_.reserve(merges.size());
+  merges_->reserve(merges.size());
   const std::string& prefix = settings_.continuing_prefix;
   uint32_t rank = 0;
   for (const auto& merge : merges) {
@@ -62,7 +69,7 @@ void Bpe::add_merges(const Merges& merges, const std::string& source) {
     };
     const int32_t first = find(left);
     const int32_t second = find(right);
-    merges_.insert(first, second, {rank, find(joined)});
+    merges_->insert(first, second, {rank, find(joined)});
     ++rank;
   }
 }
@@ -72,15 +79,15 @@ void Bpe::add_byte_words() {
   for (int32_t id = 0; id < vocabulary_.size(); ++id) {
     bytes.clear();
     const std::string_view token = vocabulary_.token(id);
-    if (!token.empty() && decode_byte_level(token, bytes)) byte_words_.insert(bytes, id);
+    if (!token.empty() && decode_byte_level(token, bytes)) byte_words_->insert(bytes, id);
   }
-  byte_words_.build();
+  byte_words_->build();
 }
 
 int32_t Bpe::whole_word(std::string_view word, bool bytes) const {
   if (word.size() > kLongestWhole && !settings_.ignore_merges) return -1;
   if (!plain_characters_ && !settings_.ignore_merges) return -1;
-  const int32_t id = bytes ? byte_words_.find(word) : vocabulary_.find(word);
+  const int32_t id = bytes ? byte_words_->find(word) : vocabulary_.find(word);
   if (id < 0 || settings_.ignore_merges) return id;
   uint8_t state = whole_[static_cast<size_t>(id)].load(std::memory_order_relaxed);
   if (state == 0) {
@@ -93,7 +100,7 @@ int32_t Bpe::whole_word(std::string_view word, bool bytes) const {
 bool Bpe::merges_to_itself(int32_t id, std::string_view word, bool bytes) const {
   Symbols symbols;
   list_symbols(word, bytes, symbols);
-  merges_.apply(symbols);
+  merges_->apply(symbols);
   return symbols.size() == 1 && symbols[0].id == id;
 }
 
@@ -167,7 +174,7 @@ void Bpe::tokenize_words(std::string_view text, const std::vector<Span>& words, 
       continue;
     }
     list_symbols(piece, bytes, symbols);
-    merges_.apply(symbols);
+    merges_->apply(symbols);
     uint32_t begin = word.begin;
     for (const detail::MergeSymbol symbol : symbols) {
       const uint32_t end = std::min(begin + symbol.size, word.end);

@@ -16,10 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "simile/text/detail/merge_table.h"
 #include "simile/text/token_model.h"
 
 namespace simile {
+
+namespace detail {
+struct MergeSymbol;
+class MergeTable;
+class WordTable;
+}  // namespace detail
 
 struct BpeSettings {
   std::optional<std::string> unknown_token;  // none: unknown characters are left out
@@ -37,6 +42,7 @@ class Bpe : public TokenModel {
   // Errors (kInput, naming `source`): a merge of tokens, or to a token, that the vocabulary lacks.
   Bpe(Vocabulary vocabulary, const Merges& merges, const BpeSettings& settings,
       const std::string& source);
+  ~Bpe() override;
 
   // Errors (kInput): an unknown character when the unknown token is not in the vocabulary.
   void tokenize(std::string_view text, const std::vector<Span>& words, size_t limit,
@@ -64,13 +70,13 @@ class Bpe : public TokenModel {
   BpeSettings settings_;
   std::string source_;
   int32_t unknown_id_ = -1;
-  detail::MergeTable merges_;
+  std::unique_ptr<detail::MergeTable> merges_;
   bool plain_characters_ = true;        // neither prefix nor suffix
   bool reads_bytes_ = false;            // the vocabulary has all byte-level characters
   std::array<int32_t, 128> ascii_ids_;  // of plain characters
   std::array<int32_t, 256> byte_ids_;   // of byte-level characters
   std::array<int32_t, 256> fallback_ids_;
-  detail::WordTable byte_words_;  // tokens by the bytes that they stand for
+  std::unique_ptr<detail::WordTable> byte_words_;  // tokens by the bytes that they stand for
   // By token: 0 not yet known, 1 its own merges lead to it, 2 they do not.
   std::unique_ptr<std::atomic<uint8_t>[]> whole_;
 };

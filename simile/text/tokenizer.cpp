@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "simile/core/error.h"
-#include "simile/text/detail/parallel.h"
+#include "simile/core/parallel.h"
 #include "simile/text/detail/tokenizer_core.h"
 
 namespace simile {
@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 // A single huge text should not keep its memory for ever.
 constexpr size_t kKeptTokens = size_t{1} << 20;
+
+constexpr int64_t kTextsTogether = 16;  // that a thread takes
 
 // The tokens of one text that truncation keeps.
 struct KeptTokens {
@@ -165,7 +167,7 @@ int64_t Tokenizer::encode_ids(std::string_view text, std::vector<int32_t>& ids) 
 
 std::vector<Encoding> Tokenizer::encode_batch(const std::vector<std::string>& texts) const {
   std::vector<Encoding> encodings(texts.size());
-  detail::run_parallel(texts.size(), [&](size_t i) { encodings[i] = encode(texts[i]); });
+  run_parallel(texts.size(), kTextsTogether, [&](size_t i) { encodings[i] = encode(texts[i]); });
   return encodings;
 }
 
@@ -175,8 +177,8 @@ std::vector<Encoding> Tokenizer::encode_pair_batch(const std::vector<std::string
                fmt::format("pairs need as many first texts ({}) as second ones ({})", first.size(),
                            second.size()));
   std::vector<Encoding> encodings(first.size());
-  detail::run_parallel(first.size(),
-                       [&](size_t i) { encodings[i] = encode_pair(first[i], second[i]); });
+  run_parallel(first.size(), kTextsTogether,
+               [&](size_t i) { encodings[i] = encode_pair(first[i], second[i]); });
   return encodings;
 }
 
@@ -184,8 +186,8 @@ std::vector<std::vector<int32_t>> Tokenizer::encode_ids_batch(const std::vector<
                                                               int64_t* replaced) const {
   std::vector<std::vector<int32_t>> ids(texts.size());
   std::vector<int64_t> replacements(texts.size());
-  detail::run_parallel(texts.size(),
-                       [&](size_t i) { replacements[i] = encode_ids(texts[i], ids[i]); });
+  run_parallel(texts.size(), kTextsTogether,
+               [&](size_t i) { replacements[i] = encode_ids(texts[i], ids[i]); });
   if (replaced != nullptr) {
     for (const int64_t count : replacements) *replaced += count;
   }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "simile/core/error.h"
+#include "simile/text/detail/piece_trie.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -44,11 +45,13 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, const Unigra
     if (!vocabulary_.repeats() || vocabulary_.find(token) == id) pieces.emplace_back(token, id);
   }
   unknown_score_ = lowest - kUnknownPenalty;
-  trie_ = detail::PieceTrie(std::move(pieces));
+  trie_ = std::make_unique<const detail::PieceTrie>(std::move(pieces));
   for (size_t byte = 0; byte < byte_ids_.size(); ++byte) {
     byte_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte));
   }
 }
+
+Unigram::~Unigram() = default;
 
 void Unigram::find_best(std::string_view word, std::vector<Step>& steps) const {
   const auto size = static_cast<uint32_t>(word.size());
@@ -61,7 +64,7 @@ void Unigram::find_best(std::string_view word, std::vector<Step>& steps) const {
     const double here = steps[begin].score;
     const uint32_t single_end = begin + character_size(word[begin]);
     bool has_single = false;
-    detail::PieceTrie::Cursor cursor(trie_);
+    detail::PieceTrie::Cursor cursor(*trie_);
     for (uint32_t end = begin; end < size && cursor.descend(word[end]);) {
       ++end;
       const int32_t id = cursor.piece();

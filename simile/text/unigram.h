@@ -16,14 +16,18 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "simile/text/detail/piece_trie.h"
 #include "simile/text/token_model.h"
 
 namespace simile {
+
+namespace detail {
+class PieceTrie;
+}
 
 constexpr double kUnknownPenalty = 10.0;  // of an unknown character, below the lowest score
 
@@ -39,6 +43,7 @@ class Unigram : public TokenModel {
   // million tokens.
   Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramSettings& settings,
           const std::string& source);
+  ~Unigram() override;
 
   void tokenize(std::string_view text, const std::vector<Span>& words, size_t limit,
                 std::vector<Token>& tokens) const override;
@@ -64,7 +69,7 @@ class Unigram : public TokenModel {
   std::vector<double> scores_;
   UnigramSettings settings_;
   std::string source_;
-  detail::PieceTrie trie_;
+  std::unique_ptr<const detail::PieceTrie> trie_;
   double unknown_score_ = 0;
   std::array<int32_t, 256> byte_ids_{};  // -1 where the vocabulary has none
 };

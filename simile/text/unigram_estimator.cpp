@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "simile/text/detail/parallel.h"
+#include "simile/core/parallel.h"
 #include "simile/text/unicode.h"
 #include "simile/text/unigram.h"
 
@@ -118,7 +118,7 @@ std::vector<double> UnigramEstimator::sum_words(const AddWord& add_word) const {
   std::vector<std::vector<int64_t>> sums(static_cast<size_t>(omp_get_max_threads()));
   std::vector<Workspace> workspaces(sums.size());
   const size_t tasks = (words_.size() + kWordsPerTask - 1) / kWordsPerTask;
-  run_parallel(tasks, [&](size_t task) {
+  run_parallel(tasks, 16, [&](size_t task) {
     const auto thread = static_cast<size_t>(omp_get_thread_num());
     sums[thread].resize(pieces_.size());
     const size_t end = std::min(words_.size(), (task + 1) * kWordsPerTask);
@@ -158,7 +158,7 @@ std::vector<double> UnigramEstimator::removal_losses(const std::vector<double>& 
   double total = 0;
   for (const double count : counts) total += count;
   std::vector<double> losses(pieces_.size());
-  run_parallel(pieces_.size(), [&](size_t i) {
+  run_parallel(pieces_.size(), 16, [&](size_t i) {
     thread_local Workspace work;
     thread_local std::vector<int32_t> others;
     const ScoredPiece& piece = pieces_[i];

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "simile/core/error.h"
-#include "simile/text/detail/parallel.h"
+#include "simile/core/parallel.h"
 
 namespace simile::detail {
 namespace {
@@ -61,7 +61,7 @@ WordCounter count_words(const TextSource& next_text, const Normalizer* normalize
   int64_t done = 0;
   for (bool more = true; more;) {
     more = read_batch(next_text, batch);
-    run_parallel(batch.size(), [&](size_t i) {
+    run_parallel(batch.size(), 16, [&](size_t i) {
       cut_text(batch[i], normalizer, pre_tokenizer, sink,
                counters[static_cast<size_t>(omp_get_thread_num())]);
     });

@@ -8,9 +8,9 @@
 
 #include "simile/core/error.h"
 #include "simile/kernel/encoder_forward.h"
+#include "simile/report/run_folder.h"
 #include "simile/train/epoch_planner.h"
 #include "simile/train/run_data.h"
-#include "simile/train/run_folder.h"
 
 namespace simile {
 namespace {

@@ -10,10 +10,10 @@
 #include "simile/core/error.h"
 #include "simile/data/column_kinds.h"
 #include "simile/loss/bsc.h"
+#include "simile/report/run_folder.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/run_data.h"
-#include "simile/train/run_folder.h"
 #include "simile/train/start_model.h"
 #include "simile/train/train_options.h"
 

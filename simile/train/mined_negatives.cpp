@@ -10,10 +10,10 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/core/random.h"
 #include "simile/data/candidate_texts.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/model/fingerprint.h"
 
 namespace simile {
 namespace {

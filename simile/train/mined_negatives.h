@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "simile/core/event.h"
+#include "simile/report/run_folder.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
-#include "simile/train/run_folder.h"
 #include "simile/train/start_model.h"
 #include "simile/train/train_options.h"
 #include "simile/train/train_state.h"

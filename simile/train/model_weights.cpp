@@ -2,23 +2,10 @@
 #include "simile/train/model_weights.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "simile/core/error.h"
 
 namespace simile {
-
-size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < heads.size(); ++i) {
-    names.push_back(heads[i].name);
-    if (names.back() == name) return i;
-  }
-  throw Error(ErrorKind::kRecipe,
-              fmt::format("there is no head '{}'; the recipe's `heads` and those of the model are "
-                          "[{}]",
-                          name, fmt::join(names, ", ")));
-}
 
 ModelWeights::ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads,
                            const Placement& placement)

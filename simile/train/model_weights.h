@@ -16,9 +16,6 @@
 
 namespace simile {
 
-// The number of the head of that name. Errors (kRecipe): there is none; names those there are.
-size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name);
-
 class ModelWeights {
  public:
   ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads,

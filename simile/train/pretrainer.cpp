@@ -4,28 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <memory>
+#include <optional>
 
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
-#include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/flat_optimizer.h"
 #include "simile/train/held_out.h"
-#include "simile/train/run_folder.h"
+#include "simile/train/run_card.h"
+#include "simile/train/run_loop.h"
 #include "simile/train/start_model.h"
-#include "simile/train/train_state.h"
 
 namespace simile {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr const char* kStage = "pretrain";
 
 StartModel load_start(const PretrainOptions& options, EventSink& events) {
   TrainOptions start;
@@ -50,13 +43,12 @@ int64_t count_steps(const PretrainOptions& options, const std::vector<CorpusFile
       1, std::llround(options.epochs * batches / static_cast<double>(options.accumulation)));
 }
 
-class PretrainingRun {
+class PretrainingRun final : public SteppedTraining {
  public:
   PretrainingRun(const PretrainOptions& options, const std::string& folder, bool resume,
                  bool overwrite, EventSink& events)
       : options_(options),
         events_(events),
-        recipe_(options_to_json(options_)),
         start_(load_start(options, events)),
         shape_(start_.settings.encoder.shape()),
         tokenizer_(without_limit(start_.tokenizer)),
@@ -71,67 +63,43 @@ class PretrainingRun {
         optimizer_(options.optimizer, encoder_layout(shape_), weights_.data(), {},
                    head_parameters()),
         masked_lm_(shape_),
-        folder_(folder, resume, overwrite),
-        states_(folder_.states_path(), options.save.keep_states) {
+        loop_(folder, resume, overwrite, options.save, options_to_json(options_), *this, events),
+        state_(loop_.state()) {
     initialise_masked_lm_weights(shape_, seed(), head_.data());
-    state_.data = data_fingerprint();
-    resume ? restore() : folder_.remove_old_run();
-    folder_.write_run(recipe_);
+    loop_.begin(data_fingerprint(), "corpus");
   }
 
   TrainResult run() {
-    const auto begin = Clock::now();
-    try {
-      train();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kInterrupted) throw;
-      save();
-      throw Error(
-          ErrorKind::kInterrupted,
-          fmt::format("{}; saved at step {}: add --resume to go on", error.what(), state_.step));
+    if (!is_done()) {
+      batches_.emplace(corpus_, options_, tokenizer_, vocabulary_,
+                       state_.step * options_.accumulation);
     }
+    loop_.run([&] { loop_.run_stage(); });
     TrainResult result;
-    result.model_path = folder_.model_path();
+    result.model_path = loop_.folder().model_path();
     if (!held_out_.empty()) result.reports.push_back(evaluate_held_out());
     state_.evaluated_step = state_.step;
     save_model(result.reports);
-    save();
-    const std::chrono::duration<double> elapsed = Clock::now() - begin;
-    folder_.write_results(result.reports, elapsed.count());
+    loop_.save();
+    loop_.finish(result.reports);
     return result;
   }
 
  private:
-  void train() {
-    if (state_.step == total_steps_) return;
-    MaskedBatches batches(corpus_, options_, tokenizer_, vocabulary_,
-                          state_.step * options_.accumulation);
-    auto saved = Clock::now();
-    while (state_.step < total_steps_) {
-      if (state_.step % options_.held_out.every_steps == 0 &&
-          state_.evaluated_step != state_.step) {
-        look_at_held_out();
-        saved = Clock::now();
-      }
-      const StepResult result = step(batches);
-      ++state_.step;
-      folder_.log_step(kStage, state_.step, progress_made(), result);
-      const std::chrono::duration<double, std::ratio<60>> minutes = Clock::now() - saved;
-      if (options_.save.save_every_minutes > 0 &&
-          minutes.count() >= options_.save.save_every_minutes) {
-        save();
-        saved = Clock::now();
-      }
-      show_progress(result);
-    }
+  // The last look is run()'s.
+  bool is_evaluation_due() const override {
+    return !is_done() && state_.step % options_.held_out.every_steps == 0 &&
+           state_.evaluated_step != state_.step;
   }
 
-  StepResult step(MaskedBatches& batches) {
+  bool is_done() const override { return state_.step == total_steps_; }
+
+  StepResult step() override {
     StepResult result;
     int64_t masked = 0;
     VocabularyLoss total;
     for (int64_t i = 0; i < options_.accumulation; ++i) {
-      const MaskedBatch batch = batches.next(events_);
+      const MaskedBatch batch = batches_->next(events_);
       const VocabularyLoss loss = backward(batch, i);
       total.sum += loss.sum;
       total.correct += loss.correct;
@@ -181,7 +149,7 @@ class PretrainingRun {
     return dropout;
   }
 
-  void look_at_held_out() {
+  void evaluate() override {
     std::vector<Report> reports;
     if (!held_out_.empty()) {
       reports.push_back(evaluate_held_out());
@@ -191,14 +159,11 @@ class PretrainingRun {
     }
     state_.evaluated_step = state_.step;
     save_model(reports);
-    save();
   }
 
   Report evaluate_held_out() {
     Report report = held_out_.evaluate(shape_, weights_.data(), head_.data(), options_.name);
-    if (state_.evaluated_step != state_.step) {
-      folder_.log_evaluation(kStage, state_.step, progress_made(), report);
-    }
+    if (state_.evaluated_step != state_.step) loop_.log_evaluation(report);
     return report;
   }
 
@@ -210,60 +175,38 @@ class PretrainingRun {
     model.model_card = make_card(reports);
     model.self_test = make_self_test(
         SentenceEncoder(make_encoder(shape_, weights_.data()), start_.settings, start_.tokenizer));
-    save_model_folder(folder_.model_path(), model);
+    save_model_folder(loop_.folder().model_path(), model);
   }
 
   std::string make_card(const std::vector<Report>& reports) {
-    ModelCard card;
-    card.title = options_.name;
-    card.base_model = std::filesystem::path(options_.model).filename().string();
+    RunCard card;
     card.introduction = fmt::format(
         "An encoder pre-trained with Simile as a masked language model: {} of {} steps.",
         state_.step, total_steps_);
-    card.body = "## Training data\n\n";
     for (const CorpusFile& file : corpus_) {
-      card.body += fmt::format("- {}: {} texts, {} bytes\n", file.path, file.texts, file.bytes);
+      card.data.push_back(fmt::format("{}: {} texts, {} bytes", file.path, file.texts, file.bytes));
     }
-    for (const Report& report : reports) {
-      for (const auto& [name, value] : report.metrics) {
-        card.body += fmt::format("- {} {}: {:.4f}\n", report.name, name, value);
-      }
-    }
-    card.body += fmt::format("\n## Recipe\n\n```json\n{}\n```\n", recipe_);
-    return make_model_card(card, start_.settings);
+    card.reports = reports;
+    card.recipe = options_to_json(options_);
+    return make_run_card(options_, card, start_.settings);
   }
 
-  void save() {
-    state_.optimizer = optimizer_.state();
-    state_.weights = weights_;
-    state_.weights.insert(state_.weights.end(), head_.begin(), head_.end());
-    state_.metrics_bytes = folder_.flush_metrics();
-    states_.save(state_, recipe_);
-    state_.weights = {};  // the copies were only for the file
-    state_.optimizer = {};
+  void fill_state(TrainState& state) override {
+    state.optimizer = optimizer_.state();
+    state.weights = weights_;
+    state.weights.insert(state.weights.end(), head_.begin(), head_.end());
   }
 
-  void restore() {
-    std::optional<TrainState> found = states_.load(recipe_, events_);
-    if (!found) return folder_.cut_metrics(0);
-    TrainState& saved = *found;
+  void take_state(TrainState& state) override {
     SIMILE_CHECK(
-        saved.data == state_.data, ErrorKind::kInput,
-        fmt::format("the corpus or the tokenizer is not the one that '{}' was trained with; "
-                    "bring the old files back or start anew with --overwrite",
-                    folder_.states_path()));
-    SIMILE_CHECK(saved.weights.size() == weights_.size() + head_.size(), ErrorKind::kInput,
-                 fmt::format("'{}' holds {} weights, the model has {}", folder_.states_path(),
-                             saved.weights.size(), weights_.size() + head_.size()));
-    const auto head = saved.weights.begin() + static_cast<std::ptrdiff_t>(weights_.size());
-    std::copy(saved.weights.begin(), head, weights_.begin());
-    std::copy(head, saved.weights.end(), head_.begin());
-    optimizer_.load_state(std::move(saved.optimizer));
-    saved.weights = {};
-    saved.optimizer = {};
-    state_ = std::move(saved);
-    folder_.cut_metrics(state_.metrics_bytes);
-    events_.info(fmt::format("resuming at step {} of {}", state_.step, total_steps_));
+        state.weights.size() == weights_.size() + head_.size(), ErrorKind::kInput,
+        fmt::format("'{}' holds {} weights, the model has {}", loop_.folder().states_path(),
+                    state.weights.size(), weights_.size() + head_.size()));
+    const auto head = state.weights.begin() + static_cast<std::ptrdiff_t>(weights_.size());
+    std::copy(state.weights.begin(), head, weights_.begin());
+    std::copy(head, state.weights.end(), head_.begin());
+    optimizer_.load_state(std::move(state.optimizer));
+    loop_.release_copies();
   }
 
   std::string data_fingerprint() const {
@@ -295,20 +238,19 @@ class PretrainingRun {
                             what, state_.step, value, options_.learning_rate));
   }
 
-  void show_progress(const StepResult& result) {
-    Progress progress{kStage, state_.step, total_steps_, "steps", {{"loss", result.loss}}};
-    progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
-    events_.progress(progress);
+  Progress progress() const override {
+    return {"pretrain", state_.step, total_steps_, "steps", {}};
   }
-
-  double progress_made() const {
+  double epochs_done() const override {
     return static_cast<double>(state_.step) / static_cast<double>(total_steps_);
+  }
+  std::string position() const override {
+    return fmt::format("step {} of {}", state_.step, total_steps_);
   }
   uint64_t seed() const { return static_cast<uint64_t>(options_.seed); }
 
   PretrainOptions options_;
   EventSink& events_;
-  std::string recipe_;
   StartModel start_;
   EncoderShape shape_;
   Tokenizer tokenizer_;  // without a length limit
@@ -322,9 +264,9 @@ class PretrainingRun {
   MaskedLm masked_lm_;
   EncoderTape tape_;
   std::vector<float> hidden_, hidden_gradients_;  // [tokens, H]
-  RunFolder folder_;  // after all that is read: a mistake in the recipe changes nothing on disk
-  StateStore states_;
-  TrainState state_;
+  std::optional<MaskedBatches> batches_;          // while there are steps to do
+  RunLoop loop_;  // after all that is read: a mistake in the recipe changes nothing on disk
+  TrainState& state_;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "simile/core/event.h"
+#include "simile/report/run_folder.h"
 #include "simile/train/objective.h"
-#include "simile/train/run_folder.h"
 #include "simile/train/start_model.h"
 #include "simile/train/train_options.h"
 

@@ -4,18 +4,15 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/metric/significance.h"
-#include "simile/train/run_folder.h"
+#include "simile/report/run_folder.h"
 #include "simile/train/selection.h"
 
 namespace simile {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 TrainOptions options_of_run(const TrainOptions& options, int64_t number) {
   TrainOptions run = options;
@@ -97,12 +94,6 @@ std::vector<Report> join_reports(const TrainOptions& options, const std::vector<
   return all;
 }
 
-Json reports_to_json(const std::vector<Report>& reports) {
-  Json json = Json::array();
-  for (const Report& report : reports) json.push_back(Json::parse(report.to_json()));
-  return json;
-}
-
 void copy_model(const std::string& from, const std::string& to) {
   AtomicFolder folder(to, "config.json");
   std::error_code error;
@@ -120,7 +111,7 @@ TrainResult train_seeds(const TrainOptions& options, const std::string& path, bo
   TrainOptions described = options;
   const std::string recipe = options_to_json(described);
   std::vector<TrainResult> runs;
-  Json listed = Json::array();
+  std::vector<SeedResult> listed;
   for (int64_t i = 0; i < options.runs; ++i) {
     const TrainOptions run = options_of_run(options, i);
     events.info(fmt::format("run {} of {}: seed {}", i + 1, options.runs, run.seed));
@@ -132,9 +123,7 @@ TrainResult train_seeds(const TrainOptions& options, const std::string& path, bo
       if (!resume) folder.remove_old_run(name);
       folder.write_run(recipe);
     }));
-    listed.push_back(
-        {{"folder", name}, {"seed", run.seed}, {"reports", reports_to_json(runs.back().reports)}});
-    if (runs.back().selected_value) listed.back()["selected"] = *runs.back().selected_value;
+    listed.push_back({run.seed, runs.back().reports, runs.back().selected_value});
   }
   const size_t best = find_best(options, runs);
   copy_model(runs[best].model_path, folder.model_path());
@@ -142,10 +131,7 @@ TrainResult train_seeds(const TrainOptions& options, const std::string& path, bo
   result.model_path = folder.model_path();
   result.reports = join_reports(options, runs, best);
   result.selected_value = runs[best].selected_value;
-  const Json results = {{"runs", listed},
-                        {"best", listed[best]["folder"]},
-                        {"reports", reports_to_json(result.reports)}};
-  write_file_atomic(join_path(path, "results.json"), results.dump(2) + "\n");
+  folder.write_results(listed, best, result.reports);
   return result;
 }
 

@@ -51,16 +51,17 @@ std::string describe_selection(const SelectionOptions& options, double value, bo
                      is_best ? " (best so far)" : "");
 }
 
-Report mean_report(const std::vector<Report>& reports, const std::vector<std::string>& metrics) {
-  Report mean;
-  mean.task = mean.name = "mean";
+Report selection_report(const std::vector<Report>& reports,
+                        const std::vector<std::string>& metrics) {
+  std::vector<Report> selected;
   for (const std::string& metric : metrics) {
-    const Report& report = report_of(reports, metric);
+    selected.push_back(report_of(reports, metric));
+    Report& report = selected.back();
     if (report.metrics.empty()) return {};
-    mean.examples += report.examples;
-    mean.model = report.model;
+    report.metrics = {{"mean", report.metric(metric.substr(metric.find('.') + 1))}};
+    report.task = "mean";
   }
-  mean.metrics = {{"mean", selection_value(reports, metrics)}};
+  Report mean = mean_report(selected);
   mean.notes = {fmt::format("mean of {}", fmt::join(metrics, ", "))};
   return mean;
 }

@@ -26,6 +26,7 @@ std::string describe_selection(const SelectionOptions& options, double value, bo
 
 // That mean of a model's reports as a report, or one without metrics where one of them has none.
 // None of `metrics` is a loss.
-Report mean_report(const std::vector<Report>& reports, const std::vector<std::string>& metrics);
+Report selection_report(const std::vector<Report>& reports,
+                        const std::vector<std::string>& metrics);
 
 }  // namespace simile

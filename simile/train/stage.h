@@ -14,6 +14,7 @@
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
 #include "simile/model/model_settings.h"
+#include "simile/report/step_result.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"
@@ -38,15 +39,6 @@ struct TrainedModel {
 struct StepPart {
   size_t objective = 0;
   std::vector<int32_t> examples;  // of its training set
-};
-
-struct StepResult {
-  std::string objective;  // its name, of several joined by +; empty in a stage that has but one
-  double loss = 0;  // of the objective, without its weight and without `siar`; of parts the mean
-  double gradient_norm = 0;  // before clipping
-  double learning_rate = 0;
-  double siar = 0;                                     // what it added
-  std::vector<std::pair<std::string, double>> values;  // for the log: temperature, siar
 };
 
 class Stage {

@@ -13,8 +13,8 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/initialise.h"
-#include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
+#include "simile/train/run_card.h"
 
 namespace simile {
 namespace {
@@ -124,32 +124,17 @@ StartModel make_model(const TrainOptions& options) {
   return start;
 }
 
-std::string card_sections(const TrainOptions& options, const std::vector<Report>& reports) {
-  TrainOptions copy = options;
-  std::string card = "## Training data\n\n";
-  for (const StageOptions& stage : options.stages) {
-    for (const ObjectiveOptions& objective : stage.objectives) {
-      card += fmt::format("- {}: {} with the loss `{}`\n", stage.name, objective.data.file(),
-                          objective.loss.name);
-    }
-  }
-  card += "\n## Results\n\n| set | metric | value |\n| --- | --- | --- |\n";
-  for (const Report& report : reports) {
-    for (const auto& [name, value] : report.metrics) {
-      card += fmt::format("| {} | {} | {:.4f} |\n", report.name, name, value);
-    }
-  }
-  return card + fmt::format("\n## Recipe\n\n```json\n{}\n```\n", options_to_json(copy));
-}
-
 std::string make_card(const TrainOptions& options, const ModelToSave& model,
                       const std::vector<Report>& reports) {
-  ModelCard card;
-  card.title = options.name;
-  card.base_model = std::filesystem::path(options.model).filename().string();
-  card.introduction = "A sentence encoder trained with Simile.";
-  card.body = card_sections(options, reports);
-  return make_model_card(card, model.settings, model.weight_type);
+  TrainOptions copy = options;
+  RunCard card{"A sentence encoder trained with Simile.", {}, reports, options_to_json(copy)};
+  for (const StageOptions& stage : options.stages) {
+    for (const ObjectiveOptions& objective : stage.objectives) {
+      card.data.push_back(fmt::format("{}: {} with the loss `{}`", stage.name,
+                                      objective.data.file(), objective.loss.name));
+    }
+  }
+  return make_run_card(options, card, model.settings, model.weight_type);
 }
 
 }  // namespace
@@ -184,8 +169,7 @@ void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder) 
 
 void save_trained_model(const std::string& path, const TrainOptions& options,
                         const StartModel& start, ModelWeights& weights,
-                        const Loss::Temperatures& temperatures,
-                        const std::vector<Report>& reports) {
+                        const Temperatures& temperatures, const std::vector<Report>& reports) {
   const std::vector<float> all = weights.copy();
   ModelToSave model;
   model.settings = start.settings;

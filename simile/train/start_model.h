@@ -7,7 +7,6 @@
 
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
-#include "simile/loss/loss.h"
 #include "simile/model/model_settings.h"
 #include "simile/model/tokenizer_files.h"
 #include "simile/text/tokenizer.h"
@@ -38,6 +37,6 @@ void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder);
 // heads, tokenizer, trained temperatures, a card with recipe and metrics, and a self test.
 void save_trained_model(const std::string& path, const TrainOptions& options,
                         const StartModel& start, ModelWeights& weights,
-                        const Loss::Temperatures& temperatures, const std::vector<Report>& reports);
+                        const Temperatures& temperatures, const std::vector<Report>& reports);
 
 }  // namespace simile

@@ -10,7 +10,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/model/fingerprint.h"
+#include "simile/core/hash.h"
 #include "simile/model/safetensors.h"
 
 namespace simile {
@@ -18,7 +18,8 @@ namespace {
 
 using detail::Json;
 
-constexpr const char* kFormat = "simile training state 4";
+constexpr const char* kFormat = "simile state 5";
+constexpr const char* kEarlierFormats = "simile training state";  // what they begin with
 constexpr const char* kChecksum = "checksum";
 
 template <typename T>
@@ -179,12 +180,14 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                  fmt::format("'{}' is not a training state: it has no '{}'", path, name));
     return found->second;
   };
-  SIMILE_CHECK(text(kChecksum) == checksum_of(file), ErrorKind::kInput,
+  const std::string format = text("format");
+  const bool is_earlier = format.rfind(kEarlierFormats, 0) == 0;  // with another checksum
+  SIMILE_CHECK(is_earlier || text(kChecksum) == checksum_of(file), ErrorKind::kInput,
                fmt::format("'{}' is damaged: its checksum is not that of its contents", path));
-  SIMILE_CHECK(text("format") == kFormat, ErrorKind::kUsage,
+  SIMILE_CHECK(format == kFormat, ErrorKind::kUsage,
                fmt::format("'{}' has the format '{}', this version reads '{}'; go on with the "
                            "version that wrote it, or start anew with --overwrite",
-                           path, text("format"), kFormat));
+                           path, format, kFormat));
   SIMILE_CHECK(text("recipe") == recipe, ErrorKind::kUsage,
                fmt::format("'{}' was written by another recipe; resume with the recipe and the "
                            "overrides that the run was started with, or choose another --output",

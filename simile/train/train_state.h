@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "simile/batch/plan.h"
-#include "simile/loss/loss.h"
+#include "simile/loss/loss_state.h"
+#include "simile/model/model_settings.h"
 #include "simile/train/early_stop.h"
 #include "simile/train/optimizer_state.h"
 
@@ -20,7 +21,7 @@ struct ObjectiveState {
   int64_t next_batch = 0;            // batches of the current epoch already done
   ExampleOrder order;                // the plan of the current epoch: its batches one after the
   std::vector<int32_t> batch_sizes;  // other, and the examples in each
-  Loss::State loss;                  // what is trained with the loss
+  LossState loss;                    // what is trained with the loss
 };
 
 struct TrainState {
@@ -33,8 +34,8 @@ struct TrainState {
   std::string data;             // fingerprint of what it trains on; empty where none is kept
   EarlyStopState selection;
   std::vector<ObjectiveState> objectives;  // of this stage; empty before its first step
-  Loss::Temperatures temperatures;         // trained before this stage
-  Loss::Temperatures best_temperatures;    // those that belong to `best`
+  Temperatures temperatures;               // trained before this stage
+  Temperatures best_temperatures;          // those that belong to `best`
   int64_t siar_skipped = 0;                // in this stage
   int64_t selected = 0;                    // 1: earlier stages had a selection.metric, of which
   double selected_value = 0;               // the last such stage kept this value

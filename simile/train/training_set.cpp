@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
+#include "simile/core/hash.h"
 #include "simile/loss/loss.h"
-#include "simile/model/fingerprint.h"
 
 namespace simile {
 namespace {
@@ -87,17 +87,8 @@ void check_head_data(const PairDataset& pairs, const TrainingSetSource& source) 
 // The data's classes as the head numbers them; as they are without a head of classes.
 std::vector<int32_t> head_classes(const PairDataset& pairs, const TrainingSetSource& source) {
   if (source.head == nullptr || source.head->class_names.empty()) return pairs.classes;
-  const std::vector<std::string>& known = source.head->class_names;
-  std::vector<int32_t> number;
-  for (const std::string& name : pairs.class_names) {
-    const auto found = std::find(known.begin(), known.end(), name);
-    SIMILE_CHECK(
-        found != known.end(), ErrorKind::kRecipe,
-        fmt::format("{}: the class '{}' is none of the head '{}', which knows {}; name all "
-                    "of them in the head's class_names",
-                    source.data.file(), name, source.head->name, fmt::join(known, ", ")));
-    number.push_back(static_cast<int32_t>(found - known.begin()));
-  }
+  const std::vector<int32_t> number =
+      match_classes(pairs.class_names, source.head->class_names, source.data.file());
   std::vector<int32_t> classes;
   for (const int32_t c : pairs.classes) classes.push_back(number[static_cast<size_t>(c)]);
   return classes;

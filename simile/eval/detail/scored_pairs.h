@@ -18,10 +18,7 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data, const
 // What reading the data met or left out, for Task::warnings().
 std::vector<std::string> reading_notes(const PairDataset& data);
 
-// A text as the field of a .tsv: tabs and line ends become spaces.
-std::string clean_field(std::string text);
-
-// Writes `left right gold score` with a header.
+// Writes them as predictions (simile/eval/predictions.h).
 void write_scored_pairs(const std::string& path, const PairDataset& data,
                         const std::vector<double>& scores);
 

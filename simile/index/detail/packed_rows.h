@@ -3,15 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "simile/core/matrix.h"
+#include "simile/kernel/packed_matrix.h"
 
 namespace simile::detail {
 
 constexpr int64_t kPackedQueries = 256;  // queries and rows to score at a time: their scores and
-constexpr int64_t kPackedRows = 256;     // both operands stay in the second cache
+constexpr int64_t kPackedRows =
+    PackedMatrix::kColumnBlock;  // both operands stay in the second cache
 
 // A copy of rows, cut into blocks (the cells of an inverted file, say). A score is
 //   q . x - |x|^2 / 2,
@@ -39,12 +40,10 @@ class PackedRows {
  private:
   void pack_block(const Matrix<float>& vectors, int64_t block);
 
-  int64_t D_;
   std::vector<int32_t> order_;
   std::vector<int64_t> offsets_;
-  std::vector<int64_t> panels_at_;  // where a block's panels begin
-  std::unique_ptr<float[]> panels_;
-  std::vector<float> bias_;  // -|x|^2 / 2, in the order of ids()
+  std::vector<PackedMatrix> packed_;  // of each block
+  std::vector<float> bias_;           // -|x|^2 / 2, in the order of ids()
 };
 
 // Rows ids[0] .. ids[count - 1] of `vectors`, one after the other.

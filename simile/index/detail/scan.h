@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "simile/index/exact_search.h"
+
 namespace simile::detail {
 
 struct ScanCall {
@@ -12,9 +14,10 @@ struct ScanCall {
   const float* rows;  // [row_count, D]
   int64_t row_count;
   int64_t D;
-  bool squared_distance;  // score = -|q - x|^2, else q . x
-  float* scores;          // [query_count, stride]
-  int64_t stride;         // row_count rounded up to a multiple of 4, or more
+  VectorMetric metric;
+  float* scores = nullptr;          // [query_count, stride]
+  int64_t stride = 0;               // row_count rounded up to a multiple of 4, or more
+  const int64_t* places = nullptr;  // row j is places[j] of `rows`; null: j
 };
 
 // A score's bits depend on its query and row alone (and on the processor's instruction set, which

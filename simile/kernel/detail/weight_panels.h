@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "simile/kernel/detail/float_buffer.h"
+#include "simile/core/float_buffer.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/vector_kernels.h"
 

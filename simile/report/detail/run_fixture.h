@@ -11,6 +11,13 @@
 
 namespace simile {
 
+// How often `part` stands in the text.
+inline int count(const std::string& text, const std::string& part) {
+  int times = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
 // Pairs 0..9 with gold i and the score that `score(i)` gives.
 template <typename Score>
 std::string scored_pairs(const Score& score) {

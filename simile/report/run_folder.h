@@ -7,15 +7,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "simile/core/config.h"
 #include "simile/eval/report.h"
-#include "simile/loss/loss.h"
-#include "simile/train/stage.h"
-#include "simile/train/tensorboard.h"
+#include "simile/model/model_settings.h"
+#include "simile/report/step_result.h"
+#include "simile/report/tensorboard.h"
 
 namespace simile {
 
@@ -25,7 +26,14 @@ ConfigNode without_environment(ConfigNode run);
 // What a stage leaves for later ones.
 struct KeptStage {
   std::vector<float> weights;  // as ModelWeights::copy() lists them
-  Loss::Temperatures temperatures;
+  Temperatures temperatures;
+};
+
+// Of one seed of several.
+struct SeedResult {
+  int64_t seed = 0;
+  std::vector<Report> reports;
+  std::optional<double> selected_value;
 };
 
 class RunFolder {
@@ -60,6 +68,9 @@ class RunFolder {
   // `recipe` is the resolved recipe as JSON; library versions, threads and machine go beside it.
   void write_run(const std::string& recipe) const;
   void write_results(const std::vector<Report>& reports, double seconds) const;
+  // Of several seeds: what each gave, the number of the best, and all of them together.
+  void write_results(const std::vector<SeedResult>& runs, size_t best,
+                     const std::vector<Report>& reports) const;
 
   // metrics.jsonl: one line a step and one an evaluation, without times, so that a resumed run ends
   // with the same bytes (TensorBoard gets the same numbers with their times). Lines reach the disk
@@ -72,6 +83,7 @@ class RunFolder {
  private:
   void open_metrics();
   void write_line(const std::string& line);
+  void check_metrics(bool good, const char* act) const;
   TensorboardWriter& tensorboard();
 
   std::string path_;

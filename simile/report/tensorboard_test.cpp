@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/tensorboard.h"
+#include "simile/report/tensorboard.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/run_folder.h"
+#include "simile/report/run_folder.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -20,13 +20,14 @@
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
 #include "simile/model/safetensors.h"
+#include "simile/report/detail/run_format.h"
+#include "simile/report/run_log.h"
 
 namespace simile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kVersion = SIMILE_VERSION;
+using namespace run_format;
 
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
@@ -40,10 +41,14 @@ std::string stage_path(const std::string& folder, const std::string& stage) {
   return join_path(folder, stage + ".safetensors");
 }
 
-// "run-12"
-bool is_seed_folder(const std::string& name) {
-  return name.rfind("run-", 0) == 0 && name.size() > 4 &&
-         name.find_first_not_of("0123456789", 4) == std::string::npos;
+void write_json(const std::string& path, const Json& json) {
+  write_file_atomic(path, json.dump(2) + "\n");
+}
+
+Json reports_to_json(const std::vector<Report>& reports) {
+  Json json = Json::array();
+  for (const Report& report : reports) json.push_back(Json::parse(report.to_json()));
+  return json;
 }
 
 // Files under the temporary names that a crash left.
@@ -60,19 +65,19 @@ void remove_half_written(const std::string& folder) {
 ConfigNode without_environment(ConfigNode run) {
   auto& members = run.members;
   members.erase(std::remove_if(members.begin(), members.end(),
-                               [](const auto& member) { return member.first == "environment"; }),
+                               [](const auto& member) { return member.first == kEnvironment; }),
                 members.end());
   return run;
 }
 
 RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : path_(path) {
   make_folders(path_);
-  const std::string lock_path = join_path(path_, "lock");
+  const std::string lock_path = join_path(path_, kLock);
   lock_ = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   SIMILE_CHECK(lock_ >= 0, ErrorKind::kIo,
                fmt::format("cannot write '{}': {}", lock_path, std::strerror(errno)));
   const bool locked = flock(lock_, LOCK_EX | LOCK_NB) == 0;
-  held_run_ = file_exists(join_path(path_, "run.json"));
+  held_run_ = file_exists(join_path(path_, kRecipe));
   if (!locked || (held_run_ && !resume && !overwrite)) {
     close(lock_);
     throw Error(ErrorKind::kUsage,
@@ -83,7 +88,7 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : pat
                                      "another --output",
                                      path_));
   }
-  for (const char* part : {"", "states", "stages", "teachers", "mined", "predictions"}) {
+  for (const char* part : {"", kStates, kStages, kTeachers, kMined, kPredictions}) {
     remove_half_written(join_path(path_, part));
   }
 }
@@ -93,23 +98,23 @@ void RunFolder::remove_old_run(const std::string& but) const {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
     const std::string name = entry.path().filename();
-    const bool is_seed = is_seed_folder(name) && file_exists(join_path(entry.path(), "run.json"));
-    const bool is_event = name.rfind("events.out.tfevents.", 0) == 0;
+    const bool is_seed = seed_folder_number(name) && file_exists(join_path(entry.path(), kRecipe));
+    const bool is_event = name.rfind(kTensorboard, 0) == 0;
     if ((is_seed && name != but) || is_event) std::filesystem::remove_all(entry.path(), ignored);
   }
-  for (const char* old : {"state.safetensors", "states", "metrics.jsonl", "results.json",
-                          "predictions", "model", "stages", "mined", "run.json"}) {
+  for (const char* old :
+       {kOldState, kStates, kLog, kResults, kPredictions, kModel, kStages, kMined, kRecipe}) {
     std::filesystem::remove_all(join_path(path_, old), ignored);
   }
 }
 
 void RunFolder::check_resume(bool several) const {
-  SIMILE_CHECK(!file_exists(join_path(path_, "state.safetensors")), ErrorKind::kUsage,
+  SIMILE_CHECK(!file_exists(join_path(path_, kOldState)), ErrorKind::kUsage,
                fmt::format("'{}' was trained by an earlier version, whose state this one does not "
                            "read; start anew with --overwrite, or choose another --output",
                            path_));
   const bool was_several = folder_exists(seed_path(1));
-  const bool was_single = file_exists(join_path(path_, "metrics.jsonl"));
+  const bool was_single = file_exists(join_path(path_, kLog));
   SIMILE_CHECK(
       !(several ? was_single : was_several), ErrorKind::kUsage,
       fmt::format("'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
@@ -122,23 +127,23 @@ RunFolder::~RunFolder() {
   close(lock_);
 }
 
-std::string RunFolder::states_path() const { return join_path(path_, "states"); }
-std::string RunFolder::model_path() const { return join_path(path_, "model"); }
+std::string RunFolder::states_path() const { return join_path(path_, kStates); }
+std::string RunFolder::model_path() const { return join_path(path_, kModel); }
 std::string RunFolder::seed_path(int64_t number) const {
-  return join_path(path_, fmt::format("run-{}", number));
+  return join_path(path_, seed_folder(number));
 }
 
 std::string RunFolder::predictions_path() const {
-  const std::string folder = join_path(path_, "predictions");
+  const std::string folder = join_path(path_, kPredictions);
   make_folders(folder);
   return folder;
 }
 
-std::string RunFolder::mined_path() const { return join_path(path_, "mined"); }
-std::string RunFolder::teachers_path() const { return join_path(path_, "teachers"); }
+std::string RunFolder::mined_path() const { return join_path(path_, kMined); }
+std::string RunFolder::teachers_path() const { return join_path(path_, kTeachers); }
 
 void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) const {
-  const std::string folder = join_path(path_, "stages");
+  const std::string folder = join_path(path_, kStages);
   make_folders(folder);
   write_safetensors(stage_path(folder, stage),
                     {{"weights",
@@ -149,7 +154,7 @@ void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) cons
 }
 
 KeptStage RunFolder::read_stage(const std::string& stage) const {
-  const SafetensorsFile file(stage_path(join_path(path_, "stages"), stage));
+  const SafetensorsFile file(stage_path(join_path(path_, kStages), stage));
   const TensorInfo* tensor = file.find("weights");
   const auto temperatures = file.metadata().find("temperatures");
   SIMILE_CHECK(tensor != nullptr && temperatures != file.metadata().end(), ErrorKind::kInput,
@@ -166,33 +171,39 @@ void RunFolder::write_run(const std::string& recipe) const {
   Json run = Json::parse(recipe);
   utsname machine{};
   uname(&machine);
-  run["environment"] = {{"simile", kVersion},
-                        {"revision", SIMILE_REVISION},
-                        {"compiler", __VERSION__},
-                        {"torch", SIMILE_TORCH_VERSION},
-                        {"threads", thread_count()},
-                        {"processor", processor_name()},
-                        {"machine", fmt::format("{} {}", machine.sysname, machine.machine)}};
-  write_file_atomic(join_path(path_, "run.json"), run.dump(2) + "\n");
+  run[kEnvironment] = {{"simile", SIMILE_VERSION},
+                       {"revision", SIMILE_REVISION},
+                       {"compiler", __VERSION__},
+                       {"torch", SIMILE_TORCH_VERSION},
+                       {"threads", thread_count()},
+                       {"processor", processor_name()},
+                       {"machine", fmt::format("{} {}", machine.sysname, machine.machine)}};
+  write_json(join_path(path_, kRecipe), run);
 }
 
 void RunFolder::write_results(const std::vector<Report>& reports, double seconds) const {
-  Json results = {{"seconds", seconds}, {"reports", Json::array()}};
-  for (const Report& report : reports) results["reports"].push_back(Json::parse(report.to_json()));
-  write_file_atomic(join_path(path_, "results.json"), results.dump(2) + "\n");
+  write_json(join_path(path_, kResults),
+             {{kSeconds, seconds}, {kReports, reports_to_json(reports)}});
+}
+
+void RunFolder::write_results(const std::vector<SeedResult>& runs, size_t best,
+                              const std::vector<Report>& reports) const {
+  Json listed = Json::array();
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const SeedResult& run = runs[i];
+    listed.push_back({{kFolder, seed_folder(static_cast<int64_t>(i) + 1)},
+                      {kSeed, run.seed},
+                      {kReports, reports_to_json(run.reports)}});
+    if (run.selected_value) listed.back()[kSelected] = *run.selected_value;
+  }
+  const Json best_folder = listed[best][kFolder];
+  write_json(join_path(path_, kResults),
+             {{kRuns, listed}, {kBest, best_folder}, {kReports, reports_to_json(reports)}});
 }
 
 void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,
                          const StepResult& result) {
-  Json line = {{"stage", stage}};
-  if (!result.objective.empty()) line["objective"] = result.objective;
-  line.update({{"step", step},
-               {"epoch", epoch},
-               {"loss", result.loss},
-               {"gradient_norm", result.gradient_norm},
-               {"learning_rate", result.learning_rate}});
-  for (const auto& [name, value] : result.values) line[name] = value;
-  write_line(line.dump());
+  write_line(step_line(stage, step, epoch, result));
   const std::string prefix = stage + "/";
   const std::string own = result.objective.empty() ? prefix : prefix + result.objective + "/";
   tensorboard().write(own + "loss", step, result.loss);
@@ -203,20 +214,15 @@ void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,
 
 void RunFolder::log_evaluation(const std::string& stage, int64_t step, double epoch,
                                const Report& report) {
-  Json line = {{"stage", stage}, {"step", step}, {"epoch", epoch}, {"evaluation", report.name}};
   for (const auto& [name, value] : report.metrics) {
-    line["metrics"][name] = value;
     tensorboard().write(stage + "/" + report.name + "." + name, step, value);
   }
-  write_line(line.dump());
+  write_line(evaluation_line(stage, step, epoch, report));
 }
 
 void RunFolder::write_line(const std::string& line) {
   open_metrics();
-  if (std::fputs((line + "\n").c_str(), metrics_) == EOF) {
-    throw Error(ErrorKind::kIo,
-                fmt::format("cannot write '{}/metrics.jsonl': {}", path_, std::strerror(errno)));
-  }
+  check_metrics(std::fputs((line + "\n").c_str(), metrics_) != EOF, "write");
 }
 
 TensorboardWriter& RunFolder::tensorboard() {
@@ -226,16 +232,19 @@ TensorboardWriter& RunFolder::tensorboard() {
 
 void RunFolder::open_metrics() {
   if (metrics_ != nullptr) return;
-  const std::string file = join_path(path_, "metrics.jsonl");
-  metrics_ = std::fopen(file.c_str(), "ab");
-  SIMILE_CHECK(metrics_ != nullptr, ErrorKind::kIo,
-               fmt::format("cannot write '{}': {}", file, std::strerror(errno)));
+  metrics_ = std::fopen(join_path(path_, kLog).c_str(), "ab");
+  check_metrics(metrics_ != nullptr, "write");
+}
+
+void RunFolder::check_metrics(bool good, const char* act) const {
+  SIMILE_CHECK(
+      good, ErrorKind::kIo,
+      fmt::format("cannot {} '{}': {}", act, join_path(path_, kLog), std::strerror(errno)));
 }
 
 int64_t RunFolder::flush_metrics() {
   open_metrics();
-  SIMILE_CHECK(std::fflush(metrics_) == 0 && fsync(fileno(metrics_)) == 0, ErrorKind::kIo,
-               fmt::format("cannot write '{}/metrics.jsonl': {}", path_, std::strerror(errno)));
+  check_metrics(std::fflush(metrics_) == 0 && fsync(fileno(metrics_)) == 0, "write");
   struct stat status {};
   fstat(fileno(metrics_), &status);
   return status.st_size;
@@ -243,8 +252,7 @@ int64_t RunFolder::flush_metrics() {
 
 void RunFolder::cut_metrics(int64_t bytes) {
   open_metrics();
-  SIMILE_CHECK(ftruncate(fileno(metrics_), bytes) == 0, ErrorKind::kIo,
-               fmt::format("cannot cut '{}/metrics.jsonl': {}", path_, std::strerror(errno)));
+  check_metrics(ftruncate(fileno(metrics_), bytes) == 0, "cut");
 }
 
 }  // namespace simile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/tensorboard.h"
+#include "simile/report/tensorboard.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -12,6 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/report/detail/run_format.h"
 
 namespace simile {
 namespace {
@@ -85,8 +86,8 @@ TensorboardWriter::TensorboardWriter(const std::string& folder) {
   utsname machine{};
   uname(&machine);
   path_ = join_path(folder,
-                    fmt::format("events.out.tfevents.{}.{}.{}", static_cast<int64_t>(now_seconds()),
-                                machine.nodename, getpid()));
+                    fmt::format("{}{}.{}.{}", run_format::kTensorboard,
+                                static_cast<int64_t>(now_seconds()), machine.nodename, getpid()));
   file_ = std::fopen(path_.c_str(), "ab");
   SIMILE_CHECK(file_ != nullptr, ErrorKind::kIo,
                fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));

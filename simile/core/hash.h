@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hash of bytes that tells contents apart and finds damage: XXH3 with 128 bits (xxHash, Collet),
+// the same on every machine. It does not protect against somebody who makes two contents alike on
+// purpose.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace simile {
+
+// Of all bytes added so far, however they were cut.
+class Hash128 {
+ public:
+  Hash128();
+  ~Hash128();
+  void add(std::string_view bytes);
+  std::string digits() const;  // 32 hexadecimal ones
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The digits of `bytes` alone.
+std::string hash_bytes(std::string_view bytes);
+
+// Those of a file, which is read in pieces. Errors: see MappedFile.
+std::string hash_file(const std::string& path);
+
+}  // namespace simile

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/detail/ranking_predictions.h"
+
+#include <algorithm>
+
+#include "simile/data/trec.h"
+#include "simile/eval/predictions.h"
+
+namespace simile {
+namespace {
+
+std::vector<RunQuery> make_run(const RankingData& data, const std::vector<int64_t>& queries,
+                               const std::vector<Ranking>& rankings) {
+  std::vector<RunQuery> run;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    RunQuery query;
+    query.query = data.query_ids[static_cast<size_t>(queries[i])];
+    for (const RankedDocument& document : rankings[i]) {
+      query.documents.push_back(data.document_ids[static_cast<size_t>(document.document)]);
+      query.scores.push_back(document.score);
+    }
+    run.push_back(std::move(query));
+  }
+  return run;
+}
+
+// The corpus row of the relevant document ranked highest, or else of the most relevant one; -1
+// where the corpus has none.
+int64_t best_relevant(const Ranking& ranking, int64_t first_relevant,
+                      const std::vector<JudgedDocument>& documents) {
+  if (first_relevant > 0) return ranking[static_cast<size_t>(first_relevant) - 1].document;
+  JudgedDocument best{-1, 0};
+  for (const JudgedDocument& document : documents) {
+    if (document.document >= 0 && document.relevance > best.relevance) best = document;
+  }
+  return best.document;
+}
+
+// The rank of the first relevant document; 0 where none was found.
+int64_t first_relevant_rank(const JudgedRanking& judged) {
+  const auto found = std::find_if(judged.retrieved.begin(), judged.retrieved.end(),
+                                  [](int64_t relevance) { return relevance >= 1; });
+  return found == judged.retrieved.end() ? 0 : found - judged.retrieved.begin() + 1;
+}
+
+Predictions make_query_table(const RankingData& data, const std::vector<int64_t>& queries,
+                             const std::vector<Ranking>& rankings,
+                             const std::vector<JudgedRanking>& judged,
+                             const RankingScores& scores) {
+  Predictions table;
+  table.kind = PredictionKind::kQueries;
+  for (const RankingMetric& metric : scores.metrics) table.metrics.push_back(metric.name());
+  table.values.resize(table.metrics.size());
+  const auto add_document = [&data](int64_t document, std::vector<std::string>& ids,
+                                    std::vector<std::string>& texts) {
+    ids.push_back(document < 0 ? "" : data.document_ids[static_cast<size_t>(document)]);
+    texts.push_back(document < 0 ? "" : data.document_texts[static_cast<size_t>(document)]);
+  };
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const auto q = static_cast<size_t>(queries[i]);
+    const int64_t rank = first_relevant_rank(judged[i]);
+    table.left.push_back(data.query_ids[q]);
+    table.right.push_back(data.query_texts[q]);
+    for (size_t m = 0; m < table.metrics.size(); ++m) {
+      table.values[m].push_back(scores.per_query[i][m]);
+    }
+    table.first_relevant.push_back(rank);
+    add_document(rankings[i].empty() ? -1 : rankings[i][0].document, table.top_id, table.top_text);
+    add_document(best_relevant(rankings[i], rank, data.judged[q]), table.relevant_id,
+                 table.relevant_text);
+  }
+  return table;
+}
+
+// A tag of a run may hold no white space.
+std::string make_tag(std::string name) {
+  for (char& c : name) {
+    if (static_cast<unsigned char>(c) <= ' ') c = '_';
+  }
+  return name.empty() ? "simile" : name;
+}
+
+}  // namespace
+
+void write_ranking_predictions(const std::string& path, const std::string& scorer,
+                               const RankingData& data, const std::vector<int64_t>& queries,
+                               const std::vector<Ranking>& rankings,
+                               const std::vector<JudgedRanking>& judged,
+                               const RankingScores& scores) {
+  write_run(path, make_run(data, queries, rankings), make_tag(scorer));
+  write_predictions(query_table_file(path),
+                    make_query_table(data, queries, rankings, judged, scores));
+}
+
+}  // namespace simile

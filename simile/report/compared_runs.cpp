@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/detail/compared_runs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/eval/prediction_metric.h"
+#include "simile/eval/predictions.h"
+#include "simile/report/detail/run_format.h"
+#include "simile/report/run_files.h"
+
+namespace simile {
+namespace {
+
+void check_same_form(const ComparedRuns& a, const ComparedRuns& b) {
+  const ComparedRuns& file = a.is_file ? a : b;
+  const ComparedRuns& run = a.is_file ? b : a;
+  SIMILE_CHECK(a.is_file == b.is_file, ErrorKind::kInput,
+               fmt::format("'{}' is a file and '{}' a run folder; compare the file with the run's "
+                           "own, in {}",
+                           file.path, run.path, join_path(run.path, run_format::kPredictions)));
+}
+
+}  // namespace
+
+ComparedRuns read_compared_runs(const std::string& path) {
+  ComparedRuns side;
+  side.path = path;
+  if (file_exists(path)) {
+    side.is_file = true;
+    side.runs.push_back({std::nullopt, {report_predictions(read_predictions(path))}, {path}});
+    return side;
+  }
+  for (const RunFiles& run : read_run_set(path).runs) {
+    SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
+                 fmt::format("'{}' has no {} yet: the run is not finished, or has no "
+                             "evaluations; finish it with --resume",
+                             run.path, run_format::kResults));
+    ComparedRuns::Run own{run.seed, run.own_reports(), {}};
+    for (const Report& report : own.reports) own.predictions.push_back(run.predictions_of(report));
+    side.runs.push_back(std::move(own));
+  }
+  return side;
+}
+
+std::vector<int64_t> seeds_of(const ComparedRuns& side) {
+  std::vector<int64_t> seeds;
+  for (const ComparedRuns::Run& run : side.runs) {
+    if (run.seed) seeds.push_back(*run.seed);
+  }
+  return seeds.size() == side.runs.size() ? seeds : std::vector<int64_t>();
+}
+
+void pair_runs(ComparedRuns& a, ComparedRuns& b) {
+  check_same_form(a, b);
+  for (ComparedRuns* side : {&a, &b}) {
+    std::stable_sort(
+        side->runs.begin(), side->runs.end(),
+        [](const ComparedRuns::Run& x, const ComparedRuns::Run& y) { return x.seed < y.seed; });
+  }
+  if (a.runs.size() < 2 || b.runs.size() < 2) return;
+  const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);
+  for (const auto& [side, seeds] : {std::make_pair(&a, &a_seeds), std::make_pair(&b, &b_seeds)}) {
+    SIMILE_CHECK(!seeds->empty(), ErrorKind::kInput,
+                 fmt::format("'{}': the runs cannot be paired, as the seed of one is not known (no "
+                             "{})",
+                             side->path, run_format::kRecipe));
+  }
+  SIMILE_CHECK(a_seeds == b_seeds, ErrorKind::kInput,
+               fmt::format("runs are paired by their seeds, but '{}' has {} ({}) and '{}' has {} "
+                           "({}); train both with the same `seed` and `runs`, or compare single "
+                           "runs: simile compare {} {}",
+                           a.path, a_seeds.size(), fmt::join(a_seeds, ", "), b.path, b_seeds.size(),
+                           fmt::join(b_seeds, ", "), join_path(a.path, run_format::seed_folder(1)),
+                           join_path(b.path, run_format::seed_folder(1))));
+}
+
+size_t find_report(const ComparedRuns::Run& run, const Report& like) {
+  const auto found = std::find_if(
+      run.reports.begin(), run.reports.end(),
+      [&](const Report& report) { return report.task == like.task && report.name == like.name; });
+  return static_cast<size_t>(found - run.reports.begin());
+}
+
+}  // namespace simile

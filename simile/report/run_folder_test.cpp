@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/run_folder.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "simile/core/file.h"
+#include "simile/data/detail/test_files.h"
+#include "simile/report/run_files.h"
+#include "simile/report/run_log.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::Pair;
+
+Report report_of(const std::string& model, double spearman) {
+  Report report;
+  report.task = "sts";
+  report.name = "test";
+  report.model = model;
+  report.examples = 10;
+  report.metrics = {{"spearman", spearman}, {"pearson", std::nan("")}};
+  report.notes = {"a \"note\""};
+  return report;
+}
+
+constexpr const char* kRecipe = R"({"name":"small","seed":7})";
+
+TEST(RunFolder, WhatIsWrittenIsReadBack) {
+  const TestFiles files;
+  const std::string path = files.path("run");
+  {
+    RunFolder folder(path, false, false);
+    folder.write_run(kRecipe);
+    StepResult step;
+    step.objective = "nli";
+    step.loss = 2;
+    step.values = {{"temperature", 0.5}};
+    folder.log_evaluation("one", 0, 0, report_of("small", 0.25));
+    folder.log_step("one", 1, 0.5, step);
+    folder.flush_metrics();
+    folder.write_results({report_of("small", 0.75), report_of("bm25", 0.5)}, 12.5);
+  }
+  const RunSet set = read_run_set(path);
+  ASSERT_EQ(set.runs.size(), 1u);
+  const RunFiles& run = set.runs[0];
+  EXPECT_EQ(run.seed, 7);
+  EXPECT_THAT(run.recipe, HasSubstr("\"small\""));
+  EXPECT_THAT(run.environment, AllOf(Contains(Key("simile")), Contains(Key("revision"))));
+  EXPECT_EQ(run.seconds, 12.5);
+  EXPECT_THAT(run.missing, IsEmpty());
+  ASSERT_EQ(run.reports.size(), 2u);
+  EXPECT_EQ(run.reports[0].model, "small");
+  EXPECT_EQ(run.reports[0].examples, 10);
+  EXPECT_THAT(run.reports[0].metrics, ElementsAre(Pair("spearman", 0.75)));
+  EXPECT_THAT(run.reports[0].notes, ElementsAre("a \"note\""));
+  const RunLog log = read_run_log(join_path(path, "metrics.jsonl"));
+  ASSERT_EQ(log.evaluations.size(), 1u);  // what is not finite has no curve
+  EXPECT_EQ(log.evaluations[0].name, "test.spearman");
+  std::vector<std::string> names;
+  for (const Curve& curve : log.training) names.push_back(curve.name);
+  EXPECT_THAT(names,
+              ElementsAre("loss (nli)", "gradient_norm", "learning_rate", "temperature (nli)"));
+}
+
+TEST(RunFolder, SeveralSeedsAreReadBackInTheirOrder) {
+  const TestFiles files;
+  const std::string path = files.path("runs");
+  const RunFolder folder(path, false, false);
+  std::vector<SeedResult> runs;
+  for (const int64_t seed : {4, 5}) {
+    const RunFolder own(folder.seed_path(seed - 3), false, false);
+    own.write_results({report_of("small", 0.1)}, 1);
+    runs.push_back({seed, {report_of("small", 0.1)}, 0.1});
+  }
+  folder.write_results(runs, 1, {report_of("mean", 0.1)});
+  const RunSet set = read_run_set(path);
+  ASSERT_EQ(set.runs.size(), 2u);
+  EXPECT_EQ(set.runs[0].seed, 4);
+  EXPECT_EQ(set.runs[1].seed, 5);
+  EXPECT_THAT(read_file(join_path(path, "results.json")), HasSubstr("\"best\": \"run-2\""));
+  EXPECT_THAT(error_of([&] { folder.check_resume(false); }), HasSubstr("several seeds"));
+}
+
+TEST(RunFolder, ARunIsNeitherSharedNorReplacedUnasked) {
+  const TestFiles files;
+  const std::string path = files.path("run");
+  {
+    const RunFolder folder(path, false, false);
+    folder.write_run(kRecipe);
+    EXPECT_THAT(error_of([&] { RunFolder again(path, true, false); }),
+                HasSubstr("another process is training"));
+  }
+  EXPECT_THAT(error_of([&] { RunFolder again(path, false, false); }),
+              HasSubstr("already holds a run"));
+  RunFolder again(path, false, true);
+  again.flush_metrics();
+  again.remove_old_run();
+  EXPECT_FALSE(file_exists(join_path(path, "run.json")));
+}
+
+TEST(RunFolder, LinesAfterASavedStateAreCut) {
+  const TestFiles files;
+  RunFolder folder(files.path("run"), false, false);
+  folder.log_step("one", 1, 0.5, {});
+  const int64_t bytes = folder.flush_metrics();
+  folder.log_step("one", 2, 1.0, {});
+  EXPECT_GT(folder.flush_metrics(), bytes);
+  folder.cut_metrics(bytes);
+  EXPECT_EQ(folder.flush_metrics(), bytes);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/run_loop.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+RunLoop::RunLoop(const std::string& folder, bool resume, bool overwrite, const SaveOptions& save,
+                 std::string recipe, SteppedTraining& training, EventSink& events)
+    : save_(save),
+      resume_(resume),
+      recipe_(std::move(recipe)),
+      training_(training),
+      events_(events),
+      folder_(folder, resume, overwrite),
+      states_(folder_.states_path(), save.keep_states) {}
+
+void RunLoop::begin(const std::string& data, const char* data_name) {
+  state_.data = data;
+  if (resume_) {
+    restore(data_name);
+  } else {
+    folder_.remove_old_run();
+  }
+  folder_.write_run(recipe_);
+}
+
+void RunLoop::restore(const char* data_name) {
+  folder_.check_resume(false);
+  std::optional<TrainState> saved = states_.load(recipe_, events_);
+  if (!saved) return folder_.cut_metrics(0);
+  SIMILE_CHECK(saved->data == state_.data, ErrorKind::kInput,
+               fmt::format("the {} or the tokenizer is not what '{}' was trained with; bring the "
+                           "old files back or start anew with --overwrite",
+                           data_name, folder_.states_path()));
+  state_ = std::move(*saved);
+  training_.take_state(state_);
+  folder_.cut_metrics(state_.metrics_bytes);
+  events_.info(fmt::format("resuming at {}", training_.position()));
+}
+
+void RunLoop::run(const std::function<void()>& stages) {
+  begun_ = Clock::now();
+  try {
+    stages();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInterrupted) throw;
+    save();
+    throw Error(ErrorKind::kInterrupted, fmt::format("{}; saved at {}: add --resume to go on",
+                                                     error.what(), training_.position()));
+  }
+}
+
+void RunLoop::run_stage() {
+  for (;;) {
+    if (training_.is_evaluation_due()) {
+      training_.evaluate();
+      save();
+    }
+    if (training_.is_done()) return;
+    const StepResult result = training_.step();
+    ++state_.step;
+    Progress progress = training_.progress();
+    folder_.log_step(progress.task, state_.step, training_.epochs_done(), result);
+    progress.values.emplace_back("loss", result.loss);
+    progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
+    events_.progress(progress);
+    if (is_save_due()) save();
+  }
+}
+
+void RunLoop::log_evaluation(const Report& report) {
+  folder_.log_evaluation(training_.progress().task, state_.step, training_.epochs_done(), report);
+}
+
+bool RunLoop::is_save_due() const {
+  const std::chrono::duration<double, std::ratio<60>> elapsed = Clock::now() - saved_at_;
+  return save_.save_every_minutes > 0 && elapsed.count() >= save_.save_every_minutes;
+}
+
+void RunLoop::save() {
+  training_.fill_state(state_);
+  state_.metrics_bytes = folder_.flush_metrics();
+  states_.save(state_, recipe_);
+  release_copies();
+  saved_at_ = Clock::now();
+}
+
+void RunLoop::release_copies() {
+  state_.weights = {};
+  state_.average = {};
+  state_.optimizer = {};
+}
+
+void RunLoop::finish(const std::vector<Report>& reports) {
+  const std::chrono::duration<double> elapsed = Clock::now() - begun_;
+  folder_.write_results(reports, elapsed.count());
+}
+
+}  // namespace simile

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop that every kind of training runs: steps and evaluations, their log, and saved states
+// from which a run that was interrupted goes on with the same bits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/eval/report.h"
+#include "simile/report/run_folder.h"
+#include "simile/report/step_result.h"
+#include "simile/train/state_store.h"
+#include "simile/train/train_state.h"
+
+namespace simile {
+
+// What a RunLoop trains. Where it stands is RunLoop::state(), of which it leaves `step`,
+// `metrics_bytes` and `data` to the loop.
+class SteppedTraining {
+ public:
+  virtual ~SteppedTraining() = default;
+
+  virtual bool is_evaluation_due() const = 0;
+  virtual void evaluate() = 0;       // and keeps what is to be kept of it
+  virtual bool is_done() const = 0;  // with this stage
+  virtual StepResult step() = 0;     // step number state().step, from 0
+
+  // `task` is the stage's name, in the log too; `values` are those to show before the step's own.
+  virtual Progress progress() const = 0;
+  virtual double epochs_done() const = 0;    // of the stage
+  virtual std::string position() const = 0;  // "stage 1 step 20", for messages
+
+  // Fills in what the state does not hold while training goes on, weights and the optimiser's
+  // moments first of all; take_state() goes on from a saved state, which the loop's then is.
+  virtual void fill_state(TrainState& state) = 0;
+  virtual void take_state(TrainState& state) = 0;
+};
+
+class RunLoop {
+ public:
+  // `training` outlives this; `recipe` is the resolved recipe as JSON. Errors: as RunFolder.
+  RunLoop(const std::string& folder, bool resume, bool overwrite, const SaveOptions& save,
+          std::string recipe, SteppedTraining& training, EventSink& events);
+
+  // Before the first step: goes on from the newest saved state if there is one to resume, or
+  // removes the run that the folder held; then writes run.json. `data` tells the training data, of
+  // the kind `data_name`, from any other. Errors: as StateStore::load() and
+  // RunFolder::check_resume(); ErrorKind::kInput where the state was trained on other data.
+  void begin(const std::string& data, const char* data_name);
+
+  // Calls `stages`, which calls run_stage() for each. ErrorKind::kInterrupted, as `events` may
+  // throw it, is passed on when the state is saved.
+  void run(const std::function<void()>& stages);
+
+  // Trains until is_done(). state() always tells exactly what was done, so that an interruption
+  // between any two lines can be saved and resumed.
+  void run_stage();
+
+  void log_evaluation(const Report& report);
+  void save();
+  void release_copies();                            // what fill_state() fills in with most memory
+  void finish(const std::vector<Report>& reports);  // results.json
+
+  TrainState& state() { return state_; }
+  const RunFolder& folder() const { return folder_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void restore(const char* data_name);
+  bool is_save_due() const;
+
+  SaveOptions save_;
+  bool resume_;
+  std::string recipe_;
+  SteppedTraining& training_;
+  EventSink& events_;
+  RunFolder folder_;
+  StateStore states_;
+  TrainState state_;
+  Clock::time_point begun_ = Clock::now(), saved_at_ = begun_;
+};
+
+}  // namespace simile

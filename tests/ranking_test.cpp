@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `simile evaluate` ranks is what `simile search` finds in an index of the same corpus.
+#include <set>
+#include <sstream>
+
+#include "tests/shell.h"
+
+namespace simile {
+namespace {
+
+// The lines of a TREC run without the run's name: query, Q0, document, rank, score.
+std::multiset<std::string> lines_of(const std::string& run) {
+  std::multiset<std::string> lines;
+  std::istringstream stream(run);
+  for (std::string line; std::getline(stream, line);) lines.insert(line.substr(0, line.rfind(' ')));
+  return lines;
+}
+
+class RankingTest : public ShellTest {
+ protected:
+  // Both rank the whole corpus of the example for all its test queries.
+  void expect_one_ranking(const std::string& model) const {
+    const Outcome outcome = shell(fmt::format(
+        "set -e; F=$S/examples/faq; "
+        "simile evaluate --model {0} --task ranking --queries $F/queries.tsv --corpus $F/corpus.tsv"
+        " --qrels $F/qrels.test.tsv --depth 50 --predictions evaluated.trec; "
+        "simile index build --model {0} --index ix --corpus $F/corpus.tsv; "
+        "cut -d' ' -f1 evaluated.trec | sort -u >ids; "
+        "awk -F'\t' 'NR==FNR {{wanted[$1]; next}} FNR==1 || $1 in wanted' ids $F/queries.tsv "
+        ">q.tsv; "
+        "simile search --index ix --model {0} --queries q.tsv --top-k 50 --output found.trec; "
+        "rm -r ix",
+        model));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto evaluated = lines_of(read_file(path("evaluated.trec")));
+    EXPECT_GT(evaluated.size(), 5000u);
+    EXPECT_TRUE(evaluated == lines_of(read_file(path("found.trec")))) << model;
+  }
+};
+
+TEST_F(RankingTest, EvaluationAndSearchRankAlikeToTheLastBit) { expect_one_ranking("simile-mini"); }
+
+TEST_F(RankingTest, SoTheyDoByEverySimilarity) {
+  // A model that does not normalise its vectors itself.
+  shell(
+      "cp -r $S/tests/golden/tiny-bert model && chmod -R u+w model && cd model && mkdir -p "
+      "1_Pooling "
+      "&& echo '{\"word_embedding_dimension\":32,\"pooling_mode_mean_tokens\":true}' "
+      "> 1_Pooling/config.json && echo '["
+      "{\"idx\":0,\"name\":\"0\",\"path\":\"\",\"type\":\"sentence_transformers.models."
+      "Transformer\"},"
+      "{\"idx\":1,\"name\":\"1\",\"path\":\"1_Pooling\","
+      "\"type\":\"sentence_transformers.models.Pooling\"}]' > modules.json");
+  for (const char* similarity : {"cosine", "dot", "euclidean", "manhattan"}) {
+    write("model/config_sentence_transformers.json",
+          fmt::format("{{\"similarity_fn_name\":\"{}\"}}", similarity));
+    expect_one_ranking("model");
+  }
+}
+
+TEST_F(RankingTest, CandidatesHaveTheScoresThatTheyHaveInTheWholeCorpus) {
+  const Outcome outcome = shell(
+      "set -e; F=$S/examples/faq; for c in corpus judged; do "
+      "simile evaluate --model simile-mini --task ranking --queries $F/queries.tsv "
+      "--corpus $F/corpus.tsv --qrels $F/qrels.test.tsv --depth 0 --candidates $c "
+      "--predictions $c.trec; done; cut -d' ' -f1,3,5 corpus.trec | sort >all; "
+      "cut -d' ' -f1,3,5 judged.trec | sort >some; test -s some; comm -23 some all");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("q"), std::string::npos) << outcome.out;
+}
+
+}  // namespace
+}  // namespace simile
