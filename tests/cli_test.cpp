@@ -73,6 +73,18 @@ class CliTest : public ::testing::Test {
   const std::string folder_, model_;
 };
 
+TEST_F(CliTest, RecipesAndTaskFilesTakeVariantsAndAFolderOfData) {
+  write("task.yaml",
+        "data: nowhere\ntasks: {name: first, task: sts, data: $data/pairs.tsv}\n"
+        "variants:\n  halves: {tasks.name: second, tasks.score_scale: 2}\n");
+  const Outcome outcome =
+      shell("simile evaluate --model bm25 --task task.yaml data=. variant=halves --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("second"));
+  expect_error("simile evaluate --model bm25 --task task.yaml variant=thirds", 2, "[halves]");
+  expect_error("simile evaluate --model bm25 --task sts --data pairs.tsv data=.", 2, "'data=.'");
+}
+
 TEST_F(CliTest, EncodesTextsToEveryFormat) {
   const Outcome lines = shell("simile encode --model $M --input texts.txt");
   EXPECT_EQ(lines.code, 0) << lines.err;

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains by every recipe given and prints a Markdown table of what each one changed.
+"""Trains by every recipe given, with each of its variants of a method, and prints a Markdown table of what each changed.
 
     python3 tools/recipe_table.py --simile build/release/cli/simile-training --output runs/recipes \
-        recipes/losses/*.yaml recipes/heads/*.yaml > table.md
+        recipes/methods/*.yaml > table.md
+    python3 tools/recipe_table.py ... --with data=../shared/data/stsb recipes/methods/graded.yaml
 
-Columns: the loss on data set aside before and after (`loss.all`, where the recipe measures it), the evaluation
-before and after, and seconds. Runs that are complete in the output folder are not repeated.
+Overrides of --with come first, before the variant. Columns: the loss on data set aside before and after (`loss.all`,
+where the recipe measures it), the evaluation before and after, and seconds. Runs that are complete in the output folder
+are not repeated.
 """
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -26,9 +29,18 @@ def read_run(folder):
         return evaluations, json.load(results)
 
 
-def row(recipe, folder):
+def methods(recipe):
+    """The overrides that choose each variant but those that bring a set of their own; none for the recipe as it stands."""
+    with open(recipe, encoding='utf-8') as file:
+        variants = file.read().partition('\nvariants:\n')[2]
+    blocks = re.findall(r'^  ([\w-]+):((?:.*\n)(?:    .*\n)*)', variants, re.MULTILINE)
+    return [[]] + [['variant=' + name] for name, block in blocks
+                   if not re.search(r'\A \{data:|^    data:', block, re.MULTILINE)]
+
+
+def row(command, folder):
     evaluations, results = read_run(folder)
-    cells = ['`%s`' % recipe]
+    cells = ['`%s`' % command]
     losses = evaluations.get('loss.all')
     cells.append('%.4f → %.4f' % (losses[0], min(losses)) if losses else '')
     if not results['reports']:
@@ -47,22 +59,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--simile', required=True)
     parser.add_argument('--output', required=True)
+    parser.add_argument('--with', dest='overrides', action='append', default=[], metavar='KEY=VALUE')
     parser.add_argument('recipes', nargs='+')
     arguments = parser.parse_args()
     print('| recipe | loss set aside | evaluation | s |\n| --- | --- | --- | --- |', flush=True)
     failed = 0
-    for recipe in arguments.recipes:
-        folder = os.path.join(arguments.output, recipe.replace('/', '-').replace('.yaml', ''))
+    for run in [[recipe] + arguments.overrides + method
+                for recipe in arguments.recipes for method in methods(recipe)]:
+        command = ' '.join(run)
+        folder = os.path.join(arguments.output, re.sub(r'[^\w.=-]+', '-', command))
         if not os.path.exists(os.path.join(folder, 'results.json')):
-            run = subprocess.run([arguments.simile, 'train', recipe, '--output', folder, '--quiet',
-                                  '--overwrite'], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                 text=True, check=False)
-            if run.returncode != 0:
+            done = subprocess.run([arguments.simile, 'train'] + run + ['--output', folder, '--quiet', '--overwrite'],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+            if done.returncode != 0:
                 failed += 1
-                print('| `%s` | failed | %s | |' % (recipe, run.stderr.strip().replace('\n', ' ')),
-                      flush=True)
+                print('| `%s` | failed | %s | |' % (command, done.stderr.strip().replace('\n', ' ')), flush=True)
                 continue
-        print(row(recipe, folder), flush=True)
+        print(row(command, folder), flush=True)
     sys.exit(1 if failed else 0)
 
 

@@ -2,6 +2,8 @@
 #include "simile/train/held_out.h"
 
 #include <fmt/format.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 
@@ -36,19 +38,14 @@ HeldOut::HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer,
                            held_out.path));
 }
 
-Report HeldOut::evaluate(const EncoderShape& shape, const float* weights, const float* head,
+Report HeldOut::evaluate(TrainableEncoder& encoder, MaskedLmModule& head,
                          const std::string& model) const {
-  EncoderTape tape;
-  MaskedLm masked_lm(shape);
-  std::vector<float> hidden;
+  torch::NoGradGuard guard;
   VocabularyLoss total;
   int64_t masked = 0;
   for (const MaskedBatch& batch : batches_) {
-    hidden.resize(static_cast<size_t>(batch.tokens.tokens() * shape.hidden));
-    encoder_forward_training(shape, encoder_weights(shape, weights), batch.tokens, {}, nullptr,
-                             tape, hidden.data());
-    const VocabularyLoss loss =
-        masked_lm(head, weights, hidden.data(), batch.tokens.tokens(), batch.masked, nullptr);
+    const torch::Tensor hidden = encoder.forward(batch.tokens, {});
+    const VocabularyLoss loss = head.losses(encoder, hidden, batch.masked);
     total.sum += loss.sum;
     total.correct += loss.correct;
     masked += batch.masked.size();

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "simile/eval/report.h"
-#include "simile/kernel/encoder_training.h"
+#include "simile/nn/masked_lm_module.h"
+#include "simile/nn/trainable_encoder.h"
 #include "simile/train/masked_batches.h"
 
 namespace simile {
@@ -20,10 +21,8 @@ class HeldOut {
 
   bool empty() const { return batches_.empty(); }
 
-  // Report `held_out` with masked_accuracy and perplexity. `weights`: the encoder's flat array,
-  // `head`: that of masked_lm_layout().
-  Report evaluate(const EncoderShape& shape, const float* weights, const float* head,
-                  const std::string& model) const;
+  // Report `held_out` with masked_accuracy and perplexity, of weights as they are.
+  Report evaluate(TrainableEncoder& encoder, MaskedLmModule& head, const std::string& model) const;
 
  private:
   std::vector<MaskedBatch> batches_;

@@ -51,8 +51,8 @@ void check_gpu(const std::string& device, int64_t number) {
 class HostOptimizer final : public Optimizer {
  public:
   HostOptimizer(const OptimizerOptions& options, TrainableEncoder* encoder,
-                const std::vector<TrainedTensor>& extras)
-      : encoder_(encoder), extras_(extras), optimizer_(make(options)) {}
+                const std::vector<TrainedTensor>& extras, EmbeddingGradient embedding)
+      : encoder_(encoder), extras_(extras), optimizer_(make(options, embedding)) {}
 
   void prepare_rows(const std::vector<int32_t>& ids) override { optimizer_.prepare_rows(ids); }
   double step(double learning_rate) override {
@@ -69,7 +69,7 @@ class HostOptimizer final : public Optimizer {
   void load_state(OptimizerState state) override { optimizer_.load_state(std::move(state)); }
 
  private:
-  FlatOptimizer make(const OptimizerOptions& options) const {
+  FlatOptimizer make(const OptimizerOptions& options, EmbeddingGradient embedding) const {
     std::vector<ExtraParameter> extras;
     for (const TrainedTensor& extra : extras_) {
       extras.push_back({extra.name, extra.values.data_ptr<float>(), extra.values.numel(),
@@ -77,8 +77,9 @@ class HostOptimizer final : public Optimizer {
     }
     if (encoder_ == nullptr) return FlatOptimizer(options, {}, nullptr, {}, extras);
     const std::vector<ParameterSlot> slots = encoder_layout(encoder_->shape());
+    const bool defers = embedding == EmbeddingGradient::kRows;
     return FlatOptimizer(options, slots, encoder_->parameters().data_ptr<float>(),
-                         deferred_table(slots.front()), extras);
+                         defers ? deferred_table(slots.front()) : DeferredTable(), extras);
   }
 
   TrainableEncoder* encoder_;
@@ -125,19 +126,25 @@ HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& 
   return HeadModule(settings, H, torch::TensorOptions(torch::kFloat).device(placement.device));
 }
 
+std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
+                                                const Placement& placement) {
+  if (placement.engine == Engine::kFused) return std::make_unique<FusedMaskedLm>(shape);
+  return std::make_unique<TorchMaskedLm>(shape, placement.device);
+}
+
 std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            TrainableEncoder* encoder,
                                            const std::vector<TrainedTensor>& extras,
-                                           const Placement& placement) {
+                                           const Placement& placement,
+                                           EmbeddingGradient embedding) {
   if (placement.engine == Engine::kFused) {
-    return std::make_unique<HostOptimizer>(options, encoder, extras);
+    return std::make_unique<HostOptimizer>(options, encoder, extras, embedding);
   }
-  if (encoder == nullptr) {
-    return std::make_unique<TensorOptimizer>(options, std::vector<ParameterSlot>(), torch::Tensor(),
-                                             torch::Tensor(), extras);
-  }
+  if (encoder == nullptr) return std::make_unique<TensorOptimizer>(options, extras);
+  const bool defers = embedding == EmbeddingGradient::kRows;
   return std::make_unique<TensorOptimizer>(options, encoder_layout(encoder->shape()),
-                                           encoder->parameters(), encoder->gradients(), extras);
+                                           encoder->parameters(), encoder->gradients(), extras,
+                                           defers ? encoder->shape().vocabulary : 0);
 }
 
 void place_batch(LossInput& input) {

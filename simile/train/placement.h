@@ -12,6 +12,7 @@
 #include "simile/loss/loss_input.h"
 #include "simile/model/head_settings.h"
 #include "simile/nn/head.h"
+#include "simile/nn/masked_lm_module.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/optimizer.h"
 #include "simile/train/optimizer_rule.h"
@@ -40,11 +41,19 @@ std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
 
 HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& placement);
 
+std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
+                                                const Placement& placement);
+
+// Which rows of the word embedding a step gives a gradient: those of the ids it read, or every one
+// (where it is the output matrix too).
+enum class EmbeddingGradient { kRows, kDense };
+
 // Of the encoder, null when it is frozen, and of tensors on the same device.
 std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            TrainableEncoder* encoder,
                                            const std::vector<TrainedTensor>& extras,
-                                           const Placement& placement);
+                                           const Placement& placement,
+                                           EmbeddingGradient embedding = EmbeddingGradient::kRows);
 
 // All that comes with a batch goes where its embeddings are.
 void place_batch(LossInput& input);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/pretrainer.h"
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/encoder_forward.h"
 #include "simile/model/model_folder.h"
-#include "simile/train/flat_optimizer.h"
 #include "simile/train/held_out.h"
+#include "simile/train/placement.h"
 #include "simile/train/run_card.h"
 #include "simile/train/run_loop.h"
 #include "simile/train/start_model.h"
@@ -56,16 +57,18 @@ class PretrainingRun final : public SteppedTraining {
         held_out_(options, tokenizer_, vocabulary_, events),
         corpus_(inspect_corpus(options.corpus, events)),
         total_steps_(count_steps(options, corpus_, tokenizer_, events)),
-        weights_(std::move(start_.weights)),
-        gradients_(weights_.size()),
-        head_(static_cast<size_t>(masked_lm_parameter_count(shape_))),
-        head_gradients_(head_.size()),
-        optimizer_(options.optimizer, encoder_layout(shape_), weights_.data(), {},
-                   head_parameters()),
-        masked_lm_(shape_),
+        placement_(choose_placement(options.engine, options.device)),
+        encoder_(place_encoder(shape_, placement_)),
+        head_(place_masked_lm(shape_, placement_)),
+        optimizer_(place_optimizer(options.optimizer, encoder_.get(), head_tensors(), placement_,
+                                   EmbeddingGradient::kDense)),
         loop_(folder, resume, overwrite, options.save, options_to_json(options_), *this, events),
         state_(loop_.state()) {
-    initialise_masked_lm_weights(shape_, seed(), head_.data());
+    encoder_->from_host(start_.weights.data());
+    start_.weights = {};
+    std::vector<float> head(static_cast<size_t>(masked_lm_parameter_count(shape_)));
+    initialise_masked_lm_weights(shape_, seed(), head.data());
+    head_->from_host(head.data());
     loop_.begin(data_fingerprint(), "corpus");
   }
 
@@ -111,31 +114,17 @@ class PretrainingRun final : public SteppedTraining {
         {"masked_accuracy", masked > 0 ? static_cast<double>(total.correct) / masked : 0}};
     result.learning_rate =
         options_.learning_rate * schedule_factor(options_.schedule, state_.step, total_steps_);
-    result.gradient_norm =
-        optimizer_.step(result.learning_rate, gradients_.data(), head_gradient_pointers());
+    result.gradient_norm = optimizer_->step(result.learning_rate);
     if (!std::isfinite(result.gradient_norm)) fail_step("gradient norm", result.gradient_norm);
     return result;
   }
 
   // Adds the gradients of the batch's mean loss, divided by the accumulation.
   VocabularyLoss backward(const MaskedBatch& batch, int64_t part) {
-    const auto size = static_cast<size_t>(batch.tokens.tokens() * shape_.hidden);
-    hidden_.resize(size);
-    hidden_gradients_.resize(size);
-    const EncoderDropout dropout = make_dropout(part);
-    const EncoderWeights weights = encoder_weights(shape_, weights_.data());
-    encoder_forward_training(shape_, weights, batch.tokens, dropout, nullptr, tape_,
-                             hidden_.data());
+    const torch::Tensor hidden = encoder_->forward(batch.tokens, make_dropout(part));
     const double count = static_cast<double>(std::max<int64_t>(batch.masked.size(), 1));
-    const MaskedLmGradients gradients{
-        static_cast<float>(1 / (count * static_cast<double>(options_.accumulation))),
-        hidden_gradients_.data(), head_gradients_.data(), gradients_.data()};
-    const VocabularyLoss loss = masked_lm_(head_.data(), weights_.data(), hidden_.data(),
-                                           batch.tokens.tokens(), batch.masked, &gradients);
-    const EncoderGradients encoder = encoder_gradients(shape_, gradients_.data());
-    encoder_backward(shape_, weights, batch.tokens, dropout, tape_, hidden_gradients_.data(),
-                     &encoder, nullptr);
-    return loss;
+    const double scale = 1 / (count * static_cast<double>(options_.accumulation));
+    return head_->backward(*encoder_, hidden, batch.masked, static_cast<float>(scale));
   }
 
   EncoderDropout make_dropout(int64_t part) const {
@@ -162,19 +151,20 @@ class PretrainingRun final : public SteppedTraining {
   }
 
   Report evaluate_held_out() {
-    Report report = held_out_.evaluate(shape_, weights_.data(), head_.data(), options_.name);
+    Report report = held_out_.evaluate(*encoder_, *head_, options_.name);
     if (state_.evaluated_step != state_.step) loop_.log_evaluation(report);
     return report;
   }
 
   void save_model(const std::vector<Report>& reports) {
+    const std::vector<float> weights = encoder_->to_host();
     ModelToSave model;
     model.settings = start_.settings;
-    model.weights = weights_.data();
+    model.weights = weights.data();
     model.tokenizer = start_.tokenizer_files;
     model.model_card = make_card(reports);
-    model.self_test = make_self_test(
-        SentenceEncoder(make_encoder(shape_, weights_.data()), start_.settings, start_.tokenizer));
+    model.self_test =
+        make_self_test(SentenceEncoder(encoder_->inference(), start_.settings, start_.tokenizer));
     save_model_folder(loop_.folder().model_path(), model);
   }
 
@@ -192,20 +182,21 @@ class PretrainingRun final : public SteppedTraining {
   }
 
   void fill_state(TrainState& state) override {
-    state.optimizer = optimizer_.state();
-    state.weights = weights_;
-    state.weights.insert(state.weights.end(), head_.begin(), head_.end());
+    state.optimizer = optimizer_->state();
+    state.weights = encoder_->to_host();
+    const std::vector<float> head = head_->to_host();
+    state.weights.insert(state.weights.end(), head.begin(), head.end());
   }
 
   void take_state(TrainState& state) override {
-    SIMILE_CHECK(
-        state.weights.size() == weights_.size() + head_.size(), ErrorKind::kInput,
-        fmt::format("'{}' holds {} weights, the model has {}", loop_.folder().states_path(),
-                    state.weights.size(), weights_.size() + head_.size()));
-    const auto head = state.weights.begin() + static_cast<std::ptrdiff_t>(weights_.size());
-    std::copy(state.weights.begin(), head, weights_.begin());
-    std::copy(head, state.weights.end(), head_.begin());
-    optimizer_.load_state(std::move(state.optimizer));
+    const int64_t encoder = encoder_->parameter_count();
+    const int64_t expected = encoder + head_->parameters().numel();
+    SIMILE_CHECK(static_cast<int64_t>(state.weights.size()) == expected, ErrorKind::kInput,
+                 fmt::format("'{}' holds {} weights, the model has {}",
+                             loop_.folder().states_path(), state.weights.size(), expected));
+    encoder_->from_host(state.weights.data());
+    head_->from_host(state.weights.data() + encoder);
+    optimizer_->load_state(std::move(state.optimizer));
     loop_.release_copies();
   }
 
@@ -215,20 +206,13 @@ class PretrainingRun final : public SteppedTraining {
     return fmt::format("{:016x}", hash);
   }
 
-  std::vector<ExtraParameter> head_parameters() {
-    std::vector<ExtraParameter> parameters;
+  std::vector<TrainedTensor> head_tensors() const {
+    std::vector<TrainedTensor> tensors;
     for (const ParameterSlot& slot : masked_lm_layout(shape_)) {
-      parameters.push_back({slot.name, head_.data() + slot.offset, slot.size, 1.0, slot.decays});
+      tensors.push_back({slot.name, head_->parameters().narrow(0, slot.offset, slot.size),
+                         head_->gradients().narrow(0, slot.offset, slot.size), 1.0, slot.decays});
     }
-    return parameters;
-  }
-
-  std::vector<float*> head_gradient_pointers() {
-    std::vector<float*> pointers;
-    for (const ParameterSlot& slot : masked_lm_layout(shape_)) {
-      pointers.push_back(head_gradients_.data() + slot.offset);
-    }
-    return pointers;
+    return tensors;
   }
 
   [[noreturn]] void fail_step(const char* what, double value) const {
@@ -258,13 +242,11 @@ class PretrainingRun final : public SteppedTraining {
   HeldOut held_out_;
   std::vector<CorpusFile> corpus_;
   int64_t total_steps_;
-  std::vector<float> weights_, gradients_;    // of the encoder, flat
-  std::vector<float> head_, head_gradients_;  // of the head, flat
-  FlatOptimizer optimizer_;
-  MaskedLm masked_lm_;
-  EncoderTape tape_;
-  std::vector<float> hidden_, hidden_gradients_;  // [tokens, H]
-  std::optional<MaskedBatches> batches_;          // while there are steps to do
+  Placement placement_;
+  std::unique_ptr<TrainableEncoder> encoder_;
+  std::unique_ptr<MaskedLmModule> head_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<MaskedBatches> batches_;  // while there are steps to do
   RunLoop loop_;  // after all that is read: a mistake in the recipe changes nothing on disk
   TrainState& state_;
 };
@@ -276,9 +258,12 @@ TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool r
   PretrainOptions options;
   read_options(without_environment(recipe), options);
   check_pretrain_options(options);
-  return PretrainingRun(options, folder.empty() ? "runs/" + options.name : folder, resume,
-                        overwrite, events)
-      .run();
+  const std::string path = folder.empty() ? "runs/" + options.name : folder;
+  try {
+    return PretrainingRun(options, path, resume, overwrite, events).run();
+  } catch (const c10::Error& error) {
+    throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
+  }
 }
 
 std::string pretrain_reference() {

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -152,6 +154,25 @@ TEST_F(PretrainerTest, EndsWithTheSameBitsOnOneThreadAndAfterInterruptions) {
   EXPECT_EQ(last_state("run"), state);
 }
 
+TEST_F(PretrainerTest, TheTorchEngineHasTheSameCurveAndResumesToTheSameBits) {
+  const std::vector<std::string> torch = {"engine=torch"};
+  run("fused");
+  run("torch", false, torch);
+  std::istringstream fused(bytes("fused/metrics.jsonl")), plain(bytes("torch/metrics.jsonl"));
+  for (std::string expected, found; std::getline(fused, expected);) {
+    ASSERT_TRUE(std::getline(plain, found));
+    const auto want = nlohmann::json::parse(expected), got = nlohmann::json::parse(found);
+    for (const char* name : {"loss", "gradient_norm"}) {
+      EXPECT_NEAR(got.value(name, 0.0), want.value(name, 0.0), 1e-4) << expected;
+    }
+  }
+  Interrupter events(7);
+  EXPECT_THROW(run("stopped", false, torch, events), Error);
+  run("stopped", true, torch);
+  EXPECT_EQ(last_state("stopped"), last_state("torch"));
+  EXPECT_EQ(bytes("stopped/metrics.jsonl"), bytes("torch/metrics.jsonl"));
+}
+
 TEST_F(PretrainerTest, GoesOnFromAModelThatItMade) {
   run("run");
   const std::vector<std::string> goes_on = {"model=" + path("run/model"), "architecture.layers=0",
@@ -228,7 +249,7 @@ TEST_F(PretrainerTest, AResumeWithAnotherCorpusOrArchitectureIsRefused) {
   EXPECT_THROW(run("run", false, {}, events), Error);
   EXPECT_THAT(error_of({"architecture.layers=3"}, true), HasSubstr("another recipe"));
   write("a.txt", sentences(0, 149));
-  EXPECT_THAT(error_of({}, true), HasSubstr("corpus or the tokenizer is not the one"));
+  EXPECT_THAT(error_of({}, true), HasSubstr("corpus or the tokenizer is not what"));
 }
 
 TEST_F(PretrainerTest, LongTextsAreCutIntoWindowsBetweenSpecialTokens) {

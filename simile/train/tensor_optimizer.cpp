@@ -32,11 +32,10 @@ void check_size(const char* what, size_t expected, size_t found) {
 
 TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
                                  const std::vector<ParameterSlot>& slots, const Tensor& parameters,
-                                 const Tensor& gradients, const std::vector<TrainedTensor>& extras)
-    : options_(options),
-      rule_(options),
-      rows_(slots.empty() || slots[0].shape.size() != 2 ? 0 : slots[0].shape[0]) {
-  if (!slots.empty()) add_part(parameters, gradients, 1.0);
+                                 const Tensor& gradients, const std::vector<TrainedTensor>& extras,
+                                 int64_t rows)
+    : options_(options), rule_(options), rows_(rows) {
+  add_part(parameters, gradients, 1.0);
   for (const ParameterSlot& slot : slots) {
     if (!slot.decays) continue;
     auto& decaying = parts_[0].decaying;
@@ -46,6 +45,16 @@ TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
       decaying.emplace_back(slot.offset, slot.size);
     }
   }
+  add_extras(extras);
+}
+
+TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
+                                 const std::vector<TrainedTensor>& extras)
+    : options_(options), rule_(options) {
+  add_extras(extras);
+}
+
+void TensorOptimizer::add_extras(const std::vector<TrainedTensor>& extras) {
   for (const TrainedTensor& extra : extras) {
     add_part(extra.values.view({-1}), extra.gradient.view({-1}), extra.learning_rate_factor);
     if (extra.decays) parts_.back().decaying.emplace_back(0, extra.values.numel());

@@ -20,12 +20,14 @@ namespace simile {
 
 class TensorOptimizer final : public Optimizer {
  public:
-  // `parameters` and `gradients` [P] are the flat tensors that `slots` describe; without slots (a
-  // frozen encoder) they are not defined and the extras are all that is trained. The first slot is
-  // the table whose rows other optimisers defer. Errors: kRecipe for an unknown optimiser.
+  // `parameters` and `gradients` [P] are the flat tensors that `slots` describe; `rows` are those
+  // of the table that flat_optimizer.h would defer, for the state. Errors: kRecipe for an unknown
+  // optimiser.
   TensorOptimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
                   const torch::Tensor& parameters, const torch::Tensor& gradients,
-                  const std::vector<TrainedTensor>& extras = {});
+                  const std::vector<TrainedTensor>& extras = {}, int64_t rows = 0);
+  // Of a frozen encoder: the extras are all that is trained.
+  TensorOptimizer(const OptimizerOptions& options, const std::vector<TrainedTensor>& extras);
 
   void prepare_rows(const std::vector<int32_t>&) override {}
   double step(double learning_rate) override;
@@ -40,13 +42,14 @@ class TensorOptimizer final : public Optimizer {
     std::vector<std::pair<int64_t, int64_t>> decaying;  // first and number of weights that decay
   };
 
+  void add_extras(const std::vector<TrainedTensor>& extras);
   void add_part(const torch::Tensor& values, const torch::Tensor& gradient, double factor);
   double gradient_norm() const;
   void update(const Part& part, const StepConstants& constants) const;
 
   OptimizerOptions options_;
   OptimizerRule rule_;
-  int64_t rows_;  // of the table
+  int64_t rows_ = 0;  // of the table
   int64_t step_ = 0;
   std::vector<Part> parts_;
 };

@@ -67,7 +67,7 @@ struct Pair {
                  deferred_table(small_layout().front()),
                  {{"head", flat_head.data_ptr<float>(), kHead, 5.0, true}}),
         found(options, small_layout(), tensor, gradient,
-              {{"head", tensor_head, head_gradient, 5.0, true}}) {}
+              {{"head", tensor_head, head_gradient, 5.0, true}}, 20) {}
 
   void step(int64_t number) {
     const std::string name = std::to_string(number);
