@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/option_flags.h"
 #include "simile/core/recipe.h"
 #include "simile/eval/predictions.h"
 #include "simile/train/batch_listing.h"
@@ -97,24 +98,17 @@ void add_batches(const Commands& commands) {
       "that compare vectors embed with the model the run starts from; the later epochs of a run, "
       "and stages after the first, embed with the weights of that moment",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  BatchListingOptions& options = arguments->options;
   command
       ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
       ->required();
   command->add_option("overrides", arguments->overrides,
                       "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
                       "data=FOLDER, variant=NAME");
-  command->add_option("--stage", options.stage,
-                      "Stage, by its name or its number from 0; the first by default");
-  command->add_option("--objective", options.objective,
-                      "Objective of the stage, by its name in logs; the first by default");
-  command->add_option("--epoch", options.epoch, "Epoch of the objective, from 1")
-      ->capture_default_str();
+  OptionFlags flags(*command);
+  arguments->options.visit(flags);
   command->add_option("--limit", arguments->limit, "Print so many batches; 0: all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--texts", options.with_pairs,
-                    "Print one example a line, with its score and its texts");
 }
 
 }  // namespace simile::cli

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "cli/option_flags.h"
 #include "simile/encode/head.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
@@ -15,25 +16,18 @@ namespace simile::cli {
 namespace {
 
 constexpr const char* kWordsPrefix = "words:";
+const std::map<std::string, std::string> kPromptNames = {{"prompt", "--prompt,--prompt-name"}};
 
 }  // namespace
 
 void add_text_options(CLI::App& command, EncodeOptions& options) {
-  command.add_option("--batch-tokens", options.batch_tokens, "Tokens encoded at a time")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
-      ->capture_default_str();
-  command.add_option("--prompt,--prompt-name", options.prompt_name,
-                     "Name of the model's prompt to put before texts; document is the first there "
-                     "is of document, passage and corpus");
+  OptionFlags flags(command, {}, kPromptNames);
+  options.visit_texts(flags);
 }
 
 void add_model_options(CLI::App& command, EncodeOptions& options) {
-  add_text_options(command, options);
-  command
-      .add_option("--dimensions", options.dimensions,
-                  "Leading dimensions to keep; 0 keeps what the model says")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 20))
-      ->capture_default_str();
+  OptionFlags flags(command, {}, kPromptNames);
+  options.visit(flags);
 }
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal) {

@@ -8,11 +8,6 @@
 namespace simile::cli {
 namespace {
 
-std::string flag_name(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
 // CLI11 shows the message of a validator that returns one.
 CLI::Validator range_check(const OptionInfo& info) {
   return CLI::Validator(
@@ -29,17 +24,29 @@ CLI::Validator range_check(const OptionInfo& info) {
 
 }  // namespace
 
+std::string OptionFlags::flag_name(const char* name) const {
+  const auto given = names_.find(name);
+  if (given != names_.end()) return given->second;
+  std::string flag = name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return "--" + flag;
+}
+
+std::string OptionFlags::help_of(const OptionInfo& info) const {
+  return owner_prefix() + info.help + (info.unit.empty() ? "" : " [" + info.unit + "]");
+}
+
 template <typename T>
 CLI::Option* OptionFlags::add(const char* name, T& value, const OptionInfo& info) {
   if (skip_.count(name) > 0) return nullptr;
   CLI::Option* option =
-      command_.add_option(flag_name(name), value, info.help)->capture_default_str();
+      command_.add_option(flag_name(name), value, help_of(info))->capture_default_str();
   if (!info.choices.empty()) option->check(CLI::IsMember(info.choices));
   return option;
 }
 
 void OptionFlags::field(const char* name, bool& value, const OptionInfo& info) {
-  if (skip_.count(name) == 0) command_.add_flag(flag_name(name), value, info.help);
+  if (skip_.count(name) == 0) command_.add_flag(flag_name(name), value, help_of(info));
 }
 
 void OptionFlags::field(const char* name, int64_t& value, const OptionInfo& info) {
@@ -51,6 +58,7 @@ void OptionFlags::field(const char* name, double& value, const OptionInfo& info)
 }
 
 void OptionFlags::field(const char* name, std::string& value, const OptionInfo& info) {
+  note_choices(name, info);
   add(name, value, info);
 }
 

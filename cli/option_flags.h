@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <map>
 #include <set>
 #include <string>
 
@@ -14,9 +15,11 @@ namespace simile::cli {
 class OptionFlags : public OptionVisitor {
  public:
   // Adds one option per field to `command`, but for those in `skip`. The struct visited must
-  // outlive parsing. Members of groups become options of their own.
-  explicit OptionFlags(CLI::App& command, std::set<std::string> skip = {})
-      : command_(command), skip_(std::move(skip)) {}
+  // outlive parsing. Members of groups become options of their own. `names` are other names, as
+  // CLI11 takes them, of fields: {"prompt", "--prompt,--prompt-name"}.
+  explicit OptionFlags(CLI::App& command, std::set<std::string> skip = {},
+                       std::map<std::string, std::string> names = {})
+      : command_(command), skip_(std::move(skip)), names_(std::move(names)) {}
 
   void field(const char* name, bool& value, const OptionInfo& info) override;
   void field(const char* name, int64_t& value, const OptionInfo& info) override;
@@ -27,11 +30,14 @@ class OptionFlags : public OptionVisitor {
   void visit_list(const char* name, const std::string& help, const List& list) override;
 
  private:
+  std::string flag_name(const char* name) const;
+  std::string help_of(const OptionInfo& info) const;
   template <typename T>
   CLI::Option* add(const char* name, T& value, const OptionInfo& info);
 
   CLI::App& command_;
   std::set<std::string> skip_;
+  std::map<std::string, std::string> names_;
 };
 
 }  // namespace simile::cli

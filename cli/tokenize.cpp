@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -45,6 +46,17 @@ void run(const Arguments& arguments, Terminal& terminal) {
   warn_about(reader.report(), terminal);
 }
 
+// An option that takes one of the names.
+template <typename T>
+void add_choice(CLI::App* command, const std::string& name, T& value,
+                const std::map<std::string, T>& names, const std::string& help) {
+  const auto standard = std::find_if(names.begin(), names.end(),
+                                     [&](const auto& entry) { return entry.second == value; });
+  command->add_option(name, value, help)
+      ->transform(CLI::CheckedTransformer(names).description(""))
+      ->default_str(standard->first);
+}
+
 void add_truncation(CLI::App* command, TruncationSettings& truncation) {
   using Strategy = TruncationSettings::Strategy;
   static const std::map<std::string, Strategy> strategies = {
@@ -57,14 +69,10 @@ void add_truncation(CLI::App* command, TruncationSettings& truncation) {
                    "Most tokens of a text or pair, special ones included; 0 for no limit")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command
-      ->add_option("--truncation", truncation.strategy,
-                   "Which text of a pair is cut: longest_first (default), only_first, only_second")
-      ->transform(CLI::CheckedTransformer(strategies).description(""));
-  command
-      ->add_option("--truncation-side", truncation.left,
-                   "Where a text is cut: right (its end, default) or left")
-      ->transform(CLI::CheckedTransformer(sides).description(""));
+  add_choice(command, "--truncation", truncation.strategy, strategies,
+             "Which text of a pair is cut: longest_first, only_first, only_second");
+  add_choice(command, "--truncation-side", truncation.left, sides,
+             "Where a text is cut: right (at its end) or left");
 }
 
 }  // namespace

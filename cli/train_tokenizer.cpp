@@ -89,15 +89,9 @@ void add_train_tokenizer(const Commands& commands) {
       ->add_option("--output", arguments->output,
                    "Folder to write tokenizer.json (and vocab.txt for wordpiece) to")
       ->required();
-  command
-      ->add_option("--vocab-size", arguments->options.vocabulary_size,
-                   "Tokens to learn, special ones included")
-      ->check(CLI::Range(int64_t{10}, int64_t{10000000}))
-      ->capture_default_str();
-  OptionFlags flags(*command, {"vocabulary_size", "lowercase"});
+  OptionFlags flags(*command, {},
+                    {{"vocabulary_size", "--vocab-size"}, {"lowercase", "--lowercase,!--cased"}});
   arguments->options.visit(flags);
-  command->add_flag("--lowercase,!--cased", arguments->options.lowercase,
-                    "Lower-case the text and strip its accents (default), or keep it");
 }
 
 }  // namespace simile::cli

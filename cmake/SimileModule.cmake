@@ -1,9 +1,10 @@
-# simile_module(NAME DEPENDS module... LIBRARIES target... [TORCH])
+# simile_module(NAME DEPENDS module... LIBRARIES target... [TORCH] [UNITY])
 #
 # Makes the static library simile_NAME from the sources of the current folder and, with SIMILE_TESTS, the
 # program simile_NAME_test from the *_test.cpp files beside them. DEPENDS and LIBRARIES are public, in the
 # order of the modules; TORCH links libtorch and shares one precompiled torch header. Headers outside detail/
-# are installed (SimileInstall.cmake).
+# are installed (SimileInstall.cmake). UNITY compiles eight sources at a time, for about the price of two: names in
+# their anonymous namespaces must differ.
 
 set(SIMILE_WARNINGS -Wall -Wextra)
 if(SIMILE_WERROR)
@@ -89,7 +90,7 @@ function(simile_test_program target)
 endfunction()
 
 function(simile_module name)
-  cmake_parse_arguments(ARG "TORCH" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;UNITY" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   file(GLOB tests CONFIGURE_DEPENDS *_test.cpp)
   if(tests)
@@ -105,6 +106,9 @@ function(simile_module name)
     simile_use_torch(simile_${name})
   endif()
   set_target_properties(simile_${name} PROPERTIES EXPORT_NAME ${name})
+  if(ARG_UNITY AND SIMILE_UNITY)
+    set_target_properties(simile_${name} PROPERTIES UNITY_BUILD ON)
+  endif()
   set_property(GLOBAL APPEND PROPERTY SIMILE_MODULES simile_${name})
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/simile/${name}
           FILES_MATCHING PATTERN "*.h" PATTERN detail EXCLUDE)

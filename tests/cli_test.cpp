@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real program, as a user runs it: results, messages, exit codes, nothing half-written.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
 
-#include "simile/core/file.h"
+#include "tests/shell.h"
 
 namespace simile {
 namespace {
@@ -19,58 +13,22 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-class CliTest : public ::testing::Test {
+class CliTest : public ShellTest {
  protected:
-  CliTest()
-      : folder_(fmt::format("{}simile_cli_test_{}_{}", ::testing::TempDir(), getpid(),
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name())),
-        model_(std::string(SIMILE_SOURCE_DIR) + "/tests/golden/tiny-bert") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  CliTest() {
     write("texts.txt", "hello world\nthe quick brown fox\n");
     write("corpus.tsv", "id\ttext\na\tthe quick brown fox\nb\thello there\nc\tworld of text\n");
     write("pairs.tsv",
           "sentence1\tsentence2\tscore\nhello\thello\t5\nhello\tworld\t1\nfox\tthe fox\t4\n");
   }
-  ~CliTest() override { fs::remove_all(folder_); }
-
-  void write(const std::string& name, const std::string& bytes) const {
-    write_file_atomic(path(name), bytes);
-  }
-  std::string path(const std::string& name) const { return join_path(folder_, name); }
-
-  // Runs a shell line in the test's folder; `simile` is the program.
-  Outcome shell(const std::string& line) const {
-    const std::string script =
-        fmt::format("cd '{0}'; simile() {{ '{1}' \"$@\"; }}; P='{1}'; M='{2}'; {3}", folder_,
-                    SIMILE_PROGRAM, model_, line);
-    write("script.sh", script);
-    const int status = std::system(fmt::format("bash '{0}' >'{1}' 2>'{2}' </dev/null",
-                                               path("script.sh"), path("out"), path("err"))
-                                       .c_str());
-    return {WEXITSTATUS(status), read_file(path("out")), read_file(path("err"))};
-  }
-
-  void expect_error(const std::string& line, int code, const std::string& message) const {
-    const Outcome outcome = shell(line);
-    EXPECT_EQ(outcome.code, code) << line << "\n" << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(message)) << line;
-  }
 
   // No file under a temporary name was left behind.
   bool is_tidy() const {
-    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+    for (const auto& entry : fs::recursive_directory_iterator(path("."))) {
       if (entry.path().filename().string().find(".tmp-") != std::string::npos) return false;
     }
     return true;
   }
-
-  const std::string folder_, model_;
 };
 
 TEST_F(CliTest, RecipesAndTaskFilesTakeVariantsAndAFolderOfData) {

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `simile mine` as a user runs it, and that training reads what it wrote.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/core/file.h"
 #include "simile/data/pair_data.h"
+#include "tests/shell.h"
 
 namespace simile {
 namespace {
@@ -22,18 +15,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-class MineTest : public ::testing::Test {
+class MineTest : public ShellTest {
  protected:
-  MineTest()
-      : folder_(fmt::format("{}simile_mine_test_{}_{}", ::testing::TempDir(), getpid(),
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  MineTest() {
     write("pairs.tsv",
           "sentence1\tsentence2\tscore\n"
           "red apple\ta red apple\t5\n"
@@ -45,24 +29,9 @@ class MineTest : public ::testing::Test {
     write("docs.tsv", "id\ttext\nd1\ta red apple\nd2\tthe sky is blue\nd3\tred blue\n");
     write("qrels.tsv", "query_id\tdoc_id\trelevance\nq1\td1\t1\nq2\td2\t1\n");
   }
-  ~MineTest() override { fs::remove_all(folder_); }
-
-  void write(const std::string& name, const std::string& bytes) const {
-    write_file_atomic(path(name), bytes);
-  }
-  std::string path(const std::string& name) const { return join_path(folder_, name); }
   std::string bytes(const std::string& name) const { return read_file(path(name)); }
 
-  // Runs `simile mine` in the test's folder.
-  Outcome mine(const std::string& arguments) const {
-    const std::string line = fmt::format("cd '{}' && '{}' mine {} >out 2>err </dev/null", folder_,
-                                         SIMILE_PROGRAM, arguments);
-    const int status = std::system(line.c_str());
-    return {WEXITSTATUS(status), bytes("out"), bytes("err")};
-  }
-
-  const std::string folder_;
-  const std::string model_ = std::string(SIMILE_SOURCE_DIR) + "/tests/golden/tiny-bert";
+  Outcome mine(const std::string& arguments) const { return shell("simile mine " + arguments); }
 };
 
 constexpr const char* kPairs = "--data pairs.tsv --score-scale 5 ";
@@ -80,9 +49,11 @@ TEST_F(MineTest, MinesTripletsByWordOverlap) {
 }
 
 TEST_F(MineTest, MinesWithAModelFromACorpus) {
-  const std::string line = fmt::format(
-      "--model '{}' --corpus corpus.txt --count 3 --format n-tuple --output t.jsonl --json {}",
-      model_, kPairs);
+  const std::string line =
+      std::string(
+          "--model $M --corpus corpus.txt --count 3 --format n-tuple --output t.jsonl "
+          "--json ") +
+      kPairs;
   const Outcome outcome = mine(line);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const Json summary = Json::parse(outcome.out);
@@ -134,10 +105,9 @@ TEST_F(MineTest, TrainingReadsWhatWasMined) {
 }
 
 TEST_F(MineTest, MinesForARankingSet) {
-  const Outcome outcome = mine(fmt::format(
-      "--model '{}' --queries queries.tsv --corpus docs.tsv --qrels qrels.tsv --method ranks "
-      "--rank-base 0 --format labelled-pair --output l.tsv",
-      model_));
+  const Outcome outcome = mine(
+      "--model $M --queries queries.tsv --corpus docs.tsv --qrels qrels.tsv --method ranks "
+      "--rank-base 0 --format labelled-pair --output l.tsv");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   // Both other documents of each query: the ranks 1 and 2.
   EXPECT_THAT(outcome.err, HasSubstr("2 anchors, 3 candidates: 4 negatives"));
@@ -176,7 +146,8 @@ TEST_F(MineTest, MistakesAreToldAndLeaveNoFile) {
            {base, 2, "give --data"},
            {base + "--data pairs.tsv --queries queries.tsv", 2, "give --data"},
            {base + "--data pairs.tsv --folder .", 2, "give --data"},
-           {base + "--data pairs.tsv --skip-queries 1", 2, "does not take: --skip-queries"},
+           {base + "--data pairs.tsv --skip-queries 1", 2,
+            "the format table does not take: ranking.skip_queries"},
            {base + "--data pairs.tsv --left nothing", 3, "nothing"},
            {base + "--data pairs.tsv --positive-above 9", 3, "no positive pair"},
            {base + "--data pairs.tsv --oversample 2", 2, "labelled-pair"},

@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `simile predict` as a user runs it, on a model with heads that the library saved.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/core/file.h"
 #include "simile/encode/predictor.h"
 #include "simile/eval/predictions.h"
+#include "tests/shell.h"
 
 namespace simile {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-struct Outcome {
-  int code;
-  std::string out, err;
-};
 
 HeadSettings make_head(const std::string& name, const std::string& kind, const std::string& input,
                        const std::string& output) {
@@ -58,13 +44,9 @@ void save_model(const std::string& folder, const std::vector<HeadSettings>& head
   save_model_folder(folder, model);
 }
 
-class PredictTest : public ::testing::Test {
+class PredictTest : public ShellTest {
  protected:
-  PredictTest()
-      : folder_(fmt::format("{}simile_predict_test_{}_{}", ::testing::TempDir(), getpid(),
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  PredictTest() {
     save_model(path("model"), {make_head("mood", "mlp", "single", "classes"),
                                make_head("same", "concat", "pair", "probability"),
                                make_head("near", "cosine", "pair", "score"),
@@ -76,28 +58,15 @@ class PredictTest : public ::testing::Test {
                          R"({"text":"the quick fox","pair":"world"})"
                          "\n");
   }
-  ~PredictTest() override { fs::remove_all(folder_); }
-
-  void write(const std::string& name, const std::string& bytes) const {
-    write_file_atomic(path(name), bytes);
-  }
-  std::string path(const std::string& name) const { return join_path(folder_, name); }
 
   // `simile predict --model model` with `arguments`, or another command.
   Outcome predict(const std::string& arguments, const std::string& command = "predict") const {
-    const int status = std::system(fmt::format("cd '{}' && '{}' {} --model model {} >out 2>err",
-                                               folder_, SIMILE_PROGRAM, command, arguments)
-                                       .c_str());
-    return {WEXITSTATUS(status), read_file(path("out")), read_file(path("err"))};
+    return shell("simile " + command + " --model model " + arguments);
   }
 
   void expect_error(const std::string& arguments, int code, const std::string& message) const {
-    const Outcome outcome = predict(arguments);
-    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
+    ShellTest::expect_error("simile predict --model model " + arguments, code, message);
   }
-
-  const std::string folder_;
 };
 
 TEST_F(PredictTest, ClassesComeWithTheirProbabilities) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `simile evaluate` ranks is what `simile search` finds in an index of the same corpus.
+// What `simile evaluate` ranks is what `simile search` finds in an index of the same corpus. Equal
+// scores stand in the order of the corpus there, which is what `--ties input` asks of evaluation.
 #include <set>
 #include <sstream>
 
@@ -23,12 +24,12 @@ class RankingTest : public ShellTest {
     const Outcome outcome = shell(fmt::format(
         "set -e; F=$S/examples/faq; "
         "simile evaluate --model {0} --task ranking --queries $F/queries.tsv --corpus $F/corpus.tsv"
-        " --qrels $F/qrels.test.tsv --depth 50 --predictions evaluated.trec; "
+        " --qrels $F/qrels.test.tsv --depth 100 --ties input --predictions evaluated.trec; "
         "simile index build --model {0} --index ix --corpus $F/corpus.tsv; "
         "cut -d' ' -f1 evaluated.trec | sort -u >ids; "
         "awk -F'\t' 'NR==FNR {{wanted[$1]; next}} FNR==1 || $1 in wanted' ids $F/queries.tsv "
         ">q.tsv; "
-        "simile search --index ix --model {0} --queries q.tsv --top-k 50 --output found.trec; "
+        "simile search --index ix --model {0} --queries q.tsv --top-k 100 --output found.trec; "
         "rm -r ix",
         model));
     ASSERT_EQ(outcome.code, 0) << outcome.err;

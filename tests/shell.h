@@ -22,10 +22,12 @@ struct Outcome {
 
 class ShellTest : public ::testing::Test, protected RunFixture {
  protected:
-  // A shell line in the test's folder; `simile` is the program, $S the source tree.
+  // A shell line in the test's folder; `simile` is the program (a file: $P), $S the source tree and
+  // $M a small model.
   Outcome shell(const std::string& line) const {
-    write("script.sh", fmt::format("cd '{}'; simile() {{ '{}' \"$@\"; }}; S='{}'; {}", path("."),
-                                   SIMILE_PROGRAM, SIMILE_SOURCE_DIR, line));
+    write("script.sh", fmt::format("cd '{0}'; P='{1}'; simile() {{ \"$P\" \"$@\"; }}; S='{2}'; "
+                                   "M=\"$S\"/tests/golden/tiny-bert; {3}",
+                                   path("."), SIMILE_PROGRAM, SIMILE_SOURCE_DIR, line));
     const int status = std::system(fmt::format("bash '{}' >'{}' 2>'{}' </dev/null",
                                                path("script.sh"), path("out"), path("err"))
                                        .c_str());

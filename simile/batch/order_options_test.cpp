@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 
 namespace simile {
 namespace {
@@ -15,14 +15,10 @@ using ::testing::HasSubstr;
 // The message of the error, or nothing.
 std::string check(const std::string& yaml) {
   OrderOptions options;
-  try {
+  return error_of(ErrorKind::kRecipe, [&] {
     read_options(parse_config(yaml, "test"), options);
     check_order_options(options, "pairs.tsv");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(OrderOptions, AnOrderTakesItsOwnOptions) {

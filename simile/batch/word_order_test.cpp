@@ -9,7 +9,7 @@
 #include <set>
 
 #include "simile/batch/detail/stop_words.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 
 namespace simile {
 namespace {
@@ -112,13 +112,8 @@ TEST(WordOrder, ExamplesWithoutWordsAreSpreadLikeGroups) {
 
 TEST(WordOrder, OddRequestsHaveDefinedAnswersOrErrors) {
   const auto message = [](int64_t examples, int64_t group_size) -> std::string {
-    try {
-      order_words(examples, one_word(3), group_size, 1, 0);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kFailed);
-      return error.what();
-    }
-    return "";
+    return error_of(ErrorKind::kFailed,
+                    [&] { order_words(examples, one_word(3), group_size, 1, 0); });
   };
   EXPECT_THAT(order_words(0, one_word(3), 8, 1, 0), IsEmpty());
   EXPECT_THAT(order_words(1, one_word(3), 8, 1, 0), ElementsAre(0));

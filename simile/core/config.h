@@ -34,4 +34,7 @@ ConfigNode parse_config(const std::string& text, const std::string& source);
 // the way stays as the map's `scalar`.
 void apply_override(ConfigNode& root, const std::string& assignment);
 
+// The same with the value as it is.
+void apply_override(ConfigNode& root, const std::string& key, ConfigNode value);
+
 }  // namespace simile

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 
 namespace simile {
 namespace {
@@ -98,13 +98,7 @@ TEST_F(FileTest, MappedFileShowsTheBytesAndAnEmptyFileIsEmpty) {
 
 TEST_F(FileTest, FailuresNameThePathAndTheReason) {
   const auto message = [](auto action, ErrorKind kind) {
-    try {
-      action();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), kind);
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return error_of(kind, [&] { action(); });
   };
   EXPECT_THAT(
       message([&] { read_file(folder_ + "/none"); }, ErrorKind::kInput),

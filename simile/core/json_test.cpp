@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 
 namespace simile::detail {
 namespace {
@@ -29,13 +29,8 @@ Streamed read(const std::string& text) {
   return result;
 }
 
-std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string error_from(const std::string& text) {
+  return error_of([&] { read(text); });
 }
 
 TEST(JsonStream, MembersOfAnObjectAreTakenAndNotKept) {
@@ -60,21 +55,21 @@ TEST(JsonStream, OtherShapesAreLeftToTheReader) {
 }
 
 TEST(JsonStream, AContainerForAValueIsAnErrorThatNamesIt) {
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":[1]}}})"),
+  EXPECT_THAT(error_from(R"({"model":{"vocab":{"a":[1]}}})"),
               HasSubstr("f.json: \"a\" in \"vocab\" must be a single value"));
 }
 
 TEST(JsonStream, AMemberThatOccursTwiceIsAnError) {
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{"a":0},"vocab":[1]}})"),
+  EXPECT_THAT(error_from(R"({"model":{"vocab":{"a":0},"vocab":[1]}})"),
               HasSubstr("f.json: the name \"vocab\" occurs twice"));
-  EXPECT_THAT(error_of(R"({"model":{"vocab":{}},"model":{"vocab":{}}})"),
+  EXPECT_THAT(error_from(R"({"model":{"vocab":{}},"model":{"vocab":{}}})"),
               HasSubstr("occurs twice"));
 }
 
 TEST(ParseJson, TwiceTheSameNameAtTheTopAndDeepNestingAreErrors) {
-  EXPECT_THAT(error_of(R"({"a":1,"b":2,"a":3})"), HasSubstr("the name \"a\" occurs twice"));
-  EXPECT_THAT(error_of(std::string(5000, '[')), HasSubstr("nested deeper than 100 levels"));
-  EXPECT_THAT(error_of("{\"a\":"), HasSubstr("f.json: not valid JSON"));
+  EXPECT_THAT(error_from(R"({"a":1,"b":2,"a":3})"), HasSubstr("the name \"a\" occurs twice"));
+  EXPECT_THAT(error_from(std::string(5000, '[')), HasSubstr("nested deeper than 100 levels"));
+  EXPECT_THAT(error_from("{\"a\":"), HasSubstr("f.json: not valid JSON"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 #include "simile/core/owned_options.h"
 
@@ -47,14 +47,8 @@ Outer read(const std::string& text) {
   return options;
 }
 
-std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
-    return error.what();
-  }
-  return "no error";
+std::string error_from(const std::string& text) {
+  return error_of(ErrorKind::kRecipe, [&] { read(text); });
 }
 
 TEST(Options, AreReadFromYamlAndKeepDefaultsElsewhere) {
@@ -78,20 +72,20 @@ TEST(Options, ASingleValueSetsAGroupsFirstFieldAndAMapIsAListOfOne) {
 }
 
 TEST(Options, MistakesNameFileLineKeyAndRemedy) {
-  EXPECT_THAT(error_of("\nstepz: 3"), AllOf(HasSubstr("r.yaml:2"), HasSubstr("'stepz'"),
-                                            HasSubstr("did you mean 'steps'")));
-  EXPECT_THAT(error_of("loss: {name: bsk}"),
+  EXPECT_THAT(error_from("\nstepz: 3"), AllOf(HasSubstr("r.yaml:2"), HasSubstr("'stepz'"),
+                                              HasSubstr("did you mean 'steps'")));
+  EXPECT_THAT(error_from("loss: {name: bsk}"),
               AllOf(HasSubstr("loss.name"), HasSubstr("did you mean 'bsc'")));
-  EXPECT_THAT(error_of("loss:\n  margin: wide"),
+  EXPECT_THAT(error_from("loss:\n  margin: wide"),
               AllOf(HasSubstr("r.yaml:2"), HasSubstr("a number")));
-  EXPECT_THAT(error_of("loss: {margin: 3}"), HasSubstr("between 0 and 2"));
-  EXPECT_THAT(error_of("steps: 0"), HasSubstr("at least 1"));
-  EXPECT_THAT(error_of("steps: 1.5"), HasSubstr("a whole number"));
-  EXPECT_THAT(error_of("steps: [1]"), HasSubstr("found a list"));
-  EXPECT_THAT(error_of("verbose: yes"), HasSubstr("true or false"));
-  EXPECT_THAT(error_of("steps: 1\nsteps: 2"), HasSubstr("given twice"));
-  EXPECT_THAT(error_of("a: [1"), HasSubstr("not valid YAML"));
-  EXPECT_THAT(error_of("stages:\n  - name: mse\n  - nam: mse"),
+  EXPECT_THAT(error_from("loss: {margin: 3}"), HasSubstr("between 0 and 2"));
+  EXPECT_THAT(error_from("steps: 0"), HasSubstr("at least 1"));
+  EXPECT_THAT(error_from("steps: 1.5"), HasSubstr("a whole number"));
+  EXPECT_THAT(error_from("steps: [1]"), HasSubstr("found a list"));
+  EXPECT_THAT(error_from("verbose: yes"), HasSubstr("true or false"));
+  EXPECT_THAT(error_from("steps: 1\nsteps: 2"), HasSubstr("given twice"));
+  EXPECT_THAT(error_from("a: [1"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(error_from("stages:\n  - name: mse\n  - nam: mse"),
               AllOf(HasSubstr("r.yaml:3"), HasSubstr("stages.1.nam")));
 }
 
@@ -101,7 +95,7 @@ TEST(Options, AMergeKeyBringsInWhatTheMapDoesNotSayItself) {
   ASSERT_EQ(o.stages.size(), 2u);
   EXPECT_EQ(o.stages[1].name, "bsc");
   EXPECT_EQ(o.stages[1].margin, 1);
-  EXPECT_THAT(error_of("a: &a x\nloss: {<<: *a}"), HasSubstr("alias of a map"));
+  EXPECT_THAT(error_from("a: &a x\nloss: {<<: *a}"), HasSubstr("alias of a map"));
 }
 
 TEST(Options, AliasesThatUnfoldWithoutEndAreRefused) {
@@ -111,7 +105,7 @@ TEST(Options, AliasesThatUnfoldWithoutEndAreRefused) {
     for (int j = 0; j < 10; ++j) bomb += (j > 0 ? ", *a" : "*a") + std::to_string(i - 1);
     bomb += "]\n";
   }
-  EXPECT_THAT(error_of(bomb), HasSubstr("aliases are unfolded"));
+  EXPECT_THAT(error_from(bomb), HasSubstr("aliases are unfolded"));
 }
 
 TEST(Options, OverridesReachIntoMapsAndLists) {

@@ -9,9 +9,6 @@
 #include "simile/core/error.h"
 
 namespace simile {
-
-void apply_override(ConfigNode& root, const std::string& key, ConfigNode value);
-
 namespace {
 
 constexpr const char* kVariant = "variant=";

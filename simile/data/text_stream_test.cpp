@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -64,12 +64,7 @@ TEST_F(TextStreamFiles, ABufferShufflesEveryEpochAnewAndLosesNothing) {
 
 TEST_F(TextStreamFiles, WhatIsNoCorpusIsRefused) {
   const auto message = [](const std::vector<std::string>& paths) -> std::string {
-    try {
-      inspect_corpus(paths, silent_events());
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
+    return error_of([&] { inspect_corpus(paths, silent_events()); });
   };
   EXPECT_THAT(message({}), HasSubstr("no `corpus` file"));
   EXPECT_THAT(message({folder_ + "/none.txt"}), HasSubstr("none.txt"));

@@ -9,7 +9,7 @@
 #include <functional>
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
 
@@ -66,13 +66,9 @@ class BadFolder : public testing::Test {
 
   // The message of opening the folder and encoding a text; empty when both work.
   std::string error() const {
-    try {
+    return error_of(ErrorKind::kInput, [&] {
       SentenceEncoder::load(folder_, silent_events()).encode({"the cat"}, {}, silent_events());
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kInput);
-      return error.what();
-    }
-    return "";
+    });
   }
 
   std::string folder_;

@@ -11,6 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/model/detail/head_golden.h"
 
 namespace simile {
 namespace {
@@ -18,14 +19,6 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
-
-json golden_heads() { return json::parse(read_file(SIMILE_SOURCE_DIR "/tests/golden/heads.json")); }
-
-HeadSettings read_settings(const json& head) {
-  HeadSettings settings;
-  read_options(parse_config(head["settings"].dump(), "heads.json"), settings);
-  return settings;
-}
 
 Matrix<float> read_matrix(const json& rows) {
   Matrix<float> matrix;
@@ -66,7 +59,7 @@ Matrix<float> rows_of(const Matrix<float>& matrix, int64_t begin, int64_t count)
 TEST(HeadGolden, LogitsAndProbabilitiesMatchTheIndependentImplementation) {
   const json golden = golden_heads();
   for (const json& item : golden["heads"]) {
-    const HeadSettings settings = read_settings(item);
+    const HeadSettings settings = read_golden_settings(item);
     const Head head(settings, golden["size"], item["weights"].get<std::vector<float>>());
     const std::string what = settings.kind + " " + settings.input + " " + settings.output;
     const Matrix<float> logits = head.logits(read_matrix(item["u"]), read_matrix(item["v"]));

@@ -17,6 +17,7 @@
 
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
+#include "simile/core/options.h"
 #include "simile/encode/modules.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/packed.h"
@@ -33,6 +34,9 @@ struct EncodeOptions {
   std::optional<std::string> prompt;  // the prompt itself, before any name
   int64_t dimensions = 0;             // leading dimensions kept; 0: as the model says
   std::optional<bool> normalize;      // empty: as the model says
+
+  void visit(OptionVisitor& v);
+  void visit_texts(OptionVisitor& v);  // without what vectors alone have
 };
 
 // What happened to the texts of one or more calls (added up).

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/threads.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/combo.h"
@@ -22,15 +22,6 @@ LossOptions options_from(const std::string& text) {
   LossOptions options;
   read_options(parse_config(text, "test.yaml"), options);
   return options;
-}
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 torch::Tensor matrix(const Json& rows) {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/threads.h"
 
 namespace simile {
@@ -23,16 +23,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 Json golden(const char* part) {
   std::ifstream file(SIMILE_SOURCE_DIR "/tests/golden/significance.json");
   return Json::parse(file).at(part);
-}
-
-template <typename Body>
-std::string error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(SignificanceGolden, StudentsDistributionAndIncompleteBeta) {

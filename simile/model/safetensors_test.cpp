@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -40,13 +40,7 @@ std::string file_with_header(const std::string& header, size_t data_bytes) {
 std::string open_error(const std::string& bytes) {
   const std::string path = test_path("hostile.safetensors");
   std::ofstream(path, std::ios::binary) << bytes;
-  try {
-    SafetensorsFile file(path);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    return error.what();
-  }
-  return "";
+  return error_of(ErrorKind::kInput, [&] { SafetensorsFile file(path); });
 }
 
 TEST(Safetensors, WrittenTensorsAreReadBack) {

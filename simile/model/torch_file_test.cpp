@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/random.h"
 #include "simile/model/detail/state_dict.h"
 
@@ -25,23 +25,11 @@ std::string golden_bytes(const std::string& name) { return read_file(kFolder + n
 
 // The message of the error that these bytes of a file give; empty when they open.
 std::string parse_error(const std::string& bytes) {
-  try {
-    parse_torch_file("hostile.bin", bytes);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    return error.what();
-  }
-  return "";
+  return error_of(ErrorKind::kInput, [&] { parse_torch_file("hostile.bin", bytes); });
 }
 
 std::string pickle_error(const std::string& pickle) {
-  try {
-    detail::read_state_dict(pickle, "hostile.bin");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    return error.what();
-  }
-  return "";
+  return error_of(ErrorKind::kInput, [&] { detail::read_state_dict(pickle, "hostile.bin"); });
 }
 
 // `bytes` with the last or first occurrence of `from` replaced by `to` of the same length.

@@ -14,20 +14,13 @@
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
 #include "simile/encode/head.h"
+#include "simile/model/detail/head_golden.h"
 
 namespace simile {
 namespace {
 
 using nlohmann::json;
 using torch::Tensor;
-
-json golden_heads() { return json::parse(read_file(SIMILE_SOURCE_DIR "/tests/golden/heads.json")); }
-
-HeadSettings read_settings(const json& head) {
-  HeadSettings settings;
-  read_options(parse_config(head["settings"].dump(), "heads.json"), settings);
-  return settings;
-}
 
 Tensor read_tensor(const json& rows) {
   if (rows.empty()) return {};
@@ -97,7 +90,7 @@ TEST(HeadModuleGolden, LogitsMatchTheIndependentImplementationAndInference) {
   const json golden = golden_heads();
   const int64_t H = golden["size"];
   for (const json& item : golden["heads"]) {
-    const HeadSettings settings = read_settings(item);
+    const HeadSettings settings = read_golden_settings(item);
     const Tensor u = read_tensor(item["u"]), v = read_tensor(item["v"]);
     const auto weights = item["weights"].get<std::vector<double>>();
     HeadModule exact(settings, H, torch::kDouble), module(settings, H);

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 #include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/tokenizer.h"
@@ -38,12 +38,7 @@ class BytePairFolder : public testing::Test {
   }
 
   std::string error() {
-    try {
-      Tokenizer::load(folder_);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return error_of([&] { Tokenizer::load(folder_); });
   }
 
   std::string folder_;

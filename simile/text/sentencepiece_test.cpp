@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "simile/core/detail/error_of.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/text/detail/base64.h"
@@ -79,24 +79,19 @@ TEST(SentencePieceModel, FieldsAreRead) {
 }
 
 TEST(SentencePieceModel, BadFilesAreErrors) {
-  const auto error_of = [](const std::string& bytes) {
-    try {
-      parse_sentencepiece_model(bytes, "x.model");
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kInput);
-      return std::string(error.what());
-    }
-    return std::string("no error");
+  const auto error_from = [](const std::string& bytes) {
+    return error_of(ErrorKind::kInput, [&] { parse_sentencepiece_model(bytes, "x.model"); });
   };
-  EXPECT_THAT(error_of(""), HasSubstr("x.model: no pieces found"));
-  EXPECT_THAT(error_of(seed("word")), HasSubstr("model_type 3 is not supported"));
-  EXPECT_THAT(error_of(seed("suffix")), HasSubstr("treat_whitespace_as_suffix"));
-  EXPECT_THAT(error_of(seed("no_such_unknown")), HasSubstr("unk_id is 99, but there are 16"));
-  EXPECT_THAT(error_of(seed("cut")), HasSubstr("longer than what is left"));
-  EXPECT_THAT(error_of("{\"version\":\"1.0\"}"), HasSubstr("x.model"));
-  EXPECT_THAT(error_of("\x0A\x03\x0A\x01\xFF"), HasSubstr("piece 0: the text is not valid UTF-8"));
-  EXPECT_THAT(error_of(std::string("\x0A\x05\x15\x00\x00\xC0\x7F", 7)), HasSubstr("not finite"));
-  EXPECT_THAT(error_of(std::string("\x0A\x02\x18\x07", 4)), HasSubstr("type 7 is not known"));
+  EXPECT_THAT(error_from(""), HasSubstr("x.model: no pieces found"));
+  EXPECT_THAT(error_from(seed("word")), HasSubstr("model_type 3 is not supported"));
+  EXPECT_THAT(error_from(seed("suffix")), HasSubstr("treat_whitespace_as_suffix"));
+  EXPECT_THAT(error_from(seed("no_such_unknown")), HasSubstr("unk_id is 99, but there are 16"));
+  EXPECT_THAT(error_from(seed("cut")), HasSubstr("longer than what is left"));
+  EXPECT_THAT(error_from("{\"version\":\"1.0\"}"), HasSubstr("x.model"));
+  EXPECT_THAT(error_from("\x0A\x03\x0A\x01\xFF"),
+              HasSubstr("piece 0: the text is not valid UTF-8"));
+  EXPECT_THAT(error_from(std::string("\x0A\x05\x15\x00\x00\xC0\x7F", 7)), HasSubstr("not finite"));
+  EXPECT_THAT(error_from(std::string("\x0A\x02\x18\x07", 4)), HasSubstr("type 7 is not known"));
 }
 
 TEST(SentencePieceModel, ChangedBytesGiveErrorsAtWorst) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/text/tokenizer.h"
@@ -44,14 +44,8 @@ Ids encode(const Document& document, const std::string& text) {
   return Tokenizer::parse(document.text(), "small.json").encode(text).ids;
 }
 
-std::string error_of(const std::string& json) {
-  try {
-    Tokenizer::parse(json, "small.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    return error.what();
-  }
-  return "no error";
+std::string error_from(const std::string& json) {
+  return error_of(ErrorKind::kInput, [&] { Tokenizer::parse(json, "small.json"); });
 }
 
 TEST(TokenizerJson, AllPartsTogether) {
@@ -169,14 +163,14 @@ TEST(TokenizerJson, TemplatesAndListsAreBounded) {
   document.post_processor =
       R"({"type":"TemplateProcessing","single":[{"Sequence":{"id":"A","type_id":0}},)"
       R"({"Sequence":{"id":"A","type_id":0}}],"pair":[],"special_tokens":{}})";
-  EXPECT_THAT(error_of(document.text()), HasSubstr("occurs more than once"));
+  EXPECT_THAT(error_from(document.text()), HasSubstr("occurs more than once"));
   document.post_processor = "null";
   document.model = R"({"type":"Unigram","unk_id":0,"vocab":{"a":0},"vocab":[["b",-1]]})";
-  EXPECT_THAT(error_of(document.text()), HasSubstr("the name \"vocab\" occurs twice"));
+  EXPECT_THAT(error_from(document.text()), HasSubstr("the name \"vocab\" occurs twice"));
   document.added = "[]";
   document.model = R"({"type":"Unigram","unk_id":0,"vocab":[["a",-1],[")" + std::string(2000, 'b') +
                    R"(",-1]]})";
-  EXPECT_THAT(error_of(document.text()), HasSubstr("2000 bytes"));
+  EXPECT_THAT(error_from(document.text()), HasSubstr("2000 bytes"));
 }
 
 TEST(TokenizerJson, TheTypeOfTheModelMayBeLeftOut) {
@@ -293,7 +287,7 @@ TEST(TokenizerJson, BrokenPartsAreRefusedWithTheirPlace) {
   for (const auto& item : cases) {
     Document document;
     document.*item.part = item.json;
-    const std::string message = error_of(document.text());
+    const std::string message = error_from(document.text());
     EXPECT_THAT(message, HasSubstr(item.message)) << item.json;
     EXPECT_THAT(message, HasSubstr("small.json"));
   }
@@ -305,13 +299,13 @@ TEST(TokenizerJson, EndlessNestingIsRefused) {
   for (int i = 0; i < 10000; ++i) nested += R"({"type":"Sequence","normalizers":[)";
   for (int i = 0; i < 10000; ++i) nested += "]}";
   document.normalizer = nested;
-  EXPECT_THAT(error_of(document.text()), HasSubstr("small.json"));
+  EXPECT_THAT(error_from(document.text()), HasSubstr("small.json"));
 }
 
 TEST(TokenizerJson, EveryTruncatedFileIsRefused) {
   const std::string text = Document().text();
   for (size_t size = 0; size < text.size(); ++size) {
-    EXPECT_THAT(error_of(text.substr(0, size)), HasSubstr("small.json")) << size;
+    EXPECT_THAT(error_from(text.substr(0, size)), HasSubstr("small.json")) << size;
   }
 }
 
@@ -319,7 +313,7 @@ TEST(TokenizerJson, DeepNestingIsRefused) {
   for (std::string Document::*part : {&Document::model, &Document::added, &Document::normalizer}) {
     Document document;
     document.*part = std::string(200000, '[') + std::string(200000, ']');
-    EXPECT_THAT(error_of(document.text()), HasSubstr("small.json"));
+    EXPECT_THAT(error_from(document.text()), HasSubstr("small.json"));
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "simile/core/detail/error_of.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/text/tokenizer.h"
@@ -130,18 +130,13 @@ TEST(Unigram, UnknownCharacterWithoutUnknownTokenIsAnError) {
 }
 
 std::string error_of_model(const std::string& model) {
-  try {
-    Tokenizer::parse(R"({"model":)" + model + "}", "small.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    return error.what();
-  }
-  return "no error";
+  return error_of(ErrorKind::kInput,
+                  [&] { Tokenizer::parse(R"({"model":)" + model + "}", "small.json"); });
 }
 
 TEST(Unigram, BrokenModelsAreErrorsThatNameTheEntry) {
   using testing::HasSubstr;
-  EXPECT_EQ(error_of_model(R"({"type":"Unigram","unk_id":0,"vocab":[["a",-1]]})"), "no error");
+  EXPECT_EQ(error_of_model(R"({"type":"Unigram","unk_id":0,"vocab":[["a",-1]]})"), "");
   EXPECT_THAT(error_of_model(R"({"type":"Unigram","unk_id":1,"vocab":[["a",-1]]})"),
               HasSubstr("unk_id"));
   EXPECT_THAT(error_of_model(R"({"type":"Unigram","unk_id":0,"vocab":[["a",-1],["b"]]})"),

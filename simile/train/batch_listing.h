@@ -8,15 +8,23 @@
 #include "simile/batch/plan.h"
 #include "simile/core/config.h"
 #include "simile/core/event.h"
+#include "simile/core/options.h"
 #include "simile/data/pair_data.h"
 
 namespace simile {
 
 struct BatchListingOptions {
-  std::string stage;      // its name, or its number from 0; empty: the first
-  std::string objective;  // its name in logs; empty: the first
-  int64_t epoch = 1;      // of the objective, from 1
+  std::string stage, objective;
+  int64_t epoch = 1;
   bool with_pairs = false;
+
+  void visit(OptionVisitor& v) {
+    v.field("stage", stage, {"stage, by its name or its number from 0; empty: the first"});
+    v.field("objective", objective,
+            {"objective of the stage, by its name in logs; empty: the first"});
+    v.field("epoch", epoch, {"epoch of the objective, from 1"});
+    v.field("texts", with_pairs, {"give each example with its score and its texts"});
+  }
 };
 
 struct BatchListing {

@@ -14,15 +14,12 @@
 #include "simile/core/random.h"
 #include "simile/data/candidate_texts.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/train/detail/bytes_of.h"
 
 namespace simile {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string_view bytes_of(const std::vector<int32_t>& ids) {
-  return {reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t)};
-}
 
 bool is_positive(const ObjectiveMiningOptions& options, const TrainingSet& set, size_t example) {
   return set.target[example] > options.positive_above;
@@ -162,7 +159,7 @@ class NegativeMiner::Pool {
     for (const auto* texts : {&set_->texts, &corpus_ids_}) {
       for (const auto& text : *texts) {
         keys.push_back(
-            first.emplace(bytes_of(text), static_cast<int32_t>(keys.size())).first->second);
+            first.emplace(detail::bytes_of(text), static_cast<int32_t>(keys.size())).first->second);
       }
     }
     const auto key_all = [&keys](const std::vector<int32_t>& texts) {
@@ -184,7 +181,7 @@ class NegativeMiner::Pool {
 
   std::string make_fingerprint() {
     std::string hashes = options_to_json(options_) + fingerprint_examples(*set_);
-    for (const auto& ids : corpus_ids_) hashes += hash_bytes(bytes_of(ids));
+    for (const auto& ids : corpus_ids_) hashes += hash_bytes(detail::bytes_of(ids));
     return hash_bytes(hashes);
   }
 

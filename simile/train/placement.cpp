@@ -18,7 +18,7 @@
 namespace simile {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::kRecipe, message); }
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::kRecipe, message); }
 
 // The number in "cuda:N"; 0 of "cuda"; -1 of what is neither.
 int64_t gpu_number(const std::string& device) {
@@ -33,7 +33,7 @@ int64_t gpu_number(const std::string& device) {
 
 void check_gpu(const std::string& device, int64_t number) {
   if (!torch::cuda::is_available()) {
-    fail(
+    refuse(
         fmt::format("`device: {}`: expected a GPU that libtorch can use, found none; set `device: "
                     "cpu`, or run where `nvidia-smi` lists a GPU, built with a libtorch that has "
                     "CUDA",
@@ -41,7 +41,7 @@ void check_gpu(const std::string& device, int64_t number) {
   }
   const auto count = static_cast<int64_t>(torch::cuda::device_count());
   if (number < count) return;
-  fail(
+  refuse(
       fmt::format("`device: {}`: expected a number below {}, the GPUs of this machine; set "
                   "`device: cuda` for the first",
                   device, count));
@@ -97,16 +97,16 @@ const std::vector<std::string>& engine_names() {
 Placement choose_placement(const std::string& engine, const std::string& device) {
   const auto& names = engine_names();
   const auto found = std::find(names.begin(), names.end(), engine);
-  if (found == names.end()) fail(fmt::format("`engine: {}`: expected fused or torch", engine));
+  if (found == names.end()) refuse(fmt::format("`engine: {}`: expected fused or torch", engine));
   Placement placement;
   placement.engine = static_cast<Engine>(found - names.begin());
   if (device == "cpu") return placement;
   const int64_t number = gpu_number(device);
   if (number < 0) {
-    fail(fmt::format("`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", device));
+    refuse(fmt::format("`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", device));
   }
   if (placement.engine == Engine::kFused) {
-    fail(
+    refuse(
         fmt::format("`device: {}`: the engine `fused` computes on the CPU; set `engine: torch` "
                     "too, or `device: cpu`",
                     device));

@@ -14,16 +14,12 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/fingerprint.h"
+#include "simile/train/detail/bytes_of.h"
 
 namespace simile {
 namespace {
 
 constexpr int64_t kBlock = 4096;  // texts
-
-template <typename T>
-std::string_view bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
 
 }  // namespace
 
@@ -33,7 +29,7 @@ Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,
   auto encoder = std::make_shared<const SentenceEncoder>(
       make_encoder(settings.encoder.shape(), weights->data()), settings, tokenizer);
   Teacher teacher;
-  teacher.fingerprint = hash_bytes(fmt::format("{} {} {}", hash_bytes(bytes_of(*weights)),
+  teacher.fingerprint = hash_bytes(fmt::format("{} {} {}", hash_bytes(detail::bytes_of(*weights)),
                                                pooling_name(settings.pooling), settings.normalize));
   teacher.dimension = encoder->dimension();
   teacher.embed = [weights, encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {

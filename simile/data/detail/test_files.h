@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/error_of.h"
 
 namespace simile {
 
@@ -52,16 +52,5 @@ class TestFiles {
  private:
   std::string folder_;
 };
-
-// The message of the simile::Error that `body` throws, or an empty text.
-template <typename Body>
-std::string error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace simile
