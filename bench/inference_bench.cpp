@@ -15,8 +15,8 @@
 #include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/nn/torch_encoder.h"
 #include "simile/nn/pooling.h"
+#include "simile/nn/torch_encoder.h"
 
 namespace simile::bench {
 namespace {

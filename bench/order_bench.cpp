@@ -141,7 +141,7 @@ json measure_clusters(int64_t rows, int64_t D, int64_t clusters) {
   const auto cluster_word = [&](int64_t example, std::vector<uint64_t>& words) {
     words.push_back(static_cast<uint64_t>(cluster_of[static_cast<size_t>(example)]));
   };
-  const simile::ExampleOrder order = simile::order_words(rows, cluster_word, {8, 256}, 1, 0);
+  const simile::ExampleOrder order = simile::order_words(rows, cluster_word, 8, 1, 0);
   order_meter.report(result["order"]);
   check_order(order);
   result["same_cluster_as_next"] = share_of_neighbours(order, [&](int32_t a, int32_t b) {

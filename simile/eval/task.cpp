@@ -52,7 +52,6 @@ void check_dev_is_other(const EvaluationOptions& options) {
 
 PairDataset read_dev(const EvaluationOptions& options) {
   if (options.dev.empty()) return {};
-  check_dev_is_other(options);
   PairDataOptions pairs = options.columns;
   pairs.path = options.dev;
   pairs.on_error = options.ranking.on_error;
@@ -68,6 +67,7 @@ void check_pair_options(const EvaluationOptions& options) {
   SIMILE_CHECK(!options.columns.right.empty(), ErrorKind::kRecipe,
                fmt::format("task {} compares pairs: give 'right', the column of the second text",
                            options.task));
+  if (!options.dev.empty()) check_dev_is_other(options);
 }
 
 std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {

@@ -91,7 +91,8 @@ TEST(StsTask, DataThatDoesNotFitIsRefused) {
   EXPECT_THAT(error_loading(options),
               AllOf(HasSubstr("the task sts does not take: dev;"), HasSubstr("(dev: pairs)")));
   EXPECT_THAT(error_loading(pair_options("sts", "")), HasSubstr("needs 'data'"));
-  EXPECT_THAT(error_loading(pair_options("stsb", equal)), HasSubstr("sts, pairs, ranking or"));
+  EXPECT_THAT(error_loading(pair_options("stsb", equal)),
+              HasSubstr("sts, pairs, ranking, classification"));
 }
 
 TEST(StsTask, AScoreThatIsNotFiniteIsAFailure) {

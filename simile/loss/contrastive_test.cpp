@@ -10,7 +10,7 @@ namespace {
 using testing::require_gradients;
 
 // Pairs on a line with Euclidean distances as given.
-LossInput line(const std::vector<double>& distances, const std::vector<double>& targets) {
+LossInput at_distances(const std::vector<double>& distances, const std::vector<double>& targets) {
   const int64_t m = static_cast<int64_t>(distances.size());
   LossInput input;
   input.left = torch::zeros({m, 1}, torch::kFloat64);
@@ -23,13 +23,13 @@ TEST(Contrastive, DrawsPositivesNearAndPushesNegativesToTheMargin) {
   ContrastiveOptions options;
   options.distance = "euclidean";
   const auto value = [&](double distance, double target) {
-    return contrastive_loss(line({distance}, {target}), options).item<double>();
+    return contrastive_loss(at_distances({distance}, {target}), options).item<double>();
   };
   EXPECT_NEAR(value(3.0, 1.0), 4.5, 1e-12);
   EXPECT_NEAR(value(0.2, 0.0), 0.5 * 0.3 * 0.3, 1e-12);
   EXPECT_EQ(value(0.6, 0.0), 0.0);
   EXPECT_EQ(value(0.6, 0.5), 0.0);  // not above the threshold: negative
-  EXPECT_NEAR(contrastive_loss(line({3.0, 0.2}, {1.0, 0.0}), options).item<double>(),
+  EXPECT_NEAR(contrastive_loss(at_distances({3.0, 0.2}, {1.0, 0.0}), options).item<double>(),
               (4.5 + 0.045) / 2, 1e-12);
 }
 

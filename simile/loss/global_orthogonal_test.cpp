@@ -8,26 +8,28 @@ namespace {
 
 using testing::require_gradients;
 
-double value_of(const LossInput& input) { return global_orthogonal_loss(input).item<double>(); }
+double orthogonal_value(const LossInput& input) {
+  return global_orthogonal_loss(input).item<double>();
+}
 
 TEST(GlobalOrthogonal, PunishesMeanAndSecondMomentOfOtherPairsCosines) {
   LossInput input;
   input.left = torch::ones({3, 4}, torch::kFloat64);
   input.right = torch::ones({3, 4}, torch::kFloat64);
-  EXPECT_NEAR(value_of(input), 1.0 + 1.0 - 0.25, 1e-12);
+  EXPECT_NEAR(orthogonal_value(input), 1.0 + 1.0 - 0.25, 1e-12);
   input.left = torch::eye(3, 4, torch::kFloat64);
   input.right = torch::eye(3, 4, torch::kFloat64) * 7;
-  EXPECT_EQ(value_of(input), 0.0);
+  EXPECT_EQ(orthogonal_value(input), 0.0);
 }
 
 TEST(GlobalOrthogonal, OwnPairsAndLengthsDoNotMatter) {
   LossInput input = testing::random_input(2, 3);
-  const double value = value_of(input);
+  const double value = orthogonal_value(input);
   input.left = input.left * 5;
-  EXPECT_NEAR(value_of(input), value, 1e-12);
+  EXPECT_NEAR(orthogonal_value(input), value, 1e-12);
   // Two pairs: the cells (0, 1) and (1, 0) remain when left 0 and right 0 turn together.
   std::swap(input.left, input.right);
-  EXPECT_NEAR(value_of(input), value, 1e-12);
+  EXPECT_NEAR(orthogonal_value(input), value, 1e-12);
 }
 
 TEST(GlobalOrthogonal, GradientsMatchFiniteDifferences) {

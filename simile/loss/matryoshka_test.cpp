@@ -13,28 +13,28 @@ using testing::random_input;
 
 torch::Tensor plain(const LossInput& input) { return bsc_loss(input, BscOptions()); }
 
-double value_of(const LossInput& input, std::vector<std::string> dimensions,
-                std::vector<std::string> weights = {}) {
+double matryoshka_value(const LossInput& input, std::vector<std::string> dimensions,
+                        std::vector<std::string> weights = {}) {
   return matryoshka_loss(input, {std::move(dimensions), std::move(weights)}, plain).item<double>();
 }
 
 TEST(Matryoshka, TheWholeLengthAloneIsThePlainLoss) {
   const LossInput input = random_input(4, 6, 1);
-  EXPECT_NEAR(value_of(input, {"6"}), plain(input).item<double>(), 1e-12);
+  EXPECT_NEAR(matryoshka_value(input, {"6"}), plain(input).item<double>(), 1e-12);
 }
 
 TEST(Matryoshka, IsTheWeightedSumOverPrefixes) {
   const LossInput input = random_input(4, 6, 1);
-  const double both = value_of(input, {"6", "2"}, {"1", "0.5"});
-  EXPECT_NEAR(both, value_of(input, {"6"}) + 0.5 * value_of(input, {"2"}), 1e-12);
+  const double both = matryoshka_value(input, {"6", "2"}, {"1", "0.5"});
+  EXPECT_NEAR(both, matryoshka_value(input, {"6"}) + 0.5 * matryoshka_value(input, {"2"}), 1e-12);
 }
 
 TEST(Matryoshka, APrefixDoesNotSeeTheRest) {
   LossInput input = random_input(4, 6);
-  const double before = value_of(input, {"3"});
+  const double before = matryoshka_value(input, {"3"});
   input.left = input.left.clone();
   input.left.narrow(1, 3, 3).zero_();
-  EXPECT_NEAR(value_of(input, {"3"}), before, 1e-12);
+  EXPECT_NEAR(matryoshka_value(input, {"3"}), before, 1e-12);
 }
 
 TEST(Matryoshka, GradientsMatchFiniteDifferences) {
@@ -57,11 +57,11 @@ TEST(Matryoshka, ZeroVectorsAreFinite) {
 TEST(Matryoshka, RefusesLengthsThatAreNone) {
   const LossInput input = random_input(3, 4);
   for (const char* dimension : {"5", "0", "two", "-1", "2.5"}) {
-    EXPECT_THROW(value_of(input, {dimension}), Error) << dimension;
+    EXPECT_THROW(matryoshka_value(input, {dimension}), Error) << dimension;
   }
-  EXPECT_THROW(value_of(input, {}), Error);
-  EXPECT_THROW(value_of(input, {"2"}, {"1", "2"}), Error);
-  EXPECT_THROW(value_of(input, {"2"}, {"much"}), Error);
+  EXPECT_THROW(matryoshka_value(input, {}), Error);
+  EXPECT_THROW(matryoshka_value(input, {"2"}, {"1", "2"}), Error);
+  EXPECT_THROW(matryoshka_value(input, {"2"}, {"much"}), Error);
 }
 
 }  // namespace

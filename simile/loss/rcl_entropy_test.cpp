@@ -9,7 +9,7 @@ namespace {
 
 using testing::require_gradients;
 
-double value_of(const LossInput& input, const RclEntropyOptions& options) {
+double entropy_value(const LossInput& input, const RclEntropyOptions& options) {
   return rcl_entropy_loss(input, options).item<double>();
 }
 
@@ -19,7 +19,7 @@ TEST(RclEntropy, OfEqualScoresHasTheKnownValue) {
   input.right = torch::ones({4, 2}, torch::kFloat64);
   RclEntropyOptions options;
   options.phi = 0.5;  // every p is 1/4: CE = log 4, H = 3/4 log 4
-  EXPECT_NEAR(value_of(input, options), std::log(4.0) * (1 + 0.5 * 0.75), 1e-12);
+  EXPECT_NEAR(entropy_value(input, options), std::log(4.0) * (1 + 0.5 * 0.75), 1e-12);
 }
 
 TEST(RclEntropy, WithoutTheEntropyIsTheContrastiveLoss) {
@@ -30,7 +30,7 @@ TEST(RclEntropy, WithoutTheEntropyIsTheContrastiveLoss) {
   BscOptions bsc;
   bsc.directions = "left";
   bsc.temperature.value = 0.2;
-  EXPECT_NEAR(value_of(input, options), bsc_loss(input, bsc).item<double>(), 1e-12);
+  EXPECT_NEAR(entropy_value(input, options), bsc_loss(input, bsc).item<double>(), 1e-12);
 }
 
 TEST(RclEntropy, IsLinearInPhiWhichMayBeNegative) {
@@ -39,8 +39,9 @@ TEST(RclEntropy, IsLinearInPhiWhichMayBeNegative) {
   below.phi = -0.4;
   none.phi = 0.0;
   above.phi = 0.4;
-  EXPECT_LT(value_of(input, below), value_of(input, none));
-  EXPECT_NEAR(value_of(input, below) + value_of(input, above), 2 * value_of(input, none), 1e-12);
+  EXPECT_LT(entropy_value(input, below), entropy_value(input, none));
+  EXPECT_NEAR(entropy_value(input, below) + entropy_value(input, above),
+              2 * entropy_value(input, none), 1e-12);
 }
 
 TEST(RclEntropy, RowsWithLowTargetsOnlyServeAsColumns) {
@@ -52,7 +53,7 @@ TEST(RclEntropy, RowsWithLowTargetsOnlyServeAsColumns) {
   }
   as_column.negatives = {input.right.narrow(0, 1, 1)};
   const RclEntropyOptions options;
-  EXPECT_NEAR(2 * value_of(input, options), value_of(as_column, options), 1e-12);
+  EXPECT_NEAR(2 * entropy_value(input, options), entropy_value(as_column, options), 1e-12);
 }
 
 TEST(RclEntropy, GradientsMatchFiniteDifferences) {

@@ -21,7 +21,7 @@ LossInput taught_input(int64_t m, int64_t D, size_t teachers, int64_t negatives 
   return input;
 }
 
-double value_of(const LossInput& input) { return rcl_loss(input, RclOptions()).item<double>(); }
+double rcl_value(const LossInput& input) { return rcl_loss(input, RclOptions()).item<double>(); }
 
 double contrastive_value(const torch::Tensor& left, const torch::Tensor& right) {
   LossInput input;
@@ -39,13 +39,13 @@ TEST(Rcl, AddsAContrastiveTermForEverySideOfEveryTeacher) {
     expected += contrastive_value(input.left, input.left_teachers[n]);
     expected += contrastive_value(input.right, input.right_teachers[n]);
   }
-  EXPECT_NEAR(value_of(input), expected, 1e-12);
+  EXPECT_NEAR(rcl_value(input), expected, 1e-12);
 }
 
 TEST(Rcl, LowTargetsKeepTheRegularisersAlone) {
   LossInput input = taught_input(4, 3, 1);
   input.target = torch::zeros({4}, torch::kFloat64);
-  EXPECT_NEAR(value_of(input),
+  EXPECT_NEAR(rcl_value(input),
               contrastive_value(input.left, input.left_teachers[0]) +
                   contrastive_value(input.right, input.right_teachers[0]),
               1e-12);
@@ -53,12 +53,12 @@ TEST(Rcl, LowTargetsKeepTheRegularisersAlone) {
 
 TEST(Rcl, OrderOfTheRowsDoesNotMatter) {
   LossInput input = taught_input(4, 3, 1, 1);
-  const double value = value_of(input);
+  const double value = rcl_value(input);
   for (torch::Tensor* tensor : {&input.left, &input.right, &input.negatives[0],
                                 &input.left_teachers[0], &input.right_teachers[0]}) {
     *tensor = tensor->flip({0});
   }
-  EXPECT_NEAR(value_of(input), value, 1e-12);
+  EXPECT_NEAR(rcl_value(input), value, 1e-12);
 }
 
 TEST(Rcl, GradientsMatchFiniteDifferencesAndSpareTheTeachers) {

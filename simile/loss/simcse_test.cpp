@@ -9,11 +9,11 @@ namespace {
 
 constexpr double kTemperature = 0.05;
 
-torch::Tensor ids(const std::vector<int64_t>& values) {
+torch::Tensor text_ids(const std::vector<int64_t>& values) {
   return torch::tensor(values, torch::kInt64);
 }
 
-double value_of(const LossInput& input, const SimcseOptions& options = {}) {
+double simcse_value(const LossInput& input, const SimcseOptions& options = {}) {
   return bsc_loss(input, options.bsc).item<double>();
 }
 
@@ -31,9 +31,9 @@ double cross_entropy(const torch::Tensor& scores) {
 
 TEST(Simcse, IsTheCrossEntropyOfCosinesAtTheTemperatureOfThePaper) {
   const LossInput pairs = testing::random_input(5, 4), triples = testing::random_input(5, 4, 1);
-  EXPECT_NEAR(value_of(pairs), cross_entropy(scores_of(pairs)), 1e-12);
-  EXPECT_NEAR(value_of(triples), cross_entropy(scores_of(triples)), 1e-12);
-  EXPECT_NEAR(value_of(triples), mnrl_loss(triples, MnrlOptions()).item<double>(), 1e-12);
+  EXPECT_NEAR(simcse_value(pairs), cross_entropy(scores_of(pairs)), 1e-12);
+  EXPECT_NEAR(simcse_value(triples), cross_entropy(scores_of(triples)), 1e-12);
+  EXPECT_NEAR(simcse_value(triples), mnrl_loss(triples, MnrlOptions()).item<double>(), 1e-12);
 }
 
 TEST(Simcse, TheHardNegativeWeightCountsAPairsOwnNegativesSoManyTimes) {
@@ -45,15 +45,15 @@ TEST(Simcse, TheHardNegativeWeightCountsAPairsOwnNegativesSoManyTimes) {
   for (int64_t i = 0; i < 3; ++i) own[i] = scores[i][3 + i] + scores[i][6 + i];
   const torch::Tensor expected =
       -(scores.narrow(1, 0, 3).diagonal() / (scores.sum(1) + own)).log().mean();
-  EXPECT_NEAR(value_of(input, options), expected.item<double>(), 1e-6);
+  EXPECT_NEAR(simcse_value(input, options), expected.item<double>(), 1e-6);
   options.bsc.hard_negative_weight = 1.0;
-  EXPECT_NEAR(value_of(input, options), cross_entropy(scores_of(input)), 1e-12);
+  EXPECT_NEAR(simcse_value(input, options), cross_entropy(scores_of(input)), 1e-12);
 }
 
 TEST(Simcse, GradientsMatchFiniteDifferences) {
   for (const std::string duplicates : {"negatives", "mask", "positives"}) {
     LossInput input = testing::random_input(4, 3, 1);
-    input.left_group = input.right_group = ids({0, 1, 0, 2});
+    input.left_group = input.right_group = text_ids({0, 1, 0, 2});
     SimcseOptions options;
     options.bsc.temperature.value = 0.5;
     options.bsc.duplicates = duplicates;
@@ -65,23 +65,23 @@ TEST(Simcse, GradientsMatchFiniteDifferences) {
 
 TEST(Simcse, SidesOfTheSameTextsAreNotMaskedAsDuplicatesOfThemselves) {
   LossInput input = testing::random_input(4, 3);
-  input.left_group = input.right_group = ids({7, 8, 9, 10});
-  const double plain = value_of(input);
+  input.left_group = input.right_group = text_ids({7, 8, 9, 10});
+  const double plain = simcse_value(input);
   for (const std::string duplicates : {"mask", "positives"}) {
     SimcseOptions options;
     options.bsc.duplicates = duplicates;
-    EXPECT_NEAR(value_of(input, options), plain, 1e-12) << duplicates;
+    EXPECT_NEAR(simcse_value(input, options), plain, 1e-12) << duplicates;
   }
 }
 
 TEST(Simcse, AMaskedDuplicateIsNoNegativeAndTheDiagonalStaysThePositive) {
   LossInput input = testing::random_input(3, 4);
-  input.left_group = input.right_group = ids({0, 1, 0});
+  input.left_group = input.right_group = text_ids({0, 1, 0});
   SimcseOptions options;
   options.bsc.duplicates = "mask";
   torch::Tensor scores = scores_of(input);
   scores[0][2] = scores[2][0] = -1e9;
-  EXPECT_NEAR(value_of(input, options), cross_entropy(scores), 1e-12);
+  EXPECT_NEAR(simcse_value(input, options), cross_entropy(scores), 1e-12);
 }
 
 TEST(Simcse, ZeroEmbeddingsStayFinite) {

@@ -10,7 +10,7 @@ namespace {
 using testing::random_texts;
 using testing::require_gradients;
 
-double value_of(const LossInput& input, double label_smoothing = 0.0) {
+double softmax_value(const LossInput& input, double label_smoothing = 0.0) {
   SoftmaxClassificationOptions options;
   options.label_smoothing = label_smoothing;
   return softmax_classification_loss(input, options).item<double>();
@@ -19,17 +19,17 @@ double value_of(const LossInput& input, double label_smoothing = 0.0) {
 TEST(SoftmaxClassification, IsTheCrossEntropyOfTheClass) {
   LossInput input = random_texts({1, 0}, 3);
   input.logits = torch::tensor({{0.0, std::log(3.0)}, {std::log(4.0), 0.0}}, torch::kFloat64);
-  EXPECT_NEAR(value_of(input), -(std::log(0.75) + std::log(0.8)) / 2, 1e-12);
+  EXPECT_NEAR(softmax_value(input), -(std::log(0.75) + std::log(0.8)) / 2, 1e-12);
   const double even = -(std::log(0.25) + std::log(0.2)) / 2;  // of the wrong classes
-  EXPECT_NEAR(value_of(input, 0.5), 0.75 * value_of(input) + 0.25 * even, 1e-12);
+  EXPECT_NEAR(softmax_value(input, 0.5), 0.75 * softmax_value(input) + 0.25 * even, 1e-12);
 }
 
 TEST(SoftmaxClassification, ANumberAddedToAllLogitsDoesNotMatter) {
   LossInput input = random_texts({2, 0, 1}, 3);
   input.logits = testing::random_input(3, 3).right;
-  const double value = value_of(input, 0.1);
+  const double value = softmax_value(input, 0.1);
   input.logits = input.logits + 1000.0;
-  EXPECT_NEAR(value_of(input, 0.1), value, 1e-10);
+  EXPECT_NEAR(softmax_value(input, 0.1), value, 1e-10);
 }
 
 TEST(SoftmaxClassification, GradientsMatchFiniteDifferences) {
@@ -63,7 +63,7 @@ TEST(SoftmaxClassification, MissingLogitsAndWrongClassesAreErrors) {
   bad[2].classes = torch::tensor({0, 2});
   bad[3].classes = torch::tensor({-1, 0});
   bad[4].logits = torch::zeros({3, 2}, torch::kFloat64);
-  for (const LossInput& input : bad) EXPECT_THROW(value_of(input), Error);
+  for (const LossInput& input : bad) EXPECT_THROW(softmax_value(input), Error);
 }
 
 }  // namespace

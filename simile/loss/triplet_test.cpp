@@ -7,7 +7,7 @@
 namespace simile {
 namespace {
 
-LossInput line(double positive, double negative) {
+LossInput one_triplet(double positive, double negative) {
   LossInput input;
   input.left = torch::zeros({1, 2}, torch::kFloat64);
   input.right = torch::tensor({{positive, 0.0}}, torch::kFloat64);
@@ -16,12 +16,12 @@ LossInput line(double positive, double negative) {
 }
 
 TEST(Triplet, IsTheDifferenceOfDistancesPlusTheMargin) {
-  EXPECT_NEAR(triplet_loss(line(1.0, 1.2), TripletOptions()).item<double>(), 0.3, 1e-12);
-  EXPECT_EQ(triplet_loss(line(1.0, 2.0), TripletOptions()).item<double>(), 0.0);
+  EXPECT_NEAR(triplet_loss(one_triplet(1.0, 1.2), TripletOptions()).item<double>(), 0.3, 1e-12);
+  EXPECT_EQ(triplet_loss(one_triplet(1.0, 2.0), TripletOptions()).item<double>(), 0.0);
 }
 
 TEST(Triplet, SeveralNegativesAreAveraged) {
-  LossInput input = line(1.0, 1.2);
+  LossInput input = one_triplet(1.0, 1.2);
   input.negatives.push_back(torch::tensor({{0.0, 2.0}}, torch::kFloat64));
   EXPECT_NEAR(triplet_loss(input, TripletOptions()).item<double>(), 0.15, 1e-12);
 }

@@ -12,6 +12,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
+#include "simile/core/hash.h"
 #include "simile/model/fingerprint.h"
 #include "simile/model/initialise.h"
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "simile/model/detail/family_golden.h"
+#include "simile/nn/detail/tensor_testing.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/torch_encoder.h"
 
@@ -24,10 +25,6 @@ INSTANTIATE_TEST_SUITE_P(Golden, FamilyEncoderTest, testing::ValuesIn(FamilyGold
 torch::Tensor tensor_of(std::vector<float> values, int64_t columns) {
   return torch::from_blob(values.data(), {static_cast<int64_t>(values.size()) / columns, columns})
       .clone();
-}
-
-double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
-  return (a.to(torch::kFloat64) - b.to(torch::kFloat64)).abs().max().item<double>();
 }
 
 TEST_P(FamilyEncoderTest, TorchInDoubleAgreesWithTheGoldenModelInValueAndEveryGradient) {

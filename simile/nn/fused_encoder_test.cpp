@@ -10,6 +10,7 @@
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
 #include "simile/model/initialise.h"
+#include "simile/nn/detail/tensor_testing.h"
 #include "simile/nn/pooling.h"
 #include "simile/nn/torch_encoder.h"
 
@@ -49,10 +50,6 @@ void fill(FusedEncoder& node, const EncoderConfig& config) {
   for (int64_t i = 0; i < node.parameter_count(); ++i) {
     weights[i] += static_cast<float>(0.1 * stream.normal());
   }
-}
-
-double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
-  return (a.to(torch::kFloat64) - b.to(torch::kFloat64)).abs().max().item<double>();
 }
 
 TEST(FusedEncoder, AgreesWithItsTorchOracleInValueAndEveryGradient) {

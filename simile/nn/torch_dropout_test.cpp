@@ -14,7 +14,7 @@ namespace {
 
 using torch::Tensor;
 
-EncoderDropout some_dropout() {
+EncoderDropout every_dropout() {
   EncoderDropout dropout;
   dropout.hidden = 0.1f;
   dropout.attention = 0.25f;
@@ -46,7 +46,7 @@ TEST(TorchDropout, RowsHaveTheBitsOfTheKernels) {
     for (const int64_t layer : {0, 11}) {
       for (const int64_t width : {1, 16, 27, 64}) {
         for (const int64_t first : {int64_t{0}, int64_t{13}, int64_t{1} << 33}) {
-          const DropoutMask mask(some_dropout(), place, layer);
+          const DropoutMask mask(every_dropout(), place, layer);
           constexpr int64_t kRows = 9;
           const int64_t bytes = mask_bytes(width);
           const Tensor expected = expected_factors(mask, first * bytes, kRows * bytes)
@@ -64,7 +64,7 @@ TEST(TorchDropout, RowsHaveTheBitsOfTheKernels) {
 }
 
 TEST(TorchDropout, BytesInAnyOrderHaveTheBitsOfTheKernels) {
-  const DropoutMask mask(some_dropout(), DropoutPlace::kAttention, 5);
+  const DropoutMask mask(every_dropout(), DropoutPlace::kAttention, 5);
   const Tensor expected = expected_factors(mask, 1000, 64).view({64, 8});
   const Tensor order = torch::randperm(64, torch::kInt64).view({4, 16});
   const Tensor found = dropout_bytes(mask, order + 1000, torch::zeros({1}));
@@ -74,7 +74,7 @@ TEST(TorchDropout, BytesInAnyOrderHaveTheBitsOfTheKernels) {
 TEST(TorchDropout, HeadsAndTheirSurvivorsHaveTheBitsOfTheKernels) {
   for (const float p : {0.1f, 0.9f}) {
     for (const int64_t heads : {1, 3, 12}) {
-      EncoderDropout dropout = some_dropout();
+      EncoderDropout dropout = every_dropout();
       dropout.head = p;
       const DropoutMask mask(dropout, DropoutPlace::kHead, 2);
       constexpr int64_t kSequences = 200, kFirst = 77;

@@ -10,16 +10,13 @@
 
 #include "simile/core/random.h"
 #include "simile/model/detail/family_golden.h"
+#include "simile/nn/detail/tensor_testing.h"
 #include "simile/nn/fused_encoder.h"
 
 namespace simile {
 namespace {
 
 using torch::Tensor;
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
 
 // Sequences of these lengths, which make several groups.
 PackedBatch make_batch(const EncoderShape& shape, const std::vector<int32_t>& lengths) {

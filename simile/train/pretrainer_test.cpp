@@ -25,9 +25,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Interrupter : public EventSink {
+class StepInterrupter : public EventSink {
  public:
-  explicit Interrupter(int reports) : left_(reports) {}
+  explicit StepInterrupter(int reports) : left_(reports) {}
   void progress(const Progress& progress) override {
     if (progress.unit == "steps" && --left_ == 0) {
       throw Error(ErrorKind::kInterrupted, "told to stop");
@@ -141,7 +141,7 @@ TEST_F(PretrainerTest, EndsWithTheSameBitsOnOneThreadAndAfterInterruptions) {
   run("single");
   set_thread_count(threads);
   for (const int stop : {1, 5, 7, 11}) {
-    Interrupter events(stop);
+    StepInterrupter events(stop);
     EXPECT_THROW(run("stopped", false, {}, events), Error);
     run("stopped", true);
     EXPECT_EQ(last_state("stopped"), last_state("run")) << stop;
@@ -166,7 +166,7 @@ TEST_F(PretrainerTest, TheTorchEngineHasTheSameCurveAndResumesToTheSameBits) {
       EXPECT_NEAR(got.value(name, 0.0), want.value(name, 0.0), 1e-4) << expected;
     }
   }
-  Interrupter events(7);
+  StepInterrupter events(7);
   EXPECT_THROW(run("stopped", false, torch, events), Error);
   run("stopped", true, torch);
   EXPECT_EQ(last_state("stopped"), last_state("torch"));
@@ -245,7 +245,7 @@ TEST_F(PretrainerTest, MistakesAreToldBeforeAnyWork) {
 }
 
 TEST_F(PretrainerTest, AResumeWithAnotherCorpusOrArchitectureIsRefused) {
-  Interrupter events(3);
+  StepInterrupter events(3);
   EXPECT_THROW(run("run", false, {}, events), Error);
   EXPECT_THAT(error_of({"architecture.layers=3"}, true), HasSubstr("another recipe"));
   write("a.txt", sentences(0, 149));

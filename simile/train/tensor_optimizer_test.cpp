@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 using torch::Tensor;
 
-std::vector<OptimizerOptions> all_rules() {
+std::vector<OptimizerOptions> tensor_rules() {
   std::vector<OptimizerOptions> all;
   for (const char* name : {"adamw", "adam", "adamax", "sgd"}) {
     for (const bool other : {false, true}) {
@@ -37,7 +37,7 @@ std::vector<OptimizerOptions> all_rules() {
 }
 
 // A table, two matrices that decay side by side, and a bias.
-std::vector<ParameterSlot> small_layout() {
+std::vector<ParameterSlot> four_slots() {
   return {{"word", {20, 8}, 0, 160, true},
           {"bias", {8}, 160, 8, false},
           {"up", {4, 8}, 168, 32, true},
@@ -63,10 +63,10 @@ struct Pair {
   TensorOptimizer found;
 
   explicit Pair(const OptimizerOptions& options)
-      : expected(options, small_layout(), flat.data_ptr<float>(),
-                 deferred_table(small_layout().front()),
+      : expected(options, four_slots(), flat.data_ptr<float>(),
+                 deferred_table(four_slots().front()),
                  {{"head", flat_head.data_ptr<float>(), kHead, 5.0, true}}),
-        found(options, small_layout(), tensor, gradient,
+        found(options, four_slots(), tensor, gradient,
               {{"head", tensor_head, head_gradient, 5.0, true}}, 20) {}
 
   void step(int64_t number) {
@@ -93,7 +93,7 @@ struct Pair {
 };
 
 TEST(TensorOptimizer, FollowsTheFlatOneUnderEveryRule) {
-  for (OptimizerOptions options : all_rules()) {
+  for (OptimizerOptions options : tensor_rules()) {
     SCOPED_TRACE(options_to_json(options));
     Pair pair(options);
     for (int64_t number = 1; number <= 40; ++number) pair.step(number);
@@ -138,7 +138,7 @@ TEST(TensorOptimizer, TrajectoriesMatchTheReference) {
 }
 
 TEST(TensorOptimizer, ContinuesFromAStateBitForBitAndReadsTheFlatOnes) {
-  for (const OptimizerOptions& options : all_rules()) {
+  for (OptimizerOptions options : tensor_rules()) {
     SCOPED_TRACE(options_to_json(options));
     Pair whole(options), own(options), crossed(options);
     for (int64_t number = 1; number <= 10; ++number) whole.step(number);

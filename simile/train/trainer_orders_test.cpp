@@ -18,20 +18,20 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::Interrupter;
 
-const std::vector<std::string> kOrders = {"no_duplicates",
-                                          "length_bucketed",
-                                          "neighbours",
-                                          "words",
-                                          "{name: clusters, clusters: 5, group_size: 4}",
-                                          "neighbour_words",
-                                          "{name: random, labelled_negatives: 2}"};
+const std::vector<std::string> kRunOrders = {"no_duplicates",
+                                             "length_bucketed",
+                                             "neighbours",
+                                             "words",
+                                             "{name: clusters, clusters: 5, group_size: 4}",
+                                             "neighbour_words",
+                                             "{name: random, labelled_negatives: 2}"};
 
 class TrainerOrdersTest : public testing::RunTest {
  protected:
   // An objective of each order, two steps of each in turn and in a second epoch.
   ConfigNode recipe() const {
     std::string objectives;
-    for (const std::string& order : kOrders) {
+    for (const std::string& order : kRunOrders) {
       objectives += fmt::format(
           "      - {{data: {{path: train.tsv, score_scale: 5}}, loss: bsc, batch_size: 30,\n"
           "         order: {}}}\n",
@@ -79,9 +79,9 @@ TEST_F(TrainerOrdersTest, AnInterruptedRunResumesToTheSameBits) {
 
 TEST_F(TrainerOrdersTest, ListBatchesTellsWhatIsTrained) {
   // All have begun their first epoch; before the first step no weight has moved.
-  Interrupter interrupter(static_cast<int>(kOrders.size()));
+  Interrupter interrupter(static_cast<int>(kRunOrders.size()));
   EXPECT_THROW(train(recipe(), path("run"), false, false, interrupter), Error);
-  for (size_t i = 0; i < kOrders.size(); ++i) {
+  for (size_t i = 0; i < kRunOrders.size(); ++i) {
     const bool needs_weights = i == 2 || i == 4 || i == 5;  // they have moved by its turn
     if (needs_weights) continue;
     BatchListingOptions options;

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "simile/kernel/detail/batch_plan.h"
 #include "simile/core/float_buffer.h"
+#include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/detail/position_tables.h"
 #include "simile/kernel/detail/weight_panels.h"
 #include "simile/kernel/dropout.h"
