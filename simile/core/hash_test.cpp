@@ -19,7 +19,7 @@ TEST(Hash, IsXxh3With128Bits) {
 
 TEST(Hash, PiecesAndFilesGiveTheHashOfTheWhole) {
   std::string bytes;
-  for (int i = 0; i < 3'000'000; ++i) bytes += static_cast<char>(i * i % 251);
+  for (int64_t i = 0; i < 3'000'000; ++i) bytes += static_cast<char>(i * i % 251);
   Hash128 hash;
   hash.add(bytes.substr(0, 7));
   hash.add("");
