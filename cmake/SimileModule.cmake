@@ -61,7 +61,7 @@ function(simile_precompile target kind)
   target_precompile_headers(${target} REUSE_FROM ${copy})
 endfunction()
 
-# Tensors, their operations and autograd: a third of what <torch/torch.h> costs each file, precompiled too.
+# Tensors, their operations and autograd: half of what <torch/torch.h> costs each file, precompiled too.
 set(SIMILE_TORCH_HEADERS <torch/types.h> <torch/autograd.h> <torch/utils.h>)
 
 function(simile_use_torch target)

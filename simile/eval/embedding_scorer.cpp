@@ -102,6 +102,9 @@ double compare_exactly(Similarity similarity, const float* a, const float* b, in
   return 0;
 }
 
+// A search holds the best documents of its queries twice; enough queries to keep all threads busy.
+constexpr size_t kQueriesAtOnce = 1024;
+
 // `document_of` gives the position in the corpus of a hit's row.
 template <typename DocumentOf>
 Ranking make_ranking(const std::vector<Hit>& hits, const DocumentOf& document_of) {
@@ -182,16 +185,19 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
     });
     return rankings;
   }
-  Matrix<float> rows(static_cast<int64_t>(queries.size()), D);
-  for (size_t q = 0; q < queries.size(); ++q) {
-    std::copy_n(query(q), D, rows.row(static_cast<int64_t>(q)));
-  }
   const auto documents = static_cast<int64_t>(corpus.size());
-  const auto hits =
-      exact_search(sides.right().values.data(), documents, rows.values.data(), rows.rows, D,
-                   depth > 0 ? depth : documents, metric, sides.right_rows.data());
-  for (size_t q = 0; q < queries.size(); ++q) {
-    rankings[q] = make_ranking(hits[q], [](int64_t document) { return document; });
+  for (size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
+    const size_t count = std::min(kQueriesAtOnce, queries.size() - first);
+    Matrix<float> rows(static_cast<int64_t>(count), D);
+    for (size_t i = 0; i < count; ++i) {
+      std::copy_n(query(first + i), D, rows.row(static_cast<int64_t>(i)));
+    }
+    const auto hits =
+        exact_search(sides.right().values.data(), documents, rows.values.data(), rows.rows, D,
+                     depth > 0 ? depth : documents, metric, sides.right_rows.data());
+    for (size_t i = 0; i < count; ++i) {
+      rankings[first + i] = make_ranking(hits[i], [](int64_t document) { return document; });
+    }
   }
   return rankings;
 }
