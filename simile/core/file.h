@@ -20,10 +20,14 @@ bool folder_exists(const std::string& path);
 std::string join_path(const std::string& folder, const std::string& name);
 void make_folders(const std::string& path);  // with parents; fine when it exists
 
-// Whether a path, or another name of parts, ends so: ends_with("a.tsv", ".tsv").
+// Whether a path, or another name of parts, ends or starts so: ends_with("a.tsv", ".tsv").
 inline bool ends_with(std::string_view name, std::string_view ending) {
   return name.size() >= ending.size() &&
          name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+inline bool starts_with(std::string_view name, std::string_view beginning) {
+  return name.substr(0, beginning.size()) == beginning;
 }
 
 // A read-only memory map of a whole file. Movable; unmapped when destroyed.

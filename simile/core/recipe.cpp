@@ -7,16 +7,13 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 
 namespace simile {
 namespace {
 
 constexpr const char* kVariant = "variant=";
 constexpr const char* kData = "$data/";
-
-bool begins_with(const std::string& text, const std::string& beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
 
 void apply_variant(ConfigNode& recipe, const std::string& name) {
   const ConfigNode* variants = recipe.find("variants");
@@ -33,7 +30,7 @@ void apply_variant(ConfigNode& recipe, const std::string& name) {
 
 // A path keeps the place it starts from: that of `data`, the recipe or the command line.
 void place_in_data(ConfigNode& node, const ConfigNode* data) {
-  if (node.kind == ConfigNode::Kind::kScalar && begins_with(node.scalar, kData)) {
+  if (node.kind == ConfigNode::Kind::kScalar && starts_with(node.scalar, kData)) {
     SIMILE_CHECK(data != nullptr && !data->scalar.empty(), ErrorKind::kRecipe,
                  fmt::format("{}: '{}' stands in the folder `data`, which the recipe does not "
                              "give; set data=FOLDER",
@@ -57,7 +54,7 @@ void remove(ConfigNode& recipe, const std::string& name) {
 ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides) {
   ConfigNode recipe = load_config(path);
   for (const std::string& assignment : overrides) {
-    if (begins_with(assignment, kVariant)) {
+    if (starts_with(assignment, kVariant)) {
       apply_variant(recipe, assignment.substr(std::string(kVariant).size()));
     } else {
       apply_override(recipe, assignment);

@@ -9,10 +9,6 @@
 namespace simile {
 namespace {
 
-bool starts_with(const std::string& text, const std::string& beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
-
 // Constants that some versions of the models' code saved beside the weights.
 bool is_buffer(const std::string& name) {
   return ends_with(name, "position_ids") || ends_with(name, "token_type_ids") ||

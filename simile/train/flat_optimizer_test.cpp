@@ -8,19 +8,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/train/detail/optimizer_golden_testing.h"
 
 namespace simile {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int64_t kRows = 37, kColumns = 24;
 
@@ -124,43 +121,22 @@ TEST(FlatOptimizer, FollowsTorchsAdamWFor100Steps) {
   EXPECT_GT((ours - start).abs().max().item<double>(), 0.05);
 }
 
-std::string described(OptimizerOptions options) { return options_to_json(options); }
+struct GoldenFlat {
+  std::vector<float> values;
+  FlatOptimizer optimizer;
 
-TEST(OptimizerGolden, TrajectoriesMatchTheReference) {
-  std::ifstream file(SIMILE_SOURCE_DIR "/tests/golden/optimizers.json");
-  const Json golden = Json::parse(file);
-  const auto start = golden["start"].get<std::vector<float>>();
-  const auto gradients = golden["gradients"].get<std::vector<std::vector<float>>>();
-  const auto steps = golden["steps"].get<std::vector<int64_t>>();
-  const int64_t size = static_cast<int64_t>(start.size()), decaying = golden["decaying"];
-  for (const Json& expected : golden["runs"]) {
-    OptimizerOptions options;
-    options.name = expected["name"];
-    options.bias_correction = expected["bias_correction"];
-    options.epsilon = expected["epsilon"];
-    options.momentum = expected["momentum"];
-    options.weight_decay = expected["weight_decay"];
-    options.clip_norm = golden["clip_norm"];
-    SCOPED_TRACE(described(options));
-    std::vector<float> weights = start;
-    FlatOptimizer optimizer(options,
-                            {{"a", {decaying}, 0, decaying, true},
-                             {"b", {size - decaying}, decaying, size - decaying, false}},
-                            weights.data());
-    size_t kept = 0;
-    for (size_t step = 0; step < gradients.size(); ++step) {
-      std::vector<float> gradient = gradients[step];
-      const double norm = optimizer.step(expected["learning_rate"], gradient.data());
-      EXPECT_NEAR(norm, golden["norms"][step], 1e-5);
-      if (optimizer.state().step != steps[kept]) continue;
-      for (size_t i = 0; i < start.size(); ++i) {
-        EXPECT_NEAR(weights[i], expected["weights"][kept][i].get<double>(), 1e-5)
-            << "weight " << i << ", step " << steps[kept];
-      }
-      ++kept;
-    }
-    EXPECT_EQ(kept, steps.size());
+  GoldenFlat(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
+             const std::vector<float>& start)
+      : values(start), optimizer(options, slots, values.data()) {}
+  double step(double rate, std::vector<float> gradient) {
+    return optimizer.step(rate, gradient.data());
   }
+  std::vector<float> weights() const { return values; }
+};
+
+TEST(FlatOptimizer, TrajectoriesMatchTheReference) {
+  testing::follow_golden_trajectories(
+      [](const auto&... arguments) { return GoldenFlat(arguments...); });
 }
 
 // Every rule, with and without what decides how far a row moves by itself.
@@ -190,7 +166,7 @@ void expect_equal(const Training& a, const Training& b) {
 TEST(FlatOptimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
   for (OptimizerOptions options : all_rules()) {
     options.clip_norm = 0.5;  // below the norms, so that clipping acts at every step
-    SCOPED_TRACE(described(options));
+    SCOPED_TRACE(options_to_json(options));
     Training dense(false, options), deferred(true, options);
     for (int64_t number = 1; number <= 60; ++number) {
       EXPECT_EQ(dense.step(number, false), deferred.step(number, true));
@@ -211,8 +187,8 @@ TEST(FlatOptimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
 }
 
 TEST(FlatOptimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
-  for (const OptimizerOptions& options : all_rules()) {
-    SCOPED_TRACE(described(options));
+  for (OptimizerOptions options : all_rules()) {
+    SCOPED_TRACE(options_to_json(options));
     Training dense(false, options), deferred(true, options);
     dense.step(1, false);
     deferred.step(1, true);
@@ -231,8 +207,8 @@ TEST(FlatOptimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
 }
 
 TEST(FlatOptimizer, ContinuesFromASavedStateBitForBit) {
-  for (const OptimizerOptions& options : all_rules()) {
-    SCOPED_TRACE(described(options));
+  for (OptimizerOptions options : all_rules()) {
+    SCOPED_TRACE(options_to_json(options));
     Training whole(true, options);
     for (int64_t number = 1; number <= 30; ++number) whole.step(number, true);
     whole.optimizer->flush_rows();
@@ -298,8 +274,8 @@ TEST(FlatOptimizer, ExtrasHaveTheirOwnLearningRateAndCountForTheNorm) {
 
 TEST(FlatOptimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
   constexpr int64_t kSize = 30000;  // a head's matrix
-  for (const OptimizerOptions& options : all_rules()) {
-    SCOPED_TRACE(described(options));
+  for (OptimizerOptions options : all_rules()) {
+    SCOPED_TRACE(options_to_json(options));
     for (const bool decays : {false, true}) {
       std::vector<float> weights = random_floats(kSize, "head"), head = weights;
       FlatOptimizer flat(options, {{"w", {kSize}, 0, kSize, decays}}, weights.data());

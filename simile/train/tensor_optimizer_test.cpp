@@ -6,18 +6,16 @@
 #include <torch/types.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
+#include "simile/train/detail/optimizer_golden_testing.h"
 #include "simile/train/flat_optimizer.h"
 
 namespace simile {
 namespace {
 
-using Json = nlohmann::json;
 using torch::Tensor;
 
 std::vector<OptimizerOptions> tensor_rules() {
@@ -101,40 +99,27 @@ TEST(TensorOptimizer, FollowsTheFlatOneUnderEveryRule) {
   }
 }
 
-TEST(TensorOptimizer, TrajectoriesMatchTheReference) {
-  std::ifstream file(SIMILE_SOURCE_DIR "/tests/golden/optimizers.json");
-  const Json golden = Json::parse(file);
-  const auto start = golden["start"].get<std::vector<float>>();
-  const auto gradients = golden["gradients"].get<std::vector<std::vector<float>>>();
-  const auto steps = golden["steps"].get<std::vector<int64_t>>();
-  const int64_t size = static_cast<int64_t>(start.size()), decaying = golden["decaying"];
-  for (const Json& expected : golden["runs"]) {
-    OptimizerOptions options;
-    options.name = expected["name"];
-    options.bias_correction = expected["bias_correction"];
-    options.epsilon = expected["epsilon"];
-    options.momentum = expected["momentum"];
-    options.weight_decay = expected["weight_decay"];
-    options.clip_norm = golden["clip_norm"];
-    SCOPED_TRACE(options_to_json(options));
-    const Tensor weights = torch::tensor(start), gradient = torch::zeros({size});
-    TensorOptimizer optimizer(options,
-                              {{"a", {decaying}, 0, decaying, true},
-                               {"b", {size - decaying}, decaying, size - decaying, false}},
-                              weights, gradient);
-    size_t kept = 0;
-    for (size_t step = 0; step < gradients.size(); ++step) {
-      gradient.copy_(torch::tensor(gradients[step]));
-      EXPECT_NEAR(optimizer.step(expected["learning_rate"]), golden["norms"][step], 1e-5);
-      if (static_cast<int64_t>(step) + 1 != steps[kept]) continue;
-      for (size_t i = 0; i < start.size(); ++i) {
-        EXPECT_NEAR(weights.data_ptr<float>()[i], expected["weights"][kept][i].get<double>(), 1e-5)
-            << "weight " << i << ", step " << steps[kept];
-      }
-      ++kept;
-    }
-    EXPECT_EQ(kept, steps.size());
+struct GoldenTensor {
+  Tensor values, gradient;
+  TensorOptimizer optimizer;
+
+  GoldenTensor(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
+               const std::vector<float>& start)
+      : values(torch::tensor(start)),
+        gradient(torch::zeros_like(values)),
+        optimizer(options, slots, values, gradient) {}
+  double step(double rate, const std::vector<float>& of_step) {
+    gradient.copy_(torch::tensor(of_step));
+    return optimizer.step(rate);
   }
+  std::vector<float> weights() const {
+    return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
+  }
+};
+
+TEST(TensorOptimizer, TrajectoriesMatchTheReference) {
+  testing::follow_golden_trajectories(
+      [](const auto&... arguments) { return GoldenTensor(arguments...); });
 }
 
 TEST(TensorOptimizer, ContinuesFromAStateBitForBitAndReadsTheFlatOnes) {
