@@ -47,6 +47,10 @@ constexpr double kUnitRounding = 0x1p-22;
 void pool(const Pooling& pooling, const float* hidden, const std::vector<int32_t>& offsets,
           int64_t H, float* pooled, int64_t left_out) {
   const auto B = static_cast<int64_t>(offsets.size()) - 1;
+  if (pooling.modes.empty()) {
+    std::copy_n(hidden, B * H, pooled);
+    return;
+  }
 #pragma omp parallel for schedule(static) if (offsets.back() * H > kWorthThreads)
   for (int64_t i = 0; i < B; ++i) {
     const int64_t begin = offsets[static_cast<size_t>(i)],

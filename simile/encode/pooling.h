@@ -6,6 +6,8 @@
 // the first p tokens are left out (a prompt's), the others keep their place t as weight, cls takes
 // the first that is left and n counts those that are left. A sequence without tokens left gives
 // zeros. Sums run over tokens in order, so a vector depends on its own tokens alone.
+//
+// A pooling without modes is that of an encoder that gives one state a sequence by itself.
 #pragma once
 
 #include <cstdint>

@@ -62,6 +62,7 @@ SentenceEncoder::SentenceEncoder(std::shared_ptr<const Encoder> encoder,
                fmt::format("the encoder's hidden size is {}; its settings say {}",
                            encoder_->hidden_size(), settings.encoder.hidden));
   tokenizer_.fit(encoder_->vocabulary());
+  if (settings.encoder.variant.averaged) tokenizer_.set_special_tokens(false);
   SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= encoder_->longest_sequence(),
                ErrorKind::kInput,
                fmt::format("the length limit is {}; the encoder has {} positions",
@@ -149,6 +150,8 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
                                             const std::vector<std::string>& right,
                                             const EncodeOptions& options, EventSink& events,
                                             EncodeCounts* counts) const {
+  SIMILE_CHECK(!settings_.encoder.variant.averaged, ErrorKind::kRecipe,
+               "a static encoder cannot read two texts as one sequence; use a transformer");
   SIMILE_CHECK(left.size() == right.size(), ErrorKind::kInput,
                fmt::format("pairs: {} left texts, but {} right ones", left.size(), right.size()));
   const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
@@ -160,9 +163,10 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
 Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                                           const EncodeOptions& options, EventSink& events) const {
   for (const std::vector<int32_t>& ids : sequences) {
-    SIMILE_CHECK(!ids.empty() && static_cast<int64_t>(ids.size()) <= settings_.max_length,
+    const size_t least = settings_.encoder.variant.averaged ? 0 : 1;
+    SIMILE_CHECK(ids.size() >= least && static_cast<int64_t>(ids.size()) <= settings_.max_length,
                  ErrorKind::kInput,
-                 fmt::format("a sequence has {} tokens; expected 1 to {}", ids.size(),
+                 fmt::format("a sequence has {} tokens; expected {} to {}", ids.size(), least,
                              settings_.max_length));
     for (const int32_t id : ids) {
       SIMILE_CHECK(
@@ -183,7 +187,7 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
 }
 
 std::vector<float> SentenceEncoder::hidden_states(const PackedBatch& batch) const {
-  std::vector<float> hidden(static_cast<size_t>(batch.tokens() * encoder_->hidden_size()));
+  std::vector<float> hidden(static_cast<size_t>(encoder_->states(batch) * encoder_->hidden_size()));
   (*encoder_)(batch, hidden.data());
   return hidden;
 }
@@ -266,10 +270,14 @@ void SentenceEncoder::encode_sequences(const std::vector<std::vector<int32_t>>& 
 
 void SentenceEncoder::encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
                                    const Output& output) const {
-  const std::vector<float> hidden = hidden_states(batch);
   Matrix<float> pooled(batch.size(), settings_.pooled_size());
-  pool(settings_.pooling, hidden.data(), batch.offsets, encoder_->hidden_size(),
-       pooled.values.data(), output.left_out);
+  if (settings_.pooling.modes.empty()) {
+    (*encoder_)(batch, pooled.values.data());
+  } else {
+    const std::vector<float> hidden = hidden_states(batch);
+    pool(settings_.pooling, hidden.data(), batch.offsets, encoder_->hidden_size(),
+         pooled.values.data(), output.left_out);
+  }
   pooled = (*modules_)(std::move(pooled));
   const int64_t D = output.vectors.cols;
   for (int64_t i = 0; i < pooled.rows; ++i) {

@@ -68,17 +68,19 @@ class SentenceEncoder {
   // The same for pairs read as one sequence each, [CLS] left [SEP] right [SEP] with token types
   // where the encoder has two; row i for left[i] and right[i]. Of a pair that is too long, the
   // longer text is cut first. Prompts are for texts alone and are not put before pairs;
-  // counts.texts counts pairs. Errors (kInput): sides of different lengths; (kRecipe) as encode().
+  // counts.texts counts pairs. Errors (kInput): sides of different lengths; (kRecipe) as encode(),
+  // and a static encoder, which cannot read two texts together.
   Matrix<float> encode_pairs(const std::vector<std::string>& left,
                              const std::vector<std::string>& right, const EncodeOptions& options,
                              EventSink& events, EncodeCounts* counts = nullptr) const;
 
   // The same as encode() for texts that are ids already (special tokens included, no prompt).
-  // Errors (kInput): an id outside the vocabulary, a sequence that is empty or too long.
+  // Errors (kInput): an id outside the vocabulary, a sequence that is too long, or empty where the
+  // encoder is no average.
   Matrix<float> encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                            const EncodeOptions& options, EventSink& events) const;
 
-  // Hidden states [tokens, H] of one batch, before pooling.
+  // Hidden states [states, H] of one batch, before pooling (Encoder::states()).
   std::vector<float> hidden_states(const PackedBatch& batch) const;
 
   int64_t dimension(const EncodeOptions& options = {}) const;  // D

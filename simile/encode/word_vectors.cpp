@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/encode/word_vectors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "simile/core/error.h"
 #include "simile/kernel/detail/embed.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
@@ -11,7 +14,12 @@
 namespace simile {
 
 WordVectors WordVectors::load(const std::string& folder, EventSink& events) {
-  return WordVectors(open_model_folder(folder, events), events);
+  const ModelFolder model = open_model_folder(folder, events);
+  SIMILE_CHECK(!model.settings.encoder.variant.averaged, ErrorKind::kUsage,
+               fmt::format("'{}' is a static model: its vectors are averages of word vectors "
+                           "already; name it without \"words:\"",
+                           folder));
+  return WordVectors(model, events);
 }
 
 WordVectors::WordVectors(const ModelFolder& model, EventSink& events)

@@ -17,6 +17,12 @@ namespace {
 std::string text(int64_t number) { return std::to_string(number); }
 
 void check_shape(const EncoderShape& s) {
+  if (s.averaged) {
+    SIMILE_CHECK(s.hidden > 0 && s.vocabulary > 0, ErrorKind::kInput,
+                 "encoder shape: expected positive sizes, found hidden " + text(s.hidden) +
+                     ", vocabulary " + text(s.vocabulary));
+    return;
+  }
   SIMILE_CHECK(
       s.layers >= 0 && s.hidden > 0 && s.heads > 0 && s.intermediate > 0 && s.hidden % s.heads == 0,
       ErrorKind::kInput,

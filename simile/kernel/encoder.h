@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // An encoder as everything that only needs its results sees it: a packed batch in, hidden states
-// out.
+// out: one for each token, or, of an encoder that averages by itself, one for each sequence.
 //
 // Contract of every implementation:
-//   - A token's hidden state depends on its sequence only: the same bits alone, in any batch, and
+//   - A hidden state depends on its sequence only: the same bits alone, in any batch, and
 //     for any number of threads. Two implementations, or one on two processors, may differ in bits.
-//   - `hidden` [tokens, H] is in the caller's memory, whole when the call returns, in the order of
-//     the batch's tokens; a batch without tokens writes nothing.
+//   - `hidden` [states, H] is in the caller's memory, whole when the call returns, in the order of
+//     the batch's tokens or sequences.
 //   - Calls may run in several threads at once; one call uses up to simile::thread_count().
 //   - The weights do not change while it lives: who trains makes a new one to look at new weights.
 //   - Errors: kInput for a batch that does not fit: ids outside the vocabulary, type ids outside
 //     their table, sequences longer than longest_sequence(), offsets that do not rise from 0 to the
 //     tokens. `hidden` then holds nothing.
 //
-// EncoderForward (fp32 on the CPU) implements it. The seam is for other arithmetic behind the same
-// call: products of bytes, averages of token vectors without a transformer, a device.
+// EncoderForward (a transformer, fp32 on the CPU) and StaticEncoder (an average of rows of a table)
+// implement it. The seam is for other arithmetic behind the same call: products of bytes, a device.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ class Encoder {
   virtual int64_t hidden_size() const = 0;       // H
   virtual int64_t vocabulary() const = 0;        // ids are below it
   virtual int64_t longest_sequence() const = 0;  // tokens
+  // Rows of `hidden`: the batch's tokens, or its sequences.
+  virtual int64_t states(const PackedBatch& batch) const { return batch.tokens(); }
 
   virtual void operator()(const PackedBatch& batch, float* hidden) const = 0;
 };

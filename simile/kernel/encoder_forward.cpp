@@ -7,6 +7,7 @@
 
 #include "simile/core/threads.h"
 #include "simile/kernel/detail/chunk_forward.h"
+#include "simile/kernel/static_encoder.h"
 
 namespace simile {
 namespace {
@@ -48,6 +49,10 @@ void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
 }
 
 std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat) {
+  if (shape.averaged) {
+    return std::make_shared<const StaticEncoder>(shape,
+                                                 StaticTable{flat, nullptr, nullptr, nullptr});
+  }
   return std::make_shared<const EncoderForward>(shape, encoder_weights(shape, flat));
 }
 

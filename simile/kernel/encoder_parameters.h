@@ -19,6 +19,10 @@ namespace simile {
 // What differs between families of encoders. The defaults are BERT's; what the fields do is in
 // encoder_forward.h.
 struct EncoderVariant {
+  // There is nothing but the word embedding, and one hidden state a sequence: the mean of its
+  // tokens' rows (static_encoder.h). Of the sizes, hidden, vocabulary and positions count, the last
+  // as the longest sequence.
+  bool averaged = false;
   int64_t embedding = 0;         // E, width of the embeddings; 0: H
   bool projected = false;        // a linear map E -> H after the embeddings' LayerNorm
   int64_t position_offset = 0;   // row of the position table that the first token takes
@@ -52,11 +56,11 @@ struct EncoderShape : EncoderVariant {
   int64_t types = 0;         // rows of the token type embedding; 0: there is none
   float layer_norm_eps = 1e-12f;
 
-  int64_t head_size() const { return hidden / heads; }
+  int64_t head_size() const { return heads > 0 ? hidden / heads : 0; }
   int64_t embedding_size() const { return embedding > 0 ? embedding : hidden; }  // E
   int64_t up_size() const { return gated ? 2 * intermediate : intermediate; }    // U
   int64_t stored_layers() const { return shared_layers && layers > 0 ? 1 : layers; }
-  bool has_position_table() const { return rotary_base <= 0; }
+  bool has_position_table() const { return rotary_base <= 0 && !averaged; }
   int64_t longest_sequence() const {  // tokens
     return has_position_table() ? positions - position_offset : positions;
   }

@@ -156,8 +156,9 @@ struct VectorKernels {
   void (*activate_backward)(const ActivationCall& call, const ActivationGradients& gradients);
 
   void (*add_rows)(int64_t n, const float* a, const float* b, const float* c,
-                   float* y);                           // c or null; y may be a
-  void (*add_to)(int64_t n, const float* x, float* y);  // y += x
+                   float* y);                                            // c or null; y may be a
+  void (*add_to)(int64_t n, const float* x, float* y);                   // y += x
+  void (*add_bytes)(int64_t n, const int8_t* x, float scale, float* y);  // y += scale * x
   void (*column_sums)(int64_t rows, int64_t width, const float* x, int64_t ldx, float* sums);  // +=
   // y = x * keep * scale over rows of bits as in NormCall.
   void (*apply_mask)(int64_t rows, int64_t width, const float* x, const uint8_t* keep, float scale,

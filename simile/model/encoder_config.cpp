@@ -21,7 +21,7 @@ constexpr int64_t kMostNumbers = int64_t{1} << 36;
 
 const EncoderFamily& known_family(const std::string& model_type, const std::string& source) {
   const EncoderFamily* family = find_encoder_family(model_type);
-  SIMILE_CHECK(family != nullptr, ErrorKind::kInput,
+  SIMILE_CHECK(family != nullptr && family->read_variant != nullptr, ErrorKind::kInput,
                fmt::format("{}: \"model_type\" is \"{}\"; known: {}", source, model_type,
                            fmt::join(encoder_family_names(), ", ")));
   return *family;
@@ -53,12 +53,30 @@ EncoderDropout EncoderConfig::dropout() const {
   return dropout;
 }
 
+EncoderConfig static_encoder_config(int64_t vocabulary, int64_t hidden, const std::string& source) {
+  EncoderConfig c;
+  c.model_type = "static";
+  c.variant.averaged = true;
+  c.vocabulary = vocabulary;
+  c.hidden = hidden;
+  c.positions = kMostRows;
+  c.types = 0;
+  c.hidden_dropout = c.attention_dropout = 0;
+  check_encoder_config(c, source);
+  return c;
+}
+
 void check_encoder_config(const EncoderConfig& c, const std::string& source) {
-  const EncoderKeys& keys = known_family(c.model_type, source).keys;
   const auto check_size = [&](const std::string& key, int64_t value, int64_t most) {
     SIMILE_CHECK(value >= 1 && value <= most, ErrorKind::kInput,
                  fmt::format("{}: \"{}\" is {}; expected 1 to {}", source, key, value, most));
   };
+  if (c.variant.averaged) {
+    check_size("hidden_size", c.hidden, kWidest);
+    check_size("vocab_size", c.vocabulary, kMostRows);
+    return;
+  }
+  const EncoderKeys& keys = known_family(c.model_type, source).keys;
   const EncoderShape s = c.shape();
   check_size(keys.layers, c.layers, kMostLayers);
   check_size(keys.hidden, c.hidden, kWidest);
@@ -131,6 +149,11 @@ EncoderConfig read_encoder_config(const std::string& path) {
 
 std::string encoder_config_to_json(const EncoderConfig& c, const std::string& torch_dtype) {
   constexpr const char* kSource = "encoder config";
+  if (c.variant.averaged) {
+    const detail::Json json = {
+        {"model_type", c.model_type}, {"hidden_size", c.hidden}, {"vocab_size", c.vocabulary}};
+    return detail::dump_json(json) + "\n";
+  }
   const EncoderFamily& family = known_family(c.model_type, kSource);
   SIMILE_CHECK(
       !c.document.empty() || c.model_type == "bert", ErrorKind::kInput,

@@ -37,6 +37,10 @@ struct EncoderConfig {
   EncoderDropout dropout() const;  // the probabilities, at the family's places
 };
 
+// A static encoder (simile/kernel/static_encoder.h), which has no config.json: model_type "static",
+// no dropout, texts of any length. Errors (kInput, naming `source`): absurd sizes.
+EncoderConfig static_encoder_config(int64_t vocabulary, int64_t hidden, const std::string& source);
+
 EncoderConfig read_encoder_config(const std::string& path);
 EncoderConfig parse_encoder_config(const std::string& json, const std::string& source);
 

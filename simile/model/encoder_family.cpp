@@ -133,9 +133,17 @@ const std::vector<EncoderFamily>& families() {
   return rows;
 }
 
+// Of simile/kernel/static_encoder.h, under the names of sentence-transformers' StaticEmbedding.
+const EncoderFamily& static_family() {
+  static const EncoderFamily family = {
+      "static", "", "", {{"embeddings.word_embeddings", "embedding"}}, {}, nullptr};
+  return family;
+}
+
 }  // namespace
 
 const EncoderFamily* find_encoder_family(const std::string& model_type) {
+  if (model_type == static_family().model_type) return &static_family();
   for (const EncoderFamily& family : families()) {
     if (family.model_type == model_type) return &family;
   }

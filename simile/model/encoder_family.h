@@ -41,7 +41,8 @@ struct EncoderFamily {
   // applied, one after the other.
   std::vector<std::pair<std::string, std::string>> renames;
   EncoderKeys keys;
-  // Reads the family's own keys; the common ones are in `config`, with the family's defaults.
+  // Reads the family's own keys; the common ones are in `config`, with the family's defaults. Null:
+  // the family has no config.json.
   void (*read_variant)(const detail::JsonObject& json, EncoderConfig& config);
   int64_t pad_token_id = 0;  // where config.json does not say
   double layer_norm_eps = 1e-12;
@@ -54,6 +55,7 @@ struct EncoderFamily {
 // The row of `model_type`, or null.
 const EncoderFamily* find_encoder_family(const std::string& model_type);
 
+// Those with a config.json: "static" (model/static_weights.h) has none.
 std::vector<std::string> encoder_family_names();
 
 // What "hidden_act" and its like in other families may be.

@@ -7,6 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/model/encoder_family.h"
+#include "simile/model/static_weights.h"
 #include "simile/model/weight_reader.h"
 
 namespace simile {
@@ -150,12 +151,14 @@ void copy_tensors(const TensorSource& file, const std::vector<const TensorInfo*>
 }  // namespace
 
 void check_encoder_weights(const std::string& path, const EncoderConfig& config) {
-  find_tensors(*open_weights(path), config, silent_events());
+  const std::unique_ptr<TensorSource> file = open_weights(path);
+  if (!is_composed_table(*file)) find_tensors(*file, config, silent_events());
 }
 
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events) {
   const std::unique_ptr<TensorSource> file = open_weights(path);
+  if (is_composed_table(*file)) return read_composed_table(*file, config, flat);
   const std::vector<const TensorInfo*> tensors = find_tensors(*file, config, events);
   const std::vector<ParameterSlot> slots = encoder_layout(config.shape());
   std::vector<Piece> pieces;
@@ -217,6 +220,7 @@ LayerReader LoadedEncoder::layer_reader() const {
 
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
                                             EventSink& events) {
+  if (config.variant.averaged) return open_static_encoder(path, config, events);
   struct Opened {
     Opened(const std::string& path, const EncoderConfig& config, EventSink& events)
         : loaded(path, config, events),

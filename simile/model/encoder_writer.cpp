@@ -116,6 +116,7 @@ void write_encoder_weights(const std::string& path, const EncoderConfig& config,
 
 std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderConfig& config,
                                       std::vector<std::string>& memory) {
+  if (config.variant.averaged) return {};  // the table is all there is
   const EncoderFamily& family = *find_encoder_family(config.model_type);
   const WeightReader reader(source, family);
   std::set<std::string> names;

@@ -2,14 +2,21 @@
 #include "simile/model/initialise.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "simile/core/random.h"
 
 namespace simile {
+namespace {
+
+constexpr double kDeviation = 0.02;
+
+}  // namespace
 
 void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat) {
-  constexpr double kDeviation = 0.02;
   const EncoderShape shape = config.shape();
+  const double deviation =
+      shape.averaged ? 1 / std::sqrt(static_cast<double>(shape.hidden)) : kDeviation;
   for (const ParameterSlot& slot : encoder_layout(shape)) {
     float* values = flat + slot.offset;
     if (!slot.decays) {  // biases and LayerNorm
@@ -19,7 +26,7 @@ void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, floa
     }
     RandomStream stream(seed, "initialise " + slot.name);
     for (int64_t i = 0; i < slot.size; ++i) {
-      values[i] = static_cast<float>(kDeviation * stream.normal());
+      values[i] = static_cast<float>(deviation * stream.normal());
     }
   }
   const int64_t E = shape.embedding_size();

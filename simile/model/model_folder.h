@@ -3,14 +3,16 @@
 //
 // Read: modules.json with types of the old schema (sentence_transformers.models.Pooling) and the
 // new (...sentence_transformer.modules.pooling.Pooling), told apart by their last part:
-// Transformer, Pooling (the six booleans or pooling_mode, one or several modes, include_prompt),
-// then any of Dense, LayerNorm and Normalize (module_settings.h); weights in one file or several,
-// safetensors or torch's (tensor_source.h); the length limit from sentence_bert_config.json
-// (max_seq_length) or tokenizer_config.json (model_max_length), never more than the position table
-// holds, whatever truncation and padding tokenizer.json asks for; do_lower_case; prompts,
-// similarity and truncate_dim from config_sentence_transformers.json. Without modules.json, the
-// pooling is the family's usual one, vectors are not normalised, and a warning says so. A module,
-// key or value that is not known is an error that names it, never skipped.
+// Transformer, Pooling (the six booleans or pooling_mode, one or several modes, include_prompt), or
+// StaticEmbedding in their place (static_weights.h), then any of Dense, LayerNorm and Normalize
+// (module_settings.h); weights in one file or several, safetensors or torch's (tensor_source.h);
+// the length limit from sentence_bert_config.json (max_seq_length) or tokenizer_config.json
+// (model_max_length), never more than the position table holds, whatever truncation and padding
+// tokenizer.json asks for; do_lower_case; prompts, similarity and truncate_dim from
+// config_sentence_transformers.json. Without modules.json, a folder is Model2Vec's where its
+// config.json says so; else the pooling is the family's usual one, vectors are not normalised, and
+// a warning says so. A module, key or value that is not known is an error that names it, never
+// skipped.
 //
 // Written: the old schema, which old and new sentence-transformers load. Task heads lie beside
 // them, see head_reader.h, and trained temperatures in simile.json.

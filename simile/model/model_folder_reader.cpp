@@ -9,6 +9,7 @@
 #include "simile/model/detail/sentence_config.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/static_weights.h"
 
 namespace simile {
 namespace {
@@ -57,6 +58,34 @@ void use_family_pooling(const std::string& path, ModelSettings& settings, EventS
                   path, pooling_name(settings.pooling), family));
 }
 
+// Model2Vec's folders, where they have no modules.json: a static table beside a config.json of its
+// own, which says whether vectors are normalised.
+bool read_model2vec(const std::string& path, ModelSettings& settings) {
+  const std::string config = join_path(path, "config.json");
+  if (!file_exists(config)) return false;
+  const Json parsed = detail::read_json(config);
+  const JsonObject json(parsed, config);
+  if (json.text_or("model_type", "") != "model2vec") return false;
+  settings.encoder = read_static_config(find_weights(path));
+  settings.pooling.modes.clear();
+  settings.normalize = json.flag_or("normalize", false);
+  return true;
+}
+
+void read_encoder_settings(const std::string& path, const std::string& encoder,
+                           const std::vector<detail::ModuleEntry>& modules, ModelSettings& settings,
+                           EventSink& events) {
+  if (modules.empty() && read_model2vec(path, settings)) return;
+  settings.encoder = detail::is_static(modules)
+                         ? read_static_config(find_weights(encoder))
+                         : read_encoder_config(join_path(encoder, "config.json"));
+  if (modules.empty()) {
+    use_family_pooling(path, settings, events);
+  } else {
+    detail::read_modules(path, modules, settings);
+  }
+}
+
 }  // namespace
 
 ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events) {
@@ -72,12 +101,7 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
   if (file_exists(modules_path)) modules = detail::read_module_list(modules_path);
   const std::string encoder = modules.empty() ? path : join_path(path, modules[0].folder);
   ModelSettings& settings = model.settings;
-  settings.encoder = read_encoder_config(join_path(encoder, "config.json"));
-  if (modules.empty()) {
-    use_family_pooling(path, settings, events);
-  } else {
-    detail::read_modules(path, modules, settings);
-  }
+  read_encoder_settings(path, encoder, modules, settings, events);
   detail::read_text_limits(encoder, settings);
   detail::read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
   read_training(join_path(path, "simile.json"), settings);

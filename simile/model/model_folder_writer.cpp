@@ -14,6 +14,8 @@ namespace {
 
 using detail::Json;
 
+constexpr const char* kStaticFolder = "0_StaticEmbedding";
+
 class FolderWriter {
  public:
   explicit FolderWriter(const std::string& path) : folder_(path, "modules.json") {}
@@ -52,8 +54,12 @@ Json modules_json(const ModelSettings& settings) {
                        {"path", path},
                        {"type", "sentence_transformers.models." + type}});
   };
-  add("", "Transformer");
-  add("1_Pooling", "Pooling");
+  if (settings.encoder.variant.averaged) {
+    add(kStaticFolder, "StaticEmbedding");
+  } else {
+    add("", "Transformer");
+    add("1_Pooling", "Pooling");
+  }
   for (const ModuleSettings& module : modules_of(settings)) {
     add(module_path(modules.size(), module.kind), module_kind_name(module.kind));
   }
@@ -61,7 +67,7 @@ Json modules_json(const ModelSettings& settings) {
 }
 
 void write_modules(const ModelSettings& settings, FolderWriter& writer) {
-  size_t number = 2;
+  size_t number = settings.encoder.variant.averaged ? 1 : 2;
   for (const ModuleSettings& module : modules_of(settings)) {
     const std::string folder = module_path(number++, module.kind);
     writer.folder(folder);
@@ -122,6 +128,26 @@ void write_heads(const std::vector<HeadToSave>& heads, int64_t H, FolderWriter& 
   }
 }
 
+// Weights, tokenizer and length limit, and what says how tokens become one vector.
+void write_encoder(const ModelSettings& settings, const ModelToSave& model,
+                   const TokenizerFiles& tokenizer, FolderWriter& writer) {
+  std::string folder;
+  if (settings.encoder.variant.averaged) {
+    writer.folder(kStaticFolder);
+    folder = std::string(kStaticFolder) + "/";
+  } else {
+    writer.text("config.json",
+                encoder_config_to_json(settings.encoder, torch_type_name(model.weight_type)));
+    writer.folder("1_Pooling");
+    writer.json("1_Pooling/config.json", pooling_json(settings));
+  }
+  write_encoder_weights(writer.file(folder + "model.safetensors"), settings.encoder, model.weights,
+                        model.weight_type, model.other_tensors);
+  for (const auto& [name, bytes] : tokenizer) writer.text(folder + name, bytes);
+  writer.json(folder + "sentence_bert_config.json",
+              {{"max_seq_length", settings.max_length}, {"do_lower_case", settings.lower_case}});
+}
+
 }  // namespace
 
 void save_model_folder(const std::string& path, const ModelToSave& model) {
@@ -130,16 +156,8 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
   complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
   FolderWriter writer(path);
   writer.json("modules.json", modules_json(settings));
-  writer.text("config.json",
-              encoder_config_to_json(settings.encoder, torch_type_name(model.weight_type)));
-  write_encoder_weights(writer.file("model.safetensors"), settings.encoder, model.weights,
-                        model.weight_type, model.other_tensors);
-  for (const auto& [name, bytes] : tokenizer) writer.text(name, bytes);
-  writer.json("sentence_bert_config.json",
-              {{"max_seq_length", settings.max_length}, {"do_lower_case", settings.lower_case}});
+  write_encoder(settings, model, tokenizer, writer);
   writer.json("config_sentence_transformers.json", sentence_json(settings));
-  writer.folder("1_Pooling");
-  writer.json("1_Pooling/config.json", pooling_json(settings));
   write_modules(settings, writer);
   if (!settings.temperatures.empty()) {
     writer.json("simile.json", {{"temperatures", settings.temperatures}});

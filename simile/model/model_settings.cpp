@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "simile/core/error.h"
 
 namespace simile {
@@ -41,6 +43,7 @@ PoolingMode parse_pooling_mode(const std::string& name) {
 }
 
 std::string pooling_name(const Pooling& pooling) {
+  if (pooling.modes.empty()) return "by the encoder";
   std::string name;
   for (const PoolingMode mode : pooling.modes) {
     name += (name.empty() ? "" : "+") + pooling_mode_name(mode);
@@ -49,7 +52,7 @@ std::string pooling_name(const Pooling& pooling) {
 }
 
 int64_t ModelSettings::pooled_size() const {
-  return encoder.hidden * static_cast<int64_t>(pooling.modes.size());
+  return encoder.hidden * std::max<int64_t>(1, static_cast<int64_t>(pooling.modes.size()));
 }
 
 int64_t ModelSettings::embedding_size() const {

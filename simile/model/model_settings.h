@@ -28,7 +28,8 @@ std::vector<std::string> pooling_mode_names();
 std::string pooling_mode_name(PoolingMode mode);          // "cls", "mean", "max" ...
 PoolingMode parse_pooling_mode(const std::string& name);  // ErrorKind::kRecipe names the choices
 
-// Several vectors, one behind the other, of the tokens that are not left out.
+// Several vectors, one behind the other, of the tokens that are not left out. No modes: the encoder
+// gives one state a sequence (EncoderVariant::averaged), which is the vector.
 struct Pooling {
   Pooling() = default;
   Pooling(PoolingMode mode) : modes{mode} {}  // one mode is a pooling  NOLINT

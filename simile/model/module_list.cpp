@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kTransformer = "Transformer";
 constexpr const char* kPooling = "Pooling";
+constexpr const char* kStatic = "StaticEmbedding";
 constexpr ModuleKind kKinds[] = {ModuleKind::kDense, ModuleKind::kLayerNorm,
                                  ModuleKind::kNormalize};
 constexpr size_t kMostModules = 64;
@@ -25,6 +26,9 @@ const ModuleKind* find_kind(const std::string& type) {
                                   [&](ModuleKind k) { return type == module_kind_name(k); });
   return kind == std::end(kKinds) ? nullptr : kind;
 }
+
+// How many modules make the vector that the others go on from.
+size_t encoder_modules(const std::vector<ModuleEntry>& list) { return is_static(list) ? 1 : 2; }
 
 // A path inside the model folder, never one that leads out of it.
 void check_inside(const std::string& path, const std::string& source) {
@@ -36,22 +40,24 @@ void check_inside(const std::string& path, const std::string& source) {
 
 void check_list(const std::vector<ModuleEntry>& list, const std::string& source) {
   for (const ModuleEntry& module : list) {
-    const bool known =
-        module.type == kTransformer || module.type == kPooling || find_kind(module.type) != nullptr;
+    const bool known = module.type == kTransformer || module.type == kPooling ||
+                       module.type == kStatic || find_kind(module.type) != nullptr;
     SIMILE_CHECK(known, ErrorKind::kInput,
                  fmt::format("{}: module \"{}\" is not supported; known: Transformer, Pooling, "
-                             "Dense, LayerNorm, Normalize",
+                             "StaticEmbedding, Dense, LayerNorm, Normalize",
                              source, module.type));
   }
-  const bool ordered = list.size() >= 2 && list.size() <= kMostModules &&
-                       list[0].type == kTransformer && list[1].type == kPooling &&
-                       std::all_of(list.begin() + 2, list.end(), [](const ModuleEntry& m) {
-                         return find_kind(m.type) != nullptr;
-                       });
-  SIMILE_CHECK(ordered, ErrorKind::kInput,
-               fmt::format("{}: modules must be Transformer, Pooling and then any of Dense, "
-                           "LayerNorm and Normalize, in this order and {} at most",
-                           source, kMostModules));
+  const bool pools = list.size() >= 2 && list[0].type == kTransformer && list[1].type == kPooling;
+  const bool ordered =
+      (pools || is_static(list)) && list.size() <= kMostModules &&
+      std::all_of(list.begin() + static_cast<int64_t>(encoder_modules(list)), list.end(),
+                  [](const ModuleEntry& m) { return find_kind(m.type) != nullptr; });
+  SIMILE_CHECK(
+      ordered, ErrorKind::kInput,
+      fmt::format("{}: modules must be Transformer, Pooling (or StaticEmbedding alone) and "
+                  "then any of Dense, LayerNorm and Normalize, in this order and {} at "
+                  "most",
+                  source, kMostModules));
 }
 
 void check_keys(const Json& parsed, const std::string& path,
@@ -115,6 +121,10 @@ Pooling read_pooling(const std::string& path, int64_t hidden) {
 
 }  // namespace
 
+bool is_static(const std::vector<ModuleEntry>& list) {
+  return !list.empty() && list[0].type == kStatic;
+}
+
 std::vector<ModuleEntry> read_module_list(const std::string& path) {
   const Json list = read_json(path);
   SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
@@ -136,11 +146,15 @@ std::vector<ModuleEntry> read_module_list(const std::string& path) {
 void read_modules(const std::string& path, const std::vector<ModuleEntry>& list,
                   ModelSettings& settings) {
   const auto folder = [&](const ModuleEntry& entry) { return join_path(path, entry.folder); };
-  settings.pooling =
-      read_pooling(join_path(folder(list[1]), "config.json"), settings.encoder.hidden);
+  if (is_static(list)) {
+    settings.pooling.modes.clear();
+  } else {
+    settings.pooling =
+        read_pooling(join_path(folder(list[1]), "config.json"), settings.encoder.hidden);
+  }
   settings.modules.clear();
   settings.normalize = false;
-  for (size_t i = 2; i < list.size(); ++i) {
+  for (size_t i = encoder_modules(list); i < list.size(); ++i) {
     settings.modules.push_back(
         read_module(folder(list[i]), *find_kind(list[i].type), settings.embedding_size()));
   }

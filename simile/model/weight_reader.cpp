@@ -19,6 +19,7 @@ bool is_buffer(const std::string& name) {
 std::string legacy_name(const std::string& name) {
   if (ends_with(name, "LayerNorm.weight")) return name.substr(0, name.size() - 6) + "gamma";
   if (ends_with(name, "LayerNorm.bias")) return name.substr(0, name.size() - 4) + "beta";
+  if (name == "embedding.weight") return "embeddings";  // Model2Vec's, of a static table
   return "";
 }
 

@@ -68,6 +68,7 @@ torch::Tensor pool_mode(const torch::Tensor& hidden, const std::vector<int32_t>&
 
 torch::Tensor pool_tokens(const torch::Tensor& hidden, const std::vector<int32_t>& offsets,
                           const Pooling& pooling) {
+  if (pooling.modes.empty()) return hidden;
   std::vector<torch::Tensor> parts;
   for (const PoolingMode mode : pooling.modes) parts.push_back(pool_mode(hidden, offsets, mode));
   return parts.size() == 1 ? parts[0] : torch::cat(parts, 1);

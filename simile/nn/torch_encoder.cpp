@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simile/nn/padded_batch.h"
+#include "simile/nn/pooling.h"
 #include "simile/nn/torch_dropout.h"
 
 namespace simile {
@@ -245,8 +246,24 @@ class TorchPass {
   std::vector<Tensor> mask_bytes_;  // of each group, with dropout of attention
 };
 
+// An averaged encoder's states [sequences, H]. Rows of zeros get no gradient.
+Tensor average_with_torch(const Tensors& tensors, const PackedBatch& batch,
+                          const EncoderDropout& dropout, const Tensor& perturbation) {
+  const Tensor& table = tensors.begin()->second;
+  const Tensor ids = torch::tensor(batch.ids, torch::kInt64).to(table.device());
+  Tensor rows = gather(table, ids);
+  rows = torch::where((rows.detach() != 0).any(1, true), rows, torch::zeros_like(rows));
+  if (perturbation.defined()) rows = rows + perturbation;
+  const Tensor states = pool_tokens(rows, batch.offsets, PoolingMode::kMean);
+  const DropoutMask mask(dropout, DropoutPlace::kEmbedding, 0);
+  if (!mask.active()) return states;
+  return states *
+         dropout_rows(mask, dropout.origin.sequence, states.size(0), states.size(1), states);
+}
+
 Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
               const EncoderDropout& dropout, const Tensor& perturbation) {
+  if (shape.averaged) return average_with_torch(tensors, batch, dropout, perturbation);
   if (batch.tokens() == 0) {
     return torch::zeros({0, shape.hidden}, tensors.begin()->second.options());
   }

@@ -35,6 +35,7 @@ std::vector<float> TrainableEncoder::to_host() const {
 
 void TrainableEncoder::from_host(const float* weights) {
   parameters_.copy_(torch::from_blob(const_cast<float*>(weights), parameters_.sizes()));
+  weights_set();
 }
 
 std::shared_ptr<const Encoder> TrainableEncoder::inference() const {

@@ -5,7 +5,8 @@
 // Two engines stand behind it: fused_encoder.h, one autograd node over the CPU's kernels, and
 // torch_encoder.h, the same function in plain ATen calls on any device. Both draw the masks of
 // simile/kernel/dropout.h, so that they compute the same numbers but for rounding: hidden states
-// agree to about 1e-5, gradients to 1e-4.
+// agree to about 1e-5, gradients to 1e-4. An averaged encoder (static_encoder.h) gives one state a
+// sequence in place of one a token; with the fused engine it has kernels of its own.
 //
 // Gradients of weights do not travel through autograd: backward() adds them to gradients() in
 // place, and whoever uses them sets them back to zero. One thread at a time.
@@ -43,7 +44,8 @@ class TrainableEncoder {
   const torch::Tensor& gradients() const { return gradients_; }
   int64_t parameter_count() const { return parameters_.numel(); }  // P
 
-  // Hidden states [tokens, H] on the device that backward() flows through. `perturbation` [tokens,
+  // Hidden states [states, H] on the device that backward() flows through: of tokens, or, of an
+  // averaged encoder, of sequences. `perturbation` [tokens,
   // H] is added to the embedding output (smoothness-inducing regularisation) and receives its
   // gradient through autograd; it may be undefined. With kSkip that is all that backward() yields,
   // with the same bits, and without a perturbation the hidden states are constants. Several calls,
@@ -70,6 +72,9 @@ class TrainableEncoder {
   // Weights and gradients are zero at first. Errors: ErrorKind::kFailed when memory does not
   // suffice.
   TrainableEncoder(const EncoderShape& shape, torch::Device device);
+
+  // All weights were set from the host.
+  virtual void weights_set() {}
 
  private:
   EncoderShape shape_;

@@ -117,6 +117,9 @@ class Tokenizer {
   void set_max_length(int64_t tokens);
   int64_t max_length() const { return truncation_.max_length; }
 
+  // Whether special tokens are put around texts, as the tokenizer.json says; true at first.
+  void set_special_tokens(bool put) { puts_special_ = put; }
+
   // For an encoder with `embeddings` of them: added tokens with ids beyond, which some published
   // folders have (CamemBERT's "<unk>NOTUSED"), become the unknown token. Errors (kInput): a token
   // of the vocabulary itself is beyond, so that tokeniser and encoder belong to different models.
@@ -140,7 +143,11 @@ class Tokenizer {
   void tokenize(std::string_view text, bool tracked, size_t limit, TextTokens& tokens) const;
 
   std::shared_ptr<const TokenizerCore> core_;
+  const std::vector<TemplatePiece>& single(bool special_tokens) const;
+  const std::vector<TemplatePiece>& pair(bool special_tokens) const;
+
   TruncationSettings truncation_;
+  bool puts_special_ = true;
   int64_t embeddings_ = 0;  // as fit() was told, where it matters
 };
 

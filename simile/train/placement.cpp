@@ -11,6 +11,7 @@
 
 #include "simile/core/error.h"
 #include "simile/nn/fused_encoder.h"
+#include "simile/nn/static_encoder.h"
 #include "simile/nn/torch_encoder.h"
 #include "simile/train/flat_optimizer.h"
 #include "simile/train/tensor_optimizer.h"
@@ -118,8 +119,11 @@ Placement choose_placement(const std::string& engine, const std::string& device)
 
 std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
                                                 const Placement& placement) {
-  if (placement.engine == Engine::kFused) return std::make_unique<FusedEncoder>(shape);
-  return std::make_unique<TorchEncoder>(shape, placement.device);
+  if (placement.engine == Engine::kTorch) {
+    return std::make_unique<TorchEncoder>(shape, placement.device);
+  }
+  if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape);
+  return std::make_unique<FusedEncoder>(shape);
 }
 
 HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& placement) {

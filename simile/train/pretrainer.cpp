@@ -25,7 +25,11 @@ StartModel load_start(const PretrainOptions& options, EventSink& events) {
   TrainOptions start;
   static_cast<StartOptions&>(start) = options;
   start.max_length = options.max_length;
-  return load_start_model(start, events);
+  StartModel model = load_start_model(start, events);
+  SIMILE_CHECK(!model.settings.encoder.variant.averaged, ErrorKind::kRecipe,
+               "a static encoder sees no context, so it has no masked words to guess; train it on "
+               "pairs with `simile train`, or pre-train a transformer");
+  return model;
 }
 
 // The whole text, so that masked_batches.h can cut it into windows.

@@ -104,8 +104,25 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
   return start;
 }
 
+StartModel make_static_model(const TrainOptions& options) {
+  StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
+  ModelSettings& settings = start.settings;
+  settings.encoder =
+      static_encoder_config(start.tokenizer.vocabulary_size(), options.architecture.hidden,
+                            "the recipe's `architecture`");
+  settings.encoder.pad_token_id = std::max(start.tokenizer.special_tokens().pad, 0);
+  settings.pooling.modes.clear();
+  settings.max_length = settings.encoder.shape().longest_sequence();
+  start.weights.resize(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
+  initialise_encoder_weights(settings.encoder, static_cast<uint64_t>(options.seed),
+                             start.weights.data());
+  add_heads(options, {}, start);
+  return start;
+}
+
 StartModel make_model(const TrainOptions& options) {
   const ArchitectureOptions& sizes = options.architecture;
+  if (sizes.is_static()) return make_static_model(options);
   StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
   EncoderConfig& config = start.settings.encoder;
   config.layers = sizes.layers;
@@ -122,6 +139,25 @@ StartModel make_model(const TrainOptions& options) {
   initialise_encoder_weights(config, static_cast<uint64_t>(options.seed), start.weights.data());
   add_heads(options, {}, start);
   return start;
+}
+
+// What a static encoder has no place for.
+void check_static(const TrainOptions& options, const StartModel& start) {
+  const auto refuse = [](const std::string& what, const std::string& instead) {
+    throw Error(ErrorKind::kRecipe,
+                fmt::format("{}, but a static encoder averages the vectors of a text's tokens and "
+                            "has no attention; {}",
+                            what, instead));
+  };
+  if (options.attention_dropout > 0) {
+    refuse("`attention_dropout` is set", "leave it out; `hidden_dropout` drops numbers of vectors");
+  }
+  if (options.drop_head > 0) refuse("`drop_head` is set", "leave it out");
+  for (const HeadSettings& head : start.heads) {
+    if (head.input != "joint") continue;
+    refuse(fmt::format("the head '{}' reads two texts as one sequence (input: joint)", head.name),
+           "give it `input: pair`, or start from a transformer");
+  }
 }
 
 std::string make_card(const TrainOptions& options, const ModelToSave& model,
@@ -143,6 +179,10 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   StartModel start = options.model.empty() ? make_model(options) : load_model(options, events);
   EncoderConfig& config = start.settings.encoder;
   start.tokenizer.fit(config.vocabulary);
+  if (config.variant.averaged) {
+    check_static(options, start);
+    start.tokenizer.set_special_tokens(false);
+  }
   int64_t& max_length = start.settings.max_length;
   if (options.max_length > 0) max_length = options.max_length;
   const int64_t longest = config.shape().longest_sequence();

@@ -16,12 +16,18 @@
 namespace simile {
 
 void ArchitectureOptions::visit(OptionVisitor& v) {
-  v.field("layers", layers, {"transformer layers; 0 when `model` is given", "", 0, 100});
+  v.field("family", family,
+          choice_info("transformer; or static, a vector for each token whose mean is the text's",
+                      {"transformer", "static"}));
   v.field("hidden", hidden, {"size of the hidden states and of the embedding", "", 1, 8192});
-  v.field("heads", heads, {"attention heads; divides hidden", "", 1, 256});
-  v.field("intermediate", intermediate, {"size of the feed-forward layer", "", 1, 65536});
-  v.field("positions", positions, {"longest sequence the model can hold", "tokens", 2, 8192});
-  v.field("pooling", pooling, choice_info("tokens to embedding", pooling_mode_names()));
+  v.only_for("family", {"transformer"}, [this](OptionVisitor& members) {
+    members.field("layers", layers, {"transformer layers; 0 when `model` is given", "", 0, 100});
+    members.field("heads", heads, {"attention heads; divides hidden", "", 1, 256});
+    members.field("intermediate", intermediate, {"size of the feed-forward layer", "", 1, 65536});
+    members.field("positions", positions,
+                  {"longest sequence the model can hold", "tokens", 2, 8192});
+    members.field("pooling", pooling, choice_info("tokens to embedding", pooling_mode_names()));
+  });
 }
 
 void DevDataOptions::visit(OptionVisitor& v) {
@@ -156,14 +162,16 @@ void StartOptions::visit_start(OptionVisitor& v) {
 void TrainOptions::visit(OptionVisitor& v) {
   visit_start(v);
   v.field("max_length", max_length,
-          {"longest text, special tokens included; 0: the model's own, 90 from random weights",
-           "tokens", 0, 8192});
+          {"longest text, special tokens included; 0: the model's own, from random weights 90 "
+           "(transformer) or none (static)",
+           "tokens", 0, 1e9});
   v.field("normalize", normalize,
           choice_info("the model divides its vectors by their L2 norm; auto: as it did, true from "
                       "random weights",
                       {"auto", "true", "false"}));
   v.field("hidden_dropout", hidden_dropout,
-          {"dropout of hidden states; negative: the model's own", "", -1, 0.9});
+          {"dropout of hidden states, of a static encoder's vectors; negative: the model's own", "",
+           -1, 0.9});
   v.field("attention_dropout", attention_dropout,
           {"dropout of attention weights; negative: the model's own", "", -1, 0.9});
   v.field("drop_head", drop_head,
@@ -370,15 +378,13 @@ void check_stage(const TrainOptions& options, size_t number) {
 }  // namespace
 
 void check_start_options(const StartOptions& options) {
-  if (options.model.empty() && options.architecture.layers == 0) {
+  if (options.model.empty() && !options.architecture.is_set()) {
     fail(
         "the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` "
-        "and `tokenizer:` to start from random weights");
+        "or `architecture: {family: static}` and `tokenizer:` to start from random weights");
   }
-  if (!options.model.empty() && options.architecture.layers > 0) {
-    fail(
-        "the recipe gives both `model` and `architecture.layers`; a model brings its own "
-        "architecture");
+  if (!options.model.empty() && options.architecture.is_set()) {
+    fail("the recipe gives both `model` and `architecture`; a model brings its own architecture");
   }
   if (options.model.empty() && options.tokenizer.empty()) {
     fail(

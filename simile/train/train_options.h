@@ -22,15 +22,18 @@
 
 namespace simile {
 
-// Sizes of an encoder that starts from random weights.
+// An encoder that starts from weights of its own.
 struct ArchitectureOptions {
-  int64_t layers = 0;  // 0: the recipe names a model instead
+  std::string family = "transformer";
+  int64_t layers = 0;
   int64_t hidden = 256;
   int64_t heads = 4;
   int64_t intermediate = 1024;
   int64_t positions = 512;
   std::string pooling = "mean";
 
+  bool is_static() const { return family == "static"; }
+  bool is_set() const { return is_static() || layers > 0; }  // else the recipe names a model
   void visit(OptionVisitor& v);
 };
 

@@ -31,6 +31,7 @@ class EncoderWalk {
     EncoderPointers<T> p{};
     const int64_t E = s_.embedding_size();
     p.word = matrix("embeddings.word_embeddings", s_.vocabulary, E);
+    if (s_.averaged) return p;
     if (s_.has_position_table()) {
       p.position = matrix("embeddings.position_embeddings", s_.positions, E);
     }

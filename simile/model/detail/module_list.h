@@ -17,8 +17,10 @@ struct ModuleEntry {
   std::string folder;  // inside the model folder
 };
 
-// Transformer, Pooling, then any of Dense, LayerNorm and Normalize.
+// Transformer and Pooling, or StaticEmbedding, then any of Dense, LayerNorm and Normalize.
 std::vector<ModuleEntry> read_module_list(const std::string& path);
+
+bool is_static(const std::vector<ModuleEntry>& list);
 
 // Reads the folders of `list` (of the model folder `path`) into pooling, modules and normalize of
 // `settings`, whose encoder is known. Normalize at the end becomes settings.normalize.

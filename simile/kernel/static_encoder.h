@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A static encoder: a vector for each token, whatever stands around it. The one hidden state of a
+// sequence t_1 ... t_n is the mean of its tokens' rows of a table E [V, H],
+//
+//   h = (1/n) sum_k E[t_k]
+//
+// and zero for a sequence without tokens (sentence-transformers' StaticEmbedding, which is torch's
+// EmbeddingBag; Model2Vec, Tulkens & van Dongen, 2024). Rows are summed in the order of the tokens,
+// in float.
+//
+// A row of zeros adds nothing but counts in n, which normalising takes out again. In training it is
+// a token left out: it gets no gradient and stays zero.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simile/kernel/encoder.h"
+#include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/packed.h"
+
+namespace simile {
+
+// The rows [V, H] in one of three forms, the others being null: floats, halves, which become floats
+// exactly as they are used, or bytes with a scale [V] for each row (simile/model/quantise.h).
+struct StaticTable {
+  const float* floats = nullptr;
+  const uint16_t* halves = nullptr;
+  const int8_t* bytes = nullptr;
+  const float* scales = nullptr;
+};
+
+// Threads share the sequences; one call uses all of thread_count() where there are enough.
+class StaticEncoder final : public Encoder {
+ public:
+  // The table must outlive this and stay as it is. Of `shape` (averaged) count hidden, vocabulary
+  // and positions.
+  StaticEncoder(const EncoderShape& shape, const StaticTable& table);
+
+  int64_t hidden_size() const override { return shape_.hidden; }
+  int64_t vocabulary() const override { return shape_.vocabulary; }
+  int64_t longest_sequence() const override { return shape_.longest_sequence(); }
+  int64_t states(const PackedBatch& batch) const override { return batch.size(); }
+
+  void operator()(const PackedBatch& batch, float* hidden) const override;
+
+ private:
+  EncoderShape shape_;
+  StaticTable table_;
+};
+
+// Which rows [V] of a table have a number that is not zero.
+std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t columns);
+
+// The gradient of the rows: adds hidden_gradient[i] / n_i to gradient[t] for each token t of
+// sequence i with `trained` [V], in the order of the tokens. hidden_gradient [sequences, columns],
+// gradient [V, columns]. The batch must fit. Threads share the columns: the bits do not depend on
+// how many there are.
+void add_row_gradients(const PackedBatch& batch, const float* hidden_gradient, int64_t columns,
+                       const std::vector<uint8_t>& trained, float* gradient);
+
+}  // namespace simile
