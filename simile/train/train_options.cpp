@@ -8,6 +8,7 @@
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/core/owned_options.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/model_settings.h"
 #include "simile/train/placement.h"
@@ -391,6 +392,9 @@ void check_start_options(const StartOptions& options) {
         "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
         "(`simile train-tokenizer` makes one)");
   }
+  ArchitectureOptions architecture = options.architecture;
+  const std::string foreign = find_foreign_options("family", "family", architecture);
+  if (!foreign.empty()) fail("`architecture`: " + foreign);
   choose_placement(options.engine, options.device);
 }
 
