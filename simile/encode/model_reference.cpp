@@ -19,6 +19,15 @@ std::string list_of(const std::vector<std::string>& names) {
   return fmt::format("`{}`", fmt::join(names, "`, `"));
 }
 
+constexpr const char* kStatic =
+    "\n## Static encoders\n\nA vector for each token, whose mean is the text's: the module "
+    "StaticEmbedding of sentence-transformers in the place of Transformer and Pooling, and "
+    "folders of Model2Vec, with modules.json or without. The table is the tensor "
+    "`embedding.weight` or `embeddings` [tokens, dimensions] of the module's weights; Model2Vec's "
+    "`weights` (a factor a token) and `mapping` (the row of a token) are followed. No special "
+    "tokens are put around texts. Where the table is in F32, F16 or I8 it is used as it lies in "
+    "the file. Unlike Model2Vec's own program, unknown tokens count with their row.\n";
+
 std::string families() {
   std::string text =
       "## Encoders\n\nBy `model_type` of config.json. Without modules.json a folder is pooled as "
@@ -31,7 +40,7 @@ std::string families() {
   }
   text += fmt::format("\nActivations between the products of the feed-forward network: {}.\n",
                       list_of(encoder_activation_names()));
-  return text;
+  return text + kStatic;
 }
 
 std::string weights() {
@@ -65,8 +74,9 @@ std::string poolings() {
 
 std::string modules() {
   std::string text =
-      "\n## Modules\n\nmodules.json lists Transformer, Pooling, and then any of these in any "
-      "order. Training knows Normalize alone, at the end; models with others are for inference.\n\n"
+      "\n## Modules\n\nmodules.json lists Transformer and Pooling, or StaticEmbedding, and then "
+      "any of these in any order. Training knows Normalize alone, at the end; models with others "
+      "are for inference.\n\n"
       "| module | vector | config.json | tensors |\n| --- | --- | --- | --- |\n"
       "| Dense | f(W x + b), with `use_residual` + R x, or + x where sizes are equal | "
       "`in_features`, "

@@ -40,10 +40,16 @@ std::string modules_text(const ModelSettings& settings) {
 
 std::string facts(const ModelSettings& settings, TensorType type) {
   const int64_t kept = settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
+  const EncoderConfig& config = settings.encoder;
+  const bool unlimited =
+      config.variant.averaged && settings.max_length == config.shape().longest_sequence();
   return fmt::format(
-      "| | |\n| --- | --- |\n| encoder | {}, {} layers |\n| dimensions | {} |\n| longest text | {} "
-      "tokens |\n| pooling | {} |\n| similarity | {} |\n| prompts | {} |\n| weights | {} |\n",
-      settings.encoder.model_type, settings.encoder.layers, kept, settings.max_length,
+      "| | |\n| --- | --- |\n| encoder | {} |\n| dimensions | {} |\n| longest text | {} |\n"
+      "| pooling | {} |\n| similarity | {} |\n| prompts | {} |\n| weights | {} |\n",
+      config.variant.averaged
+          ? fmt::format("static, a vector for each of {} tokens", config.vocabulary)
+          : fmt::format("{}, {} layers", config.model_type, config.layers),
+      kept, unlimited ? "no limit" : fmt::format("{} tokens", settings.max_length),
       modules_text(settings), settings.similarity, prompts_text(settings), tensor_type_name(type));
 }
 
