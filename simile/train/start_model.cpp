@@ -15,6 +15,7 @@
 #include "simile/model/initialise.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/run_card.h"
+#include "simile/train/static_start.h"
 
 namespace simile {
 namespace {
@@ -104,7 +105,7 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
   return start;
 }
 
-StartModel make_static_model(const TrainOptions& options) {
+StartModel make_static_model(const TrainOptions& options, EventSink& events) {
   StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
   ModelSettings& settings = start.settings;
   settings.encoder =
@@ -113,16 +114,15 @@ StartModel make_static_model(const TrainOptions& options) {
   settings.encoder.pad_token_id = std::max(start.tokenizer.special_tokens().pad, 0);
   settings.pooling.modes.clear();
   settings.max_length = settings.encoder.shape().longest_sequence();
-  start.weights.resize(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
-  initialise_encoder_weights(settings.encoder, static_cast<uint64_t>(options.seed),
-                             start.weights.data());
+  start.weights = static_start(options.architecture, start.tokenizer,
+                               static_cast<uint64_t>(options.seed), events);
   add_heads(options, {}, start);
   return start;
 }
 
-StartModel make_model(const TrainOptions& options) {
+StartModel make_model(const TrainOptions& options, EventSink& events) {
   const ArchitectureOptions& sizes = options.architecture;
-  if (sizes.is_static()) return make_static_model(options);
+  if (sizes.is_static()) return make_static_model(options, events);
   StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
   EncoderConfig& config = start.settings.encoder;
   config.layers = sizes.layers;
@@ -176,7 +176,7 @@ std::string make_card(const TrainOptions& options, const ModelToSave& model,
 }  // namespace
 
 StartModel load_start_model(const TrainOptions& options, EventSink& events) {
-  StartModel start = options.model.empty() ? make_model(options) : load_model(options, events);
+  StartModel start = options.model.empty() ? make_model(options, events) : load_model(options, events);
   EncoderConfig& config = start.settings.encoder;
   start.tokenizer.fit(config.vocabulary);
   if (config.variant.averaged) {

@@ -29,6 +29,19 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
                   {"longest sequence the model can hold", "tokens", 2, 8192});
     members.field("pooling", pooling, choice_info("tokens to embedding", pooling_mode_names()));
   });
+  v.only_for("family", {"static"}, [this](OptionVisitor& members) {
+    members.field("start", start,
+                  choice_info("directions of the tokens' vectors: random; or ppmi, counted in the "
+                              "corpus, so that tokens of the same neighbourhood begin near each "
+                              "other",
+                              {"random", "ppmi"}));
+    members.field("corpus", corpus,
+                  path_info("files with one text a line, by which rare tokens begin with longer "
+                            "vectors; empty: all begin alike"));
+    members.field("punctuation", punctuation,
+                  {"tokens without a letter or digit have vectors too; else theirs are zero"});
+    members.group("ppmi", ppmi, "start: ppmi: how neighbourhoods are counted");
+  });
 }
 
 void DevDataOptions::visit(OptionVisitor& v) {

@@ -15,6 +15,7 @@
 #include "simile/loss/loss_options.h"
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
+#include "simile/model/ppmi_start.h"
 #include "simile/train/early_stop.h"
 #include "simile/train/optimizer_rule.h"
 #include "simile/train/schedule.h"
@@ -31,6 +32,11 @@ struct ArchitectureOptions {
   int64_t intermediate = 1024;
   int64_t positions = 512;
   std::string pooling = "mean";
+  // Of a static encoder, see static_start.h.
+  std::string start = "random";
+  std::vector<std::string> corpus;
+  bool punctuation = false;
+  PpmiOptions ppmi;
 
   bool is_static() const { return family == "static"; }
   bool is_set() const { return is_static() || layers > 0; }  // else the recipe names a model
