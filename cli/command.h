@@ -51,6 +51,7 @@ void add_similarity(const Commands& commands);
 void add_tokenize(const Commands& commands);
 void add_train_tokenizer(const Commands& commands);
 void add_train(const Commands& commands);  // in simile-training only
+void add_whiten(const Commands& commands);
 
 // A text as a JSON string; broken UTF-8 becomes U+FFFD.
 std::string quote(const std::string& text);

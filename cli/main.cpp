@@ -96,6 +96,7 @@ int run(int argc, char** argv) {
   add_train_tokenizer(commands);
   add_check(commands);
   add_convert(commands);
+  add_whiten(commands);
   add_docs(commands);
   app.footer("--model takes a model folder, or the name of a built-in model: simile-mini.");
   try {

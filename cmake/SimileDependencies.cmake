@@ -1,6 +1,7 @@
 # Everything Simile is built with, found on the system (scripts/install-deps.sh installs it on Debian 12).
 include(SimileLibraries)
 find_package(CLI11 REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)  # headers, in sources alone: who links Simile needs none
 
 if(SIMILE_TESTS)
   find_package(GTest REQUIRED)

@@ -8,7 +8,7 @@ packages=(
   cmake g++ ninja-build ccache git pkg-config ca-certificates
   libxxhash-dev libicu-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
   libsqlite3-dev libcpp-httplib-dev libssl-dev zlib1g-dev libzstd-dev libexpat1-dev libfmt-dev
-  libgtest-dev libgmock-dev libdnnl-dev
+  libeigen3-dev libgtest-dev libgmock-dev libdnnl-dev
 )
 if [ "${1:-}" != "--serving" ]; then packages+=(libtorch-dev); fi
 if [ "${1:-}" = "--checks" ]; then packages+=(clang-format clang-tidy libomp-14-dev); fi

@@ -21,7 +21,7 @@ const std::vector<std::string> kModules = {"core",   "text",  "data",  "metric",
 
 // Headers that only sources may include, so that they do not reach every file.
 const std::vector<std::string> kPrivateHeaders = {"nlohmann/", "httplib", "xxhash.h", "oneapi/",
-                                                  "yaml-cpp/", "sqlite3", "unicode/"};
+                                                  "yaml-cpp/", "sqlite3", "unicode/", "Eigen/"};
 
 int level(const std::string& module) {
   const auto found = std::find(kModules.begin(), kModules.end(), module);

@@ -130,6 +130,17 @@ struct AdamCall : AdamUpdate {
   const float* gradient;
 };
 
+// y [width] = the sum of weights[k] * x[rows[k]] over k < count: a row of a sparse matrix times a
+// dense one.
+struct WeightedRowsCall {
+  int64_t count;
+  const int32_t* rows;
+  const float* weights;
+  const float* x;  // rows of `width` floats, ldx apart
+  int64_t ldx, width;
+  float* y;
+};
+
 struct VectorKernels {
   Isa isa;
   const char* name;     // "avx2"
@@ -170,6 +181,7 @@ struct VectorKernels {
   void (*exponential)(int64_t n, const float* x, float* y);  // x <= 0; relative error below 3e-7
   void (*adam)(const AdamCall& call);
   double (*sum_of_squares)(const float* x, int64_t n);
+  void (*weighted_rows)(const WeightedRowsCall& call);
 };
 
 // The table for this processor.

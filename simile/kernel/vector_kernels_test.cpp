@@ -357,6 +357,24 @@ TEST_P(VectorKernelsTest, SumsAndAdditions) {
   }
 }
 
+TEST_P(VectorKernelsTest, WeightedRowsAgreeWithDoublePrecision) {
+  const int64_t rows = 9, ldx = 150;
+  const std::vector<float> x = normals(rows * ldx, "x"), weights = normals(7, "weights");
+  const int32_t chosen[] = {3, 8, 0, 3, 5, 1, 8};
+  for (const int64_t width : {1, 5, 16, 63, 64, 65, 130, 150}) {
+    for (int64_t count = 0; count <= 7; ++count) {
+      std::vector<float> y(static_cast<size_t>(width) + 1, 9.0f);
+      kernels().weighted_rows({count, chosen, weights.data(), x.data(), ldx, width, y.data()});
+      for (int64_t j = 0; j < width; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < count; ++k) sum += double{weights[k]} * x[chosen[k] * ldx + j];
+        ASSERT_NEAR(y[j], sum, 1e-5) << width << " " << count;
+      }
+      EXPECT_EQ(y.back(), 9.0f);  // nothing behind the row
+    }
+  }
+}
+
 TEST(VectorKernels, TheEnvironmentCannotAskForWhatIsNotThere) {
   EXPECT_NE(vector_kernels_for(Isa::kBaseline), nullptr);
   EXPECT_STREQ(vector_kernels_for(Isa::kBaseline)->name, "baseline");

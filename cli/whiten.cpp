@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/model.h"
+#include "cli/option_flags.h"
+#include "simile/core/random.h"
+#include "simile/encode/whiten_model.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  std::string model, input, output;
+  int64_t limit = 50000, seed = 1;
+  WhiteningOptions whitening;
+  EncodeOptions encode;
+};
+
+// Vitter's algorithm R: each text of the input with the same chance.
+std::vector<std::string> read_sample(const Arguments& arguments, Terminal& terminal) {
+  TextListReader reader = open_texts(arguments.input);
+  RandomStream stream(static_cast<uint64_t>(arguments.seed), "whiten");
+  const auto limit = static_cast<uint64_t>(arguments.limit);
+  std::vector<std::string> texts;
+  TextItem item;
+  for (uint64_t read = 1; reader.next(item); ++read) {
+    check_signal();
+    if (limit == 0 || texts.size() < limit) {
+      texts.push_back(std::move(item.text));
+    } else if (const uint64_t place = stream.below(read); place < limit) {
+      texts[place] = std::move(item.text);
+    }
+  }
+  warn_about(reader.report(), terminal);
+  return texts;
+}
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  const std::vector<std::string> texts = read_sample(arguments, terminal);
+  const WhiteningReport report = whiten_model(arguments.model, texts, arguments.whitening,
+                                              arguments.encode, arguments.output, terminal);
+  Output output("-");
+  if (json) {
+    const nlohmann::ordered_json document = {{"model", arguments.model},
+                                             {"output", arguments.output},
+                                             {"texts", report.texts},
+                                             {"dimensions_before", report.inputs},
+                                             {"dimensions", report.outputs},
+                                             {"variance_kept", report.kept},
+                                             {"largest_deviation", report.largest_deviation},
+                                             {"smallest_deviation", report.smallest_deviation},
+                                             {"mean_cosine_before", report.cosine_before},
+                                             {"mean_cosine", report.cosine_after}};
+    output.write(document.dump() + "\n");
+  } else {
+    output.write(fmt::format(
+        "texts         {}\ndimensions    {}, now {}, with {:.1f} % of the variance\ndeviations    "
+        "{:.2e} to {:.2e} along the axes\nmean cosine   {:.3f}, now {:.3f}, of two texts\n",
+        report.texts, report.inputs, report.outputs, 100 * report.kept, report.smallest_deviation,
+        report.largest_deviation, report.cosine_before, report.cosine_after));
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_whiten(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add(
+      "whiten", "Write a model folder anew, the axes of its vectors evened out",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  command->add_option("--model", arguments->model, kModelHelp)->required();
+  command
+      ->add_option("--input", arguments->input,
+                   "Texts of the kind that will be compared, one a line, or .jsonl; - is stdin")
+      ->required();
+  command
+      ->add_option("--output", arguments->output, "Folder to write, or a model folder to replace")
+      ->required();
+  OptionFlags flags(*command);
+  arguments->whitening.visit(flags);
+  command
+      ->add_option("--limit", arguments->limit,
+                   "Texts to use, drawn at random where there are more; 0 uses all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of that choice")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_text_options(*command, arguments->encode);
+}
+
+}  // namespace simile::cli

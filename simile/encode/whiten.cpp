@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/whiten.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "simile/core/error.h"
+#include "simile/kernel/gram.h"
+#include "simile/kernel/packed_matrix.h"
+#include "simile/kernel/symmetric.h"
+
+namespace simile {
+namespace {
+
+constexpr double kRounding = 1e-10;  // what equal vectors may seem to vary, of their squared length
+
+// The mean of the squared lengths. Errors: a number that is not finite.
+double mean_square(const Matrix<float>& sample) {
+  double sum = 0;
+  for (const float value : sample.values) sum += static_cast<double>(value) * value;
+  SIMILE_CHECK(std::isfinite(sum), ErrorKind::kFailed,
+               "whitening: a vector of the sample is not finite; has training diverged?");
+  return sum / static_cast<double>(sample.rows);
+}
+
+std::vector<float> mean_row(const Matrix<float>& rows) {
+  std::vector<double> sums(static_cast<size_t>(rows.cols), 0.0);
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    std::transform(sums.begin(), sums.end(), rows.row(i), sums.begin(),
+                   [](double sum, float value) { return sum + value; });
+  }
+  std::vector<float> mean;
+  for (const double sum : sums) {
+    mean.push_back(static_cast<float>(sum / static_cast<double>(rows.rows)));
+  }
+  return mean;
+}
+
+void subtract(const std::vector<float>& mean, float* row) {
+  for (size_t j = 0; j < mean.size(); ++j) row[j] -= mean[j];
+}
+
+double sum(const std::vector<double>& values, size_t count) {
+  return std::accumulate(values.begin(), values.begin() + static_cast<int64_t>(count), 0.0);
+}
+
+// c t_j^-power of the first k axes.
+std::vector<double> axis_scales(const std::vector<double>& variances, size_t k,
+                                const WhiteningOptions& options) {
+  const double all = sum(variances, variances.size());
+  const double least = options.epsilon * all / static_cast<double>(variances.size());
+  std::vector<double> scales;
+  double scaled = 0;
+  for (size_t j = 0; j < k; ++j) {
+    const double t = variances[j] + least;
+    scales.push_back(t > 0 ? std::pow(t, -options.power / 2) : 0);
+    scaled += variances[j] * scales[j] * scales[j];
+  }
+  for (double& scale : scales) scale *= std::sqrt(all / scaled);
+  return scales;
+}
+
+Matrix<float> multiply(const Matrix<float>& x, const Matrix<float>& w) {
+  Matrix<float> y(x.rows, w.cols);
+  PackedMatrix(w.values.data(), w.cols, w.rows, MatrixLayout::kRows)
+      .multiply(x.values.data(), x.rows, nullptr, y.values.data());
+  return y;
+}
+
+}  // namespace
+
+void WhiteningOptions::visit(OptionVisitor& v) {
+  v.field("power", power,
+          {"how much the axes are evened out: 0 not at all (principal components), 1 wholly", "", 0,
+           1});
+  v.field("dimensions", dimensions, {"axes kept, those that vary most first; 0 keeps all", "", 0});
+  v.field("center", center, {"subtract the mean of the sample's vectors", "", 0});
+  v.field(
+      "epsilon", epsilon,
+      {"share of the mean variance that is added to that of each axis, so that axes which hardly "
+       "vary are not blown up",
+       "", 0});
+}
+
+void check_whitening_size(int64_t texts, int64_t D, const WhiteningOptions& options) {
+  const int64_t least = least_whitening_texts(D);
+  SIMILE_CHECK(texts >= least, ErrorKind::kInput,
+               fmt::format("whitening vectors of {} numbers needs at least {} texts, and {} were "
+                           "given; give more of the kind that will be compared (ten times that "
+                           "many are better)",
+                           D, least, texts));
+  SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= D, ErrorKind::kRecipe,
+               fmt::format("dimensions is {}; the vectors have {}", options.dimensions, D));
+}
+
+Whitening fit_whitening(const Matrix<float>& sample, const WhiteningOptions& options) {
+  check_whitening_size(sample.rows, sample.cols, options);
+  const double square = mean_square(sample);
+  const int64_t D = sample.cols, k = options.dimensions > 0 ? options.dimensions : D;
+  Whitening whitening;
+  Matrix<double> moments;
+  if (options.center) {
+    whitening.mean = mean_row(sample);
+    Matrix<float> centered = sample;
+    for (int64_t i = 0; i < sample.rows; ++i) subtract(whitening.mean, centered.row(i));
+    moments = gram_matrix(centered.values.data(), sample.rows, D);
+  } else {
+    moments = gram_matrix(sample.values.data(), sample.rows, D);
+  }
+  const SymmetricEigen eigen = symmetric_eigen(moments);
+  std::vector<double> variances;
+  for (const double value : eigen.values) {
+    variances.push_back(std::max(value, 0.0) / static_cast<double>(sample.rows));
+    whitening.deviations.push_back(std::sqrt(variances.back()));
+  }
+  const double all = sum(variances, variances.size());
+  SIMILE_CHECK(all > square * kRounding, ErrorKind::kFailed,
+               "whitening: the vectors of the sample are all equal; are the texts?");
+  whitening.kept = sum(variances, static_cast<size_t>(k)) / all;
+  const std::vector<double> scales = axis_scales(variances, static_cast<size_t>(k), options);
+  whitening.map = Matrix<float>(D, k);
+  for (int64_t i = 0; i < D; ++i) {
+    for (int64_t j = 0; j < k; ++j) {
+      whitening.map.at(i, j) =
+          static_cast<float>(eigen.vectors.at(j, i) * scales[static_cast<size_t>(j)]);
+    }
+  }
+  return whitening;
+}
+
+ModuleSettings dense_module(const Whitening& whitening, int64_t inputs) {
+  const Matrix<float>& map = whitening.map;
+  ModuleSettings module;
+  module.kind = ModuleKind::kDense;
+  module.inputs = inputs;
+  module.outputs = map.cols;
+  module.bias = !whitening.mean.empty();
+  std::vector<float> weights(static_cast<size_t>(map.cols * inputs), 0.0f);
+  for (int64_t j = 0; j < map.cols; ++j) {
+    for (int64_t i = 0; i < map.rows; ++i) {
+      weights[static_cast<size_t>(j * inputs + i)] = map.at(i, j);
+    }
+  }
+  for (int64_t j = 0; module.bias && j < map.cols; ++j) {
+    double shift = 0;
+    for (int64_t i = 0; i < map.rows; ++i) {
+      shift -= static_cast<double>(whitening.mean[static_cast<size_t>(i)]) * map.at(i, j);
+    }
+    weights.push_back(static_cast<float>(shift));
+  }
+  module.weights = std::make_shared<const std::vector<float>>(std::move(weights));
+  return module;
+}
+
+Matrix<float> fold_into_table(const Matrix<float>& table, const Whitening& whitening) {
+  if (whitening.mean.empty()) return multiply(table, whitening.map);
+  Matrix<float> rows = table;
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    float* const row = rows.row(i);
+    const bool counts = std::any_of(row, row + rows.cols, [](float value) { return value != 0; });
+    if (counts) subtract(whitening.mean, row);
+  }
+  return multiply(rows, whitening.map);
+}
+
+}  // namespace simile

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whitening: directions in which a model's vectors differ little from text to text are lengthened
+// and those in which all of them differ much, or have in common, are shortened, so that more of
+// them count in a cosine (Su et al., "Whitening Sentence Representations for Better Semantics and
+// Faster Retrieval", 2021).
+//
+// Of a sample of vectors x [n, D], with m their mean where `center` is set and else 0:
+//
+//   C = 1 / n * sum of (x - m)^T (x - m) = V diag(s_1^2 ... s_D^2) V^T,   s falling
+//   y = (x - m) W,   W = c V_k diag(t_1^-power ... t_k^-power),   t_j^2 = s_j^2 + epsilon mean(s^2)
+//
+// with V_k the first k = dimensions columns of V (all of them for 0), so that leading numbers of y
+// carry most, and c such that the sum of y's squares over the sample is that of x - m. Hence over
+// the sample 1 / n sum of y^T y = c^2 diag(s_j^2 t_j^(-2 power)): power 1 makes all numbers vary
+// alike, 0 only turns the axes (principal components), 0.5 is half way.
+//
+// Fitting uses all threads and gives the same bits with any number of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simile/core/matrix.h"
+#include "simile/core/options.h"
+#include "simile/model/module_settings.h"
+
+namespace simile {
+
+struct WhiteningOptions {
+  double power = 0.5;
+  int64_t dimensions = 0;
+  bool center = false;
+  double epsilon = 1e-3;
+
+  void visit(OptionVisitor& v);
+};
+
+struct Whitening {
+  std::vector<float> mean;         // m [D]; empty without `center`
+  Matrix<float> map;               // W [D, k]
+  std::vector<double> deviations;  // s [D]
+  double kept = 1;                 // share of the sum of s^2 in the first k
+};
+
+// The least texts that a whitening of D numbers is fitted to.
+constexpr int64_t least_whitening_texts(int64_t D) { return 2 * D; }
+
+// Errors: kInput for fewer than least_whitening_texts(D) texts, kRecipe for more dimensions than D.
+void check_whitening_size(int64_t texts, int64_t D, const WhiteningOptions& options);
+
+// sample [n, D]. Errors: those of check_whitening_size(), kFailed for a vector that is not finite
+// or a sample whose vectors are all equal to m.
+Whitening fit_whitening(const Matrix<float>& sample, const WhiteningOptions& options);
+
+// As a Dense module y = x W - m W behind the modules that gave x. `inputs` > D: of longer vectors,
+// of which the first D were the sample, the others are left out.
+ModuleSettings dense_module(const Whitening& whitening, int64_t inputs);
+
+// Into the rows of a static table [V, D], whose text vectors are the means of their tokens' rows:
+// E' = (E - m) W [V, k], where rows of zeros (tokens that do not count) stay zeros.
+//
+// Without m this is exact: mean(e_i W) = mean(e_i) W. With m, of a text of n tokens of which c have
+// rows other than zeros, mean(e'_i) = c / n * (n / c * mean(e_i) - m) W: but for its length the
+// whitened mean over those c tokens alone. So the sample must then be such means; were m taken off
+// rows of zeros too, punctuation would pull every text towards -m W.
+Matrix<float> fold_into_table(const Matrix<float>& table, const Whitening& whitening);
+
+}  // namespace simile
