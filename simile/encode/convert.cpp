@@ -86,7 +86,7 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
 
   ConversionReport report;
   report.bytes_before = file_sizes(folder.weights_path);
-  report.bytes_after = file_sizes(find_weights(output));
+  report.bytes_after = file_sizes(open_model_folder(output, silent_events()).weights_path);
   compare(before.vectors, save.self_test.vectors, report);
   return report;
 }

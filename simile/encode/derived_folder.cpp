@@ -10,6 +10,7 @@
 #include "simile/core/file.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/model_card.h"
+#include "simile/model/static_weights.h"
 #include "simile/model/weight_reader.h"
 
 namespace simile::detail {
@@ -49,6 +50,7 @@ std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& even
 }
 
 TensorType stored_type(const TensorSource& source, const EncoderConfig& config) {
+  if (is_composed_table(source)) return TensorType::kF32;  // rows are products
   const ParameterSlot words = encoder_layout(config.shape()).front();
   const WeightReader reader(source, *find_encoder_family(config.model_type));
   const TensorType type = reader

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "simile/core/error.h"
 #include "simile/encode/detail/derived_folder.h"
 #include "simile/encode/pooling.h"
@@ -28,8 +30,8 @@ double mean_cosine(Matrix<float> vectors) {
   return (all - own) / (n * (n - 1));
 }
 
-WhiteningReport make_report(const Matrix<float>& sample, const Whitening& whitening,
-                            const ModuleSettings& dense) {
+WhiteningReport make_report(const Matrix<float>& sample, const Whitening& whitening) {
+  const ModuleSettings dense = dense_module(whitening, sample.cols);
   WhiteningReport report;
   report.texts = sample.rows;
   report.inputs = sample.cols;
@@ -40,6 +42,23 @@ WhiteningReport make_report(const Matrix<float>& sample, const Whitening& whiten
   report.cosine_before = mean_cosine(sample);
   report.cosine_after = mean_cosine(ModuleChain({dense})(sample));
   return report;
+}
+
+// Puts the map behind the model's modules, or, of a static model without any, into its table.
+std::vector<float> apply_whitening(const ModelFolder& folder, const Whitening& whitening,
+                                   ModelSettings& settings) {
+  std::vector<float> flat = detail::read_whole_encoder(folder, silent_events());
+  settings.dimensions = 0;  // the map leaves out the others itself
+  const bool folds = settings.encoder.variant.averaged && settings.modules.empty() &&
+                     whitening.map.rows == settings.encoder.hidden;
+  if (!folds) {
+    settings.modules.push_back(dense_module(whitening, settings.embedding_size()));
+    return flat;
+  }
+  Matrix<float> table(settings.encoder.vocabulary, settings.encoder.hidden);
+  table.values = std::move(flat);
+  settings.encoder.hidden = whitening.map.cols;
+  return fold_into_table(table, whitening).values;
 }
 
 }  // namespace
@@ -59,8 +78,7 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
 
   ModelToSave save;
   save.settings = folder.settings;
-  save.settings.modules.push_back(dense_module(whitening, folder.settings.embedding_size()));
-  save.settings.dimensions = 0;  // the map leaves out the others itself
+  std::vector<float> flat = apply_whitening(folder, whitening, save.settings);
   save.settings.temperatures.clear();
   if (!folder.heads.empty()) {
     events.warning(
@@ -68,10 +86,11 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
                     "they were",
                     folder.heads.size()));
   }
-  const std::vector<float> flat = detail::read_whole_encoder(folder, silent_events());
-  save.weights = flat.data();
+  const EncoderConfig& config = save.settings.encoder;
   const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
   save.weight_type = detail::stored_type(*source, folder.settings.encoder);
+  round_encoder_weights(config, save.weight_type, flat.data());
+  save.weights = flat.data();
   std::vector<std::string> copied;
   save.other_tensors = other_tensors(*source, folder.settings.encoder, copied);
   save.tokenizer = detail::read_kept_files(folder);
@@ -80,11 +99,10 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
       fmt::format("with its vectors whitened (power {:g}) from {} texts by `simile whiten`",
                   options.power, sample.rows),
       save.settings, save.weight_type);
-  save.self_test = make_self_test(
-      SentenceEncoder(open_encoder(folder.weights_path, folder.settings.encoder, silent_events()),
-                      save.settings, encoder.tokenizer()));
+  save.self_test = make_self_test(SentenceEncoder(make_encoder(config.shape(), flat.data()),
+                                                  save.settings, encoder.tokenizer()));
   save_model_folder(output, save);
-  return make_report(sample, whitening, save.settings.modules.back());
+  return make_report(sample, whitening);
 }
 
 }  // namespace simile

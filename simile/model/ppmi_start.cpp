@@ -62,7 +62,6 @@ void PpmiOptions::visit(OptionVisitor& v) {
   v.field("noise", noise, {"length of the random vector added to each of length 1", "", 0});
   v.field("iterations", iterations, {"of the subspace iteration", "", 0});
   v.field("oversample", oversample, {"columns beyond the dimensions that it works on", "", 0});
-  v.field("seed", seed, {"of its start and of the noise", "", 0});
 }
 
 Matrix<float> ppmi_start(const PieceCorpus& corpus, int64_t D, const PpmiOptions& options,

@@ -42,7 +42,7 @@ struct PpmiOptions {
   double noise = 0.3;
   int64_t iterations = 2;
   int64_t oversample = 20;
-  int64_t seed = 1;
+  int64_t seed = 1;  // of its start and of the noise; in a recipe that of the run
 
   void visit(OptionVisitor& v);
 };
