@@ -23,24 +23,30 @@ double found_fraction(const OverlapCount& count) {
   return static_cast<double>(count.found) / static_cast<double>(count.distinct);
 }
 
-std::string to_table(const OverlapReport& report, bool list) {
-  size_t width = 9;
-  for (const OverlapCount& count : report.counts) width = std::max(width, count.file.size());
-  std::string table = fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>6}\n", "test file", width,
-                                  "texts", "distinct", "found", "%");
-  for (const OverlapCount& count : report.counts) {
-    table += fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>6.2f}\n", count.file, width, count.texts,
-                         count.distinct, count.found, 100 * found_fraction(count));
-  }
-  if (!list) return table;
-  table += "\ntest file\tfound at\ttext\n";
+std::string list_texts(const OverlapReport& report, bool near) {
+  std::string list = fmt::format("\ntest file\tfound at\t{}text\n", near ? "share\t" : "");
   for (const OverlapText& found : report.found) {
-    table += fmt::format("{}\t{}\t{}\n", found.test_file, found.found_at, found.text);
+    const std::string share = near ? fmt::format("{:.2f}\t", found.share) : "";
+    list += fmt::format("{}\t{}\t{}{}\n", found.test_file, found.found_at, share, found.text);
   }
-  return table;
+  return list;
 }
 
-std::string to_json(const OverlapReport& report, bool list) {
+std::string to_table(const OverlapReport& report, bool near, bool list) {
+  size_t width = 9;
+  for (const OverlapCount& count : report.counts) width = std::max(width, count.file.size());
+  std::string table =
+      fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>6}{}\n", "test file", width, "texts", "distinct",
+                  "found", "%", near ? fmt::format("  {:>8}", "near") : "");
+  for (const OverlapCount& count : report.counts) {
+    table += fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>6.2f}{}\n", count.file, width,
+                         count.texts, count.distinct, count.found, 100 * found_fraction(count),
+                         near ? fmt::format("  {:>8}", count.near) : "");
+  }
+  return list ? table + list_texts(report, near) : table;
+}
+
+std::string to_json(const OverlapReport& report, bool near, bool list) {
   nlohmann::ordered_json document = {{"training_texts", report.training_texts},
                                      {"files", nlohmann::ordered_json::array()}};
   for (const OverlapCount& count : report.counts) {
@@ -49,12 +55,14 @@ std::string to_json(const OverlapReport& report, bool list) {
                                  {"distinct", count.distinct},
                                  {"found", count.found},
                                  {"fraction", found_fraction(count)}});
+    if (near) document["files"].back()["near"] = count.near;
   }
   if (list) {
     document["found"] = nlohmann::ordered_json::array();
     for (const OverlapText& found : report.found) {
       document["found"].push_back(
           {{"file", found.test_file}, {"found_at", found.found_at}, {"text", found.text}});
+      if (near) document["found"].back()["share"] = found.share;
     }
   }
   return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -64,7 +72,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
   const OverlapReport report =
       find_overlap(arguments.training, arguments.test, arguments.options, terminal);
   Output output("-");
-  output.write(json ? to_json(report, arguments.list) : to_table(report, arguments.list));
+  const bool near = arguments.options.near > 0;
+  output.write(json ? to_json(report, near, arguments.list)
+                    : to_table(report, near, arguments.list));
   output.finish();
 }
 

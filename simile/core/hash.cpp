@@ -45,6 +45,13 @@ std::string hash_bytes(std::string_view bytes) {
   return to_digits(XXH3_128bits(bytes.data(), bytes.size()));
 }
 
+HashKey hash_key(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.low64, hash.high64};
+}
+
+uint64_t hash64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
 std::string hash_file(const std::string& path) {
   const MappedFile file(path);
   Hash128 hash;

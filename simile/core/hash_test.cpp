@@ -17,6 +17,14 @@ TEST(Hash, IsXxh3With128Bits) {
   EXPECT_EQ(Hash128().digits(), hash_bytes(""));
 }
 
+TEST(Hash, NumbersAreThoseOfXxh3) {
+  EXPECT_EQ(hash64(""), 0x2d06800538d394c2u);  // as xxHash documents it
+  EXPECT_EQ(hash_key("").high, 0x99aa06d3014798d8u);
+  EXPECT_EQ(hash_key("").low, 0x6001c324468d497fu);
+  EXPECT_TRUE(hash_key("ab") == hash_key(std::string("a") + "b"));
+  EXPECT_FALSE(hash_key("ab") == hash_key("ba"));
+}
+
 TEST(Hash, PiecesAndFilesGiveTheHashOfTheWhole) {
   std::string bytes;
   for (int64_t i = 0; i < 3'000'000; ++i) bytes += static_cast<char>(i * i % 251);

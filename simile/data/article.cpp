@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/detail/article.h"
 
+#include <algorithm>
+
 namespace simile {
 namespace {
 
@@ -17,28 +19,61 @@ int64_t count_words(std::string_view text) {
   return words;
 }
 
+std::string_view trim_space(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
 }  // namespace
 
-ArticleReader::ArticleReader(const std::string& path, const std::string& language)
-    : lines_(path), splitter_(language) {
+std::string_view first_words(std::string_view text, int64_t count) {
+  size_t end = 0;
+  for (int64_t i = 0; i < count && end < text.size(); ++i) {
+    const size_t word = text.find_first_not_of(kSpace, end);
+    if (word == std::string_view::npos) break;
+    end = std::min(text.size(), text.find_first_of(kSpace, word));
+  }
+  return trim_space(text.substr(0, end));
+}
+
+std::string_view last_words(std::string_view text, int64_t count) {
+  size_t begin = text.size();
+  for (int64_t i = 0; i < count && begin > 0; ++i) {
+    const size_t word = text.find_last_not_of(kSpace, begin - 1);
+    if (word == std::string_view::npos) break;
+    begin = text.find_last_of(kSpace, word) + 1;  // 0 where there is none
+  }
+  return trim_space(text.substr(begin));
+}
+
+ArticleReader::ArticleReader(const std::string& path, const std::string& language, bool titles)
+    : lines_(path), splitter_(language), titles_(titles) {
   report_.file = path;
 }
 
 bool ArticleReader::read_paragraphs(Article& article) {
   for (std::string line; lines_.next(line);) {
     report_.replaced_bytes = lines_.replaced_bytes();
-    if (line.find_first_not_of(kSpace) != std::string::npos) {
+    const std::string_view text = trim_space(line);
+    if (text.empty()) {
+      ++report_.blank_lines;
+      if (!article.paragraphs.empty()) return true;
+      lone_titles_ += article.title.empty() ? 0 : 1;
+      article.title.clear();
+    } else if (titles_ && article.title.empty()) {
+      article.title = text;
+    } else {
       ++report_.rows;
       article.paragraphs.push_back(std::move(line));
-      continue;
     }
-    ++report_.blank_lines;
-    if (!article.paragraphs.empty()) return true;
   }
+  if (article.paragraphs.empty()) lone_titles_ += article.title.empty() ? 0 : 1;
   return !article.paragraphs.empty();
 }
 
 bool ArticleReader::next(Article& article) {
+  article.title.clear();
   article.paragraphs.clear();
   article.sentences.clear();
   if (!read_paragraphs(article)) return false;

@@ -8,124 +8,12 @@
 #include <string_view>
 
 #include "simile/core/error.h"
-#include "simile/data/detail/article.h"
+#include "simile/data/detail/article_pairs.h"
 #include "simile/data/detail/reservoir.h"
 #include "simile/data/path_list.h"
 
 namespace simile {
 namespace {
-
-// A text that may be a negative, and where it stands: the number of its sentence or paragraph.
-struct Candidate {
-  int64_t position;
-  std::string_view text;
-};
-
-// Negatives stand at `before` or earlier, or at `after` or later.
-struct NearPair {
-  std::string_view left, right;
-  int64_t before, after;
-};
-
-struct ArticlePairs {
-  std::vector<NearPair> pairs;
-  std::vector<Candidate> candidates;  // by position
-};
-
-bool has_fitting_length(const Sentence& sentence, const DocumentPairOptions& options) {
-  return sentence.words >= options.minimum_words && sentence.words <= options.maximum_words;
-}
-
-// The sentences from `first` on, as many as fit; empty when too little is left.
-std::string_view join_fitting(const std::vector<Sentence>& sentences, size_t first,
-                              const DocumentPairOptions& options) {
-  int64_t words = 0;
-  size_t end = first;
-  while (end < sentences.size() && words + sentences[end].words <= options.maximum_words) {
-    words += sentences[end++].words;
-  }
-  if (end == first || words < options.minimum_words) return {};
-  const char* begin = sentences[first].text.data();
-  const std::string_view last = sentences[end - 1].text;
-  return {begin, static_cast<size_t>(last.data() + last.size() - begin)};
-}
-
-void add_pair(ArticlePairs& found, std::string_view left, std::string_view right, int64_t before,
-              int64_t after) {
-  if (left != right) found.pairs.push_back({left, right, before, after});
-}
-
-ArticlePairs find_neighbouring_sentences(const Article& article,
-                                         const DocumentPairOptions& options) {
-  ArticlePairs found;
-  int64_t position = 0;
-  for (const auto& sentences : article.sentences) {
-    for (size_t i = 0; i < sentences.size(); ++i, ++position) {
-      if (!has_fitting_length(sentences[i], options)) continue;
-      found.candidates.push_back({position, sentences[i].text});
-      if (i + 1 == sentences.size() || !has_fitting_length(sentences[i + 1], options)) continue;
-      add_pair(found, sentences[i].text, sentences[i + 1].text,
-               position - options.negative_distance, position + 1 + options.negative_distance);
-    }
-  }
-  return found;
-}
-
-ArticlePairs find_paragraph_leads(const Article& article, const DocumentPairOptions& options) {
-  ArticlePairs found;
-  int64_t position = -1;
-  for (const auto& sentences : article.sentences) {
-    ++position;
-    const std::string_view rest = join_fitting(sentences, 1, options);
-    if (rest.empty()) continue;
-    found.candidates.push_back({position, rest});
-    if (!has_fitting_length(sentences.front(), options)) continue;
-    add_pair(found, sentences.front().text, rest, position - options.negative_distance,
-             position + options.negative_distance);
-  }
-  return found;
-}
-
-ArticlePairs find_article_leads(const Article& article, const DocumentPairOptions& options) {
-  ArticlePairs found;
-  const Sentence& lead = article.sentences.front().front();
-  if (!has_fitting_length(lead, options)) return found;
-  for (size_t p = 1; p < article.sentences.size(); ++p) {
-    const std::string_view paragraph = join_fitting(article.sentences[p], 0, options);
-    if (paragraph.empty()) continue;
-    const auto position = static_cast<int64_t>(p);
-    found.candidates.push_back({position, paragraph});
-    add_pair(found, lead.text, paragraph, -1, position + options.negative_distance);
-  }
-  return found;
-}
-
-using Finder = ArticlePairs (*)(const Article&, const DocumentPairOptions&);
-
-Finder find_finder(const std::string& kind) {
-  if (kind == "neighbouring_sentences") return find_neighbouring_sentences;
-  if (kind == "paragraph_lead") return find_paragraph_leads;
-  if (kind == "article_lead") return find_article_leads;
-  throw Error(ErrorKind::kRecipe, fmt::format("documents.pairs: expected some of {}, found '{}'",
-                                              fmt::join(document_pair_kinds(), ", "), kind));
-}
-
-std::vector<Finder> choose_finders(const DocumentPairOptions& options) {
-  const auto& kinds = options.pairs;
-  std::vector<Finder> finders;
-  for (const std::string& kind : kinds) {
-    finders.push_back(find_finder(kind));
-    SIMILE_CHECK(std::count(kinds.begin(), kinds.end(), kind) == 1, ErrorKind::kRecipe,
-                 fmt::format("documents.pairs: '{}' is given twice", kind));
-  }
-  SIMILE_CHECK(!finders.empty(), ErrorKind::kRecipe,
-               fmt::format("documents.pairs: expected some of {}, found none",
-                           fmt::join(document_pair_kinds(), ", ")));
-  SIMILE_CHECK(options.minimum_words <= options.maximum_words, ErrorKind::kRecipe,
-               fmt::format("documents: minimum_words {} is more than maximum_words {}",
-                           options.minimum_words, options.maximum_words));
-  return finders;
-}
 
 // Uniform among the candidates far enough away; empty when there is none. One that repeats a text
 // of the pair gives way to the next.
@@ -145,7 +33,7 @@ std::string_view choose_negative(const std::vector<Candidate>& candidates, const
     const std::string_view text =
         (place < before ? candidates[place] : far[static_cast<std::ptrdiff_t>(place - before)])
             .text;
-    if (text != pair.left && text != pair.right) return text;
+    if (text != pair.left && !pair.right.is(text)) return text;
   }
   return {};
 }
@@ -159,7 +47,7 @@ class PairCollector {
  public:
   PairCollector(const DocumentPairOptions& options, int64_t limit)
       : options_(options),
-        finders_(choose_finders(options)),
+        finders_(choose_pair_finders(options)),
         sample_(limit, RandomStream(seed(), "document_pairs")) {}
 
   void add(const Article& article) {
@@ -167,27 +55,28 @@ class PairCollector {
     for (const auto& sentences : article.sentences) {
       sentences_ += static_cast<int64_t>(sentences.size());
     }
-    for (const Finder find : finders_) {
+    for (const PairFinder find : finders_) {
       const ArticlePairs found = find(article, options_);
       for (const NearPair& pair : found.pairs) offer(pair, found.candidates);
     }
   }
 
-  PairDataset finish(const ReadReport& report) {
-    const std::string read = fmt::format("{}: {} articles, {} paragraphs, {} sentences",
-                                         report.file, articles_, report.rows, sentences_);
+  PairDataset finish(const ReadReport& report, int64_t lone_titles) {
+    std::string read = fmt::format("{}: {} articles, {} paragraphs, {} sentences", report.file,
+                                   articles_, report.rows, sentences_);
+    if (lone_titles > 0) read += fmt::format(", {} titles without a paragraph", lone_titles);
     SIMILE_CHECK(sample_.offered() > 0, ErrorKind::kInput,
                  fmt::format("{}: no pair of the kinds {} was found{}; expected one paragraph a "
                              "line and a blank line between articles",
                              read, fmt::join(options_.pairs, ", "), describe_left_out()));
     PairDataset data;
     if (options_.hard_negatives) data.negatives.resize(1);
-    for (Triple& triple : sample_.take()) {
+    sample_.take([&](Triple triple) {
       data.left.push_back(std::move(triple.left));
       data.right.push_back(std::move(triple.right));
       data.score.push_back(1);
       if (options_.hard_negatives) data.negatives[0].push_back(std::move(triple.negative));
-    }
+    });
     data.report = report;
     data.notes.push_back(fmt::format("{}; {} of {} pairs kept{}", read, data.size(),
                                      sample_.offered(), describe_left_out()));
@@ -208,7 +97,7 @@ class PairCollector {
       }
     }
     sample_.offer([&] {
-      return Triple{std::string(pair.left), std::string(pair.right), std::string(negative)};
+      return Triple{std::string(pair.left), pair.right.str(), std::string(negative)};
     });
   }
 
@@ -221,7 +110,7 @@ class PairCollector {
   }
 
   const DocumentPairOptions& options_;
-  std::vector<Finder> finders_;
+  std::vector<PairFinder> finders_;
   Reservoir<Triple> sample_;
   int64_t articles_ = 0, sentences_ = 0, without_negative_ = 0;
   uint64_t pairs_ = 0;  // of which each draws its negative from a stream of its own
@@ -234,14 +123,16 @@ PairDataset read_document_pairs(const std::vector<std::string>& paths,
   PairCollector collector(options, limit);
   ReadReport report;
   report.file = name_paths(paths);
+  int64_t lone_titles = 0;
   for (const std::string& path : paths) {
-    ArticleReader reader(path, options.language);
+    ArticleReader reader(path, options.language, options.titles);
     for (Article article; reader.next(article);) collector.add(article);
     report.rows += reader.report().rows;
     report.blank_lines += reader.report().blank_lines;
     report.replaced_bytes += reader.report().replaced_bytes;
+    lone_titles += reader.lone_titles();
   }
-  return collector.finish(report);
+  return collector.finish(report, lone_titles);
 }
 
 PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,

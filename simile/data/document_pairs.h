@@ -2,27 +2,37 @@
 // Training pairs out of plain articles: texts that stand near each other mean more alike than texts
 // further away, and those of one article are the hard cases.
 //
-// The file has one paragraph a line and a blank line between articles; plain, .gz or .zst.
-// Kinds of pairs:
+// The file has one paragraph a line and a blank line between articles; plain, .gz or .zst. With
+// `titles` the first line of an article is its title, otherwise a paragraph. Kinds of pairs:
 //
 //   neighbouring_sentences  two consecutive sentences of a paragraph
 //   paragraph_lead          the first sentence of a paragraph, and the rest of that paragraph
+//   sentence_rest           each sentence of a paragraph, and the rest around it on both sides
+//                           (inverse cloze task: Lee et al., ACL 2019, section 4)
 //   article_lead            the first sentence of the article, and each later paragraph of it
+//   title_lead              the title of the article, and its first paragraph
+//   title_paragraph         the title of the article, and each later paragraph
 //
 // Sentences are those of simile/text/sentence_splitter.h, words what white space separates. A
-// sentence serves only with minimum_words to maximum_words words. A paragraph (or its rest) is cut
-// after the last sentence that keeps it within maximum_words, and serves when at least one sentence
-// fits and what is left has minimum_words. Pairs of equal texts are left out.
+// sentence serves only with minimum_words to maximum_words words, a title with any number. A
+// paragraph (or its rest) is cut after the last sentence that keeps it within maximum_words, and
+// serves when at least one sentence fits and what is left has minimum_words. Of sentence_rest the
+// rest is cut between words, to maximum_words / 2 words before the sentence and as many after it;
+// what one side lacks the other may have more, and a space stands in the sentence's place. Pairs of
+// equal texts are left out.
 //
 // With hard_negatives, each pair has one text that does not match the left one, drawn uniformly
 // from the texts of the right one's kind (sentences, rests, paragraphs) in the same article:
 //
 //   neighbouring_sentences, paragraph_lead  at least negative_distance sentences (paragraphs) away
 //                                           from both texts, on either side
+//   sentence_rest                           a paragraph, cut as above, at least negative_distance
+//                                           paragraphs away
 //   article_lead                            at least negative_distance paragraphs after the right
 //                                           text, which is then the one nearer to the lead
 //
-// A pair whose article has no such text is left out.
+// A pair whose article has no such text is left out. To a title every text of its article belongs,
+// so that its kinds have no such negatives.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +44,11 @@
 
 namespace simile {
 
-inline const std::vector<std::string>& document_pair_kinds() {
-  static const std::vector<std::string> kinds = {"neighbouring_sentences", "paragraph_lead",
-                                                 "article_lead"};
-  return kinds;
-}
+const std::vector<std::string>& document_pair_kinds();
 
 struct DocumentPairOptions {
   std::vector<std::string> pairs = {"neighbouring_sentences"};
+  bool titles = false;
   bool hard_negatives = true;
   int64_t negative_distance = 5;
   int64_t minimum_words = 5;
@@ -52,8 +59,12 @@ struct DocumentPairOptions {
   void visit(OptionVisitor& v) {
     v.field("pairs", pairs,
             choice_info("kinds of pairs: two sentences in a row; the first sentence of a paragraph "
-                        "and its rest; the first sentence of an article and each later paragraph",
+                        "and its rest; each sentence and the rest of its paragraph around it; the "
+                        "first sentence of an article and each later paragraph; the title and the "
+                        "first paragraph; the title and each later paragraph",
                         document_pair_kinds()));
+    v.field("titles", titles,
+            {"the first line of each article is its title; otherwise it is a paragraph"});
     v.field("hard_negatives", hard_negatives,
             {"give each pair a text of the same article, further away, that does not match; pairs "
              "of articles too short for one are left out"});
@@ -73,8 +84,8 @@ struct DocumentPairOptions {
 // Pairs in the order of articles, then of `options.pairs`, then of the text; score 1, one column of
 // negatives with hard_negatives. `limit` > 0 keeps a uniform sample of that many in the same order;
 // memory is that of the sample and of one article. The negative of a pair does not depend on the
-// limit. Errors: ErrorKind::kRecipe for no kind, an unknown or repeated one, or minimum_words over
-// maximum_words; ErrorKind::kInput for a file that yields no pair, and what LineReader reports.
+// limit. Errors: ErrorKind::kRecipe for no kind, an unknown or repeated one, one of titles without
+// `titles` or with hard_negatives, or minimum_words over maximum_words; ErrorKind::kInput for a file that yields no pair, and what LineReader reports.
 PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,
                                 int64_t limit);
 // Of several files, one after the other.

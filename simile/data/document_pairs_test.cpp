@@ -8,6 +8,7 @@
 #include <set>
 
 #include "simile/core/file.h"
+#include "simile/data/detail/article.h"
 #include "simile/data/detail/reservoir.h"
 #include "simile/data/detail/test_files.h"
 #include "simile/data/pair_data.h"
@@ -119,6 +120,86 @@ TEST(DocumentPairs, LeadsOfArticlesMeetLaterParagraphsAndTheirNegativesComeAfter
   }
 }
 
+TEST(DocumentPairs, SentencesMeetTheRestAroundThem) {
+  const TestFiles files;
+  const std::string path = files.write(
+      "d.txt", "One two three four. Five six seven eight nine. Ten eleven twelve thirteen.\n" +
+                   paragraph(0, 0, "alone"));
+  DocumentPairOptions options = options_of({"sentence_rest"});
+  options.hard_negatives = false;
+  PairDataset data = read_document_pairs(path, options, 0);
+  EXPECT_THAT(data.left, ElementsAre("One two three four.", "Five six seven eight nine.",
+                                     "Ten eleven twelve thirteen."));
+  EXPECT_THAT(data.right, ElementsAre("Five six seven eight nine. Ten eleven twelve thirteen.",
+                                      "One two three four. Ten eleven twelve thirteen.",
+                                      "One two three four. Five six seven eight nine."));
+  options.maximum_words = 5;  // two before and three after; what one side lacks the other has
+  data = read_document_pairs(path, options, 0);
+  EXPECT_THAT(data.right,
+              ElementsAre("Five six seven eight nine.", "three four. Ten eleven twelve",
+                          "Five six seven eight nine."));
+  options.maximum_words = 60;
+  options.minimum_words = 9;
+  EXPECT_THAT(error_of([&] { read_document_pairs(path, options, 0); }), HasSubstr("no pair"));
+}
+
+TEST(DocumentPairs, RestsHaveParagraphsOfTheirArticleAsNegatives) {
+  const TestFiles files;
+  std::string text;
+  for (int p = 0; p < 4; ++p) text += paragraph(10 * p, 10 * p + 1, "a");
+  DocumentPairOptions options = options_of({"sentence_rest"});
+  options.hard_negatives = true;
+  const PairDataset data = read_document_pairs(files.write("d.txt", text), options, 0);
+  ASSERT_EQ(data.size(), 4);  // of the first and the last paragraph
+  EXPECT_THAT(data.left, ElementsAre(sentence(0, "a"), sentence(1, "a"), sentence(30, "a"),
+                                     sentence(31, "a")));
+  EXPECT_THAT(data.right, ElementsAre(sentence(1, "a"), sentence(0, "a"), sentence(31, "a"),
+                                      sentence(30, "a")));
+  const std::string first = sentence(0, "a") + " " + sentence(1, "a");
+  const std::string last = sentence(30, "a") + " " + sentence(31, "a");
+  EXPECT_THAT(data.negatives, ElementsAre(ElementsAre(last, last, first, first)));
+}
+
+TEST(DocumentPairs, TitlesMeetTheParagraphsOfTheirArticles) {
+  const TestFiles files;
+  const std::string path = files.write_zstd(
+      "d.txt.zst", "  Alpha \n" + paragraph(0, 1, "a") + paragraph(2, 2, "a") + paragraph(3, 3, "a") +
+                       "\nLone\n\n\nBeta gamma\nToo short.\n" + paragraph(0, 0, "b"));
+  DocumentPairOptions options = options_of({"title_lead"});
+  options.hard_negatives = false;
+  options.titles = true;
+  const PairDataset leads = read_document_pairs(path, options, 0);
+  EXPECT_THAT(leads.left, ElementsAre("Alpha"));  // the first paragraph of the other is too short
+  EXPECT_THAT(leads.right, ElementsAre(sentence(0, "a") + " " + sentence(1, "a")));
+  EXPECT_EQ(leads.report.rows, 5);
+  EXPECT_THAT(leads.notes, ElementsAre(HasSubstr("2 articles, 5 paragraphs, 6 sentences, 1 titles "
+                                                 "without a paragraph; 1 of 1 pairs kept")));
+  options.pairs = {"title_paragraph"};
+  const PairDataset others = read_document_pairs(path, options, 0);
+  EXPECT_THAT(others.left, ElementsAre("Alpha", "Alpha", "Beta gamma"));
+  EXPECT_THAT(others.right, ElementsAre(sentence(2, "a"), sentence(3, "a"), sentence(0, "b")));
+  options.pairs = {"article_lead"};
+  EXPECT_THAT(read_document_pairs(path, options, 0).left,
+              ElementsAre(sentence(0, "a"), sentence(0, "a")));
+  options.titles = false;  // the title is then the first paragraph, too short to lead
+  EXPECT_THAT(error_of([&] { read_document_pairs(path, options, 0); }),
+              HasSubstr("3 articles, 8 paragraphs"));
+}
+
+TEST(DocumentPairs, WordsAreTakenFromEitherEnd) {
+  EXPECT_EQ(first_words(" one  two\tthree ", 2), "one  two");
+  EXPECT_EQ(first_words(" one  two\tthree ", 9), "one  two\tthree");
+  EXPECT_EQ(last_words(" one  two\tthree ", 2), "two\tthree");
+  EXPECT_EQ(last_words("one two", 9), "one two");
+  for (const char* text : {"", " ", "one"}) {
+    EXPECT_EQ(first_words(text, 0), "");
+    EXPECT_EQ(last_words(text, 0), "");
+  }
+  EXPECT_EQ(first_words(" ", 1), "");
+  EXPECT_EQ(last_words(" ", 1), "");
+  EXPECT_EQ(last_words("one", 1), "one");
+}
+
 TEST(DocumentPairs, LengthsAreKept) {
   const TestFiles files;
   const std::string path = files.write(
@@ -178,7 +259,8 @@ TEST(DocumentPairs, AReservoirIsUniform) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     Reservoir<int> sample(5, RandomStream(seed, "test"));
     for (int i = 0; i < 20; ++i) sample.offer([&] { return i; });
-    const std::vector<int> items = sample.take();
+    std::vector<int> items;
+    sample.take([&](int item) { items.push_back(item); });
     ASSERT_EQ(items.size(), 5);
     EXPECT_TRUE(std::is_sorted(items.begin(), items.end()));
     for (const int item : items) ++kept[item];
@@ -198,6 +280,10 @@ TEST(DocumentPairs, OptionsThatCannotWorkAreRefused) {
   DocumentPairOptions options = options_of({"article_lead"});
   options.maximum_words = 2;
   EXPECT_THAT(error(options), HasSubstr("minimum_words 4 is more than maximum_words 2"));
+  options = options_of({"sentence_rest", "title_paragraph"});
+  EXPECT_THAT(error(options), HasSubstr("'title_paragraph' needs articles with titles; set"));
+  options.titles = options.hard_negatives = true;
+  EXPECT_THAT(error(options), HasSubstr("hard_negatives: 'title_paragraph' has none"));
 }
 
 TEST(DocumentPairs, AFileWithoutPairsIsAnErrorThatTellsWhatWasRead) {
@@ -220,7 +306,8 @@ TEST(DocumentPairsSlow, WikipediaYieldsPairsOfEveryKind) {
   PairDataOptions options;
   options.path = path;
   options.format = "documents";
-  options.documents.pairs = document_pair_kinds();
+  options.documents.pairs = {"neighbouring_sentences", "paragraph_lead", "sentence_rest",
+                             "article_lead"};
   options.limit = 3000;
   const PairDataset data = read_pairs(options);
   EXPECT_EQ(data.size(), 3000);

@@ -6,13 +6,27 @@
 #include <string>
 #include <vector>
 
+#include "simile/data/near_texts.h"
 #include "simile/data/pair_dataset.h"
 
 namespace simile {
 
-// Takes out the pairs one of whose texts also stands in one of `files`, compared as
-// simile/data/overlap.h compares whole texts of at least four words. Returns how many. Errors:
-// those of the readers.
-int64_t leave_out_texts_of(const std::vector<std::string>& files, PairDataset& data);
+// What is left out: pairs one of whose texts (left, right or a negative) is a text of the test
+// files, compared as simile/data/overlap.h compares whole texts; with `overlap` above 0 also those
+// one of whose texts holds at least that share of a test text (simile/data/near_texts.h). Test
+// texts of fewer than four words do not count.
+struct LeaveOutOptions {
+  std::vector<std::string> files;
+  double overlap = 0;
+  int64_t shingle = kShingleWords;
+};
+
+struct LeftOut {
+  int64_t equal = 0;  // pairs
+  int64_t near = 0;   // others
+};
+
+// Takes them out, in parallel. Errors: those of the readers, and of NearTextFinder.
+LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data);
 
 }  // namespace simile

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/data/detail/field_reader.h"
 #include "simile/text/comparison_form.h"
 #include "simile/text/sentence_splitter.h"
@@ -17,9 +19,14 @@ namespace {
 
 constexpr int64_t kReportEvery = 10000;  // rows between two reports of progress
 
+constexpr size_t kBlock = 4096;         // training texts looked at together for near ones
+constexpr int64_t kTogether = 16;       // of them by one thread
+
 // A text of the test files, known by its comparison form.
 struct KnownText {
   std::string found_at;  // empty: not met
+  std::string near_at;   // the same of the first text that it is near
+  double near_share = 0;
 };
 
 struct TestText {
@@ -34,6 +41,56 @@ struct TestFile {
 
 // The forms of the test files' texts; the map's elements stay where they are.
 using KnownTexts = std::unordered_map<std::string, KnownText>;
+
+std::string place_of(const std::string& path, int64_t line) {
+  return fmt::format("{}:{}", path, line);
+}
+
+// Marks known texts near those that it is given, in their order.
+class NearMarker {
+ public:
+  NearMarker(KnownTexts& known, double share, int64_t shingle)
+      : known_(list(known)), finder_(list_forms(known), share, shingle) {}
+
+  void add(std::string form, const std::string& path, int64_t line) {
+    forms_.push_back(std::move(form));
+    places_.push_back(place_of(path, line));
+    if (forms_.size() == kBlock) flush();
+  }
+
+  void flush() {
+    std::vector<std::vector<NearText>> found(forms_.size());
+    run_parallel(static_cast<int64_t>(forms_.size()), kTogether, [&](int64_t i) {
+      found[static_cast<size_t>(i)] = finder_.find(forms_[static_cast<size_t>(i)]);
+    });
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (const NearText& near : found[i]) {
+        KnownText& known = *known_[static_cast<size_t>(near.text)];
+        if (!known.near_at.empty()) continue;
+        known.near_at = places_[i];
+        known.near_share = near.share;
+      }
+    }
+    forms_.clear();
+    places_.clear();
+  }
+
+ private:
+  static std::vector<KnownText*> list(KnownTexts& known) {
+    std::vector<KnownText*> texts;
+    for (auto& [form, text] : known) texts.push_back(&text);
+    return texts;
+  }
+  static std::vector<std::string> list_forms(const KnownTexts& known) {
+    std::vector<std::string> forms;
+    for (const auto& [form, text] : known) forms.push_back(form);
+    return forms;
+  }
+
+  std::vector<KnownText*> known_;  // by their numbers in finder_
+  NearTextFinder finder_;
+  std::vector<std::string> forms_, places_;  // of texts not yet looked at
+};
 
 class OverlapFinder {
  public:
@@ -59,6 +116,7 @@ class OverlapFinder {
     read_texts(path, [&](const std::string& text, const std::string& form, int64_t line) {
       ++texts;
       mark(form, path, line);
+      if (near_) near_->add(form, path, line);
       const auto sentences = splitter_.split(text);
       if (sentences.size() < 2) return;
       for (const std::string_view sentence : sentences) mark(comparison_form(sentence), path, line);
@@ -66,17 +124,25 @@ class OverlapFinder {
     training_texts_ += texts;
   }
 
-  void check_test_texts() const { check_texts(test_texts_, "test"); }
+  void finish_tests() {
+    check_texts(test_texts_, "test");
+    if (options_.near > 0) near_.emplace(known_, options_.near, options_.shingle);
+  }
 
   OverlapReport finish() {
     check_texts(training_texts_, "training");
+    if (near_) near_->flush();
     OverlapReport report;
     report.training_texts = training_texts_;
     for (TestFile& file : files_) {
       for (TestText& text : file.texts) {
-        if (text.known->found_at.empty()) continue;
-        ++file.count.found;
-        report.found.push_back({std::move(text.text), file.count.file, text.known->found_at});
+        const KnownText& known = *text.known;
+        const bool is_equal = !known.found_at.empty();
+        if (!is_equal && known.near_at.empty()) continue;
+        ++(is_equal ? file.count.found : file.count.near);
+        report.found.push_back({std::move(text.text), file.count.file,
+                                is_equal ? known.found_at : known.near_at,
+                                is_equal ? 1 : known.near_share});
       }
       report.counts.push_back(file.count);
     }
@@ -110,7 +176,7 @@ class OverlapFinder {
   void mark(const std::string& form, const std::string& path, int64_t line) {
     const auto known = known_.find(form);
     if (known == known_.end() || !known->second.found_at.empty()) return;
-    known->second.found_at = fmt::format("{}:{}", path, line);
+    known->second.found_at = place_of(path, line);
   }
 
   void check_texts(int64_t count, const char* side) const {
@@ -124,6 +190,7 @@ class OverlapFinder {
   EventSink& events_;
   SentenceSplitter splitter_;
   KnownTexts known_;
+  std::optional<NearMarker> near_;  // once all test texts are known
   std::vector<TestFile> files_;
   int64_t rows_ = 0, test_texts_ = 0, training_texts_ = 0;
 };
@@ -137,7 +204,7 @@ OverlapReport find_overlap(const std::vector<std::string>& training,
                "overlap needs at least one training file and one test file");
   OverlapFinder finder(options, events);
   for (const std::string& path : test) finder.add_test_file(path);
-  finder.check_test_texts();
+  finder.finish_tests();
   for (const std::string& path : training) finder.add_training_file(path);
   return finder.finish();
 }

@@ -6,7 +6,8 @@
 // of a training file, or one sentence of such a text (simile/text/sentence_splitter.h). Texts are
 // the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or
 // .zst) that have at least minimum_words words in their comparison form: ids, scores, labels and
-// greetings are no texts. What of a test stands in the data a run trains on, example by example, is
+// greetings are no texts. With `near` a text that is not found so is near one when a training text
+// holds at least that share of its shingles (simile/data/near_texts.h). What of a test stands in the data a run trains on, example by example, is
 // in simile/data/data_review.h.
 #pragma once
 
@@ -16,6 +17,7 @@
 
 #include "simile/core/event.h"
 #include "simile/core/options.h"
+#include "simile/data/near_texts.h"
 #include "simile/data/text_form.h"
 
 namespace simile {
@@ -23,12 +25,19 @@ namespace simile {
 struct OverlapOptions {
   std::vector<std::string> columns;
   int64_t minimum_words = kTellingWords;
+  double near = 0;
+  int64_t shingle = kShingleWords;
   std::string language = "en";
 
   void visit(OptionVisitor& v) {
     v.field("columns", columns,
             {"columns of tables to compare, of those that a file has; by default all"});
     v.field("minimum_words", minimum_words, {"shorter texts are not compared", "words", 1});
+    v.field("near", near,
+            {"look for near texts too: those of whose shingles (runs of so many words) at least "
+             "this share stands in a training text; 0: equal ones only",
+             "", 0, 1});
+    v.field("shingle", shingle, {"words of a shingle", "words", 1, 100});
     v.field("language", language,
             {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
              "ru; others have none"});
@@ -40,21 +49,24 @@ struct OverlapCount {
   int64_t texts = 0;     // of at least minimum_words
   int64_t distinct = 0;  // comparison forms among them
   int64_t found = 0;     // of these, how many are in the training files
+  int64_t near = 0;      // others, how many are near a text of theirs
 };
 
 struct OverlapText {
   std::string text;       // as the test file has it first
   std::string test_file;  // one entry for each test file with the text
   std::string found_at;   // "train.tsv:12", where it is met first
+  double share = 1;       // of its shingles that stand there; below 1 of near texts alone
 };
 
 struct OverlapReport {
   int64_t training_texts = 0;
   std::vector<OverlapCount> counts;  // of each test file
-  std::vector<OverlapText> found;    // by test file, then in its order
+  std::vector<OverlapText> found;    // equal and near, by test file, then in its order
 };
 
-// Memory: the texts of the test files; training files are read row by row. Progress and files
+// Memory: the texts of the test files; training files are read row by row, with `near` some
+// thousand at a time, which all threads look at. Progress and files
 // without a text are told to `events`. Errors: ErrorKind::kUsage without files on a side;
 // ErrorKind::kInput when one side has no text at all, a table has none of the columns, and what the
 // readers report.

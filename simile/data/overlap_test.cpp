@@ -57,6 +57,48 @@ TEST(Overlap, SentencesInsideTrainingTextsAreFound) {
   EXPECT_EQ(report.found[0].text, "the old dog runs home");
 }
 
+TEST(Overlap, NearTextsAreFoundOnRequest) {
+  const TestFiles files;
+  const std::string train = files.write(
+      "train.tsv", "q\ta\nhow are you today\tAn old dog runs home, every day of the week.\n"
+                   "the old dog runs home\tthe old cat sleeps at home\n");
+  const std::string test =
+      files.write("test.txt", "my old dog runs home every day\nthe old cat sleeps at sea\n"
+                              "The old dog runs home!\nnothing of all this stands there\n");
+  EXPECT_EQ(overlap({train}, {test}).counts[0].near, 0);
+  OverlapOptions options;
+  options.near = 0.6;
+  const OverlapReport report = overlap({train}, {test}, options);
+  EXPECT_EQ(report.counts[0].distinct, 4);
+  EXPECT_EQ(report.counts[0].found, 1);
+  EXPECT_EQ(report.counts[0].near, 2);
+  ASSERT_EQ(report.found.size(), 3);
+  EXPECT_EQ(report.found[0].text, "my old dog runs home every day");
+  EXPECT_THAT(report.found[0].found_at, EndsWith("train.tsv:2"));
+  EXPECT_DOUBLE_EQ(report.found[0].share, 0.8);
+  EXPECT_DOUBLE_EQ(report.found[1].share, 0.75);
+  EXPECT_THAT(report.found[1].found_at, EndsWith("train.tsv:3"));
+  EXPECT_DOUBLE_EQ(report.found[2].share, 1);
+  options.shingle = 4;  // all are shorter than two shingles
+  EXPECT_EQ(overlap({train}, {test}, options).counts[0].near, 0);
+}
+
+TEST(Overlap, ManyTrainingTextsGiveTheFirstThatIsNear) {
+  const TestFiles files;
+  std::string text;
+  for (int i = 0; i < 10000; ++i) {
+    text += "one two three four number " + std::to_string(i % 5000) + "\n";
+  }
+  const std::string train = files.write("train.txt", text);
+  OverlapOptions options;
+  options.near = 0.6;  // of the first text's four shingles three are in one training text
+  const std::string test =
+      files.write("test.txt", "two three four number 4321 six\nfive six number 17 seven nine\n");
+  const OverlapReport report = overlap({train}, {test}, options);
+  ASSERT_EQ(report.found.size(), 1);
+  EXPECT_THAT(report.found[0].found_at, EndsWith("train.txt:4322"));
+}
+
 TEST(Overlap, ATextOfSeveralTestFilesCountsInEach) {
   const TestFiles files;
   const std::string train = files.write("train.txt", "one two three four\n");

@@ -147,12 +147,22 @@ void keep_fold(const PairDataOptions& options, PairDataset& data) {
 }
 
 void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
+  SIMILE_CHECK(!options.exclude.empty() || options.exclude_overlap == 0, ErrorKind::kRecipe,
+               fmt::format("{}: exclude_overlap is set, but `exclude` names no files of test sets",
+                           options.file()));
   if (options.exclude.empty()) return;
-  const int64_t left_out = leave_out_texts_of(expand_paths(options.exclude), data);
-  data.notes.push_back(fmt::format("{}: {} pairs have a text of the files to exclude; left out",
-                                   options.file(), left_out));
-  SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
-               fmt::format("{}: every pair has a text of the files to exclude", options.file()));
+  const double overlap = options.exclude_overlap;
+  const int64_t shingle = options.exclude_shingle;
+  const LeftOut left_out =
+      leave_out_texts_of({expand_paths(options.exclude), overlap, shingle}, data);
+  std::string note = fmt::format("{}: {} pairs have a text of the files to exclude",
+                                 options.file(), left_out.equal);
+  if (overlap > 0) {
+    note += fmt::format(", {} more at least {:g} of the {}-word shingles of one", left_out.near,
+                        overlap, shingle);
+  }
+  data.notes.push_back(fmt::format("{}; left out, {} remain", note, data.size()));
+  SIMILE_CHECK(data.size() > 0, ErrorKind::kInput, note + ": none remains");
 }
 
 void drop_words(double share, PairDataset& data) {
@@ -173,6 +183,13 @@ void PairDataOptions::visit(OptionVisitor& v) {
   v.field("exclude", exclude,
           path_info("files of test sets: pairs with a text of at least four words that stands "
                     "there too, up to case and punctuation, are left out after reading"));
+  v.field("exclude_overlap", exclude_overlap,
+          {"leave out pairs too that hold at least this share of a text of `exclude`, as the share "
+           "of its shingles (runs of exclude_shingle words) that stand in a text of the pair; 0: "
+           "only equal texts",
+           "", 0, 1});
+  v.field("exclude_shingle", exclude_shingle,
+          {"words of a shingle; a shorter text is one shingle", "words", 1, 100});
   v.only_for("format", {"documents"}, [&](OptionVisitor& of) {
     of.group("documents", documents, "which pairs to make of articles");
   });

@@ -21,7 +21,7 @@
 // In this order: the files of `path` and `paths` are read one after the other
 // (simile/data/path_list.h); rows that do not meet `filter` or are malformed (on_error: skip) are
 // left out (simile/data/reader.h); skip and limit choose among the others; folds cut what was read
-// (simile/data/folds.h); `exclude` leaves out pairs of the part. Malformed in a table is also a
+// (simile/data/folds.h); `exclude` leaves out pairs of the part (simile/data/leave_out.h). Malformed in a table is also a
 // score that is no number, an unknown label, and a text that is empty - but in nli, where rows
 // without a text are not used, and in texts, where they are blank.
 #pragma once
@@ -33,6 +33,7 @@
 #include "simile/core/options.h"
 #include "simile/data/document_pairs.h"
 #include "simile/data/folds.h"
+#include "simile/data/near_texts.h"
 #include "simile/data/pair_dataset.h"
 #include "simile/data/ranking_data.h"
 
@@ -67,6 +68,8 @@ struct PairDataOptions {
   std::string on_error = "strict";
   FoldOptions folds;
   std::vector<std::string> exclude;
+  double exclude_overlap = 0;
+  int64_t exclude_shingle = kShingleWords;
   DocumentPairOptions documents;
   RankingDataOptions ranking;
 

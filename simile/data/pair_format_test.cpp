@@ -255,7 +255,42 @@ TEST(PairFormat, PairsWithATextOfATestSetAreLeftOut) {
   EXPECT_THAT(data.right, ElementsAre("d"));
   EXPECT_THAT(data.score, ElementsAre(2));
   EXPECT_THAT(data.negatives[0], ElementsAre("x"));
-  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("3 pairs have a text of the files to exclude")));
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("3 pairs have a text of the files to exclude; left "
+                                                "out, 1 remain")));
+}
+
+TEST(PairFormat, PairsWithMostOfATextOfATestSetAreLeftOut) {
+  const TestFiles files;
+  PairDataOptions options = options_for("table", files.path("t.tsv.zst"));
+  options.score = "";
+  files.write_zstd("t.tsv.zst",
+                   "sentence1\tsentence2\tother\n"
+                   "A man is walking.\tb\tx\n"
+                   "c\tWe saw that a man is walking on the beach today.\tx\n"
+                   "d\te\tOn the beach a man is walking.\n"
+                   "f\tA man is swimming on the beach.\tx\n");
+  options.negatives = {"other"};
+  options.exclude = {files.write("test.tsv", "x\ty\na man is walking\tone two three\n"),
+                     files.write("more.txt", "A man is walking on a beach\n")};
+  EXPECT_THAT(read_pairs(options).left, ElementsAre("c", "d", "f"));
+  options.exclude_overlap = 0.6;  // of five shingles of the longer text three, then two
+  PairDataset data = read_pairs(options);
+  EXPECT_THAT(data.left, ElementsAre("d", "f"));
+  EXPECT_THAT(data.notes,
+              ElementsAre(HasSubstr("1 pairs have a text of the files to exclude, 1 more at least "
+                                    "0.6 of the 3-word shingles of one; left out, 2 remain")));
+  options.exclude_overlap = 0.4;
+  data = read_pairs(options);
+  EXPECT_THAT(data.left, ElementsAre("f"));
+  EXPECT_THAT(data.negatives[0], ElementsAre("x"));
+  options.exclude_shingle = 4;  // the test texts are shorter than two of these
+  EXPECT_THAT(read_pairs(options).left, ElementsAre("c", "d", "f"));
+  options.exclude_shingle = 1;
+  options.exclude_overlap = 0.1;
+  options.exclude = {files.write("all.txt", "a man is swimming\nA man is walking\nb c d e f\n")};
+  EXPECT_THAT(error_with(options), HasSubstr("of one: none remains"));
+  options.exclude.clear();
+  EXPECT_THAT(error_with(options), HasSubstr("exclude_overlap is set, but `exclude` names no"));
 }
 
 }  // namespace

@@ -33,15 +33,13 @@ class Reservoir {
 
   int64_t offered() const { return static_cast<int64_t>(offered_); }
 
-  // The sample in the order in which it was offered.
-  std::vector<Item> take() {
+  // Gives the sample away in the order in which it was offered: take(Item) for each.
+  template <typename Take>
+  void take(const Take& take) {
     std::sort(items_.begin(), items_.end(),
               [](const Numbered& a, const Numbered& b) { return a.first < b.first; });
-    std::vector<Item> sample;
-    sample.reserve(items_.size());
-    for (Numbered& item : items_) sample.push_back(std::move(item.second));
-    items_.clear();
-    return sample;
+    for (Numbered& item : items_) take(std::move(item.second));
+    items_ = {};
   }
 
  private:

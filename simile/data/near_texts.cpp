@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/data/near_texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simile/core/error.h"
+#include "simile/core/hash.h"
+#include "simile/core/parallel.h"
+#include "simile/text/comparison_form.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kTogether = 256;  // texts a thread takes at a time
+
+void sort_out(std::vector<uint64_t>& hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+}
+
+// How often each hash stands in a sorted list.
+int64_t count_in(const std::vector<uint64_t>& sorted, uint64_t hash) {
+  const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), hash);
+  return end - begin;
+}
+
+}  // namespace
+
+void append_shingles(std::string_view form, int64_t shingle, std::vector<uint64_t>& hashes) {
+  if (form_words(form) < shingle) return;
+  size_t begin = 0, end = form.find(' ');  // of the shingle; at last npos
+  for (int64_t i = 1; i < shingle; ++i) end = form.find(' ', end + 1);
+  for (;;) {
+    hashes.push_back(hash64(form.substr(begin, end - begin)));
+    if (end == std::string_view::npos) return;
+    begin = form.find(' ', begin) + 1;
+    end = form.find(' ', end + 1);
+  }
+}
+
+NearTextFinder::NearTextFinder(const std::vector<std::string>& forms, double share, int64_t shingle)
+    : share_(share), shingle_(shingle) {
+  SIMILE_CHECK(share > 0 && share <= 1 && shingle >= 1, ErrorKind::kRecipe,
+               fmt::format("near texts: expected a share above 0 and up to 1 of shingles of at "
+                           "least 1 word, found {} of {}",
+                           share, shingle));
+  list_shingles(forms);
+  list_entries();
+}
+
+void NearTextFinder::list_shingles(const std::vector<std::string>& forms) {
+  std::vector<std::vector<uint64_t>> own(forms.size());
+  const auto size = static_cast<int64_t>(forms.size());
+  run_parallel(size, kTogether, [&](int64_t i) {
+    const std::string& form = forms[static_cast<size_t>(i)];
+    if (form_words(form) < 2 * shingle_) return;
+    append_shingles(form, shingle_, own[static_cast<size_t>(i)]);
+    sort_out(own[static_cast<size_t>(i)]);
+  });
+  std::vector<uint64_t> all;
+  offsets_.push_back(0);
+  for (const auto& hashes : own) {
+    all.insert(all.end(), hashes.begin(), hashes.end());
+    offsets_.push_back(static_cast<int64_t>(all.size()));
+  }
+  std::sort(all.begin(), all.end());
+  const auto texts = static_cast<double>(
+      std::count_if(own.begin(), own.end(), [](const auto& hashes) { return !hashes.empty(); }));
+  shingles_.resize(all.size());
+  run_parallel(size, kTogether, [&](int64_t i) {
+    Shingle* begin = shingles_.data() + offsets_[static_cast<size_t>(i)];
+    Shingle* end = begin;
+    for (const uint64_t hash : own[static_cast<size_t>(i)]) {
+      *end++ = {hash, std::log((texts + 1) / static_cast<double>(count_in(all, hash)))};
+    }
+    std::sort(begin, end, [](const Shingle& a, const Shingle& b) {
+      return a.weight != b.weight ? a.weight > b.weight : a.hash < b.hash;
+    });
+  });
+}
+
+void NearTextFinder::list_entries() {
+  for (int32_t text = 0; text + 1 < static_cast<int32_t>(offsets_.size()); ++text) {
+    const Shingle* end = end_of(text);
+    double others = 0;  // from the end on, too light together
+    while (end != begin_of(text) && others + (end - 1)->weight < needed(text)) {
+      others += (--end)->weight;
+    }
+    for (const Shingle* s = begin_of(text); s != end; ++s) entries_.push_back({s->hash, text});
+  }
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return a.hash != b.hash ? a.hash < b.hash : a.text < b.text;
+  });
+  while (shift_ > 32 && (uint64_t{1} << (64 - shift_)) < 2 * entries_.size()) --shift_;
+  buckets_.assign((size_t{1} << (64 - shift_)) + 1, 0);
+  for (const Entry& entry : entries_) ++buckets_[(entry.hash >> shift_) + 1];
+  for (size_t i = 1; i < buckets_.size(); ++i) buckets_[i] += buckets_[i - 1];
+}
+
+const NearTextFinder::Shingle* NearTextFinder::begin_of(int32_t text) const {
+  return shingles_.data() + offsets_[static_cast<size_t>(text)];
+}
+
+double NearTextFinder::total(int32_t text) const {
+  double total = 0;
+  for (const Shingle* s = begin_of(text); s != end_of(text); ++s) total += s->weight;
+  return total;
+}
+
+// A little less than it is, so that sums in another order are enough.
+double NearTextFinder::needed(int32_t text) const { return share_ * total(text) * (1 - 1e-9); }
+
+// Calls receive(NearText) for the test texts found, by number, until it returns false.
+template <typename Receive>
+void NearTextFinder::look_up(std::string_view form, const Receive& receive) const {
+  std::vector<uint64_t> own;
+  append_shingles(form, shingle_, own);
+  std::vector<int32_t> texts;
+  for (const uint64_t hash : own) {
+    const size_t bucket = hash >> shift_;
+    for (int64_t i = buckets_[bucket]; i < buckets_[bucket + 1]; ++i) {
+      const Entry& entry = entries_[static_cast<size_t>(i)];
+      if (entry.hash == hash) texts.push_back(entry.text);
+    }
+  }
+  if (texts.empty()) return;
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  sort_out(own);
+  for (const int32_t text : texts) {
+    double common = 0;
+    for (const Shingle* s = begin_of(text); s != end_of(text); ++s) {
+      if (std::binary_search(own.begin(), own.end(), s->hash)) common += s->weight;
+    }
+    if (common >= needed(text) && !receive(NearText{text, common / total(text)})) return;
+  }
+}
+
+std::vector<NearText> NearTextFinder::find(std::string_view form) const {
+  std::vector<NearText> found;
+  look_up(form, [&](const NearText& text) {
+    found.push_back(text);
+    return true;
+  });
+  return found;
+}
+
+bool NearTextFinder::finds_any(std::string_view form) const {
+  bool any = false;
+  look_up(form, [&](const NearText&) {
+    any = true;
+    return false;
+  });
+  return any;
+}
+
+}  // namespace simile

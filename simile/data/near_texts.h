@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which test texts stand in a training text, whole or but for some words.
+//
+// Texts are compared in their comparison form (simile/text/comparison_form.h). The shingles S(t) of
+// a text are the runs of `shingle` consecutive words of its form, each once. Of a test text t a training text d holds the share
+//
+//   sum of w(s) over S(t) and S(d)  /  sum of w(s) over S(t),    w(s) = ln((N + 1) / n(s))
+//
+// of N test texts and n(s) of them that have the shingle s, and t is found in d when that is at
+// least `share`. It is a share of the test text alone (the containment of Broder, "On the
+// resemblance and containment of documents", 1997), so that a question is found in a long answer
+// that quotes it; the likeness of the two as wholes (Jaccard) would be small there. The weights are
+// those of inverse document frequency: what half of all questions begin with ("what is the best way
+// to") tells little. Without them a test text of 12 words keeps 7 of its 10 shingles of 3 words when
+// one word in the middle is another.
+//
+// Test texts of fewer than 2 * shingle words are not looked for: "what are the symptoms" stands in
+// the questions of every disease. As wholes they are compared in simile/data/leave_out.h and
+// overlap.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simile {
+
+inline constexpr int64_t kShingleWords = 3;
+
+// Appends the shingles of a comparison form as 64-bit hashes, in order and as often as they stand
+// there; none of a form of fewer words. `shingle` is at least 1.
+void append_shingles(std::string_view form, int64_t shingle, std::vector<uint64_t>& hashes);
+
+struct NearText {
+  int32_t text;  // number of the test text
+  double share;
+};
+
+// All test texts, known by their shingles. Only the heaviest shingles of a text lead to it: so many
+// that the others together weigh less than what must be found (prefix filtering: Bayardo et al.,
+// "Scaling up all pairs similarity search", WWW 2007). Exact, but that two shingles have the same
+// hash by a chance of 1 in 10^19. Memory: about 40 bytes a shingle. Serves many threads.
+class NearTextFinder {
+ public:
+  // `forms` are comparison forms, each once. Errors: ErrorKind::kRecipe for a share that is not
+  // above 0 and at most 1, or a shingle below 1.
+  NearTextFinder(const std::vector<std::string>& forms, double share,
+                 int64_t shingle = kShingleWords);
+
+  // The test texts found in a text, given by its form, by their numbers.
+  std::vector<NearText> find(std::string_view form) const;
+  bool finds_any(std::string_view form) const;
+
+ private:
+  struct Shingle {
+    uint64_t hash;
+    double weight;
+  };
+  struct Entry {
+    uint64_t hash;
+    int32_t text;
+  };
+  template <typename Receive>
+  void look_up(std::string_view form, const Receive& receive) const;
+  void list_shingles(const std::vector<std::string>& forms);
+  void list_entries();
+  // Of a text: their beginning and end, and the weight that must be found.
+  const Shingle* begin_of(int32_t text) const;
+  const Shingle* end_of(int32_t text) const { return begin_of(text + 1); }
+  double total(int32_t text) const;
+  double needed(int32_t text) const;
+
+  double share_;
+  int64_t shingle_;
+  std::vector<Shingle> shingles_;  // of each text, the heaviest first
+  std::vector<int64_t> offsets_;   // [texts + 1] where those of a text begin
+  std::vector<Entry> entries_;     // by hash
+  std::vector<int64_t> buckets_;   // [2^n + 1] where the entries begin whose hash begins with the
+  int shift_ = 63;                 // 64 - shift_ bits of the number
+};
+
+}  // namespace simile
