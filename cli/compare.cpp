@@ -26,7 +26,11 @@ void add_compare(const Commands& commands) {
   CLI::App* command = commands.add(
       "compare", "Test whether two runs, or two files of predictions, differ by more than chance",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("a", arguments->a, "Run folder (of one or several seeds) or predictions file")
+  command
+      ->add_option(
+          "a", arguments->a,
+          "Run folder (of one or several seeds), hybrid:FOLDER for its model together with "
+          "BM25, or predictions file")
       ->required();
   command->add_option("b", arguments->b, "The same of the other side: differences are B - A")
       ->required();

@@ -11,6 +11,7 @@
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/recipe.h"
+#include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/ranking_task.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"
@@ -26,6 +27,7 @@ struct Arguments {
   std::vector<const CLI::Option*> dataset_options;  // those of `options` but for the task
   std::string output, predictions;
   EncodeOptions model_options;
+  FusionOptions fusion;
 };
 
 // A task file: a list of evaluations under `tasks`.
@@ -94,6 +96,16 @@ std::string reports_to_json(const std::vector<Report>& reports) {
   return all.dump() + "\n";
 }
 
+// The judgements of dev would do nothing, unseen.
+void warn_of_unused_dev(const Arguments& arguments, Terminal& terminal) {
+  const EvaluationOptions& options = arguments.options;
+  if (options.task != "ranking" || options.dev.empty()) return;
+  const bool has_hybrid =
+      std::any_of(arguments.models.begin(), arguments.models.end(),
+                  [](const std::string& model) { return !hybrid_model(model).empty(); });
+  if (!has_hybrid) terminal.warning("--dev chooses the weight of a hybrid, and no --model is one");
+}
+
 std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
   std::vector<std::unique_ptr<Task>> tasks;
   for (const EvaluationOptions& options : chosen_tasks(arguments)) {
@@ -102,9 +114,11 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
   }
   SIMILE_CHECK(arguments.predictions.empty() || (tasks.size() == 1 && arguments.models.size() == 1),
                ErrorKind::kUsage, "--predictions needs one model and one task");
+  warn_of_unused_dev(arguments, terminal);
   std::vector<std::vector<Report>> by_task(tasks.size());
   for (const std::string& model : arguments.models) {
-    const std::unique_ptr<Scorer> scorer = make_scorer(model, arguments.model_options, terminal);
+    const std::unique_ptr<Scorer> scorer =
+        make_set_scorer(model, arguments.model_options, arguments.fusion, terminal);
     for (size_t i = 0; i < tasks.size(); ++i) {
       by_task[i].push_back(tasks[i]->evaluate(*scorer, arguments.predictions));
     }
@@ -155,9 +169,9 @@ void add_evaluate(const Commands& commands) {
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option(
       "--model", arguments->models,
-      "Model folder, name of a built-in model (simile-mini), or the baselines bm25, "
-      "tfidf and words:MODEL (mean of its word embeddings); several stand side by "
-      "side");
+      "Model folder, name of a built-in model (simile-mini), the baselines bm25, tfidf and "
+      "words:MODEL (mean of its word embeddings), or hybrid:MODEL, one of them together with BM25; "
+      "several stand side by side");
   command->add_option(
       "--task", arguments->task,
       "sts, pairs, ranking, classification, or a task file ending in .yaml, .yml or .json; of "
@@ -179,6 +193,8 @@ void add_evaluate(const Commands& commands) {
   command->add_option("--predictions", arguments->predictions,
                       "Write what the model gave each example: .tsv, or a TREC run for rankings");
   add_model_options(*command, arguments->model_options);
+  OptionFlags fusion(*command);
+  arguments->fusion.visit(fusion);
 }
 
 }  // namespace simile::cli

@@ -10,6 +10,7 @@
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"
+#include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 
 namespace simile::cli {
@@ -65,6 +66,14 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOption
         return encoder->encode(texts, options, terminal);
       },
       parse_similarity(encoder->settings().similarity), nullptr, heads);
+}
+
+std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const EncodeOptions& options,
+                                        const FusionOptions& fusion, Terminal& terminal) {
+  const std::string vectors = hybrid_model(model);
+  if (vectors.empty()) return make_scorer(model, options, terminal);
+  return std::make_unique<HybridScorer>(model, std::make_shared<Bm25Scorer>(),
+                                        make_scorer(vectors, options, terminal), fusion);
 }
 
 }  // namespace simile::cli

@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/scorer.h"
+#include "simile/index/score_fusion.h"
 
 namespace simile::cli {
 
@@ -36,5 +37,9 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
 // for the mean of that model's word embeddings.
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
                                     Terminal& terminal);
+
+// The same, or hybrid:MODEL for one of them together with BM25, for what scores whole sets.
+std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const EncodeOptions& options,
+                                        const FusionOptions& fusion, Terminal& terminal);
 
 }  // namespace simile::cli

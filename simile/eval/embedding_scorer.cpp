@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/core/parallel.h"
 #include "simile/encode/pooling.h"
 
 namespace simile {
@@ -60,7 +59,6 @@ struct TwoSides {
   bool shared = false;
   std::vector<int64_t> left_rows, right_rows;
   const Matrix<float>& right() const { return shared ? left_matrix : right_matrix; }
-  Matrix<float>& right() { return shared ? left_matrix : right_matrix; }
 };
 
 TwoSides embed_sides(const EmbeddingScorer::Embed& embed_left,
@@ -105,26 +103,65 @@ double compare_exactly(Similarity similarity, const float* a, const float* b, in
 // A search holds the best documents of its queries twice; enough queries to keep all threads busy.
 constexpr size_t kQueriesAtOnce = 1024;
 
-// `document_of` gives the position in the corpus of a hit's row.
-template <typename DocumentOf>
-Ranking make_ranking(const std::vector<Hit>& hits, const DocumentOf& document_of) {
+Ranking make_ranking(const std::vector<Hit>& hits) {
   Ranking ranking;
   ranking.reserve(hits.size());
-  for (const Hit& hit : hits) ranking.push_back({document_of(hit.id), hit.score});
+  for (const Hit& hit : hits) ranking.push_back({hit.id, hit.score});
   return ranking;
 }
 
-Ranking rank_candidates(const TwoSides& sides, VectorMetric metric, const float* query,
-                        std::vector<int64_t> candidates, int64_t depth) {
-  std::sort(candidates.begin(), candidates.end());  // equal scores stand in order of position
-  std::vector<int64_t> rows;
-  rows.reserve(candidates.size());
-  for (const int64_t d : candidates) rows.push_back(sides.right_rows[static_cast<size_t>(d)]);
-  const auto count = static_cast<int64_t>(rows.size());
-  const auto hits = exact_search(sides.right().values.data(), count, query, 1, sides.right().cols,
-                                 depth > 0 ? depth : count, metric, rows.data());
-  return make_ranking(hits[0], [&](int64_t i) { return candidates[static_cast<size_t>(i)]; });
-}
+// Of the embeddings of a corpus and its queries, normalised where the cosine asks for it.
+class EmbeddingScores : public CorpusScores {
+ public:
+  EmbeddingScores(TwoSides sides, Similarity similarity)
+      : sides_(std::move(sides)), metric_(ranking_metric(similarity)) {
+    if (similarity != Similarity::kCosine) return;
+    normalise(sides_.left_matrix);
+    if (!sides_.shared) normalise(sides_.right_matrix);
+  }
+
+  int64_t documents() const override { return static_cast<int64_t>(sides_.right_rows.size()); }
+
+  void score(int64_t first, int64_t count, double* scores) const override {
+    const Matrix<float> queries = gather_queries(first, count);
+    exact_scores(rows(), documents(), queries.values.data(), count, queries.cols, metric_, scores,
+                 sides_.right_rows.data());
+  }
+
+  void score_some(int64_t query, const std::vector<int64_t>& chosen,
+                  double* scores) const override {
+    std::vector<int64_t> places;
+    places.reserve(chosen.size());
+    for (const int64_t d : chosen) places.push_back(sides_.right_rows[static_cast<size_t>(d)]);
+    const Matrix<float> queries = gather_queries(query, 1);
+    exact_scores(rows(), static_cast<int64_t>(chosen.size()), queries.values.data(), 1,
+                 queries.cols, metric_, scores, places.data());
+  }
+
+  // The best documents, without the scores of the others.
+  std::vector<std::vector<Hit>> search(int64_t first, int64_t count, int64_t depth) const {
+    const Matrix<float> queries = gather_queries(first, count);
+    return exact_search(rows(), documents(), queries.values.data(), count, queries.cols,
+                        depth > 0 ? depth : documents(), metric_, sides_.right_rows.data());
+  }
+
+ private:
+  static void normalise(Matrix<float>& matrix) {
+    normalise_rows(matrix.values.data(), matrix.rows, matrix.cols);
+  }
+  const float* rows() const { return sides_.right().values.data(); }
+  Matrix<float> gather_queries(int64_t first, int64_t count) const {
+    Matrix<float> queries(count, sides_.left_matrix.cols);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = sides_.left_rows[static_cast<size_t>(first + i)];
+      std::copy_n(sides_.left_matrix.row(row), queries.cols, queries.row(i));
+    }
+    return queries;
+  }
+
+  TwoSides sides_;
+  VectorMetric metric_;
+};
 
 }  // namespace
 
@@ -170,36 +207,21 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
                                            int64_t depth) {
   std::vector<Ranking> rankings(queries.size());
   if (queries.empty() || corpus.empty()) return rankings;
-  TwoSides sides = embed_sides(embed_queries_, embed_, queries, corpus);
-  const int64_t D = sides.left_matrix.cols;
-  if (similarity_ == Similarity::kCosine) {
-    normalise_rows(sides.left_matrix.values.data(), sides.left_matrix.rows, D);
-    if (!sides.shared) normalise_rows(sides.right_matrix.values.data(), sides.right_matrix.rows, D);
-  }
-  const auto query = [&](size_t q) { return sides.left_matrix.row(sides.left_rows[q]); };
-  const VectorMetric metric = ranking_metric(similarity_);
-  if (!candidates.empty()) {
-    run_parallel(static_cast<int64_t>(queries.size()), 1, [&](int64_t i) {
-      const auto q = static_cast<size_t>(i);
-      rankings[q] = rank_candidates(sides, metric, query(q), candidates[q], depth);
-    });
-    return rankings;
-  }
-  const auto documents = static_cast<int64_t>(corpus.size());
+  if (!candidates.empty()) return Scorer::rank(queries, corpus, candidates, depth);
+  const EmbeddingScores scores(embed_sides(embed_queries_, embed_, queries, corpus), similarity_);
   for (size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
     const size_t count = std::min(kQueriesAtOnce, queries.size() - first);
-    Matrix<float> rows(static_cast<int64_t>(count), D);
-    for (size_t i = 0; i < count; ++i) {
-      std::copy_n(query(first + i), D, rows.row(static_cast<int64_t>(i)));
-    }
     const auto hits =
-        exact_search(sides.right().values.data(), documents, rows.values.data(), rows.rows, D,
-                     depth > 0 ? depth : documents, metric, sides.right_rows.data());
-    for (size_t i = 0; i < count; ++i) {
-      rankings[first + i] = make_ranking(hits[i], [](int64_t document) { return document; });
-    }
+        scores.search(static_cast<int64_t>(first), static_cast<int64_t>(count), depth);
+    for (size_t i = 0; i < count; ++i) rankings[first + i] = make_ranking(hits[i]);
   }
   return rankings;
+}
+
+std::unique_ptr<CorpusScores> EmbeddingScorer::score_corpus(
+    const std::vector<std::string>& queries, const std::vector<std::string>& corpus) {
+  return std::make_unique<EmbeddingScores>(embed_sides(embed_queries_, embed_, queries, corpus),
+                                           similarity_);
 }
 
 HeadOutput EmbeddingScorer::run_head(const std::string& head, const std::vector<std::string>& left,

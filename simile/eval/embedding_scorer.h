@@ -18,6 +18,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class EmbeddingScorer : public Scorer {
                             const std::vector<std::string>& corpus,
                             const std::vector<std::vector<int64_t>>& candidates,
                             int64_t depth) override;
+  std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
+                                             const std::vector<std::string>& corpus) override;
   HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
                       const std::vector<std::string>& right) override;
 

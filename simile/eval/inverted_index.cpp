@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-#include "simile/core/parallel.h"
 #include "simile/text/split_words.h"
 
 namespace simile {
@@ -18,45 +18,6 @@ CountedText count_sorted(std::vector<int32_t> words) {
     ++counted.back().count;
   }
   return counted;
-}
-
-struct Posting {
-  int64_t text;
-  float weight;
-};
-
-// The postings of all words in one array: those of word w lie in [begin[w], begin[w + 1]).
-struct InvertedIndex {
-  std::vector<int64_t> begin;
-  std::vector<Posting> postings;
-
-  InvertedIndex(const std::vector<WeightedText>& texts, int64_t words)
-      : begin(static_cast<size_t>(words) + 1, 0) {
-    for (const WeightedText& text : texts) {
-      for (const WordWeight& entry : text) ++begin[static_cast<size_t>(entry.word) + 1];
-    }
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    postings.resize(static_cast<size_t>(begin.back()));
-    std::vector<int64_t> next = begin;
-    for (size_t t = 0; t < texts.size(); ++t) {
-      for (const WordWeight& entry : texts[t]) {
-        const int64_t at = next[static_cast<size_t>(entry.word)]++;
-        postings[static_cast<size_t>(at)] = {static_cast<int64_t>(t), entry.weight};
-      }
-    }
-  }
-};
-
-void add_up(const InvertedIndex& index, const WeightedText& query, std::vector<double>& scores) {
-  std::fill(scores.begin(), scores.end(), 0.0);
-  for (const WordWeight& entry : query) {
-    const size_t word = static_cast<size_t>(entry.word);
-    for (int64_t p = index.begin[word]; p < index.begin[word + 1]; ++p) {
-      const Posting& posting = index.postings[static_cast<size_t>(p)];
-      scores[static_cast<size_t>(posting.text)] +=
-          static_cast<double>(entry.weight) * posting.weight;
-    }
-  }
 }
 
 }  // namespace
@@ -107,32 +68,44 @@ double multiply(const WeightedText& a, const WeightedText& b) {
   return sum;
 }
 
-std::vector<Ranking> rank_weighted(const std::vector<WeightedText>& queries,
-                                   const std::vector<WeightedText>& texts, int64_t words,
-                                   const std::vector<std::vector<int64_t>>& candidates,
-                                   int64_t depth) {
-  std::vector<Ranking> rankings(queries.size());
-  const InvertedIndex index(texts, words);
-  constexpr int64_t kQueryBlock = 32;
-  run_parallel_blocks(
-      static_cast<int64_t>(queries.size()), kQueryBlock, [&](int64_t begin, int64_t end) {
-        std::vector<double> scores(candidates.empty() ? texts.size() : 0);
-        for (size_t q = static_cast<size_t>(begin); q < static_cast<size_t>(end); ++q) {
-          BestDocuments best(depth);
-          if (candidates.empty()) {
-            add_up(index, queries[q], scores);
-            for (size_t t = 0; t < texts.size(); ++t) {
-              if (scores[t] > 0) best.add(static_cast<int64_t>(t), scores[t]);
-            }
-          } else {
-            for (const int64_t t : candidates[q]) {
-              best.add(t, multiply(queries[q], texts[static_cast<size_t>(t)]));
-            }
-          }
-          rankings[q] = best.take();
-        }
-      });
-  return rankings;
+WeightedScores::WeightedScores(std::vector<WeightedText> queries, std::vector<WeightedText> texts,
+                               int64_t words)
+    : queries_(std::move(queries)),
+      texts_(std::move(texts)),
+      begin_(static_cast<size_t>(words) + 1, 0) {
+  for (const WeightedText& text : texts_) {
+    for (const WordWeight& entry : text) ++begin_[static_cast<size_t>(entry.word) + 1];
+  }
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  postings_.resize(static_cast<size_t>(begin_.back()));
+  std::vector<int64_t> next = begin_;
+  for (size_t t = 0; t < texts_.size(); ++t) {
+    for (const WordWeight& entry : texts_[t]) {
+      const int64_t at = next[static_cast<size_t>(entry.word)]++;
+      postings_[static_cast<size_t>(at)] = {static_cast<int64_t>(t), entry.weight};
+    }
+  }
+}
+
+void WeightedScores::score(int64_t first, int64_t count, double* scores) const {
+  std::fill_n(scores, count * documents(), 0.0);
+  for (int64_t q = first; q < first + count; ++q, scores += documents()) {
+    for (const WordWeight& entry : queries_[static_cast<size_t>(q)]) {
+      const size_t word = static_cast<size_t>(entry.word);
+      for (int64_t p = begin_[word]; p < begin_[word + 1]; ++p) {
+        const Posting& posting = postings_[static_cast<size_t>(p)];
+        scores[posting.text] += static_cast<double>(entry.weight) * posting.weight;
+      }
+    }
+  }
+}
+
+void WeightedScores::score_some(int64_t query, const std::vector<int64_t>& chosen,
+                                double* scores) const {
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    scores[i] =
+        multiply(queries_[static_cast<size_t>(query)], texts_[static_cast<size_t>(chosen[i])]);
+  }
 }
 
 }  // namespace simile

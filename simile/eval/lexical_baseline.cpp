@@ -103,14 +103,12 @@ std::vector<double> Bm25Scorer::score_pairs(const std::vector<std::string>& left
   return scores;
 }
 
-std::vector<Ranking> Bm25Scorer::rank(const std::vector<std::string>& queries,
-                                      const std::vector<std::string>& corpus,
-                                      const std::vector<std::vector<int64_t>>& candidates,
-                                      int64_t depth) {
+std::unique_ptr<CorpusScores> Bm25Scorer::score_corpus(const std::vector<std::string>& queries,
+                                                       const std::vector<std::string>& corpus) {
   const WordCollection collection(corpus);
-  return rank_weighted(weigh_queries(collection, queries, weigh_bm25_query),
-                       weigh_all(collection.texts(), weigh_bm25_documents(collection, k1_, b_)),
-                       collection.words(), candidates, depth);
+  return std::make_unique<WeightedScores>(
+      weigh_queries(collection, queries, weigh_bm25_query),
+      weigh_all(collection.texts(), weigh_bm25_documents(collection, k1_, b_)), collection.words());
 }
 
 std::vector<double> TfidfScorer::score_pairs(const std::vector<std::string>& left,
@@ -125,14 +123,12 @@ std::vector<double> TfidfScorer::score_pairs(const std::vector<std::string>& lef
   return scores;
 }
 
-std::vector<Ranking> TfidfScorer::rank(const std::vector<std::string>& queries,
-                                       const std::vector<std::string>& corpus,
-                                       const std::vector<std::vector<int64_t>>& candidates,
-                                       int64_t depth) {
+std::unique_ptr<CorpusScores> TfidfScorer::score_corpus(const std::vector<std::string>& queries,
+                                                        const std::vector<std::string>& corpus) {
   const WordCollection collection(corpus);
   const Weigh weigh = weigh_tfidf(collection);
-  return rank_weighted(weigh_queries(collection, queries, weigh),
-                       weigh_all(collection.texts(), weigh), collection.words(), candidates, depth);
+  return std::make_unique<WeightedScores>(weigh_queries(collection, queries, weigh),
+                                          weigh_all(collection.texts(), weigh), collection.words());
 }
 
 std::unique_ptr<Scorer> make_lexical_scorer(const std::string& name) {

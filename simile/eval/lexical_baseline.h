@@ -31,10 +31,8 @@ class Bm25Scorer : public Scorer {
   std::string name() const override { return "bm25"; }
   std::vector<double> score_pairs(const std::vector<std::string>& left,
                                   const std::vector<std::string>& right) override;
-  std::vector<Ranking> rank(const std::vector<std::string>& queries,
-                            const std::vector<std::string>& corpus,
-                            const std::vector<std::vector<int64_t>>& candidates,
-                            int64_t depth) override;
+  std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
+                                             const std::vector<std::string>& corpus) override;
 
  private:
   double k1_, b_;
@@ -45,10 +43,8 @@ class TfidfScorer : public Scorer {
   std::string name() const override { return "tfidf"; }
   std::vector<double> score_pairs(const std::vector<std::string>& left,
                                   const std::vector<std::string>& right) override;
-  std::vector<Ranking> rank(const std::vector<std::string>& queries,
-                            const std::vector<std::string>& corpus,
-                            const std::vector<std::vector<int64_t>>& candidates,
-                            int64_t depth) override;
+  std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
+                                             const std::vector<std::string>& corpus) override;
 };
 
 // "bm25" or "tfidf"; null for any other name.

@@ -54,6 +54,7 @@ Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path) c
   report.task = "pairs";
   report.name = name_;
   report.model = scorer.name();
+  report.notes = scorer.notes();
   report.examples = data_.size();
   report.metrics = {{"f1", at_f1.f1()},
                     {"accuracy", at_accuracy.accuracy()},

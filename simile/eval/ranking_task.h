@@ -5,13 +5,19 @@
 // Only queries with a relevant document are ranked; the others are left out and counted in the
 // notes. `examples` of the report is the number of queries that count. Ties are broken as `ties`
 // says, also at the cut to `depth` documents.
+//
+// With judgements of other queries, `dev`, a hybrid (simile/eval/hybrid_scorer.h) ranks with the
+// weight that is best on those by the first metric (simile/eval/hybrid_weight.h), which the notes
+// tell. For other scorers they change nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simile/data/ranking_data.h"
 #include "simile/data/trec.h"
+#include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"
 
@@ -27,20 +33,34 @@ struct RankingTaskOptions {
 
 class RankingTask : public Task {
  public:
-  // Errors: ErrorKind::kInput when no query has a relevant document; ErrorKind::kRecipe when a
-  // metric looks further than `depth`.
-  RankingTask(std::string name, RankingData data, RankingTaskOptions options);
+  // `dev` is of the same documents; its texts of them are not kept. Errors: ErrorKind::kInput when
+  // no query has a relevant document; ErrorKind::kRecipe when a metric looks further than `depth`,
+  // or when a query of dev is tested too.
+  RankingTask(std::string name, RankingData data, RankingTaskOptions options,
+              std::optional<RankingData> dev = std::nullopt);
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
   std::vector<std::string> warnings() const override;
   TestTexts texts() const override;
 
  private:
+  // Of the queries that are ranked.
+  struct Queries {
+    std::vector<int64_t> rows;  // of the data
+    std::vector<std::string> texts;
+    std::vector<std::vector<int64_t>> candidates;  // empty for the whole corpus
+  };
+
+  Queries choose_queries(const RankingData& data) const;
+  void check_dev() const;
+  std::vector<Ranking> rank_hybrid(HybridScorer& hybrid, std::vector<std::string>& notes) const;
+  std::vector<JudgedRanking> judge_all(const RankingData& data, const Queries& queries,
+                                       const std::vector<Ranking>& rankings) const;
+
   std::string name_;
   RankingData data_;  // documents in the order that breaks ties
   RankingTaskOptions options_;
-  std::vector<int64_t> queries_;                  // rows of the queries that are ranked
-  std::vector<std::string> query_texts_;          // of those
-  std::vector<std::vector<int64_t>> candidates_;  // of those; empty for the whole corpus
+  std::optional<RankingData> dev_;  // without documents
+  Queries queries_, dev_queries_;
 };
 
 // Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks

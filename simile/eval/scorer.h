@@ -4,20 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "simile/core/matrix.h"
+#include "simile/eval/corpus_scores.h"
 #include "simile/eval/head_output.h"
 
 namespace simile {
-
-struct RankedDocument {
-  int64_t document = 0;  // position in the corpus
-  double score = 0;      // higher is better
-};
-using Ranking = std::vector<RankedDocument>;  // from best to worst
 
 class Scorer {
  public:
@@ -34,7 +28,15 @@ class Scorer {
   virtual std::vector<Ranking> rank(const std::vector<std::string>& queries,
                                     const std::vector<std::string>& corpus,
                                     const std::vector<std::vector<int64_t>>& candidates,
-                                    int64_t depth) = 0;
+                                    int64_t depth);
+
+  // The scores that rank() ranks by, which it does unless it is overridden. Errors:
+  // ErrorKind::kUsage for a scorer that does not override this.
+  virtual std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
+                                                     const std::vector<std::string>& corpus);
+
+  // What a reader of the scores should know of them, for Report::notes.
+  virtual std::vector<std::string> notes() const { return {}; }
 
   // What the head called `head` says about pairs, or about single texts when `right` is empty. An
   // empty name is the only head there is. Errors: ErrorKind::kUsage for a model without heads,
@@ -42,18 +44,6 @@ class Scorer {
   // a name that none of them has.
   virtual HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
                               const std::vector<std::string>& right);
-};
-
-// The `depth` best of a stream of documents in bounded memory; a tie goes to the lower position.
-class BestDocuments {
- public:
-  explicit BestDocuments(int64_t depth) : depth_(depth) {}  // 0 keeps all
-  void add(int64_t document, double score);
-  Ranking take();  // from best to worst; leaves it empty
-
- private:
-  int64_t depth_;
-  Ranking heap_;  // worst on top once it is full
 };
 
 }  // namespace simile

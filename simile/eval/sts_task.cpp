@@ -30,6 +30,7 @@ Report StsTask::evaluate(Scorer& scorer, const std::string& predictions_path) co
   report.task = "sts";
   report.name = name_;
   report.model = scorer.name();
+  report.notes = scorer.notes();
   report.examples = data_.size();
   report.metrics = {{"spearman", spearman(scores, data_.score)},
                     {"pearson", pearson(scores, data_.score)}};

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "simile/core/error.h"
 #include "simile/core/owned_options.h"
@@ -70,6 +71,20 @@ void check_pair_options(const EvaluationOptions& options) {
   if (!options.dev.empty()) check_dev_is_other(options);
 }
 
+// Judgements of other queries on the same corpus.
+std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options) {
+  if (options.dev.empty()) return std::nullopt;
+  SIMILE_CHECK(options.ranking.semeval.empty(), ErrorKind::kRecipe,
+               "dev is a file of judgements (qrels), which belong to queries and corpus or to a "
+               "folder; a set of semeval files has none");
+  RankingDataOptions dev = options.ranking;
+  dev.qrels = options.dev;
+  dev.skip_queries = options.dev_skip;
+  dev.limit_queries = 0;
+  dev.folds = {};
+  return read_ranking_data(dev);
+}
+
 std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
   RankingTaskOptions task;
   task.metrics = parse_ranking_metrics(options.metrics);
@@ -80,7 +95,8 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
       fmt::format("candidates: expected corpus or judged, found '{}'", options.candidates));
   task.judged_candidates = options.candidates == "judged";
   task.depth = options.depth;
-  return std::make_unique<RankingTask>(options.name, read_ranking_data(options.ranking), task);
+  return std::make_unique<RankingTask>(options.name, read_ranking_data(options.ranking), task,
+                                       read_dev_judgements(options));
 }
 
 }  // namespace
@@ -102,10 +118,12 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
              path_info("file of scored pairs; classification: of texts or pairs with a class; a * "
                        "in its name stands for several files"));
   });
-  v.only_for("task", {"pairs"}, [&](OptionVisitor& of) {
+  v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
     of.field("dev", dev,
-             path_info("file of pairs on which the threshold is chosen; empty chooses it on the "
-                       "data itself, which the report labels as oracle"));
+             path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on "
+                       "the data itself, which the report labels as oracle. ranking: judgements "
+                       "(qrels) of other queries of the set, on which the weight of a hybrid is "
+                       "chosen by the first of metrics; empty: hybrid_weight"));
   });
   v.only_for("task", tasks, [&](OptionVisitor& of) {
     of.field("head", head,
@@ -120,8 +138,9 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
     of.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
     of.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
   });
-  v.only_for("task", {"pairs"}, [&](OptionVisitor& of) {
-    of.field("dev_skip", dev_skip, {"pairs of dev to pass over at the start", "pairs", 0});
+  v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
+    of.field("dev_skip", dev_skip,
+             {"pairs, or judged queries, of dev to pass over at the start", "", 0});
   });
 }
 

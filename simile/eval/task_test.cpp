@@ -88,8 +88,8 @@ TEST(StsTask, DataThatDoesNotFitIsRefused) {
   EXPECT_THAT(error_loading(pair_options("sts", equal)), HasSubstr("all 2 are 3"));
   auto options = pair_options("sts", equal);
   options.dev = equal;
-  EXPECT_THAT(error_loading(options),
-              AllOf(HasSubstr("the task sts does not take: dev;"), HasSubstr("(dev: pairs)")));
+  EXPECT_THAT(error_loading(options), AllOf(HasSubstr("the task sts does not take: dev;"),
+                                            HasSubstr("(dev: pairs, ranking)")));
   EXPECT_THAT(error_loading(pair_options("sts", "")), HasSubstr("needs 'data'"));
   EXPECT_THAT(error_loading(pair_options("stsb", equal)),
               HasSubstr("sts, pairs, ranking, classification"));

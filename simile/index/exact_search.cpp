@@ -20,9 +20,10 @@ struct Range {
   int64_t begin, end;
 };
 
-// The best rows of [range.begin, range.end) for the queries of `call`, which has all rows.
-std::vector<TopHits> search_piece(detail::ScanCall call, Range range, int64_t top_k) {
-  std::vector<TopHits> best(static_cast<size_t>(call.query_count), TopHits(top_k));
+// Calls use(row, count, scores) for the rows of the range, kRows at a time: scores[i * kRows + j]
+// is that of query i with row `row` + j. `call` has all rows.
+template <typename Use>
+void scan_range(detail::ScanCall call, Range range, const Use& use) {
   std::vector<float> scores(static_cast<size_t>(call.query_count * kRows));
   call.scores = scores.data();
   call.stride = kRows;
@@ -34,14 +35,41 @@ std::vector<TopHits> search_piece(detail::ScanCall call, Range range, int64_t to
     call.places = places == nullptr ? nullptr : places + begin;
     call.row_count = count;
     detail::scan_scores(call);
-    for (int64_t i = 0; i < call.query_count; ++i) {
-      const float* row = scores.data() + i * kRows;
-      TopHits& hits = best[static_cast<size_t>(i)];
-      for (int64_t j = 0; j < count; ++j) hits.push(begin + j, row[j]);
-    }
+    use(begin, count, scores.data());
   }
+}
+
+// The best rows of the range for the queries of `call`, which has all rows.
+std::vector<TopHits> search_piece(const detail::ScanCall& call, Range range, int64_t top_k) {
+  std::vector<TopHits> best(static_cast<size_t>(call.query_count), TopHits(top_k));
+  scan_range(call, range, [&](int64_t begin, int64_t count, const float* scores) {
+    for (int64_t i = 0; i < call.query_count; ++i) {
+      TopHits& hits = best[static_cast<size_t>(i)];
+      for (int64_t j = 0; j < count; ++j) hits.push(begin + j, scores[i * kRows + j]);
+    }
+  });
   return best;
 }
+
+// Cuts queries and rows into the tasks of a search.
+struct Pieces {
+  int64_t row_count, query_count, blocks, rows, pieces;
+
+  Pieces(int64_t row_count_in, int64_t query_count_in)
+      : row_count(row_count_in),
+        query_count(query_count_in),
+        blocks((query_count + kQueries - 1) / kQueries),
+        rows(blocks >= 8 ? row_count : kPiece),
+        pieces((row_count + rows - 1) / rows) {}
+  int64_t tasks() const { return blocks * pieces; }
+  int64_t first_query(int64_t task) const { return task / pieces * kQueries; }
+  int64_t queries(int64_t task) const {
+    return std::min(kQueries, query_count - first_query(task));
+  }
+  Range range(int64_t task) const {
+    return {task % pieces * rows, std::min((task % pieces + 1) * rows, row_count)};
+  }
+};
 
 }  // namespace
 
@@ -52,27 +80,39 @@ std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
   std::vector<std::vector<Hit>> results(static_cast<size_t>(query_count));
   if (row_count == 0 || top_k <= 0) return results;
   top_k = std::min(top_k, row_count);
-  const int64_t blocks = (query_count + kQueries - 1) / kQueries;
-  const int64_t piece = blocks >= 8 ? row_count : kPiece;
-  const int64_t pieces = (row_count + piece - 1) / piece;
-  std::vector<std::vector<TopHits>> partial(static_cast<size_t>(blocks * pieces));
-  run_parallel(blocks * pieces, 1, [&](int64_t task) {
-    const int64_t first = task / pieces * kQueries;
-    const Range range{task % pieces * piece, std::min((task % pieces + 1) * piece, row_count)};
+  const Pieces cut(row_count, query_count);
+  std::vector<std::vector<TopHits>> partial(static_cast<size_t>(cut.tasks()));
+  run_parallel(cut.tasks(), 1, [&](int64_t task) {
     detail::ScanCall call{
-        queries + first * D, std::min(kQueries, query_count - first), rows, row_count, D, metric};
+        queries + cut.first_query(task) * D, cut.queries(task), rows, row_count, D, metric};
     call.places = places;
-    partial[static_cast<size_t>(task)] = search_piece(call, range, top_k);
+    partial[static_cast<size_t>(task)] = search_piece(call, cut.range(task), top_k);
   });
   for (int64_t i = 0; i < query_count; ++i) {
     TopHits best(top_k);
-    for (int64_t p = 0; p < pieces; ++p) {
-      best.merge(partial[static_cast<size_t>(i / kQueries * pieces + p)]
+    for (int64_t p = 0; p < cut.pieces; ++p) {
+      best.merge(partial[static_cast<size_t>(i / kQueries * cut.pieces + p)]
                         [static_cast<size_t>(i % kQueries)]);
     }
     results[static_cast<size_t>(i)] = best.take_sorted();
   }
   return results;
+}
+
+void exact_scores(const float* rows, int64_t row_count, const float* queries, int64_t query_count,
+                  int64_t D, VectorMetric metric, double* scores, const int64_t* places) {
+  if (row_count == 0) return;
+  const Pieces cut(row_count, query_count);
+  run_parallel(cut.tasks(), 1, [&](int64_t task) {
+    const int64_t first = cut.first_query(task);
+    detail::ScanCall call{queries + first * D, cut.queries(task), rows, row_count, D, metric};
+    call.places = places;
+    scan_range(call, cut.range(task), [&](int64_t begin, int64_t count, const float* found) {
+      for (int64_t i = 0; i < call.query_count; ++i) {
+        std::copy_n(found + i * kRows, count, scores + (first + i) * row_count + begin);
+      }
+    });
+  });
 }
 
 }  // namespace simile

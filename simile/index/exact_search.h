@@ -28,4 +28,9 @@ std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
                                            int64_t top_k, VectorMetric metric,
                                            const int64_t* places = nullptr);
 
+// The scores behind exact_search(), to the last bit, which double holds: scores[i * row_count + j]
+// is that of query i with row j.
+void exact_scores(const float* rows, int64_t row_count, const float* queries, int64_t query_count,
+                  int64_t D, VectorMetric metric, double* scores, const int64_t* places = nullptr);
+
 }  // namespace simile

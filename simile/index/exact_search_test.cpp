@@ -97,6 +97,32 @@ TEST(ExactSearch, TiesComeByLowerRow) {
   EXPECT_THAT(ids(search(rows, query, 2, VectorMetric::kSquaredDistance)[0]), ElementsAre(0, 1));
 }
 
+TEST(ExactSearch, AllScoresAreThoseOfTheHitsForAnyNumberOfThreads) {
+  const int64_t D = 24, row_count = 9000;
+  const Matrix<float> vectors = random_matrix(5000, D, "rows"), queries = random_matrix(40, D, "q");
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < row_count; ++i) places.push_back(i * 7 % 5000);
+  const int threads = thread_count();
+  for (const VectorMetric metric : kMetrics) {
+    std::vector<std::vector<double>> scores(2, std::vector<double>(40 * row_count));
+    for (const int count : {1, 2}) {
+      set_thread_count(count);
+      exact_scores(vectors.values.data(), row_count, queries.values.data(), 40, D, metric,
+                   scores[static_cast<size_t>(count - 1)].data(), places.data());
+    }
+    EXPECT_EQ(scores[0], scores[1]);
+    const auto hits = exact_search(vectors.values.data(), row_count, queries.values.data(), 40, D,
+                                   row_count, metric, places.data());
+    for (size_t i = 0; i < 40; ++i) {
+      ASSERT_EQ(hits[i].size(), static_cast<size_t>(row_count));
+      for (const Hit& hit : hits[i]) {
+        ASSERT_EQ(scores[0][i * row_count + static_cast<size_t>(hit.id)], hit.score);
+      }
+    }
+  }
+  set_thread_count(threads);
+}
+
 TEST(ExactSearch, OddRequestsHaveDefinedAnswers) {
   Matrix<float> rows(3, 2, 1.0f);
   const Matrix<float> query(1, 2, 1.0f);

@@ -119,21 +119,6 @@ double percentile(const std::vector<double>& sorted, double fraction) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// Sample i draws from its own substream, so threads may take the samples in any order.
-std::vector<double> bootstrap_values(int64_t examples, const Statistic& statistic, int64_t samples,
-                                     uint64_t seed) {
-  std::vector<double> values(static_cast<size_t>(samples));
-  run_parallel(samples, 16, [&](int64_t i) {
-    RandomStream stream(seed, "bootstrap", static_cast<uint64_t>(i));
-    std::vector<int64_t> positions(static_cast<size_t>(examples));
-    for (int64_t& position : positions) {
-      position = static_cast<int64_t>(stream.below(static_cast<uint64_t>(examples)));
-    }
-    values[static_cast<size_t>(i)] = statistic(positions);
-  });
-  return values;
-}
-
 }  // namespace
 
 Spread measure_spread(const std::vector<double>& values) {
@@ -167,18 +152,36 @@ PermutationTest paired_permutation_test(const std::vector<double>& a, const std:
                                            : count_random_signs(differences, samples, seed);
 }
 
-Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double confidence,
-                            int64_t samples, uint64_t seed) {
+// Sample i draws from its own substream, so threads may take the samples in any order.
+std::vector<double> bootstrap_values(int64_t examples, const Statistic& statistic, int64_t samples,
+                                     uint64_t seed) {
   SIMILE_CHECK(examples >= 1, ErrorKind::kInput, "bootstrap: expected examples, found none");
   check_samples("bootstrap", samples);
+  std::vector<double> values(static_cast<size_t>(samples));
+  run_parallel(samples, 16, [&](int64_t i) {
+    RandomStream stream(seed, "bootstrap", static_cast<uint64_t>(i));
+    std::vector<int64_t> positions(static_cast<size_t>(examples));
+    for (int64_t& position : positions) {
+      position = static_cast<int64_t>(stream.below(static_cast<uint64_t>(examples)));
+    }
+    values[static_cast<size_t>(i)] = statistic(positions);
+  });
+  check_finite("bootstrap", values);
+  return values;
+}
+
+Interval percentile_interval(std::vector<double> values, double confidence) {
   SIMILE_CHECK(
       confidence > 0 && confidence < 1, ErrorKind::kInput,
       fmt::format("bootstrap: expected a confidence between 0 and 1, found {}", confidence));
-  std::vector<double> values = bootstrap_values(examples, statistic, samples, seed);
-  check_finite("bootstrap", values);
   std::sort(values.begin(), values.end());
   const double tail = (1 - confidence) / 2;
   return {percentile(values, tail), percentile(values, 1 - tail)};
+}
+
+Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double confidence,
+                            int64_t samples, uint64_t seed) {
+  return percentile_interval(bootstrap_values(examples, statistic, samples, seed), confidence);
 }
 
 double student_two_sided(double t, int64_t degrees) {

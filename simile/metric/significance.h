@@ -56,7 +56,14 @@ struct Interval {
 // from all threads at once.
 using Statistic = std::function<double(const std::vector<int64_t>& positions)>;
 
+// The statistic of each sample, in their order.
+std::vector<double> bootstrap_values(int64_t examples, const Statistic& statistic, int64_t samples,
+                                     uint64_t seed);
+
 // `confidence` lies in (0, 1): 0.95 cuts 2.5 % off at both ends.
+Interval percentile_interval(std::vector<double> values, double confidence);
+
+// The interval of the samples' values.
 Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double confidence,
                             int64_t samples, uint64_t seed);
 

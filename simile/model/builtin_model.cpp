@@ -87,6 +87,13 @@ std::vector<std::string> model_folders(const std::string& program_folder,
 
 std::string resolve_model(const std::string& name_or_path) {
   const std::string& name = name_or_path;
+  SIMILE_CHECK(!starts_with(name, kHybridPrefix), ErrorKind::kUsage,
+               fmt::format("'{}': a hybrid scores texts beside others of a set or a corpus, in "
+                           "`simile evaluate` and among the `baselines` of a recipe; what is asked "
+                           "for here takes a model alone, such as '{}'",
+                           name,
+                           name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size())
+                                                              : "simile-mini"));
   if (name.empty() || name.find('/') != std::string::npos) return name;
   if (file_exists(name) || is_model(name)) return name;
   const char* const variable = std::getenv("SIMILE_MODELS");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace simile {
@@ -17,8 +18,13 @@ namespace simile {
 //   3. in models/ of the program's folder and of up to six folders above it (built in the source
 //      tree).
 // Without one, a folder that exists is returned as it is. Errors: ErrorKind::kInput when there is
-// nothing at all, with the folders searched and the names they hold.
+// nothing at all, with the folders searched and the names they hold; ErrorKind::kUsage for
+// hybrid:MODEL, which is no model (see kHybridPrefix).
 std::string resolve_model(const std::string& name_or_path);
+
+// Before the name of a model: the model and BM25 together, which score a set of texts
+// (simile/eval/hybrid_scorer.h).
+inline constexpr std::string_view kHybridPrefix = "hybrid:";
 
 // Files by which a folder is known to hold a model, or at least its tokenizer.
 const std::vector<std::string>& model_marks();

@@ -11,6 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/eval/prediction_metric.h"
 #include "simile/eval/predictions.h"
+#include "simile/model/builtin_model.h"
 #include "simile/report/detail/run_format.h"
 #include "simile/report/run_files.h"
 
@@ -36,12 +37,18 @@ ComparedRuns read_compared_runs(const std::string& path) {
     side.runs.push_back({std::nullopt, {report_predictions(read_predictions(path))}, {path}});
     return side;
   }
-  for (const RunFiles& run : read_run_set(path).runs) {
+  const bool is_hybrid = starts_with(path, kHybridPrefix);
+  const std::string folder = is_hybrid ? path.substr(kHybridPrefix.size()) : path;
+  for (const RunFiles& run : read_run_set(folder).runs) {
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
                  fmt::format("'{}' has no {} yet: the run is not finished, or has no "
                              "evaluations; finish it with --resume",
                              run.path, run_format::kResults));
-    ComparedRuns::Run own{run.seed, run.own_reports(), {}};
+    ComparedRuns::Run own{run.seed, is_hybrid ? run.hybrid_reports() : run.own_reports(), {}};
+    SIMILE_CHECK(!own.reports.empty(), ErrorKind::kInput,
+                 fmt::format("'{}' has no reports of its model together with BM25; train it with "
+                             "`hybrid` among its baselines",
+                             run.path));
     for (const Report& report : own.reports) own.predictions.push_back(run.predictions_of(report));
     side.runs.push_back(std::move(own));
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two models, A and B, on the same evaluations: is the difference B - A of a metric more than
 // chance? Both are run folders, of one run or of several seeds (simile/report/run_files.h), or both
-// files of predictions (simile/eval/predictions.h).
+// files of predictions (simile/eval/predictions.h). hybrid:FOLDER is a run's model together with
+// BM25, where the run evaluated it.
 //
 // Two sources of chance are measured apart:
 //

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
 #include "simile/report/detail/run_fixture.h"
@@ -60,6 +61,31 @@ TEST(Comparison, OfTwoRunsHasAnIntervalAndAWarning) {
   EXPECT_GT(metric.interval->high, metric.difference);
   EXPECT_LT(metric.interval->high, 0.5);
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("one seed"), HasSubstr("one seed")));
+}
+
+TEST(Comparison, OfARunAndItsModelTogetherWithBm25) {
+  const RunFixture files;
+  const std::string a = files.run("a", 1, kOneSwap, swapped_pairs(3));
+  const std::string hybrid = "hybrid:" + a;
+  try {
+    compare(a, hybrid);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("`hybrid` among its baselines"));
+  }
+  files.write_in("a", "results.json",
+                 R"({"seconds":1,"reports":[
+{"task":"sts","name":"test","model":"own","examples":10,"metrics":{"spearman":0.98787878787878789}},
+{"task":"sts","name":"test","model":"hybrid:zero-shot","examples":10,"metrics":{"spearman":0.1}},
+{"task":"sts","name":"test","model":"hybrid:own","examples":10,"metrics":{"spearman":1}}]})");
+  files.write_in("a", "predictions/hybrid/test.tsv", scored_pairs([](int i) { return i; }));
+  const Comparison result = compare(a, hybrid);
+  ASSERT_EQ(result.reports.size(), 1u);
+  const ComparedMetric& metric = result.reports[0].metrics[0];
+  EXPECT_NEAR(metric.difference, 12.0 / 990, 1e-12);
+  ASSERT_TRUE(metric.interval);
+  EXPECT_GE(metric.interval->low, 0);
+  EXPECT_THAT(result.to_table(), HasSubstr("B: " + hybrid));
 }
 
 TEST(Comparison, OfSeedsTestsThePairedDifferences) {

@@ -48,6 +48,22 @@ TEST(HtmlReport, ShowsRunsSideBySideAndNeedsNothingElse) {
   EXPECT_EQ(count(html, "http"), count(html, "xmlns=\"http://www.w3.org/2000/svg\""));
 }
 
+TEST(HtmlReport, OfSeveralSeedsTogetherWithBm25ShowsTheMean) {
+  const RunFixture files;
+  for (const int seed : {1, 2}) {
+    const std::string folder = fmt::format("b/run-{}", seed);
+    files.run(folder, seed, 0.6, "");
+    const std::string report =
+        R"({{"task":"sts","name":"test","model":"{}","examples":10,"metrics":{{"spearman":{}}}}})";
+    files.write_in(folder, "results.json",
+                   fmt::format("{{\"reports\":[{},{}]}}", fmt::format(report, "own", 0.25),
+                               fmt::format(report, "hybrid:own", 0.25 * seed)));
+  }
+  EXPECT_THAT(html_report({files.path("b")}, {}),
+              HasSubstr("<th scope=\"row\">hybrid:own</th>"
+                        "<td class=\"number\"><strong>37.50</strong> \u00b1 17.68</td>"));
+}
+
 TEST(HtmlReport, EscapesAllThatComesFromFiles) {
   const RunFixture files;
   const std::string evil = "<script>alert(1)</script>";

@@ -38,6 +38,20 @@ std::string show_cell(const ResultRow& row, const std::string& metric, double be
   return "<td class=\"number\">" + text + "</td>";
 }
 
+// The same of every seed that has it: the model together with BM25 is another with each, and other
+// baselines are evaluated once.
+std::vector<Report> of_all_seeds(const ShownRun& run, const Report& like) {
+  std::vector<Report> reports;
+  for (const RunFiles& seed : run.set.runs) {
+    for (const Report& report : seed.reports) {
+      const bool is_same =
+          report.task == like.task && report.name == like.name && report.model == like.model;
+      if (is_same) reports.push_back(report);
+    }
+  }
+  return reports;
+}
+
 // Baselines of all runs. Those of one name differ where the runs began with different models: then
 // the run's name stands with them.
 std::vector<ResultRow> baseline_rows(const std::vector<ShownRun>& runs,
@@ -55,7 +69,7 @@ std::vector<ResultRow> baseline_rows(const std::vector<ShownRun>& runs,
         label = escape_html(report.model + " (" + run.set.name + ")");
         seen = seen || row.reports[0].metrics == report.metrics;
       }
-      if (!seen) rows.push_back({label, true, {report}});
+      if (!seen) rows.push_back({label, true, of_all_seeds(run, report)});
     }
   }
   return rows;

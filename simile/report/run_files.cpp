@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"
+#include "simile/model/builtin_model.h"
 #include "simile/report/detail/run_format.h"
 
 namespace simile {
@@ -134,9 +137,22 @@ std::vector<Report> RunFiles::own_reports() const {
   return own;
 }
 
+std::vector<Report> RunFiles::hybrid_reports() const {
+  std::vector<Report> hybrids;
+  for (const Report& own : own_reports()) {
+    std::copy_if(reports.begin(), reports.end(), std::back_inserter(hybrids),
+                 [&own](const Report& report) {
+                   return report.name == own.name && report.task == own.task &&
+                          report.model == hybrid_name(own.model);
+                 });
+  }
+  return hybrids;
+}
+
 std::string RunFiles::predictions_of(const Report& report) const {
-  const std::string file =
-      predictions_file(join_path(path, kPredictions), report.task, report.name);
+  std::string folder = join_path(path, kPredictions);
+  if (starts_with(report.model, kHybridPrefix)) folder = join_path(folder, kHybrid);
+  const std::string file = predictions_file(folder, report.task, report.name);
   const std::string read = report.task == "ranking" ? query_table_file(file) : file;
   return file_exists(read) ? file : "";
 }

@@ -4,7 +4,8 @@
 //   run.json         the resolved recipe, and under "environment" what it ran on
 //   metrics.jsonl    a line a step and one an evaluation (simile/report/run_log.h)
 //   results.json     "seconds" and "reports", once it is finished
-//   predictions/     a file for each evaluation (simile/eval/predictions.h)
+//   predictions/     a file for each evaluation (simile/eval/predictions.h); in its folder hybrid/
+//                    those of the model together with BM25
 //   run-1/ ...       of a recipe with several runs: one such folder per seed, with a results.json
 //                    of their "runs" (folder, seed) above them
 //
@@ -34,7 +35,10 @@ struct RunFiles {
   // The first report of each name: that of the model trained, not of a baseline.
   std::vector<Report> own_reports() const;
 
-  // Where the predictions behind a report are; empty where they were not written.
+  // Those of the same model together with BM25 (simile/eval/hybrid_scorer.h).
+  std::vector<Report> hybrid_reports() const;
+
+  // Where the predictions behind one of these reports are; empty where they were not written.
   std::string predictions_of(const Report& report) const;
 };
 

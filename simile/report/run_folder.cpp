@@ -139,6 +139,12 @@ std::string RunFolder::predictions_path() const {
   return folder;
 }
 
+std::string RunFolder::hybrid_predictions_path() const {
+  const std::string folder = join_path(predictions_path(), kHybrid);
+  make_folders(folder);
+  return folder;
+}
+
 std::string RunFolder::mined_path() const { return join_path(path_, kMined); }
 std::string RunFolder::teachers_path() const { return join_path(path_, kTeachers); }
 

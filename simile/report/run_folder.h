@@ -55,7 +55,9 @@ class RunFolder {
 
   std::string states_path() const;  // see StateStore
   std::string model_path() const;
-  std::string predictions_path() const;         // a folder, made when asked for
+  // Folders, made when asked for: of the model, and of the model together with BM25.
+  std::string predictions_path() const;
+  std::string hybrid_predictions_path() const;
   std::string seed_path(int64_t number) const;  // of a run of several seeds, from 1
   std::string mined_path() const;               // a folder of mined negatives, of this run alone
   std::string teachers_path() const;            // a folder of vectors, reused by later runs

@@ -8,6 +8,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"
+#include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
 
@@ -35,11 +36,8 @@ Report evaluate_with_file(const Task& task, Scorer& scorer, const std::string& f
   }
 }
 
-}  // namespace
-
-std::vector<Report> Evaluations::evaluate(const std::string& model_name,
-                                          const EvaluatedModel& model, EventSink& events,
-                                          const std::string& predictions) const {
+std::unique_ptr<Scorer> make_model_scorer(const std::string& name, const EvaluatedModel& model,
+                                          EventSink& events) {
   const ModelSettings& settings = model.settings;
   const auto encoder = std::make_shared<const SentenceEncoder>(model.weights.encoder().inference(),
                                                                settings, model.tokenizer);
@@ -47,28 +45,50 @@ std::vector<Report> Evaluations::evaluate(const std::string& model_name,
   for (HeadModule& head : model.weights.heads()) {
     heads.emplace_back(head.settings(), settings.embedding_size(), head.to_host());
   }
-  EmbeddingScorer scorer(
-      model_name,
-      [&](const std::vector<std::string>& texts) { return encoder->encode(texts, {}, events); },
+  return std::make_unique<EmbeddingScorer>(
+      name,
+      [encoder, &events](const std::vector<std::string>& texts) {
+        return encoder->encode(texts, {}, events);
+      },
       parse_similarity(settings.similarity), nullptr,
       head_runner(encoder, heads, EncodeOptions(), events));
+}
+
+}  // namespace
+
+std::vector<Report> Evaluations::evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
+                                              const std::string& predictions) const {
   std::vector<Report> reports;
   for (const Evaluation& each : evaluations_) {
+    if (each.needs_head() && !has_heads) {
+      Report none;
+      none.name = each.options.name;
+      reports.push_back(none);
+      continue;
+    }
     const std::string file = predictions.empty() ? "" : predictions_file(predictions, each.options);
     reports.push_back(evaluate_with_file(*each.task, scorer, file, events));
   }
   return reports;
 }
 
+std::vector<Report> Evaluations::evaluate(const std::string& model_name,
+                                          const EvaluatedModel& model, EventSink& events,
+                                          const std::string& predictions) const {
+  return evaluate_all(*make_model_scorer(model_name, model, events), true, events, predictions);
+}
+
+std::vector<Report> Evaluations::evaluate_hybrid(const std::string& model_name,
+                                                 const EvaluatedModel& model,
+                                                 const FusionOptions& fusion, EventSink& events,
+                                                 const std::string& predictions) const {
+  HybridScorer scorer(hybrid_name(model_name), std::make_shared<Bm25Scorer>(),
+                      make_model_scorer(model_name, model, events), fusion);
+  return evaluate_all(scorer, false, events, predictions);
+}
+
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {
-  const std::unique_ptr<Scorer> scorer = make_lexical_scorer(name);
-  std::vector<Report> reports;
-  for (const Evaluation& each : evaluations_) {
-    Report none;
-    none.name = each.options.name;
-    reports.push_back(each.needs_head() ? none : each.task->evaluate(*scorer));
-  }
-  return reports;
+  return evaluate_all(*make_lexical_scorer(name), false, silent_events(), "");
 }
 
 }  // namespace simile

@@ -8,6 +8,7 @@
 
 #include "simile/core/event.h"
 #include "simile/eval/task.h"
+#include "simile/index/score_fusion.h"
 #include "simile/model/model_settings.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/model_weights.h"
@@ -37,13 +38,21 @@ class Evaluations {
   std::vector<Report> evaluate(const std::string& model_name, const EvaluatedModel& model,
                                EventSink& events, const std::string& predictions = "") const;
 
-  // The same of a lexical baseline, "bm25" or "tfidf"; where a head scores, which a baseline does
-  // not have, the report has its name alone.
+  // The same of the model together with BM25, called hybrid_name() of it; where a head scores,
+  // which a hybrid does not have, the report has its name alone.
+  std::vector<Report> evaluate_hybrid(const std::string& model_name, const EvaluatedModel& model,
+                                      const FusionOptions& fusion, EventSink& events,
+                                      const std::string& predictions = "") const;
+
+  // The same of a lexical baseline, "bm25" or "tfidf".
   std::vector<Report> evaluate_baseline(const std::string& name) const;
 
   const std::vector<Evaluation>& list() const { return evaluations_; }
 
  private:
+  std::vector<Report> evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
+                                   const std::string& predictions) const;
+
   std::vector<Evaluation> evaluations_;
 };
 

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/eval/hybrid_scorer.h"
 #include "simile/metric/significance.h"
 #include "simile/report/run_folder.h"
 #include "simile/train/selection.h"
@@ -21,18 +23,11 @@ TrainOptions options_of_run(const TrainOptions& options, int64_t number) {
   if (number == 0) return run;
   run.baselines.clear();
   for (const std::string& baseline : options.baselines) {
-    if (baseline == "untrained" && options.model.empty()) run.baselines.push_back(baseline);
+    const bool depends_on_seed =
+        baseline == "hybrid" || (is_of_start(baseline) && options.model.empty());
+    if (depends_on_seed) run.baselines.push_back(baseline);
   }
   return run;
-}
-
-// The reports of the model itself, which stand before those of baselines.
-std::vector<Report> model_reports(const TrainResult& result, const std::string& name) {
-  std::vector<Report> reports;
-  for (const Report& report : result.reports) {
-    if (report.model == name) reports.push_back(report);
-  }
-  return reports;
 }
 
 size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& runs) {
@@ -50,7 +45,7 @@ size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& ru
 }
 
 // Of the same evaluation in all runs: the mean of each metric and its sample standard deviation.
-std::pair<Report, Report> summarise(const std::vector<Report>& runs) {
+std::array<Report, 2> summarise(const std::vector<Report>& runs) {
   Report mean = runs[0], deviation = runs[0];
   mean.model = "mean";
   deviation.model = "sd";
@@ -67,28 +62,46 @@ std::pair<Report, Report> summarise(const std::vector<Report>& runs) {
   return {mean, deviation};
 }
 
-// For each evaluation: every run, mean and deviation, the baselines.
-std::vector<Report> join_reports(const TrainOptions& options, const std::vector<TrainResult>& runs,
-                                 size_t best) {
-  std::vector<std::vector<Report>> by_run;
+bool is_same_evaluation(const Report& a, const Report& b) {
+  return a.name == b.name && a.task == b.task;
+}
+
+// The reports of one model on the same evaluation, of every run that has them; their model is then
+// called by `prefix` and the seed.
+std::vector<Report> reports_by_seed(const TrainOptions& options,
+                                    const std::vector<TrainResult>& runs, size_t best,
+                                    const Report& like, const std::string& prefix) {
+  std::vector<Report> same;
   for (size_t i = 0; i < runs.size(); ++i) {
-    by_run.push_back(model_reports(runs[i], options.name));
-    for (Report& report : by_run.back()) {
-      report.model = fmt::format("seed {}{}", options.seed + static_cast<int64_t>(i),
+    for (Report report : runs[i].reports) {
+      if (!is_same_evaluation(report, like) || report.model != prefix + options.name) continue;
+      report.model = fmt::format("{}seed {}{}", prefix, options.seed + static_cast<int64_t>(i),
                                  i == best && runs[i].selected_value ? " (best)" : "");
+      same.push_back(std::move(report));
     }
   }
+  return same;
+}
+
+// For each evaluation: every run, mean and deviation; the same together with BM25; the baselines.
+std::vector<Report> join_reports(const TrainOptions& options, const std::vector<TrainResult>& runs,
+                                 size_t best) {
+  const std::string hybrid = hybrid_name("");
   std::vector<Report> all;
-  for (size_t e = 0; e < by_run[0].size(); ++e) {
-    std::vector<Report> same;
-    for (const auto& reports : by_run) same.push_back(reports[e]);
-    const auto [mean, deviation] = summarise(same);
-    all.insert(all.end(), same.begin(), same.end());
-    all.push_back(mean);
-    all.push_back(deviation);
+  for (const Report& own : runs[0].reports) {
+    if (own.model != options.name) continue;
+    for (const std::string& prefix : {std::string(), hybrid}) {
+      const std::vector<Report> same = reports_by_seed(options, runs, best, own, prefix);
+      if (same.empty()) continue;
+      all.insert(all.end(), same.begin(), same.end());
+      for (Report& summary : summarise(same)) {
+        summary.model = prefix + summary.model;
+        all.push_back(std::move(summary));
+      }
+    }
     for (const Report& report : runs[0].reports) {
-      const bool is_same = report.name == same[0].name && report.task == same[0].task;
-      if (is_same && report.model != options.name) all.push_back(report);
+      const bool is_own = report.model == options.name || report.model == hybrid + options.name;
+      if (is_same_evaluation(report, own) && !is_own) all.push_back(report);
     }
   }
   return all;

@@ -82,6 +82,23 @@ TEST_F(SeedsTest, ReportsEachRunMeanAndDeviationThenBaselines) {
               1e-12);
 }
 
+TEST_F(SeedsTest, EachRunsModelIsAlsoReportedTogetherWithBm25) {
+  const TrainResult result = train(recipe({"baselines=[bm25, hybrid, hybrid:untrained]"}),
+                                   path("all"), false, false, silent_events());
+  std::vector<std::string> models;
+  std::vector<double> values;
+  for (const Report& report : result.reports) {
+    models.push_back(report.model.substr(0, report.model.find(" (best)")));
+    values.push_back(report.metric("spearman"));
+  }
+  ASSERT_THAT(models, ElementsAre("seed 5", "seed 6", "seed 7", "mean", "sd", "hybrid:seed 5",
+                                  "hybrid:seed 6", "hybrid:seed 7", "hybrid:mean", "hybrid:sd",
+                                  "bm25", "hybrid:untrained"));
+  EXPECT_DOUBLE_EQ(values[8], (values[5] + values[6] + values[7]) / 3);
+  EXPECT_NE(values[5], values[6]);
+  EXPECT_TRUE(file_exists(path("all/run-3/predictions/hybrid/dev.tsv")));
+}
+
 TEST_F(SeedsTest, ResumesInTheRunThatWasInterrupted) {
   train(recipe(), path("whole"), false, false, silent_events());
   Interrupter interrupter(11);  // of 8 steps a run

@@ -198,8 +198,10 @@ void TrainOptions::visit(OptionVisitor& v) {
   v.list("tests", tests, "evaluated once, at the end");
   v.field("baselines", baselines,
           choice_info("evaluated beside the model; untrained: the weights the run starts from, "
-                      "reported as zero-shot when they come from `model`",
-                      {"bm25", "tfidf", "untrained"}));
+                      "reported as zero-shot when they come from `model`; hybrid: the model "
+                      "together with BM25; hybrid:untrained: those weights together with BM25",
+                      {"bm25", "tfidf", "untrained", "hybrid", "hybrid:untrained"}));
+  hybrid.visit(v);
   v.field("data_checks", data_checks,
           choice_info("mistakes found in the data before the first step (a test that stands in the "
                       "training data, sides that are exchanged or hold no texts): stop the run, "
@@ -215,6 +217,10 @@ void TrainOptions::visit(OptionVisitor& v) {
       {"train so many times, with the seeds seed, seed + 1, ...: reported are each run, mean and "
        "standard deviation, and the best on selection.metric, whose model is kept",
        "runs", 1, 1000});
+}
+
+bool is_of_start(const std::string& baseline) {
+  return baseline == "untrained" || baseline == "hybrid:untrained";
 }
 
 std::string StageOptions::objective_name(size_t objective) const {

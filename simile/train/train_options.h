@@ -12,6 +12,7 @@
 #include "simile/core/options.h"
 #include "simile/data/pair_data.h"
 #include "simile/eval/task.h"
+#include "simile/index/score_fusion.h"
 #include "simile/loss/loss_options.h"
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
@@ -155,6 +156,7 @@ struct TrainOptions : StartOptions {
   std::vector<EvaluationOptions> evaluations;
   std::vector<EvaluationOptions> tests;
   std::vector<std::string> baselines = {"bm25", "untrained"};
+  FusionOptions hybrid;
   std::string data_checks = "stop";
   std::string precision = "fp32";
   SaveOptions save;
@@ -162,6 +164,9 @@ struct TrainOptions : StartOptions {
 
   void visit(OptionVisitor& v);
 };
+
+// Whether a baseline is of the weights the run starts from: untrained or hybrid:untrained.
+bool is_of_start(const std::string& baseline);
 
 // The evaluation that measures the losses of a stage on the objectives' `dev` data.
 inline constexpr const char* kLossEvaluation = "loss";

@@ -221,15 +221,7 @@ class TrainingRun final : public SteppedTraining {
         evaluate_all(options_.name, folder_.predictions_path())};
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        by_model[0]);
-    for (const std::string& baseline : options_.baselines) {
-      if (baseline == "untrained") {
-        weights_.assign(start_.weights);
-        by_model.push_back(evaluate_all(options_.model.empty() ? baseline : "zero-shot"));
-      } else {
-        by_model.push_back(
-            join(evaluations_.evaluate_baseline(baseline), tests_.evaluate_baseline(baseline)));
-      }
-    }
+    for (auto& reports : evaluate_baselines()) by_model.push_back(std::move(reports));
     for (size_t i = 0; i < by_model[0].size(); ++i) {
       for (const auto& reports : by_model) {
         if (!reports[i].metrics.empty()) result.reports.push_back(reports[i]);
@@ -243,6 +235,38 @@ class TrainingRun final : public SteppedTraining {
     }
     loop_.finish(result.reports);
     return result;
+  }
+
+  // In the order of the recipe; those of the trained weights are evaluated first, since the start's
+  // then take their place.
+  std::vector<std::vector<Report>> evaluate_baselines() {
+    std::vector<std::vector<Report>> by_baseline(options_.baselines.size());
+    for (const bool of_start : {false, true}) {
+      for (size_t i = 0; i < by_baseline.size(); ++i) {
+        const std::string& baseline = options_.baselines[i];
+        if (is_of_start(baseline) != of_start) continue;
+        if (of_start) weights_.assign(start_.weights);
+        by_baseline[i] = evaluate_baseline(baseline);
+      }
+    }
+    return by_baseline;
+  }
+
+  std::vector<Report> evaluate_baseline(const std::string& baseline) {
+    const std::string start_name = options_.model.empty() ? "untrained" : "zero-shot";
+    if (baseline == "untrained") return evaluate_all(start_name);
+    if (baseline == "hybrid:untrained") return evaluate_hybrids(start_name);
+    if (baseline == "hybrid") {
+      return evaluate_hybrids(options_.name, folder_.hybrid_predictions_path());
+    }
+    return join(evaluations_.evaluate_baseline(baseline), tests_.evaluate_baseline(baseline));
+  }
+
+  std::vector<Report> evaluate_hybrids(const std::string& name,
+                                       const std::string& predictions = "") {
+    const EvaluatedModel model{weights_, start_.tokenizer, start_.settings};
+    return join(evaluations_.evaluate_hybrid(name, model, options_.hybrid, events_, predictions),
+                tests_.evaluate_hybrid(name, model, options_.hybrid, events_, predictions));
   }
 
   std::vector<Report> evaluate_all(const std::string& name, const std::string& predictions = "") {

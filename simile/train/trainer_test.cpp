@@ -17,6 +17,9 @@
 #include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
+#include "simile/eval/hybrid_scorer.h"
+#include "simile/eval/lexical_baseline.h"
+#include "simile/eval/predictions.h"
 #include "simile/eval/task.h"
 #include "simile/model/safetensors.h"
 #include "simile/train/detail/run_testing.h"
@@ -25,6 +28,7 @@ namespace simile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Interrupter;
 using testing::Killer;
@@ -113,6 +117,37 @@ TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
        {"run/run.json", "run/results.json", "run/metrics.jsonl", "run/model/README.md"}) {
     EXPECT_TRUE(file_exists(path(file))) << file;
   }
+}
+
+TEST_F(TrainerTest, BothModelsAreEvaluatedTogetherWithBm25) {
+  const TrainResult result =
+      train(recipe({"baselines=[hybrid:untrained, untrained, hybrid, bm25]", "hybrid_weight=0.3"}),
+            path("run"), false, false, silent_events());
+  std::map<std::string, double> spearman;
+  std::vector<std::string> models;
+  for (const Report& report : result.reports) {
+    models.push_back(report.model);
+    spearman[report.model] = report.metric("spearman");
+  }
+  EXPECT_THAT(models,
+              ElementsAre("small", "hybrid:untrained", "untrained", "hybrid:small", "bm25"));
+  EXPECT_NE(spearman["hybrid:small"], spearman["hybrid:untrained"]);
+  // As the saved model is evaluated.
+  EvaluationOptions options;
+  options.data = path("dev.tsv");
+  const auto encoder = std::make_shared<const SentenceEncoder>(
+      SentenceEncoder::load(result.model_path, silent_events()));
+  const auto vectors = std::make_shared<EmbeddingScorer>(
+      "small", [&](const auto& texts) { return encoder->encode(texts, {}, silent_events()); });
+  FusionOptions fusion;
+  fusion.weight = 0.3;
+  HybridScorer hybrid("hybrid:small", std::make_shared<Bm25Scorer>(), vectors, fusion);
+  EXPECT_DOUBLE_EQ(evaluate(options, hybrid).metric("spearman"), spearman["hybrid:small"]);
+  EXPECT_DOUBLE_EQ(evaluate(options, *vectors).metric("spearman"), spearman["small"]);
+  EXPECT_EQ(read_predictions(path("run/predictions/hybrid/dev.tsv")).size(),
+            read_predictions(path("run/predictions/dev.tsv")).size());
+  EXPECT_THAT(error_of({"baselines=[hybrids]"}, ErrorKind::kRecipe),
+              HasSubstr("did you mean 'hybrid'"));
 }
 
 TEST_F(TrainerTest, RunJsonRepeatsTheRunBitForBitOnAnyNumberOfThreads) {

@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "simile/eval/scorer.h"
+#include "simile/eval/corpus_scores.h"
 
 namespace simile {
 
@@ -50,12 +49,27 @@ using WeightedText = std::vector<WordWeight>;  // sorted by word
 // sum over shared words of the product of weights.
 double multiply(const WeightedText& a, const WeightedText& b);
 
-// Ranks texts by multiply(query, text), adding up in the order of the query's words; see
-// Scorer::rank(). Without candidates, texts that share no word with the query are not found.
-// Threads over queries.
-std::vector<Ranking> rank_weighted(const std::vector<WeightedText>& queries,
-                                   const std::vector<WeightedText>& texts, int64_t words,
-                                   const std::vector<std::vector<int64_t>>& candidates,
-                                   int64_t depth);
+// Scores texts by multiply(query, text), adding up in the order of the query's words; those that
+// share no word with the query score 0 and are not found.
+class WeightedScores : public CorpusScores {
+ public:
+  WeightedScores(std::vector<WeightedText> queries, std::vector<WeightedText> texts, int64_t words);
+
+  int64_t documents() const override { return static_cast<int64_t>(texts_.size()); }
+  void score(int64_t first, int64_t count, double* scores) const override;
+  void score_some(int64_t query, const std::vector<int64_t>& chosen, double* scores) const override;
+  double not_found() const override { return 0; }
+
+ private:
+  struct Posting {
+    int64_t text;
+    float weight;
+  };
+
+  std::vector<WeightedText> queries_, texts_;
+  // The postings of all words in one array: those of word w lie in [begin_[w], begin_[w + 1]).
+  std::vector<int64_t> begin_;
+  std::vector<Posting> postings_;
+};
 
 }  // namespace simile

@@ -24,7 +24,8 @@ struct ComparedRuns {
   std::vector<Run> runs;
 };
 
-// Of a run folder, or of a file of predictions.
+// Of a run folder, or of a file of predictions; of hybrid:FOLDER the reports of the run's model
+// together with BM25.
 ComparedRuns read_compared_runs(const std::string& path);
 
 // Brings the runs in the order of their seeds. Errors also: a file and a folder; several runs on

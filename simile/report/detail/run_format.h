@@ -18,6 +18,7 @@ constexpr const char* kRecipe = "run.json";
 constexpr const char* kLog = "metrics.jsonl";
 constexpr const char* kResults = "results.json";
 constexpr const char* kPredictions = "predictions";
+constexpr const char* kHybrid = "hybrid";  // within: those of the model together with BM25
 constexpr const char* kStates = "states";
 constexpr const char* kModel = "model";
 constexpr const char* kStages = "stages";

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/hybrid_scorer.h"
+
+#include <fmt/format.h>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/parallel.h"
+#include "simile/model/builtin_model.h"
+
+namespace simile {
+
+std::string hybrid_model(const std::string& name) {
+  const bool is_bare = name == "hybrid" && !file_exists(name) && !folder_exists(name);
+  if (!starts_with(name, kHybridPrefix) && !is_bare) return "";
+  const std::string model = is_bare ? "" : name.substr(kHybridPrefix.size());
+  SIMILE_CHECK(!model.empty(), ErrorKind::kUsage,
+               fmt::format("'{}' names no model: write hybrid:MODEL with what is to be taken "
+                           "together with BM25, such as hybrid:simile-mini",
+                           name));
+  SIMILE_CHECK(model != "bm25" && !starts_with(model, kHybridPrefix), ErrorKind::kUsage,
+               fmt::format("'{}': a hybrid is BM25 and the vectors of a model; name a model with "
+                           "vectors, such as hybrid:simile-mini",
+                           name));
+  return model;
+}
+
+std::string hybrid_name(const std::string& model) { return std::string(kHybridPrefix) + model; }
+
+HybridScores::HybridScores(std::unique_ptr<CorpusScores> words,
+                           std::unique_ptr<CorpusScores> vectors, FusionRule rule, double weight)
+    : words_(std::move(words)), vectors_(std::move(vectors)), rule_(rule), weight_(weight) {}
+
+void HybridScores::score(int64_t first, int64_t count, double* scores) const {
+  const int64_t n = documents();
+  vectors_->score(first, count, scores);
+  run_parallel_blocks(count, 1, [&](int64_t i, int64_t) {
+    std::vector<double> words(static_cast<size_t>(n));
+    words_->score(first + i, 1, words.data());
+    fuse_scores(rule_, weight_, scores + i * n, words.data(), n);
+  });
+}
+
+void HybridScores::score_some(int64_t query, const std::vector<int64_t>& chosen,
+                              double* scores) const {
+  std::vector<double> words(chosen.size());
+  vectors_->score_some(query, chosen, scores);
+  words_->score_some(query, chosen, words.data());
+  fuse_scores(rule_, weight_, scores, words.data(), static_cast<int64_t>(chosen.size()));
+}
+
+HybridScorer::HybridScorer(std::string name, std::shared_ptr<Scorer> words,
+                           std::shared_ptr<Scorer> vectors, const FusionOptions& options)
+    : name_(std::move(name)),
+      words_(std::move(words)),
+      vectors_(std::move(vectors)),
+      rule_name_(options.rule),
+      rule_(parse_fusion_rule(options.rule)),
+      weight_(options.weight) {
+  SIMILE_CHECK(weight_ >= 0 && weight_ <= 1, ErrorKind::kRecipe,
+               fmt::format("hybrid_weight: expected a number from 0 to 1, found {}", weight_));
+}
+
+std::vector<double> HybridScorer::score_pairs(const std::vector<std::string>& left,
+                                              const std::vector<std::string>& right) {
+  std::vector<double> scores = vectors_->score_pairs(left, right);
+  std::vector<double> words = words_->score_pairs(left, right);
+  fuse_scores(rule_, weight_, scores.data(), words.data(), static_cast<int64_t>(scores.size()));
+  return scores;
+}
+
+std::unique_ptr<HybridScores> HybridScorer::score_hybrid(const std::vector<std::string>& queries,
+                                                         const std::vector<std::string>& corpus) {
+  return std::make_unique<HybridScores>(words_->score_corpus(queries, corpus),
+                                        vectors_->score_corpus(queries, corpus), rule_, weight_);
+}
+
+std::unique_ptr<CorpusScores> HybridScorer::score_corpus(const std::vector<std::string>& queries,
+                                                         const std::vector<std::string>& corpus) {
+  return score_hybrid(queries, corpus);
+}
+
+std::string HybridScorer::describe(double weight) const {
+  return fmt::format("{} and {}, {} with {:g} of the vectors", words_->name(), vectors_->name(),
+                     rule_name_, weight);
+}
+
+std::vector<std::string> HybridScorer::notes() const { return {describe(weight_)}; }
+
+HeadOutput HybridScorer::run_head(const std::string&, const std::vector<std::string>&,
+                                  const std::vector<std::string>&) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} has no heads: it adds the similarity of vectors to {}; name {} alone "
+                          "to have a head of its score",
+                          name_, words_->name(), vectors_->name()));
+}
+
+}  // namespace simile

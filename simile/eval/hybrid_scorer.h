@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model and BM25 together, `hybrid:MODEL` wherever a model is named to be evaluated: the two
+// scores of every document for a query, fused by simile/index/score_fusion.h over the documents
+// that are ranked, the whole corpus or the candidates. Documents that BM25 does not find have its
+// score 0 before they are scaled, and every document is found. Of pairs the scores of all pairs of
+// the set are one list; they are scaled over it.
+//
+//   HybridScorer scorer("hybrid:mini", std::make_shared<Bm25Scorer>(), model);
+//
+// Equal fused scores stand in order of position, as with every scorer. Same scores for any number
+// of threads.
+//
+// Errors: those of the two scorers and of score_fusion.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simile/eval/scorer.h"
+#include "simile/index/score_fusion.h"
+
+namespace simile {
+
+// MODEL of "hybrid:MODEL"; empty for a name without that prefix. Errors (ErrorKind::kUsage): no
+// model behind the prefix, or one that has no vectors to add to BM25.
+std::string hybrid_model(const std::string& name);
+
+// "hybrid:MODEL" of MODEL.
+std::string hybrid_name(const std::string& model);
+
+// Both scores of queries with a corpus.
+class HybridScores : public CorpusScores {
+ public:
+  HybridScores(std::unique_ptr<CorpusScores> words, std::unique_ptr<CorpusScores> vectors,
+               FusionRule rule, double weight);
+
+  void set_weight(double weight) { weight_ = weight; }
+
+  int64_t documents() const override { return vectors_->documents(); }
+  void score(int64_t first, int64_t count, double* scores) const override;
+  void score_some(int64_t query, const std::vector<int64_t>& chosen, double* scores) const override;
+
+ private:
+  std::unique_ptr<CorpusScores> words_, vectors_;
+  FusionRule rule_;
+  double weight_;
+};
+
+class HybridScorer : public Scorer {
+ public:
+  // `words` scores texts 0 or more, and 0 where they share no word.
+  HybridScorer(std::string name, std::shared_ptr<Scorer> words, std::shared_ptr<Scorer> vectors,
+               const FusionOptions& options = {});
+
+  std::string name() const override { return name_; }
+  std::vector<double> score_pairs(const std::vector<std::string>& left,
+                                  const std::vector<std::string>& right) override;
+  std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
+                                             const std::vector<std::string>& corpus) override;
+  std::vector<std::string> notes() const override;
+  // A hybrid has no heads: ErrorKind::kUsage.
+  HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
+                      const std::vector<std::string>& right) override;
+
+  // score_corpus() by its own name.
+  std::unique_ptr<HybridScores> score_hybrid(const std::vector<std::string>& queries,
+                                             const std::vector<std::string>& corpus);
+  double weight() const { return weight_; }
+  // What notes() says, of another weight.
+  std::string describe(double weight) const;
+
+ private:
+  std::string name_;
+  std::shared_ptr<Scorer> words_, vectors_;
+  std::string rule_name_;
+  FusionRule rule_;
+  double weight_;
+};
+
+}  // namespace simile

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two scores of every document for one query, by its words (BM25) and by its vector (cosine), as
+// one. With w the weight of the vectors,
+//
+//   fused = w V(vectors) + (1 - w) W(words)
+//
+// where V and W bring the scores of all documents that are ranked to one scale:
+//
+//   zsum  V, W = (s - mean) / deviation over the documents, the deviation that of the population
+//         (divided by their number); zeros where all scores are equal (Montague & Aslam, "Relevance
+//         score normalization for metasearch", CIKM 2001)
+//   rrf   V, W = 1 / (60 + rank) with rank = 1 + the number of documents that score higher, so
+//         equal scores share one; W = 0 for a document that the words do not find, which is one
+//         whose score is 0 (Cormack, Clarke & Buettcher, SIGIR 2009, there without weights, which
+//         is w = 1/2)
+//   max   V = (s + 1) / (max + 1) and W = s / max, max being the highest of the documents; zeros
+//         where the divisor is 0. Needs no statistics of the corpus, and cosines as vectors' scores
+//
+// Scores are finite, those of words 0 or more. Fused scores depend on the two lists alone; sums are
+// in double, in the order of the lists. On the thread that calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "simile/core/options.h"
+
+namespace simile {
+
+enum class FusionRule { kZSum, kReciprocalRank, kMax };
+// From "zsum", "rrf" or "max"; another name is ErrorKind::kRecipe.
+FusionRule parse_fusion_rule(const std::string& name);
+
+struct FusionOptions {
+  double weight = 0.4;
+  std::string rule = "zsum";
+
+  void visit(OptionVisitor& v) {
+    v.field(
+        "hybrid_weight", weight,
+        {"share of the vectors in the scores of a hybrid, the rest being BM25's; a ranking with "
+         "judgements of dev chooses its own",
+         "", 0, 1});
+    v.field("hybrid_rule", rule,
+            choice_info("how a hybrid brings scores of a query to one scale: zsum, their mean 0 "
+                        "and deviation 1; rrf, reciprocal ranks; max, a share of the highest",
+                        {"zsum", "rrf", "max"}));
+  }
+};
+
+// V and W, in place. Errors: ErrorKind::kUsage for the rule max and a vector's score that is no
+// cosine.
+void scale_vector_scores(FusionRule rule, double* scores, int64_t count);
+void scale_word_scores(FusionRule rule, double* scores, int64_t count);
+
+// Of scores that are scaled.
+inline double fuse_scaled(double weight, double vector, double word) {
+  return weight * vector + (1 - weight) * word;
+}
+
+// All of it: vectors[i] becomes the fused score of document i, words[i] its scaled one.
+void fuse_scores(FusionRule rule, double weight, double* vectors, double* words, int64_t count);
+
+}  // namespace simile

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// BM25 and a model together, `hybrid:MODEL`, as a user runs it.
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/shell.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+const std::string kFaq =
+    "simile evaluate --quiet --task ranking --queries $S/examples/faq/queries.tsv "
+    "--corpus $S/examples/faq/corpus.tsv --qrels $S/examples/faq/qrels.test.tsv ";
+
+class HybridTest : public ShellTest {
+ protected:
+  using Scores = std::map<std::string, std::map<std::string, double>>;  // query, document
+
+  Scores read_run(const std::string& file) const {
+    Scores scores;
+    std::istringstream stream(read_file(path(file)));
+    std::string query, q0, document, tag;
+    int64_t rank = 0;
+    double score = 0;
+    while (stream >> query >> q0 >> document >> rank >> score >> tag) {
+      scores[query][document] = score;
+    }
+    return scores;
+  }
+
+  double map_of(const Json& reports, const std::string& model) const {
+    for (const Json& report : reports) {
+      if (report["model"] == model) return report["metrics"]["map"];
+    }
+    ADD_FAILURE() << "no report of " << model;
+    return 0;
+  }
+};
+
+// By the definition, from what the program gives for each alone.
+double standardise(double score, const std::map<std::string, double>& scores, double documents) {
+  double sum = 0, squares = 0;
+  for (const auto& [document, value] : scores) sum += value;
+  const double mean = sum / documents;
+  for (const auto& [document, value] : scores) squares += (value - mean) * (value - mean);
+  squares += (documents - static_cast<double>(scores.size())) * mean * mean;  // not found: 0
+  return squares == 0 ? 0 : (score - mean) / std::sqrt(squares / documents);
+}
+
+TEST_F(HybridTest, AddsWhatTheProgramGivesForEachAlone) {
+  for (const char* model : {"bm25", "words:simile-mini", "hybrid:words:simile-mini"}) {
+    const Outcome outcome = shell(fmt::format("{} --model {} --depth 0 --predictions {}.trec", kFaq,
+                                              model, std::string(model).substr(0, 5)));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  const Scores words = read_run("bm25.trec"), vectors = read_run("words.trec");
+  const Scores hybrid = read_run("hybri.trec");
+  ASSERT_EQ(hybrid.size(), 439u);
+  for (const auto& [query, scores] : hybrid) {
+    const std::map<std::string, double>& of_vectors = vectors.at(query);
+    const auto found = words.find(query);
+    const auto of_words = found == words.end() ? std::map<std::string, double>() : found->second;
+    const auto documents = static_cast<double>(of_vectors.size());
+    ASSERT_EQ(scores.size(), of_vectors.size());
+    for (const auto& [document, score] : scores) {
+      const double word = of_words.count(document) > 0 ? of_words.at(document) : 0;
+      ASSERT_NEAR(score,
+                  0.4 * standardise(of_vectors.at(document), of_vectors, documents) +
+                      0.6 * standardise(word, of_words, documents),
+                  1e-9)
+          << query << " " << document;
+    }
+  }
+}
+
+TEST_F(HybridTest, IsAheadOfBothOnTheShippedExample) {
+  const Outcome outcome =
+      shell(kFaq + "--model bm25 --model simile-mini --model hybrid:simile-mini --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json reports = Json::parse(outcome.out);
+  const double hybrid = map_of(reports, "hybrid:simile-mini");
+  EXPECT_GT(hybrid, map_of(reports, "bm25"));
+  EXPECT_GT(hybrid, map_of(reports, "simile-mini"));
+  EXPECT_EQ(reports[2]["notes"][0], "bm25 and simile-mini, zsum with 0.4 of the vectors");
+}
+
+TEST_F(HybridTest, RanksAlikeOnAnyNumberOfThreads) {
+  const std::string rank = kFaq + "--model hybrid:words:simile-mini --depth 100 ";
+  EXPECT_EQ(shell(rank + "--threads 1 --predictions a.trec && " + rank +
+                  "--threads 2 --predictions b.trec && cmp a.trec b.trec")
+                .code,
+            0);
+}
+
+TEST_F(HybridTest, RuleAndWeightAreAskedFor) {
+  const std::string base = kFaq + "--json --model hybrid:words:simile-mini ";
+  const Outcome rrf = shell(base + "--hybrid-rule rrf --hybrid-weight 0.5");
+  EXPECT_THAT(rrf.out, HasSubstr("bm25 and words:simile-mini, rrf with 0.5 of the vectors"));
+  const Outcome dev = shell(base + "--dev $S/examples/faq/qrels.dev.tsv");
+  EXPECT_EQ(dev.code, 0) << dev.err;
+  EXPECT_THAT(dev.out, HasSubstr("chosen on 439 queries of dev: map"));
+  EXPECT_EQ(shell(base + "--dev $S/examples/faq/qrels.dev.tsv --threads 1").out, dev.out);
+  const Outcome none =
+      shell(kFaq + "--model words:simile-mini --dev $S/examples/faq/qrels.dev.tsv");
+  EXPECT_EQ(none.code, 0);
+  EXPECT_THAT(none.err, HasSubstr("no --model is one"));
+}
+
+TEST_F(HybridTest, PairsAndTaskFilesAreScored) {
+  write("pairs.tsv",
+        "sentence1\tsentence2\tscore\nhello\thello\t5\nhello\tworld\t1\nfox\tthe fox\t4\n");
+  write("tasks.yaml",
+        "tasks:\n  - {task: sts, name: graded, data: pairs.tsv}\n"
+        "  - {task: pairs, name: binary, data: pairs.tsv, score_offset: 1, score_scale: 4, "
+        "filter: [score != 4]}\n");
+  const Outcome outcome = shell(
+      "simile evaluate --model hybrid:$M --task tasks.yaml --hybrid-weight 0.3 --json && "
+      "simile evaluate --model hybrid:$M --task sts --data pairs.tsv --predictions h.tsv && "
+      "simile evaluate --model bm25 --task sts --data pairs.tsv --predictions b.tsv && "
+      "simile compare b.tsv h.tsv --samples 50");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\"name\":\"graded\""), HasSubstr("\"name\":\"binary\""),
+                                 HasSubstr("zsum with 0.3 of the vectors"), HasSubstr("B: h.tsv")));
+}
+
+TEST_F(HybridTest, MistakesAreOneMessage) {
+  write("texts.txt", "hello\n");
+  write("pairs.tsv", "sentence1\tsentence2\tscore\nhello\thello\t5\nhello\tworld\t1\n");
+  const std::string sts = " --task sts --data pairs.tsv";
+  expect_error("simile evaluate --model hybrid:" + sts, 2, "names no model");
+  expect_error("simile evaluate --model hybrid" + sts, 2, "names no model");
+  expect_error("simile evaluate --model hybrid:bm25" + sts, 2, "the vectors of a model");
+  expect_error("simile evaluate --model hybrid:hybrid:$M" + sts, 2, "the vectors of a model");
+  expect_error("simile evaluate --model hybrid:nowhere" + sts, 3, "nowhere");
+  expect_error("simile evaluate --hybrid-weight 1.5 --model hybrid:$M" + sts, 2, "1.5 is more");
+  expect_error("simile evaluate --hybrid-weight -1 --model hybrid:$M" + sts, 2, "-1 is less");
+  expect_error("simile evaluate --hybrid-rule sum --model hybrid:$M" + sts, 2, "sum");
+  expect_error("simile evaluate --model hybrid:$M --task ranking --queries q.tsv --qrels r.tsv", 2,
+               "'corpus' is missing");
+  // What has no other texts beside it.
+  expect_error("simile similarity --model hybrid:$M hello world", 2, "takes a model alone");
+  expect_error("simile encode --model hybrid:simile-mini --input texts.txt", 2,
+               "takes a model alone, such as 'simile-mini'");
+  expect_error("simile index build --model hybrid:$M --index ix --corpus texts.txt", 2,
+               "takes a model alone");
+  expect_error("simile mine --model hybrid:$M --data pairs.tsv --output t.tsv", 2,
+               "takes a model alone");
+}
+
+#ifdef SIMILE_WITH_TRAINING
+TEST_F(HybridTest, ARunIsComparedWithItselfTogetherWithBm25) {
+  write("pairs.tsv",
+        "sentence1\tsentence2\tscore\nhello\thello\t5\nhello\tworld\t1\nfox\tthe fox\t4\n");
+  write("recipe.yaml", R"(
+model: MODEL
+stages: {objectives: {data: {path: pairs.tsv, score_scale: 5}, loss: mse, batch_size: 2}, steps: 2}
+tests: {name: test, task: sts, data: pairs.tsv}
+data_checks: off
+baselines: [untrained, hybrid, hybrid:untrained]
+)");
+  const Outcome trained = shell(
+      "sed -i \"s#MODEL#$M#\" recipe.yaml; simile train recipe.yaml "
+      "--output run");
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.out, AllOf(HasSubstr("hybrid:run"), HasSubstr("hybrid:zero-shot")));
+  const Outcome compared = shell("simile compare run hybrid:run --samples 50");
+  EXPECT_EQ(compared.code, 0) << compared.err;
+  EXPECT_THAT(compared.out, AllOf(HasSubstr("B: hybrid:run"), HasSubstr("test (sts, 3 examples)")));
+  expect_error("simile train recipe.yaml --output x hybrid_weight=2", 2, "between 0 and 1");
+  expect_error("simile train recipe.yaml --output x model=hybrid:simile-mini", 2,
+               "takes a model alone");
+}
+#endif
+
+}  // namespace
+}  // namespace simile
