@@ -2,8 +2,12 @@
 #include "simile/batch/mixing.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
@@ -28,14 +32,37 @@ std::vector<int32_t> mix_sequential(const std::vector<int64_t>& batches) {
   return turns;
 }
 
+// How many of `turns` each share gets: rounded down, then one more for the largest remainders.
+std::vector<int64_t> divide_turns(int64_t turns, const std::vector<double>& shares) {
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  SIMILE_CHECK(*std::min_element(shares.begin(), shares.end()) >= 0 && sum > 0, ErrorKind::kRecipe,
+               fmt::format("mixing `shares`: expected shares of 0 or more, one of them above 0, "
+                           "found {}",
+                           fmt::join(shares, ", ")));
+  std::vector<int64_t> counts;
+  std::vector<std::pair<double, size_t>> remainders;
+  for (const double share : shares) {
+    const double exact = static_cast<double>(turns) * share / sum;
+    remainders.emplace_back(std::floor(exact) - exact, counts.size());
+    counts.push_back(static_cast<int64_t>(std::floor(exact)));
+  }
+  std::sort(remainders.begin(), remainders.end());
+  const int64_t given = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  for (int64_t i = 0; i < turns - given; ++i) {
+    ++counts[remainders[static_cast<size_t>(i)].second];
+  }
+  return counts;
+}
+
 }  // namespace
 
 void MixingOptions::visit(OptionVisitor& v) {
   v.field(
       "mixing", mixing,
       choice_info("how several objectives take turns: a batch of each in turn, batches drawn in "
-                  "proportion to what is left of each, or one objective after the other",
-                  {"round_robin", "proportional", "sequential"}));
+                  "proportion to what is left of each, one objective after the other, or batches "
+                  "drawn by the objectives' shares",
+                  {"round_robin", "proportional", "sequential", "shares"}));
   v.field(
       "mixing_ends", mixing_ends,
       choice_info("round_robin: the epoch ends when the objective with the most batches has been "
@@ -43,7 +70,8 @@ void MixingOptions::visit(OptionVisitor& v) {
                   {"longest", "shortest"}));
 }
 
-std::vector<int32_t> mix_batches(const std::vector<int64_t>& batches, const MixingOptions& options,
+std::vector<int32_t> mix_batches(const std::vector<int64_t>& batches,
+                                 const std::vector<double>& shares, const MixingOptions& options,
                                  uint64_t seed, uint64_t epoch) {
   if (batches.empty()) return {};
   const auto [fewest, most] = std::minmax_element(batches.begin(), batches.end());
@@ -53,8 +81,10 @@ std::vector<int32_t> mix_batches(const std::vector<int64_t>& batches, const Mixi
   if (options.mixing == "round_robin") {
     return mix_rounds(batches.size(), options.mixing_ends == "longest" ? *most : *fewest);
   }
-  std::vector<int32_t> turns = mix_sequential(batches);
-  if (options.mixing == "proportional") {
+  const bool by_shares = options.mixing == "shares";
+  const int64_t all = std::accumulate(batches.begin(), batches.end(), int64_t{0});
+  std::vector<int32_t> turns = mix_sequential(by_shares ? divide_turns(all, shares) : batches);
+  if (by_shares || options.mixing == "proportional") {
     RandomStream stream(seed, "mixing", epoch);
     shuffle(turns, stream);  // draws each turn from what is left
   }

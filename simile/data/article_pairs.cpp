@@ -192,9 +192,10 @@ const std::vector<std::string>& document_pair_kinds() {
 }
 
 std::string Passage::str() const {
-  std::string text(first);
-  if (!second.empty()) text.append(" ").append(second);
-  return text;
+  if (second.empty()) return std::string(first);
+  std::string text;
+  text.reserve(first.size() + 1 + second.size());  // appending would set aside up to twice as much
+  return text.append(first).append(" ").append(second);
 }
 
 std::vector<PairFinder> choose_pair_finders(const DocumentPairOptions& options) {

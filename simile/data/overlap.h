@@ -34,10 +34,11 @@ struct OverlapOptions {
             {"columns of tables to compare, of those that a file has; by default all"});
     v.field("minimum_words", minimum_words, {"shorter texts are not compared", "words", 1});
     v.field("near", near,
-            {"look for near texts too: those of whose shingles (runs of so many words) at least "
-             "this share stands in a training text; 0: equal ones only",
+            {"look for near texts too: those of whose shingles (runs of words), weighted by their "
+             "rarity, at least this share stands in a training text; 0: equal ones only",
              "", 0, 1});
-    v.field("shingle", shingle, {"words of a shingle", "words", 1, 100});
+    v.field("shingle", shingle, {"words of a shingle; near texts have at least two", "words", 1,
+                                 100});
     v.field("language", language,
             {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
              "ru; others have none"});

@@ -158,7 +158,7 @@ void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
   std::string note = fmt::format("{}: {} pairs have a text of the files to exclude",
                                  options.file(), left_out.equal);
   if (overlap > 0) {
-    note += fmt::format(", {} more at least {:g} of the {}-word shingles of one", left_out.near,
+    note += fmt::format(", {} more at least {:g} of one (shingles of {} words)", left_out.near,
                         overlap, shingle);
   }
   data.notes.push_back(fmt::format("{}; left out, {} remain", note, data.size()));
@@ -184,12 +184,13 @@ void PairDataOptions::visit(OptionVisitor& v) {
           path_info("files of test sets: pairs with a text of at least four words that stands "
                     "there too, up to case and punctuation, are left out after reading"));
   v.field("exclude_overlap", exclude_overlap,
-          {"leave out pairs too that hold at least this share of a text of `exclude`, as the share "
-           "of its shingles (runs of exclude_shingle words) that stand in a text of the pair; 0: "
-           "only equal texts",
+          {"leave out pairs with a near-duplicate too: a text that holds at least this share of a "
+           "text of `exclude`, of its shingles (runs of exclude_shingle words) weighted by their "
+           "rarity there; 0: only equal texts",
            "", 0, 1});
   v.field("exclude_shingle", exclude_shingle,
-          {"words of a shingle; a shorter text is one shingle", "words", 1, 100});
+          {"words of a shingle; texts of fewer than two are only compared as wholes", "words", 1,
+           100});
   v.only_for("format", {"documents"}, [&](OptionVisitor& of) {
     of.group("documents", documents, "which pairs to make of articles");
   });
@@ -270,8 +271,9 @@ void PairDataOptions::visit_rows(OptionVisitor& v) {
 void PairDataOptions::visit_filter(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
     of.field("filter", filter,
-             {"conditions that rows must meet, such as [score >= 3, genre = news, split != test]: "
-              "a column, one of = != < <= > >= contains, and a value"});
+             {"conditions that rows must meet, such as [score >= 3, genre = news, split != test, "
+              "\"source not in web, forum\"]: a column, one of = != < <= > >= contains, not "
+              "contains, in, not in, and a value, or several with commas"});
   });
 }
 

@@ -278,7 +278,7 @@ TEST(PairFormat, PairsWithMostOfATextOfATestSetAreLeftOut) {
   EXPECT_THAT(data.left, ElementsAre("d", "f"));
   EXPECT_THAT(data.notes,
               ElementsAre(HasSubstr("1 pairs have a text of the files to exclude, 1 more at least "
-                                    "0.6 of the 3-word shingles of one; left out, 2 remain")));
+                                    "0.6 of one (shingles of 3 words); left out, 2 remain")));
   options.exclude_overlap = 0.4;
   data = read_pairs(options);
   EXPECT_THAT(data.left, ElementsAre("f"));
@@ -288,7 +288,7 @@ TEST(PairFormat, PairsWithMostOfATextOfATestSetAreLeftOut) {
   options.exclude_shingle = 1;
   options.exclude_overlap = 0.1;
   options.exclude = {files.write("all.txt", "a man is swimming\nA man is walking\nb c d e f\n")};
-  EXPECT_THAT(error_with(options), HasSubstr("of one: none remains"));
+  EXPECT_THAT(error_with(options), HasSubstr("of one (shingles of 1 words): none remains"));
   options.exclude.clear();
   EXPECT_THAT(error_with(options), HasSubstr("exclude_overlap is set, but `exclude` names no"));
 }

@@ -16,9 +16,10 @@
 // and reading goes on with the next. More than half of at least 20 rows is an error all the same.
 //
 // A filter is a list of conditions COLUMN OPERATOR VALUE, such as `score >= 3`, which must all
-// hold for a row to be read: = (or ==), !=, <, <=, >, >=, and `contains` for a part of the text.
-// The operator is the one that stands first; COLUMN and VALUE may be in quotes, which are taken
-// off. Numbers are compared as numbers when both sides are, other texts byte by byte. Less and more
+// hold for a row to be read: = (or ==), !=, <, <=, >, >=, `contains` and `not contains` for a part
+// of the text, and `in` and `not in` for several values with commas between them, of which one or
+// none is the field. The operator is the one that stands first; COLUMN and each VALUE may be in
+// quotes, which are taken off. Numbers are compared as numbers when both sides are, other texts byte by byte. Less and more
 // than a number cannot be asked of another text, which makes the row malformed; an empty field is
 // neither. In .jsonl a member that is null or not there is an empty field.
 #pragma once

@@ -103,6 +103,14 @@ TEST(ReaderRows, FiltersAreConditionsOnColumns) {
       {{"genre !="}, {"1", "2", "3"}},
       {{"my col = x y"}, {"2"}},
       {{"'my col' contains x"}, {"1", "2"}},
+      {{"genre not contains news"}, {"2", "4"}},
+      {{"genre in news, forum"}, {"1", "2"}},
+      {{"genre in 'news flash','forum'"}, {"2", "3"}},
+      {{"genre not in news , \"forum\""}, {"3", "4"}},
+      {{"genre not in news,"}, {"2", "3"}},  // nothing is a value too
+      {{"score in 3, 10.0"}, {"1", "2", "4"}},
+      {{"score not in 3"}, {"2", "3"}},
+      {{"my col in 'x, y', x y"}, {"2"}},
   };
   for (const auto& c : cases) {
     const Read found = read({path}, with_filter(c.filter));
@@ -127,7 +135,8 @@ TEST(ReaderRows, FiltersThatCannotBeAskedAreErrors) {
                         "'n/a'"));
   EXPECT_THAT(read({path}, with_filter({"a > 3"})).error,
               HasSubstr("t.tsv: the filter leaves none of its 2 rows: a > 3"));
-  for (const char* bad : {"", "score", "= 3", "== 3", "contains x", " > 3"}) {
+  for (const char* bad :
+       {"", "score", "= 3", "== 3", "contains x", " > 3", "in a, b", "'a > 3'"}) {
     EXPECT_THAT(
         read({path}, with_filter({bad})).error,
         AllOf(HasSubstr("filter: expected COLUMN"), HasSubstr(std::string("found '") + bad)))

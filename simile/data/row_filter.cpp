@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "simile/core/error.h"
@@ -21,21 +22,38 @@ struct Symbol {
 
 // What begins with another of them stands before it.
 constexpr Symbol kSymbols[] = {
-    {"!=", Operator::kDiffers}, {"<=", Operator::kAtMost},
-    {">=", Operator::kAtLeast}, {"==", Operator::kEqual},
-    {"=", Operator::kEqual},    {"<", Operator::kLess},
-    {">", Operator::kMore},     {" contains ", Operator::kContains},
+    {"!=", Operator::kDiffers},
+    {"<=", Operator::kAtMost},
+    {">=", Operator::kAtLeast},
+    {"==", Operator::kEqual},
+    {"=", Operator::kEqual},
+    {"<", Operator::kLess},
+    {">", Operator::kMore},
+    {" contains ", Operator::kContains},
+    {" not contains ", Operator::kLacks},
+    {" in ", Operator::kIn},
+    {" not in ", Operator::kNotIn},
 };
 
+bool is_quote(char c) { return c == '"' || c == '\''; }
+
 std::string take_quotes_off(const std::string& text) {
-  const bool quoted =
-      text.size() >= 2 && (text[0] == '"' || text[0] == '\'') && text.back() == text[0];
+  const bool quoted = text.size() >= 2 && is_quote(text[0]) && text.back() == text[0];
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
-// The operator that stands first; nullptr when there is none, or nothing before it.
+// Where the quotes end that `text` begins with; 0 where it has none.
+size_t end_of_quotes(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos || !is_quote(text[begin])) return 0;
+  const size_t end = text.find(text[begin], begin + 1);
+  return end == std::string::npos ? 0 : end + 1;
+}
+
+// The operator that stands first behind a column in quotes; nullptr when there is none, or nothing
+// before it.
 const Symbol* find_symbol(const std::string& written, size_t& at) {
-  for (at = 0; at < written.size(); ++at) {
+  for (at = end_of_quotes(written); at < written.size(); ++at) {
     for (const Symbol& symbol : kSymbols) {
       if (written.compare(at, symbol.written.size(), symbol.written) != 0) continue;
       return trim(written.substr(0, at)).empty() ? nullptr : &symbol;
@@ -44,20 +62,50 @@ const Symbol* find_symbol(const std::string& written, size_t& at) {
   return nullptr;
 }
 
+// "a, 'b, c', d": what commas outside of quotes separate.
+std::vector<std::string> split_values(const std::string& list) {
+  std::vector<std::string> values(1);
+  char quote = 0;
+  for (const char c : list) {
+    if (quote == 0 && is_quote(c) && trim(values.back()).empty()) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    }
+    if (c == ',' && quote == 0) {
+      values.emplace_back();
+    } else {
+      values.back() += c;
+    }
+  }
+  for (std::string& value : values) value = take_quotes_off(trim(value));
+  return values;
+}
+
 RowCondition parse_condition(const std::string& written) {
   size_t at = 0;
   const Symbol* symbol = find_symbol(written, at);
   SIMILE_CHECK(symbol != nullptr, ErrorKind::kRecipe,
-               fmt::format("filter: expected COLUMN, one of = != < <= > >= contains, and a value, "
-                           "such as 'score >= 3', found '{}'",
+               fmt::format("filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and "
+                           "a value, such as 'score >= 3', found '{}'",
                            written));
+  const bool is_list = symbol->meaning == Operator::kIn || symbol->meaning == Operator::kNotIn;
+  const std::string value = trim(written.substr(at + symbol->written.size()));
   return {take_quotes_off(trim(written.substr(0, at))), symbol->meaning,
-          take_quotes_off(trim(written.substr(at + symbol->written.size()))), written};
+          is_list ? split_values(value) : std::vector<std::string>{take_quotes_off(value)},
+          written};
 }
 
 bool is_order(Operator comparison) {
   return comparison == Operator::kLess || comparison == Operator::kAtMost ||
          comparison == Operator::kMore || comparison == Operator::kAtLeast;
+}
+
+// As numbers when both are.
+bool is_equal(const std::string& field, const std::string& value) {
+  double left = 0, right = 0;
+  const bool are_numbers = parse_number(field, left) && parse_number(value, right);
+  return are_numbers ? left == right : field == value;
 }
 
 template <typename T>
@@ -75,24 +123,31 @@ bool compare(const T& field, Operator comparison, const T& value) {
       return field > value;
     case Operator::kAtLeast:
       return field >= value;
-    case Operator::kContains:
-      break;
+    default:
+      return false;
   }
-  return false;
 }
 
 }  // namespace
 
 std::string RowCondition::problem(const std::string& field) const {
   double number = 0;
-  if (!is_order(comparison) || field.empty() || !parse_number(value, number)) return "";
+  if (!is_order(comparison) || field.empty() || !parse_number(values[0], number)) return "";
   if (parse_number(field, number)) return "";
   return fmt::format("expected a number to compare ({}), found '{}'", written,
                      begin_of_text(field, 80));
 }
 
 bool RowCondition::holds(const std::string& field) const {
-  if (comparison == Operator::kContains) return field.find(value) != std::string::npos;
+  const std::string& value = values[0];
+  if (comparison == Operator::kContains || comparison == Operator::kLacks) {
+    return (field.find(value) != std::string::npos) == (comparison == Operator::kContains);
+  }
+  if (comparison == Operator::kIn || comparison == Operator::kNotIn) {
+    const bool is_in = std::any_of(values.begin(), values.end(),
+                                   [&](const std::string& each) { return is_equal(field, each); });
+    return is_in == (comparison == Operator::kIn);
+  }
   if (is_order(comparison) && field.empty()) return false;
   double left = 0, right = 0;
   if (parse_number(field, left) && parse_number(value, right)) {

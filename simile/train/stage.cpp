@@ -112,8 +112,12 @@ int64_t Stage::total_steps() const {
 
 std::vector<int32_t> Stage::mix_epoch(int64_t epoch) const {
   std::vector<int64_t> batches;
-  for (const Objective& objective : objectives_) batches.push_back(objective.batches_per_epoch());
-  return mix_batches(batches, options_.mixing, mixing_seed_, static_cast<uint64_t>(epoch));
+  std::vector<double> shares;
+  for (const Objective& objective : objectives_) {
+    batches.push_back(objective.batches_per_epoch());
+    shares.push_back(objective.options().share);
+  }
+  return mix_batches(batches, shares, options_.mixing, mixing_seed_, static_cast<uint64_t>(epoch));
 }
 
 Batches Stage::plan_epoch(size_t objective, int64_t epoch) {

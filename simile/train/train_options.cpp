@@ -88,6 +88,10 @@ void ObjectiveOptions::visit(OptionVisitor& v) {
            "tokens", 0, 1e9});
   v.field("weight", weight,
           {"factor on the loss, beside the other objectives of the stage", "", 1e-12, 1e12});
+  v.field("share", share,
+          {"mixing `shares`: its batches in an epoch of the stage, in proportion to the shares of "
+           "the other objectives; 0: none",
+           "", 0, 1e12});
   v.field("name", name, {"name of the objective in logs; empty: its number, from 0"});
   v.field("head", head, {"head that turns the embeddings into what the loss takes; empty: none"});
   v.field(
@@ -314,10 +318,17 @@ void check_objectives(const TrainOptions& options, size_t number) {
       }
     }
   }
+  const auto has_share = [](const ObjectiveOptions& objective) { return objective.share != 1; };
+  if (stage.mixing.mixing != "shares" &&
+      std::any_of(stage.objectives.begin(), stage.objectives.end(), has_share)) {
+    fail(fmt::format("stage '{}': an objective's `share` belongs to `mixing: shares`, found "
+                     "`mixing: {}`",
+                     stage.name, stage.mixing.mixing));
+  }
   if (stage.mixing.mixing != "round_robin" && stage.mixing.mixing_ends != "longest") {
     fail(
-        fmt::format("stage '{}': `mixing_ends: {}` belongs to `mixing: round_robin`; with "
-                    "`mixing: {}` an epoch has every batch once",
+        fmt::format("stage '{}': `mixing_ends: {}` belongs to `mixing: round_robin`, found "
+                    "`mixing: {}`, whose epochs end by themselves",
                     stage.name, stage.mixing.mixing_ends, stage.mixing.mixing));
   }
 }

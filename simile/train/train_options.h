@@ -83,6 +83,7 @@ struct ObjectiveOptions {
   int64_t batch_size = 32;
   int64_t chunk_tokens = 0;  // 0: no gradient caching
   double weight = 1;
+  double share = 1;  // of mixing `shares`
   std::string name;  // empty: StageOptions::objective_name()
   std::string head;  // a name in TrainOptions::heads or of the model's heads; empty: none
   std::vector<std::string> teachers;  // earlier stages, or models

@@ -229,6 +229,32 @@ TEST_F(TrainerTest, StepsOfSeveralObjectivesNameTheirsAndTakeTurns) {
   EXPECT_EQ(second, (std::map<std::string, int>{{"0", 4}, {"1", 8}, {"2", 4}}));
 }
 
+TEST_F(TrainerTest, SharesDecideTheTurnsAndDataThatRunOutBeginAgain) {
+  // 4, 8 and 4 batches: 16 turns an epoch, in proportion to the shares.
+  const ConfigNode node = several_objectives(
+      {"stages.1.mixing=shares", "stages.1.epochs=2", "stages.1.objectives.0.share=2",
+       "stages.1.objectives.1.share=0.5", "stages.1.objectives.2.share=1.5"});
+  train(node, path("whole"), false, false, silent_events());
+  std::vector<std::map<std::string, int>> epochs(2);
+  int steps = 0;
+  std::istringstream lines(bytes("whole/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json json = nlohmann::json::parse(line);
+    if (json.contains("evaluation") || json.at("stage") != "second") continue;
+    ++epochs.at(static_cast<size_t>(steps++ / 16))[json.at("objective")];
+  }
+  const std::map<std::string, int> expected = {{"0", 8}, {"1", 2}, {"2", 6}};
+  EXPECT_THAT(epochs, ElementsAre(expected, expected));
+  for (const int stop_at : {38, 48, 57}) {
+    Interrupter interrupter(stop_at);
+    const std::string name = fmt::format("cut{}", stop_at);
+    EXPECT_THROW(train(node, path(name), false, false, interrupter), Error);
+    train(node, path(name), true, false, silent_events());
+    EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes(name + "/model/model.safetensors"));
+    EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+  }
+}
+
 TEST_F(TrainerTest, AnEpochOfRoundsMayEndWithTheShortestObjective) {
   train(several_objectives({"stages.0.mixing_ends=shortest"}), path("run"), false, false,
         silent_events());
@@ -358,6 +384,11 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   EXPECT_THAT(
       error_of({"stages.0.mixing=sequential", "stages.0.mixing_ends=shortest"}, recipe_error),
       AllOf(HasSubstr("mixing_ends"), HasSubstr("sequential")));
+  EXPECT_THAT(error_of({"stages.0.objectives.0.share=2"}, recipe_error),
+              HasSubstr("`share` belongs to `mixing: shares`"));
+  EXPECT_THAT(
+      error_of({"stages.0.objectives.0.share=0", "stages.0.mixing=shares"}, recipe_error),
+      HasSubstr("one of them above 0"));
   EXPECT_THAT(error_of({"stages.0.objectives.0.weight=0"}, recipe_error), HasSubstr("weight"));
   EXPECT_THAT(error_of({"precision=fp8"}, recipe_error), HasSubstr("fp16"));
   EXPECT_THAT(error_of({"save_every_minutes=-1"}, recipe_error), HasSubstr("at least 0"));

@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
@@ -16,25 +18,33 @@
 namespace simile {
 namespace {
 
-constexpr int64_t kTextsHashed = 4096;  // at a time
+constexpr int64_t kTextsHashed = 4096;       // at a time
+constexpr size_t kTextsTokenised = 1 << 16;  // at a time
 
-// Numbers distinct texts in order of appearance.
+// Numbers distinct texts in order of appearance. Texts are known by their hashes, so that each is
+// held once: taken out of the columns, which are emptied.
 class TextNumbers {
  public:
-  std::vector<int32_t> number(const std::vector<std::string>& column) {
+  std::vector<int32_t> number(std::vector<std::string>& column) {
     std::vector<int32_t> out;
     out.reserve(column.size());
-    for (const std::string& text : column) {
-      const auto [found, is_new] = numbers_.emplace(text, static_cast<int32_t>(texts_.size()));
-      if (is_new) texts_.push_back(text);
+    for (std::string& text : column) {
+      const auto [found, is_new] =
+          numbers_.emplace(hash_key(text), static_cast<int32_t>(texts_.size()));
+      if (is_new) texts_.push_back(std::move(text));
       out.push_back(found->second);
     }
+    column = {};
     return out;
   }
-  const std::vector<std::string>& texts() const { return texts_; }
+  std::vector<std::string> take_texts() { return std::move(texts_); }
 
  private:
-  std::unordered_map<std::string_view, int32_t> numbers_;  // views into the columns numbered
+  struct LowHalf {
+    size_t operator()(const HashKey& key) const { return key.low; }
+  };
+
+  std::unordered_map<HashKey, int32_t, LowHalf> numbers_;
   std::vector<std::string> texts_;
 };
 
@@ -105,16 +115,33 @@ int64_t count_cut(const Tokenizer& tokenizer, const std::vector<std::string>& te
                        [&](const auto& sequence) { return sequence.size() > limit; });
 }
 
-void tokenise_texts(const PairDataset& pairs, const Tokenizer& tokenizer, const std::string& prompt,
-                    bool keep_originals, TrainingSet& set) {
+// Takes the texts of all columns, which are emptied, each once and in order of appearance.
+std::vector<std::string> number_texts(PairDataset& pairs, TrainingSet& set) {
   TextNumbers numbers;
   set.left = numbers.number(pairs.left);
   set.right = numbers.number(pairs.right);
-  for (const auto& column : pairs.negatives) set.negatives.push_back(numbers.number(column));
-  const std::vector<std::string> texts = put_before(prompt, numbers.texts());
-  set.texts = tokenizer.encode_ids_batch(texts);
-  set.cut_texts = count_cut(tokenizer, texts, set.texts);
-  if (keep_originals) set.originals = numbers.texts();
+  for (auto& column : pairs.negatives) set.negatives.push_back(numbers.number(column));
+  return numbers.take_texts();
+}
+
+// Block by block, so that a text makes room for its ids.
+void tokenise_texts(std::vector<std::string> texts, const Tokenizer& tokenizer,
+                    const std::string& prompt, bool keep_originals, TrainingSet& set) {
+  set.texts.reserve(texts.size());
+  for (size_t begin = 0; begin < texts.size(); begin += kTextsTokenised) {
+    const auto first = texts.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = first + static_cast<std::ptrdiff_t>(
+                                  std::min(kTextsTokenised, texts.size() - begin));
+    if (keep_originals) set.originals.insert(set.originals.end(), first, last);
+    const std::vector<std::string> block =
+        put_before(prompt, {std::make_move_iterator(first), std::make_move_iterator(last)});
+    std::vector<std::vector<int32_t>> ids = tokenizer.encode_ids_batch(block);
+    set.cut_texts += count_cut(tokenizer, block, ids);
+    for (std::vector<int32_t>& sequence : ids) {
+      sequence.shrink_to_fit();
+      set.texts.push_back(std::move(sequence));
+    }
+  }
 }
 
 void tokenise_joint(const PairDataset& pairs, const Tokenizer& tokenizer, int64_t token_types,
@@ -195,7 +222,7 @@ std::vector<std::vector<int32_t>> tokenise_as(const TrainingSetSource& source,
 
 TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events) {
   const Tokenizer tokenizer = with_limit(source);
-  const PairDataset pairs = read_pairs(source.data);
+  PairDataset pairs = read_pairs(source.data);
   check_head_data(pairs, source);
   if (!pairs.report.warning().empty()) events.warning(pairs.report.warning());
   for (const std::string& note : pairs.notes) events.info(note);
@@ -210,7 +237,7 @@ TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events
   if (source.head != nullptr && source.head->input == "joint") {
     tokenise_joint(pairs, tokenizer, source.token_types, set);
   } else {
-    tokenise_texts(pairs, tokenizer, source.prompt, source.keep_originals, set);
+    tokenise_texts(number_texts(pairs, set), tokenizer, source.prompt, source.keep_originals, set);
   }
   return set;
 }

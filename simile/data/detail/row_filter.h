@@ -9,11 +9,22 @@ namespace simile {
 
 // COLUMN OPERATOR VALUE, as in simile/data/reader.h.
 struct RowCondition {
-  enum class Operator { kEqual, kDiffers, kLess, kAtMost, kMore, kAtLeast, kContains };
+  enum class Operator {
+    kEqual,
+    kDiffers,
+    kLess,
+    kAtMost,
+    kMore,
+    kAtLeast,
+    kContains,
+    kLacks,
+    kIn,
+    kNotIn
+  };
 
   std::string column;
   Operator comparison = Operator::kEqual;
-  std::string value;
+  std::vector<std::string> values;  // one but for kIn and kNotIn
   std::string written;  // the whole condition, for messages
 
   // RowError's reason when the condition cannot be asked of this field, otherwise empty.
