@@ -109,9 +109,10 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   const Outcome check = shell("simile check --model $M");
   EXPECT_EQ(check.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("fingerprint"));
-  for (const char* command : {"", "encode", "evaluate", "similarity", "index build", "search",
-                              "overlap", "mine", "compare", "report", "data", "data get",
-                              "tokenize", "train-tokenizer", "check", "convert", "docs"}) {
+  for (const char* command :
+       {"", "encode", "evaluate", "similarity", "index build", "search", "overlap", "mine",
+        "compare", "report", "data", "data get", "tokenize", "train-tokenizer", "check", "convert",
+        "whiten", "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
@@ -120,6 +121,31 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
 #endif
+}
+
+TEST_F(CliTest, WhitensAModelByTheTextsItIsGiven) {
+  std::string texts;
+  for (int i = 0; i < 200; ++i) {
+    texts += fmt::format("{} {} {}\n", i % 2 == 0 ? "the cat" : "a dog", i % 3 == 0 ? "sat" : "ran",
+                         i % 7 < 3 ? "on the mat" : "under the red sun");
+  }
+  write("many.txt", texts);
+  const Outcome json = shell(
+      "simile whiten --model $M --input many.txt --output white --limit 90 --dimensions 8 "
+      "--json --quiet");
+  EXPECT_EQ(json.code, 0) << json.err;
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"texts\":90,\"dimensions_before\":32,\"dimensions\":8"),
+                              HasSubstr("\"variance_kept\":")));
+  EXPECT_EQ(shell("cat many.txt | simile whiten --model $M --input - --output all --power 0").code,
+            0);
+  EXPECT_EQ(shell("simile check --model white").code, 0);
+  EXPECT_THAT(shell("simile similarity --model all 'the cat' 'the cat'").out,
+              StartsWith("1.0000\t"));
+  expect_error("simile whiten --model $M --input texts.txt --output few", 3,
+               "needs at least 64 texts, and 2 were given");
+  expect_error("simile whiten --model $M --input many.txt --output $M", 2, "own folder");
+  EXPECT_TRUE(is_tidy());
+  EXPECT_FALSE(fs::exists(path("few")));
 }
 
 TEST_F(CliTest, DataSetsAreListedAndFetchedByName) {

@@ -68,7 +68,7 @@ class Counter {
   std::vector<double> weights_;    // w_d
   std::vector<int32_t> tokens_;    // by row
   std::vector<double> as_row_;     // log n_i, by row
-  std::vector<double> as_column_;  // log(n_j^s / sum of n^s) + log(negatives), by row
+  std::vector<double> as_column_;  // log(n_j^s / sum of n^s) + shift, by row
 };
 
 void Counter::order_tokens() {
@@ -102,7 +102,7 @@ void Counter::measure_contexts() {
   for (const int32_t id : tokens_) {
     const double total = std::log(totals[static_cast<size_t>(id)]);
     as_row_.push_back(total);
-    as_column_.push_back(options_.smoothing * total - std::log(all) + std::log(options_.negatives));
+    as_column_.push_back(options_.smoothing * total - std::log(all) + options_.shift);
   }
 }
 

@@ -48,20 +48,27 @@ void check_size(const detail::PpmiMatrix& ppmi, const PieceCorpus& corpus, int64
 }  // namespace
 
 void PpmiOptions::visit(OptionVisitor& v) {
-  v.field("window", window, {"how far apart two tokens may stand to be counted", "tokens", 1});
+  v.field("window", window, {"how far apart two tokens may stand to be counted", "tokens", 1, 1e6});
   v.field("weighting", weighting,
           choice_info("what a pair d tokens apart counts: flat 1, linear window + 1 - d",
                       {"flat", "linear"}));
   v.field("smoothing", smoothing,
           {"power of a context's frequency: below 1, rare contexts count less", "", 0, 1});
-  v.field("negatives", negatives,
-          {"log of it is taken off the mutual information before it is cut at 0", "", 1});
+  v.field(
+      "shift", shift,
+      {"taken off the mutual information before it is cut at 0 (log of the number of negatives)",
+       "", 0});
   v.field("minimum_count", minimum_count,
           {"weight that a pair must have been counted with", "", 0});
   v.field("power", power, {"of the singular values that the vectors are scaled with", "", 0, 1});
   v.field("noise", noise, {"length of the random vector added to each of length 1", "", 0});
   v.field("iterations", iterations, {"of the subspace iteration", "", 0});
   v.field("oversample", oversample, {"columns beyond the dimensions that it works on", "", 0});
+  v.field(
+      "max_tokens", max_tokens,
+      {"tokens of the corpus held in memory, 8 bytes each; of a larger one every second, fourth "
+       "... text is counted",
+       "tokens", 1, 2e9});
 }
 
 Matrix<float> ppmi_start(const PieceCorpus& corpus, int64_t D, const PpmiOptions& options,

@@ -7,12 +7,13 @@
 //
 //   c_ij    the sum of w_d over all places of i and of j (c_ij = c_ji)
 //   n_i     the sum over j of c_ij, i itself included
-//   M_ij    max(0, log(c_ij / n_i) - log(n_j^s / sum over k of n_k^s) - log(negatives))
+//   M_ij    max(0, log(c_ij / n_i) - log(n_j^s / sum over k of n_k^s) - shift)
 //
 // with s = smoothing, for i != j and c_ij >= minimum_count, else 0: positive pointwise mutual
-// information, with the smoothing of the context's distribution and the shift of Levy, Goldberg
-// and Dagan, "Improving Distributional Similarity with Lessons Learned from Word Embeddings", TACL
-// 2015. With the truncated singular value decomposition M = U S V^T, row i of the result is
+// information, with the smoothing of the context's distribution (0.75 there) and the shift (log of
+// the number of negatives) of Levy, Goldberg and Dagan, "Improving Distributional Similarity with
+// Lessons Learned from Word Embeddings", TACL 2015. With the truncated singular value decomposition
+// M = U S V^T, row i of the result is
 //
 //   u_i     row i of U S^power, divided by its length; 0 of a token that does not occur
 //   e_i     u_i + noise / sqrt(D) * N(0, 1), divided by its length
@@ -33,15 +34,16 @@
 namespace simile {
 
 struct PpmiOptions {
-  int64_t window = 10;
+  int64_t window = 20;
   std::string weighting = "flat";
-  double smoothing = 0.75;
-  double negatives = 1;
+  double smoothing = 1;
+  double shift = 0;
   double minimum_count = 3;
   double power = 0.5;
   double noise = 0.3;
   int64_t iterations = 2;
   int64_t oversample = 20;
+  int64_t max_tokens = 100000000;  // for PieceCorpus
   int64_t seed = 1;  // of its start and of the noise; in a recipe that of the run
 
   void visit(OptionVisitor& v);

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -96,13 +97,15 @@ TEST(PpmiGolden, SingularValuesAndRowsAreThoseOfTheIndependentImplementation) {
   for (const json& of_case : in["cases"]) {
     PpmiOptions options = golden_options(of_case);
     options.noise = 0;
-    options.oversample = 12;
-    options.iterations = 30;  // neighbouring values are close
+    options.oversample = 100;  // as many columns as there are: exact
     const detail::PpmiMatrix ppmi = detail::count_ppmi(corpus, options, do_nothing);
-    const detail::TruncatedSvd svd =
-        detail::truncated_svd(ppmi.matrix, {D, 12, options.iterations, 5}, do_nothing);
-    for (size_t j = 0; j < svd.values.size(); ++j) {
-      EXPECT_NEAR(svd.values[j], of_case["values"][j].get<double>(), 1e-5);
+    for (const auto& [oversample, iterations, tolerance] :
+         {std::make_tuple(100, 0, 1e-5), std::make_tuple(10, 8, 1e-3)}) {
+      const detail::TruncatedSvd svd =
+          detail::truncated_svd(ppmi.matrix, {D, oversample, iterations, 5}, do_nothing);
+      for (size_t j = 0; j < svd.values.size(); ++j) {
+        EXPECT_NEAR(svd.values[j], of_case["values"][j].get<double>(), tolerance) << oversample;
+      }
     }
     const Matrix<float> table = ppmi_start(corpus, D, options, silent_events());
     for (int64_t a = 0; a < table.rows; ++a) {

@@ -15,9 +15,8 @@
 namespace simile::detail {
 namespace {
 
-constexpr int64_t kPanel = 64;           // columns multiplied at a time, so that they stay in cache
-constexpr int64_t kRowsTogether = 16;    // that a thread takes
-constexpr double kRelativeShift = 1e-7;  // of the largest possible eigenvalue
+constexpr int64_t kPanel = 64;         // columns multiplied at a time, so that they stay in cache
+constexpr int64_t kRowsTogether = 16;  // that a thread takes
 
 int64_t size(const SparseMatrix& m) { return static_cast<int64_t>(m.size()); }
 
@@ -38,14 +37,23 @@ Matrix<float> multiply_small(const Matrix<float>& x, const Matrix<double>& small
   return y;
 }
 
-// One pass leaves columns that lie nearly in the space of others shorter than 1, a second one
-// nearly none. Columns of zeros stay.
+// How far from 0 rounding may leave an eigenvalue of the inner products. The largest of them is at
+// most their trace; after a first pass it is about 1.
+double rounding_shift(const Matrix<double>& gram, bool first_pass) {
+  double trace = 0, largest = 0;
+  for (int64_t j = 0; j < gram.cols; ++j) {
+    trace += gram.at(j, j);
+    largest = std::max(largest, gram.at(j, j));
+  }
+  return std::max(first_pass ? 1e-7 * trace : 1e-6 * largest, 1e-30);
+}
+
+// One pass leaves columns that lie nearly in the space of others shorter than 1, two more hardly
+// any. Columns of zeros stay.
 void make_orthonormal(int64_t passes, Matrix<float>& x) {
   for (int64_t pass = 0; pass < passes; ++pass) {
     Matrix<double> gram = gram_matrix(x.values.data(), x.rows, x.cols);
-    double trace = 0;
-    for (int64_t j = 0; j < x.cols; ++j) trace += gram.at(j, j);
-    const double shift = std::max(trace * kRelativeShift, 1e-30);
+    const double shift = rounding_shift(gram, pass == 0);
     for (int64_t j = 0; j < x.cols; ++j) gram.at(j, j) += shift;
     x = multiply_small(x, whitening_factor(gram));
   }

@@ -31,8 +31,8 @@ std::vector<uint8_t> kept_tokens(const ArchitectureOptions& architecture,
 
 // Every line of the files that is not blank is a sequence.
 PieceCorpus read_pieces(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
-                        std::vector<uint8_t> kept) {
-  PieceCorpus corpus(std::move(kept));
+                        std::vector<uint8_t> kept, int64_t max_tokens) {
+  PieceCorpus corpus(std::move(kept), max_tokens);
   TextListReader reader(expand_paths(paths), {true});
   std::vector<std::string> texts;
   const auto add_texts = [&] {
@@ -65,7 +65,8 @@ std::vector<float> static_start(const ArchitectureOptions& architecture, const T
   }
   Tokenizer bare = tokenizer;
   bare.set_special_tokens(false);
-  const PieceCorpus corpus = read_pieces(architecture.corpus, bare, kept);
+  const PieceCorpus corpus =
+      read_pieces(architecture.corpus, bare, kept, architecture.ppmi.max_tokens);
   if (architecture.start == "ppmi") {
     PpmiOptions options = architecture.ppmi;
     options.seed = static_cast<int64_t>(seed);

@@ -42,12 +42,12 @@ def count(sequences, window, weighting):
     return counts
 
 
-def ppmi(counts, smoothing, negatives, minimum_count):
+def ppmi(counts, smoothing, shift, minimum_count):
     """M over the tokens that occur, and where an entry may stand."""
     totals = counts.sum(1)
     with np.errstate(divide="ignore"):
         context = np.log(totals ** smoothing / (totals ** smoothing).sum())
-        m = np.log(counts) - np.log(totals)[:, None] - context[None, :] - np.log(negatives)
+        m = np.log(counts) - np.log(totals)[:, None] - context[None, :] - shift
     m[counts < max(minimum_count, 1e-9)] = 0
     np.fill_diagonal(m, 0)
     return np.maximum(m, 0)
@@ -72,16 +72,16 @@ def main():
     frequency = np.bincount(kept, minlength=V)
     occurring = [t for t in np.argsort(-frequency, kind="stable") if frequency[t] > 0]
     cases = []
-    for window, weighting, smoothing, negatives, minimum_count, power in [
-            (2, "flat", 1, 1, 0, 0.5), (3, "linear", 0.75, 1, 0, 0.5), (5, "linear", 0.5, 2, 4, 1),
-            (100, "flat", 0.75, 1.5, 2, 0)]:
+    for window, weighting, smoothing, shift, minimum_count, power in [
+            (2, "flat", 1, 0, 0, 0.5), (3, "linear", 0.75, 0, 0, 0.5), (5, "linear", 0.5, 0.7, 4, 1),
+            (100, "flat", 0.75, 0.4, 2, 0)]:
         counts = count(sequences, window, weighting)
         with np.errstate(invalid="ignore"):
-            m = ppmi(counts, smoothing, negatives, minimum_count)
+            m = ppmi(counts, smoothing, shift, minimum_count)
         m = m[np.ix_(occurring, occurring)]
         values, table = start(m, occurring, power, idf)
         cases.append({"options": {"window": window, "weighting": weighting, "smoothing": smoothing,
-                                  "negatives": negatives, "minimum_count": minimum_count,
+                                  "shift": shift, "minimum_count": minimum_count,
                                   "power": power},
                       "matrix": m.round(8).tolist(), "values": values[:D].tolist(),
                       "inner_products": (table @ table.T).round(8).tolist()})
