@@ -29,6 +29,9 @@ void run(Training& training, const Arguments& arguments, bool json, Terminal& te
   Output output("-");
   if (json) {
     nlohmann::ordered_json document = {{"model", result.model_path}};
+    if (result.verdict) {
+      document["verdict"] = nlohmann::ordered_json::parse(result.verdict->to_json());
+    }
     document["reports"] = nlohmann::ordered_json::array();
     for (const Report& report : result.reports) {
       document["reports"].push_back(nlohmann::ordered_json::parse(report.to_json()));
@@ -37,6 +40,7 @@ void run(Training& training, const Arguments& arguments, bool json, Terminal& te
   } else {
     output.write(to_table(result.reports));
     output.write(fmt::format("\nmodel: {}\n", result.model_path));
+    if (result.verdict) output.write(result.verdict->to_line() + "\n");
   }
   output.finish();
 }

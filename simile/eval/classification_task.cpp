@@ -37,7 +37,7 @@ Classified classify(Scorer& scorer, const PairDataset& data, const std::string& 
   return predictions;
 }
 
-void write_classes(const std::string& path, const PairDataset& data, const Classified& classified) {
+Predictions make_predictions(const PairDataset& data, const Classified& classified) {
   Predictions predictions;
   predictions.kind = PredictionKind::kClasses;
   predictions.left = data.left;
@@ -50,7 +50,7 @@ void write_classes(const std::string& path, const PairDataset& data, const Class
     predictions.gold_class.push_back(class_name(classified.gold[i]));
     predictions.predicted.push_back(class_name(classified.predicted[i]));
   }
-  write_predictions(path, predictions);
+  return predictions;
 }
 
 // How many of the classes are neither gold nor predicted.
@@ -71,11 +71,14 @@ int64_t count_absent(const Matrix<int64_t>& confusion) {
 ClassificationTask::ClassificationTask(std::string name, PairDataset data, std::string head)
     : name_(std::move(name)), data_(std::move(data)), head_(std::move(head)) {}
 
-Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
-  const Classified predictions = classify(scorer, data_, head_);
-  if (!predictions_path.empty()) write_classes(predictions_path, data_, predictions);
-  ClassificationScores scores = score_classes(predictions.gold, predictions.predicted,
-                                              static_cast<int64_t>(predictions.classes.size()));
+Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictions_path,
+                                    Predictions* predictions) const {
+  const Classified classified = classify(scorer, data_, head_);
+  if (!predictions_path.empty() || predictions != nullptr) {
+    keep_predictions(make_predictions(data_, classified), predictions_path, predictions);
+  }
+  ClassificationScores scores = score_classes(classified.gold, classified.predicted,
+                                              static_cast<int64_t>(classified.classes.size()));
   Report report;
   report.task = "classification";
   report.name = name_;
@@ -86,9 +89,9 @@ Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictio
     report.notes.push_back(
         fmt::format("{} of {} classes are neither in the data nor predicted: macro_f1 leaves them "
                     "out",
-                    absent, predictions.classes.size()));
+                    absent, classified.classes.size()));
   }
-  report.confusion = {predictions.classes, std::move(scores.confusion)};
+  report.confusion = {classified.classes, std::move(scores.confusion)};
   return report;
 }
 

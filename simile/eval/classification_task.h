@@ -22,7 +22,8 @@ class ClassificationTask : public Task {
  public:
   // An empty `head` is the only one a model has.
   ClassificationTask(std::string name, PairDataset data, std::string head);
-  Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
+  Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
+                  Predictions* predictions = nullptr) const override;
   std::vector<std::string> warnings() const override;
   TestTexts texts() const override;
 

@@ -8,6 +8,7 @@
 #include "simile/core/file.h"
 #include "simile/data/detail/test_files.h"
 #include "simile/eval/embedding_scorer.h"
+#include "simile/eval/predictions.h"
 
 namespace simile {
 namespace {
@@ -79,6 +80,10 @@ TEST(ClassificationTask, ClassesOfDataAndHeadAreMatchedByName) {
   const std::string predictions = read_file(files.path("p.tsv"));
   EXPECT_THAT(predictions, AllOf(HasSubstr("text\tgold\tpredicted\tprobability\n9 0 0\tgood\tgood"),
                                  HasSubstr("\n0 9 0\tgood\tbad\t0.999")));
+  Predictions kept;
+  load_task(options)->evaluate(scorer, "", &kept);
+  write_predictions(files.path("kept.tsv"), kept);
+  EXPECT_EQ(read_file(files.path("kept.tsv")), predictions);
 }
 
 TEST(ClassificationTask, PairsAreClassifiedToo) {

@@ -39,9 +39,10 @@ PairTask::PairTask(std::string name, PairDataset data, PairDataset dev, std::str
       labels_(read_labels(data_)),
       dev_labels_(dev_.size() > 0 ? read_labels(dev_) : std::vector<int>()) {}
 
-Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
+Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path,
+                          Predictions* predictions) const {
   const std::vector<double> scores = score_checked(scorer, data_, head_);
-  if (!predictions_path.empty()) write_scored_pairs(predictions_path, data_, scores);
+  keep_scored_pairs(data_, scores, predictions_path, predictions);
   const bool oracle = dev_labels_.empty();
   const std::vector<double> dev_scores = oracle ? scores : score_checked(scorer, dev_, head_);
   const std::vector<int>& dev_labels = oracle ? labels_ : dev_labels_;

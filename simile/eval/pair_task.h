@@ -26,7 +26,8 @@ class PairTask : public Task {
  public:
   // `dev` may be empty.
   PairTask(std::string name, PairDataset data, PairDataset dev, std::string head = "");
-  Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
+  Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
+                  Predictions* predictions = nullptr) const override;
   std::vector<std::string> warnings() const override;
   TestTexts texts() const override;
 

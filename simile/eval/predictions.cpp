@@ -192,6 +192,11 @@ void write_predictions(const std::string& path, const Predictions& predictions) 
   file.commit();
 }
 
+void keep_predictions(Predictions predictions, const std::string& path, Predictions* kept) {
+  if (!path.empty()) write_predictions(path, predictions);
+  if (kept != nullptr) *kept = std::move(predictions);
+}
+
 void check_same_examples(const Predictions& a, const Predictions& b) {
   SIMILE_CHECK(a.kind == b.kind && a.right.empty() == b.right.empty(), ErrorKind::kInput,
                fmt::format("'{}' and '{}' are predictions of different kinds", a.path, b.path));

@@ -62,6 +62,9 @@ Predictions read_predictions(const std::string& path);
 // Writes the columns above, for queries those of the table beside the run. Errors: ErrorKind::kIo.
 void write_predictions(const std::string& path, const Predictions& predictions);
 
+// Writes them to `path`, unless it is empty, and moves them to `kept`, unless it is null.
+void keep_predictions(Predictions predictions, const std::string& path, Predictions* kept);
+
 // Errors: ErrorKind::kInput when the two are not of the same examples in the same order with the
 // same gold answers; names the first one that differs.
 void check_same_examples(const Predictions& a, const Predictions& b);

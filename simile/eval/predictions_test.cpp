@@ -84,6 +84,27 @@ TEST(Predictions, OfARankingHaveATableOfItsQueries) {
   EXPECT_EQ(again.examples, report.examples);
 }
 
+TEST(Predictions, InMemoryAreThoseOfTheFiles) {
+  const TestFiles files;
+  FirstTwo scorer;
+  const std::string pairs = files.write("t.tsv", "sentence1\tsentence2\tscore\na\tb\t1\nc\td\t0\n");
+  std::vector<EvaluationOptions> all = {named("sts", "a"), named("pairs", "b"),
+                                        ranking_options(files)};
+  all[0].data = all[1].data = pairs;
+  for (const EvaluationOptions& options : all) {
+    const auto task = load_task(options);
+    Predictions with_file, alone;
+    const std::string path = predictions_file(files.path(""), options);
+    const Report report = task->evaluate(scorer, path, &with_file);
+    EXPECT_EQ(task->evaluate(scorer, "", &alone).metrics, report.metrics);
+    const std::string written = options.task == "ranking" ? query_table_file(path) : path;
+    for (const Predictions& kept : {with_file, alone}) {
+      write_predictions(files.path("kept.tsv"), kept);
+      EXPECT_EQ(read_file(files.path("kept.tsv")), read_file(written)) << options.task;
+    }
+  }
+}
+
 TEST(Predictions, AreReadByTheirColumns) {
   const TestFiles files;
   const Predictions pairs = read_predictions(

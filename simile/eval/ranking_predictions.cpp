@@ -43,6 +43,16 @@ int64_t first_relevant_rank(const JudgedRanking& judged) {
   return found == judged.retrieved.end() ? 0 : found - judged.retrieved.begin() + 1;
 }
 
+// A tag of a run may hold no white space.
+std::string make_tag(std::string name) {
+  for (char& c : name) {
+    if (static_cast<unsigned char>(c) <= ' ') c = '_';
+  }
+  return name.empty() ? "simile" : name;
+}
+
+}  // namespace
+
 Predictions make_query_table(const RankingData& data, const std::vector<int64_t>& queries,
                              const std::vector<Ranking>& rankings,
                              const std::vector<JudgedRanking>& judged,
@@ -72,24 +82,9 @@ Predictions make_query_table(const RankingData& data, const std::vector<int64_t>
   return table;
 }
 
-// A tag of a run may hold no white space.
-std::string make_tag(std::string name) {
-  for (char& c : name) {
-    if (static_cast<unsigned char>(c) <= ' ') c = '_';
-  }
-  return name.empty() ? "simile" : name;
-}
-
-}  // namespace
-
-void write_ranking_predictions(const std::string& path, const std::string& scorer,
-                               const RankingData& data, const std::vector<int64_t>& queries,
-                               const std::vector<Ranking>& rankings,
-                               const std::vector<JudgedRanking>& judged,
-                               const RankingScores& scores) {
+void write_ranking(const std::string& path, const std::string& scorer, const RankingData& data,
+                   const std::vector<int64_t>& queries, const std::vector<Ranking>& rankings) {
   write_run(path, make_run(data, queries, rankings), make_tag(scorer));
-  write_predictions(query_table_file(path),
-                    make_query_table(data, queries, rankings, judged, scores));
 }
 
 }  // namespace simile

@@ -189,7 +189,8 @@ std::vector<Ranking> RankingTask::rank_hybrid(HybridScorer& hybrid,
   return rank_by_scores(*scores, {dev_count, count}, queries_.candidates, options_.depth);
 }
 
-Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
+Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path,
+                             Predictions* predictions) const {
   Report report;
   report.task = "ranking";
   report.name = name_;
@@ -203,9 +204,13 @@ Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path
   check_scores(scorer.name(), rankings, queries_.rows.size());
   const std::vector<JudgedRanking> judged = judge_all(data_, queries_, rankings);
   RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
-  if (!predictions_path.empty()) {
-    write_ranking_predictions(predictions_path, scorer.name(), data_, queries_.rows, rankings,
-                              judged, scores);
+  if (!predictions_path.empty() || predictions != nullptr) {
+    Predictions table = make_query_table(data_, queries_.rows, rankings, judged, scores);
+    if (!predictions_path.empty()) {
+      write_ranking(predictions_path, scorer.name(), data_, queries_.rows, rankings);
+      write_predictions(query_table_file(predictions_path), table);
+    }
+    if (predictions != nullptr) *predictions = std::move(table);
   }
   for (size_t q = 0; q < data_.judged.size(); ++q) {
     if (!data_.judged[q].empty() && !has_relevant(data_.judged[q])) {

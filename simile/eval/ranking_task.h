@@ -38,7 +38,8 @@ class RankingTask : public Task {
   // or when a query of dev is tested too.
   RankingTask(std::string name, RankingData data, RankingTaskOptions options,
               std::optional<RankingData> dev = std::nullopt);
-  Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
+  Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
+                  Predictions* predictions = nullptr) const override;
   std::vector<std::string> warnings() const override;
   TestTexts texts() const override;
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "simile/core/error.h"
-#include "simile/eval/predictions.h"
 
 namespace simile {
 
@@ -34,14 +33,15 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
   return scores;
 }
 
-void write_scored_pairs(const std::string& path, const PairDataset& data,
-                        const std::vector<double>& scores) {
-  Predictions predictions;
-  predictions.left = data.left;
-  predictions.right = data.right;
-  predictions.gold = data.score;
-  predictions.score = scores;
-  write_predictions(path, predictions);
+void keep_scored_pairs(const PairDataset& data, const std::vector<double>& scores,
+                       const std::string& path, Predictions* predictions) {
+  if (path.empty() && predictions == nullptr) return;
+  Predictions table;
+  table.left = data.left;
+  table.right = data.right;
+  table.gold = data.score;
+  table.score = scores;
+  keep_predictions(std::move(table), path, predictions);
 }
 
 }  // namespace simile

@@ -23,9 +23,10 @@ StsTask::StsTask(std::string name, PairDataset data, std::string head)
                            data_.report.file, data_.size(), *low));
 }
 
-Report StsTask::evaluate(Scorer& scorer, const std::string& predictions_path) const {
+Report StsTask::evaluate(Scorer& scorer, const std::string& predictions_path,
+                         Predictions* predictions) const {
   const std::vector<double> scores = score_checked(scorer, data_, head_);
-  if (!predictions_path.empty()) write_scored_pairs(predictions_path, data_, scores);
+  keep_scored_pairs(data_, scores, predictions_path, predictions);
   Report report;
   report.task = "sts";
   report.name = name_;

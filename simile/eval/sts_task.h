@@ -17,7 +17,8 @@ namespace simile {
 class StsTask : public Task {
  public:
   StsTask(std::string name, PairDataset data, std::string head = "");
-  Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const override;
+  Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
+                  Predictions* predictions = nullptr) const override;
   std::vector<std::string> warnings() const override;
   TestTexts texts() const override;
 

@@ -46,14 +46,18 @@ struct EvaluationOptions {
   void visit_ranking(OptionVisitor& v);
 };
 
+struct Predictions;  // simile/eval/predictions.h
+
 class Task {
  public:
   virtual ~Task() = default;
 
   // Scores the model. With a path, also writes the predictions, in the files of
-  // simile/eval/predictions.h. May be called again and again, as after every epoch of training.
-  // Errors: ErrorKind::kFailed for a score that is not finite.
-  virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "") const = 0;
+  // simile/eval/predictions.h; with `predictions`, leaves them there, without a path. May be called
+  // again and again, as after every epoch of training. Errors: ErrorKind::kFailed for a score that
+  // is not finite.
+  virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
+                          Predictions* predictions = nullptr) const = 0;
 
   // What reading the data met that a user should know: broken bytes, unknown ids. One sentence
   // each.

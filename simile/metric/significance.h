@@ -56,14 +56,15 @@ struct Interval {
 // from all threads at once.
 using Statistic = std::function<double(const std::vector<int64_t>& positions)>;
 
-// The statistic of each sample, in their order.
+// The statistic of each of `samples` choices of `examples` examples.
 std::vector<double> bootstrap_values(int64_t examples, const Statistic& statistic, int64_t samples,
                                      uint64_t seed);
 
-// `confidence` lies in (0, 1): 0.95 cuts 2.5 % off at both ends.
+// Between the percentiles that cut (1 - confidence) / 2 off at both ends: 0.95 cuts off 2.5 %.
+// `confidence` lies in (0, 1); there is a value at least.
 Interval percentile_interval(std::vector<double> values, double confidence);
 
-// The interval of the samples' values.
+// percentile_interval() of bootstrap_values().
 Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double confidence,
                             int64_t samples, uint64_t seed);
 

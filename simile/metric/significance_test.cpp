@@ -126,6 +126,20 @@ TEST(Bootstrap, PercentilesAreInterpolated) {
   EXPECT_NEAR(middle.high, ends.low + 0.75 * (ends.high - ends.low), 1e-6);
 }
 
+TEST(Bootstrap, ValuesAndTheirPercentilesAreTheInterval) {
+  Numbers values;
+  for (int i = 0; i < 50; ++i) values.push_back(i * i % 17);
+  const auto mean = [&](const std::vector<int64_t>& at) { return mean_of(values, at); };
+  const Numbers drawn = bootstrap_values(50, mean, 300, 4);
+  EXPECT_EQ(drawn.size(), 300u);
+  const Interval interval = bootstrap_interval(50, mean, 0.9, 300, 4);
+  EXPECT_EQ(percentile_interval(drawn, 0.9).low, interval.low);
+  EXPECT_EQ(percentile_interval(drawn, 0.9).high, interval.high);
+  const Interval literal = percentile_interval({5, 1, 4, 2, 3}, 0.5);
+  EXPECT_DOUBLE_EQ(literal.low, 2);
+  EXPECT_DOUBLE_EQ(literal.high, 4);
+}
+
 TEST(Bootstrap, TheSeedDecidesNotTheThreads) {
   Numbers values(50);
   std::iota(values.begin(), values.end(), 0.1);

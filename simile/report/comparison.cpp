@@ -77,6 +77,14 @@ Comparison Comparer::compare() {
 void Comparer::add_warnings() {
   if (a_.is_file) return;
   for (const ComparedRuns* side : {&a_, &b_}) {
+    const auto kept = std::count_if(side->runs.begin(), side->runs.end(),
+                                    [](const ComparedRuns::Run& run) { return run.start_kept; });
+    if (kept > 0) {
+      warn(
+          fmt::format("'{}': {} of {} runs kept the weights before the first step, so its figures "
+                      "are those of the start; its results.json tells the likely causes",
+                      side->path, kept, side->runs.size()));
+    }
     if (side->runs.size() > 1) continue;
     warn(
         fmt::format("'{}' is one run with one seed: another seed may well change more than the "

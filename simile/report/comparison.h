@@ -11,6 +11,8 @@
 //   examples   where predictions were written: the 95 % bootstrap interval of the difference over
 //              the examples, which both sides draw alike; of several runs their mean is compared
 //
+// A run that kept the weights it began with is warned of.
+//
 // Metrics are those that the reports of both sides have, but for thresholds.
 //
 // Errors (ErrorKind::kInput): a path that is neither, or one of each; sides with several runs whose

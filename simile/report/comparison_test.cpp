@@ -88,6 +88,16 @@ TEST(Comparison, OfARunAndItsModelTogetherWithBm25) {
   EXPECT_THAT(result.to_table(), HasSubstr("B: " + hybrid));
 }
 
+TEST(Comparison, ARunThatKeptItsStartIsWarnedOf) {
+  const RunFixture files;
+  const std::string a = make_runs(files, "a", {0.5, 0.6}), b = make_runs(files, "b", {0.6, 0.7});
+  EXPECT_THAT(compare(a, b).warnings, testing::Each(Not(HasSubstr("before the first step"))));
+  files.keep_start("b/run-2");
+  EXPECT_THAT(compare(a, b).warnings,
+              testing::Contains(HasSubstr(files.path("b") + "': 1 of 2 runs kept the weights "
+                                                            "before the first step")));
+}
+
 TEST(Comparison, OfSeedsTestsThePairedDifferences) {
   const RunFixture files;
   const std::string a = make_runs(files, "a", {0.50, 0.52, 0.51});

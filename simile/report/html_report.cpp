@@ -103,12 +103,27 @@ std::string describe_run(const ShownRun& run) {
       seconds > 0 ? show_seconds(seconds) : "\u2013", escape_html(state));
 }
 
+// What the run brought; set off where it kept the weights it began with.
+std::string show_verdict(const ShownRun& run) {
+  const ReadVerdict& verdict = run.set.verdict;
+  if (verdict.line.empty()) return "";
+  std::string html =
+      fmt::format("<p{}>{} {}</p>\n", verdict.start_kept > 0 ? " class=\"missing\"" : "",
+                  show_run_name(run), escape_html(verdict.line));
+  if (verdict.causes.empty()) return html;
+  html += "<ul>\n";
+  for (const std::string& cause : verdict.causes) html += "<li>" + escape_html(cause) + "</li>\n";
+  return html + "</ul>\n";
+}
+
 std::string runs_table(const std::vector<ShownRun>& runs) {
   std::string html =
       "<div class=\"wide\"><table>\n<tr><th>run</th><th>folder</th><th class=\"number\">seed</th>"
       "<th class=\"number\">steps</th><th class=\"number\">time</th><th>state</th></tr>\n";
   for (const ShownRun& run : runs) html += describe_run(run);
-  return html + "</table></div>\n";
+  html += "</table></div>\n";
+  for (const ShownRun& run : runs) html += show_verdict(run);
+  return html;
 }
 
 std::vector<ShownRun> read_runs(const std::vector<std::string>& paths) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs side by side as one HTML page that needs nothing else: no script, no file, no network.
 //
+//   runs          what each is, how far it has come, and its verdict (simile/report/verdict.h)
 //   results       a table per evaluation, metrics x 100, mean +- standard deviation of several
 //                 seeds, baselines below
 //   curves        loss, learning rate, gradient norm and the rest of metrics.jsonl, and every

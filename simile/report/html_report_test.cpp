@@ -80,6 +80,17 @@ TEST(HtmlReport, EscapesAllThatComesFromFiles) {
                           Not(HasSubstr("x<y")), HasSubstr("&lt;b&gt;</text>")));
 }
 
+TEST(HtmlReport, TheVerdictStandsBelowTheRunsWithWhatWentWrong) {
+  const RunFixture files;
+  const std::string a = files.run("a", 1, 0.5, "");
+  EXPECT_THAT(html_report({a}, {}), Not(HasSubstr("verdict:")));
+  files.keep_start("a");
+  EXPECT_THAT(html_report({a}, {}),
+              AllOf(HasSubstr("<p class=\"missing\"><span"),
+                    HasSubstr("verdict: test &lt;spearman&gt; 50 -&gt; 50</p>"),
+                    HasSubstr("<li>a rate &lt; 0</li>")));
+}
+
 TEST(HtmlReport, ARunInProgressIsShownAsFarAsItIs) {
   const RunFixture files;
   files.write_in("new", "run.json", "{\"seed\":3}");

@@ -54,6 +54,21 @@ void read_recipe(RunFiles& run) {
   run.recipe = recipe.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+ReadVerdict read_verdict(const Json& results, const std::string& path) {
+  ReadVerdict verdict;
+  if (!results.contains(kVerdict)) return verdict;
+  const JsonObject object(results[kVerdict], path);
+  verdict.line = object.text(kLine);
+  verdict.start_kept = object.integer(kStartKept, 0, std::numeric_limits<int64_t>::max());
+  for (const Json& cause : object.at(kCauses)) {
+    SIMILE_CHECK(cause.is_string(), ErrorKind::kInput,
+                 fmt::format("{}: \"{}\" should hold texts, found {}", path, kCauses,
+                             detail::describe_json(cause)));
+    verdict.causes.push_back(cause.get<std::string>());
+  }
+  return verdict;
+}
+
 void read_results(RunFiles& run) {
   const std::string path = join_path(run.path, kResults);
   const OrderedJson results = read_object(path);
@@ -65,6 +80,7 @@ void read_results(RunFiles& run) {
   for (const OrderedJson& report : results[kReports]) {
     run.reports.push_back(parse_report(report.dump(), path));
   }
+  run.verdict = read_verdict(Json(results), path);
 }
 
 RunFiles read_run(const std::string& path) {
@@ -101,12 +117,13 @@ std::map<int64_t, std::string> find_runs(const std::string& path) {
   return found;
 }
 
-// "runs" of the results above the runs: the seed of each folder.
+// Of the results above the runs: "runs", the seed of each folder, and "verdict".
 void read_seeds(RunSet& set) {
   const std::string path = join_path(set.path, kResults);
   if (!file_exists(path)) return;
   const Json results = detail::read_json(path);
   if (!results.is_object() || !results.contains(kRuns)) return;
+  set.verdict = read_verdict(results, path);
   for (const Json& json : results[kRuns]) {
     const JsonObject object(json, path);
     const std::string folder = join_path(set.path, object.text(kFolder));
@@ -172,6 +189,7 @@ RunSet read_run_set(const std::string& path) {
                              "{}2 ... that have them; expected a folder that simile train wrote",
                              path, kRecipe, kLog, kResults, kSeedFolder, kSeedFolder));
     set.runs.push_back(read_run(path));
+    set.verdict = set.runs[0].verdict;
   } else {
     read_seeds(set);
   }

@@ -3,11 +3,12 @@
 //
 //   run.json         the resolved recipe, and under "environment" what it ran on
 //   metrics.jsonl    a line a step and one an evaluation (simile/report/run_log.h)
-//   results.json     "seconds" and "reports", once it is finished
+//   results.json     "seconds", "verdict" (simile/report/verdict.h) and "reports", once it is
+//                    finished
 //   predictions/     a file for each evaluation (simile/eval/predictions.h); in its folder hybrid/
 //                    those of the model together with BM25
 //   run-1/ ...       of a recipe with several runs: one such folder per seed, with a results.json
-//                    of their "runs" (folder, seed) above them
+//                    of their "runs" (folder, seed) and "verdict" above them
 //
 // Errors: ErrorKind::kInput for a folder that is no run, with what was looked for, and for a file
 // that is damaged.
@@ -23,13 +24,21 @@
 
 namespace simile {
 
+// What results.json keeps of a Verdict.
+struct ReadVerdict {
+  std::string line;        // Verdict::to_line(); empty where there is none
+  int64_t start_kept = 0;  // how many of the runs kept the weights they began with
+  std::vector<std::string> causes;
+};
+
 struct RunFiles {
   std::string path;
   std::optional<int64_t> seed;
   std::string recipe;                                            // JSON; empty while missing
   std::vector<std::pair<std::string, std::string>> environment;  // names and values
   double seconds = 0;
-  std::vector<Report> reports;       // of every model; empty while missing
+  std::vector<Report> reports;  // of every model; empty while missing
+  ReadVerdict verdict;
   std::vector<std::string> missing;  // files that a finished run has and this one has not
 
   // The first report of each name: that of the model trained, not of a baseline.
@@ -47,6 +56,7 @@ struct RunSet {
   std::string path;
   std::string name;  // the last part of the path
   std::vector<RunFiles> runs;
+  ReadVerdict verdict;  // of all runs together
 };
 
 RunSet read_run_set(const std::string& path);

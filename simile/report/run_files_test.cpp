@@ -67,6 +67,10 @@ TEST(RunFiles, WhatIsNoRunIsAnError) {
   files.write_in("bad", "results.json", "{\"reports\":");
   EXPECT_THAT(error_of([&] { read_run_set(files.path("bad")); }),
               AllOf(HasSubstr("bad/results.json"), HasSubstr("not valid JSON")));
+  files.write_in("bad", "results.json",
+                 R"({"reports":[],"verdict":{"line":"x","start_kept":0,"causes":[1]}})");
+  EXPECT_THAT(error_of([&] { read_run_set(files.path("bad")); }),
+              AllOf(HasSubstr("\"causes\" should hold texts"), HasSubstr("number 1")));
   files.write_in("bad", "results.json", "{\"seconds\":1}");
   EXPECT_THAT(error_of([&] { read_run_set(files.path("bad")); }), HasSubstr("\"reports\""));
 }

@@ -128,6 +128,7 @@ RunFolder::~RunFolder() {
 }
 
 std::string RunFolder::states_path() const { return join_path(path_, kStates); }
+std::string RunFolder::log_path() const { return join_path(path_, kLog); }
 std::string RunFolder::model_path() const { return join_path(path_, kModel); }
 std::string RunFolder::seed_path(int64_t number) const {
   return join_path(path_, seed_folder(number));
@@ -187,13 +188,17 @@ void RunFolder::write_run(const std::string& recipe) const {
   write_json(join_path(path_, kRecipe), run);
 }
 
-void RunFolder::write_results(const std::vector<Report>& reports, double seconds) const {
-  write_json(join_path(path_, kResults),
-             {{kSeconds, seconds}, {kReports, reports_to_json(reports)}});
+void RunFolder::write_results(const std::vector<Report>& reports, double seconds,
+                              const std::optional<Verdict>& verdict) const {
+  Json results = {{kSeconds, seconds}};
+  if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
+  results[kReports] = reports_to_json(reports);
+  write_json(join_path(path_, kResults), results);
 }
 
 void RunFolder::write_results(const std::vector<SeedResult>& runs, size_t best,
-                              const std::vector<Report>& reports) const {
+                              const std::vector<Report>& reports,
+                              const std::optional<Verdict>& verdict) const {
   Json listed = Json::array();
   for (size_t i = 0; i < runs.size(); ++i) {
     const SeedResult& run = runs[i];
@@ -202,9 +207,10 @@ void RunFolder::write_results(const std::vector<SeedResult>& runs, size_t best,
                       {kReports, reports_to_json(run.reports)}});
     if (run.selected_value) listed.back()[kSelected] = *run.selected_value;
   }
-  const Json best_folder = listed[best][kFolder];
-  write_json(join_path(path_, kResults),
-             {{kRuns, listed}, {kBest, best_folder}, {kReports, reports_to_json(reports)}});
+  Json results = {{kRuns, listed}, {kBest, listed[best][kFolder]}};
+  if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
+  results[kReports] = reports_to_json(reports);
+  write_json(join_path(path_, kResults), results);
 }
 
 void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,

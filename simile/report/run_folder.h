@@ -17,6 +17,7 @@
 #include "simile/model/model_settings.h"
 #include "simile/report/step_result.h"
 #include "simile/report/tensorboard.h"
+#include "simile/report/verdict.h"
 
 namespace simile {
 
@@ -54,6 +55,7 @@ class RunFolder {
   void check_resume(bool several) const;
 
   std::string states_path() const;  // see StateStore
+  std::string log_path() const;     // metrics.jsonl, after flush_metrics() all of it
   std::string model_path() const;
   // Folders, made when asked for: of the model, and of the model together with BM25.
   std::string predictions_path() const;
@@ -69,10 +71,12 @@ class RunFolder {
 
   // `recipe` is the resolved recipe as JSON; library versions, threads and machine go beside it.
   void write_run(const std::string& recipe) const;
-  void write_results(const std::vector<Report>& reports, double seconds) const;
+  void write_results(const std::vector<Report>& reports, double seconds,
+                     const std::optional<Verdict>& verdict = {}) const;
   // Of several seeds: what each gave, the number of the best, and all of them together.
   void write_results(const std::vector<SeedResult>& runs, size_t best,
-                     const std::vector<Report>& reports) const;
+                     const std::vector<Report>& reports,
+                     const std::optional<Verdict>& verdict = {}) const;
 
   // metrics.jsonl: one line a step and one an evaluation, without times, so that a resumed run ends
   // with the same bytes (TensorBoard gets the same numbers with their times). Lines reach the disk

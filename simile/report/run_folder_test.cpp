@@ -47,7 +47,10 @@ TEST(RunFolder, WhatIsWrittenIsReadBack) {
     folder.log_evaluation("one", 0, 0, report_of("small", 0.25));
     folder.log_step("one", 1, 0.5, step);
     folder.flush_metrics();
-    folder.write_results({report_of("small", 0.75), report_of("bm25", 0.5)}, 12.5);
+    Verdict verdict;
+    verdict.start_kept = 1;
+    verdict.causes = {"a \"cause\""};
+    folder.write_results({report_of("small", 0.75), report_of("bm25", 0.5)}, 12.5, verdict);
   }
   const RunSet set = read_run_set(path);
   ASSERT_EQ(set.runs.size(), 1u);
@@ -57,6 +60,10 @@ TEST(RunFolder, WhatIsWrittenIsReadBack) {
   EXPECT_THAT(run.environment, AllOf(Contains(Key("simile")), Contains(Key("revision"))));
   EXPECT_EQ(run.seconds, 12.5);
   EXPECT_THAT(run.missing, IsEmpty());
+  EXPECT_EQ(run.verdict.line, Verdict().to_line());
+  EXPECT_EQ(run.verdict.start_kept, 1);
+  EXPECT_THAT(run.verdict.causes, ElementsAre("a \"cause\""));
+  EXPECT_EQ(set.verdict.line, run.verdict.line);
   ASSERT_EQ(run.reports.size(), 2u);
   EXPECT_EQ(run.reports[0].model, "small");
   EXPECT_EQ(run.reports[0].examples, 10);
@@ -81,11 +88,15 @@ TEST(RunFolder, SeveralSeedsAreReadBackInTheirOrder) {
     own.write_results({report_of("small", 0.1)}, 1);
     runs.push_back({seed, {report_of("small", 0.1)}, 0.1});
   }
-  folder.write_results(runs, 1, {report_of("mean", 0.1)});
+  Verdict both;
+  both.runs = 2;
+  folder.write_results(runs, 1, {report_of("mean", 0.1)}, both);
   const RunSet set = read_run_set(path);
   ASSERT_EQ(set.runs.size(), 2u);
   EXPECT_EQ(set.runs[0].seed, 4);
   EXPECT_EQ(set.runs[1].seed, 5);
+  EXPECT_EQ(set.runs[1].verdict.line, "");
+  EXPECT_EQ(set.verdict.line, both.to_line());
   EXPECT_THAT(read_file(join_path(path, "results.json")), HasSubstr("\"best\": \"run-2\""));
   EXPECT_THAT(error_of([&] { folder.check_resume(false); }), HasSubstr("several seeds"));
 }

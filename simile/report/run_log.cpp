@@ -26,7 +26,10 @@ constexpr const char* kMetrics = "metrics";
 
 class LogReader {
  public:
+  explicit LogReader(const std::string& stage) : stage_(stage) {}
+
   void add(const Json& line) {
+    if (!stage_.empty() && line.at(kStage) != stage_) return;
     const int64_t step = begin_step(line);
     if (line.contains(kEvaluation)) {
       const std::string prefix = line.at(kEvaluation).get<std::string>() + ".";
@@ -66,6 +69,8 @@ class LogReader {
     if (curve == curves.end()) curve = curves.insert(curve, Curve{name, {}});
     curve->points.push_back({static_cast<double>(step), value.get<double>()});
   }
+
+  const std::string& stage_;
 };
 
 // Appends the points of one part that thin_curve() keeps.
@@ -103,8 +108,8 @@ std::string evaluation_line(const std::string& stage, int64_t step, double epoch
   return line.dump();
 }
 
-RunLog read_run_log(const std::string& path) {
-  LogReader reader;
+RunLog read_run_log(const std::string& path, const std::string& stage) {
+  LogReader reader(stage);
   LineReader lines(path);
   std::string broken;  // what was wrong with the last line read
   for (std::string line; lines.next(line);) {

@@ -43,8 +43,8 @@ struct RunLog {
   int64_t steps = 0;
 };
 
-// Without values that are not finite, which are logged as null.
-RunLog read_run_log(const std::string& path);
+// Without values that are not finite, which are logged as null. With a stage, its lines alone.
+RunLog read_run_log(const std::string& path, const std::string& stage = "");
 
 // At most about `limit` points: the x axis is cut into equal parts, of which the first, the last,
 // the lowest and the highest point are kept, in order.

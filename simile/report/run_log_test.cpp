@@ -37,6 +37,24 @@ TEST(RunLog, CountsStepsThroughTheStages) {
   EXPECT_EQ(evaluations, "dev.map: 2,0.5; dev.mrr: 2,0.25; ");
 }
 
+TEST(RunLog, OfOneStageBeginsAtStepZero) {
+  const TestFiles files;
+  const RunLog log =
+      read_run_log(files.write("metrics.jsonl", R"({"stage":"one","step":1,"epoch":0.5,"loss":4.0}
+{"stage":"one","step":1,"epoch":0.5,"evaluation":"dev","metrics":{"map":0.25}}
+{"stage":"two","step":0,"epoch":0.0,"evaluation":"dev","metrics":{"map":0.5}}
+{"stage":"two","step":1,"epoch":0.5,"loss":2.0}
+)"),
+                   "two");
+  EXPECT_EQ(log.steps, 1);
+  ASSERT_EQ(log.evaluations.size(), 1u);
+  ASSERT_EQ(log.evaluations[0].points.size(), 1u);
+  EXPECT_EQ(log.evaluations[0].points[0].x, 0);
+  EXPECT_EQ(log.evaluations[0].points[0].y, 0.5);
+  ASSERT_EQ(log.training[0].points.size(), 1u);
+  EXPECT_EQ(log.training[0].points[0].y, 2);
+}
+
 TEST(RunLog, ABrokenLineThatIsNotTheLastIsAnError) {
   const TestFiles files;
   const std::string good = "{\"stage\":\"a\",\"step\":1,\"loss\":1}\n";

@@ -26,13 +26,13 @@ namespace {
 // What cannot be written of predictions (ids with spaces in a TREC run) must not cost a trained
 // model.
 Report evaluate_with_file(const Task& task, Scorer& scorer, const std::string& file,
-                          EventSink& events) {
+                          Predictions& kept, EventSink& events) {
   try {
-    return task.evaluate(scorer, file);
+    return task.evaluate(scorer, file, &kept);
   } catch (const Error& error) {
     if (file.empty() || error.kind() != ErrorKind::kInput) throw;
     events.warning(fmt::format("the predictions are not written: {}", error.what()));
-    return task.evaluate(scorer);
+    return task.evaluate(scorer, "", &kept);
   }
 }
 
@@ -56,25 +56,26 @@ std::unique_ptr<Scorer> make_model_scorer(const std::string& name, const Evaluat
 
 }  // namespace
 
-std::vector<Report> Evaluations::evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
-                                              const std::string& predictions) const {
-  std::vector<Report> reports;
+Scores Evaluations::evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
+                                 const std::string& predictions) const {
+  Scores scores;
   for (const Evaluation& each : evaluations_) {
     if (each.needs_head() && !has_heads) {
       Report none;
       none.name = each.options.name;
-      reports.push_back(none);
+      scores.reports.push_back(none);
+      scores.predictions.emplace_back();
       continue;
     }
     const std::string file = predictions.empty() ? "" : predictions_file(predictions, each.options);
-    reports.push_back(evaluate_with_file(*each.task, scorer, file, events));
+    Predictions& kept = scores.predictions.emplace_back();
+    scores.reports.push_back(evaluate_with_file(*each.task, scorer, file, kept, events));
   }
-  return reports;
+  return scores;
 }
 
-std::vector<Report> Evaluations::evaluate(const std::string& model_name,
-                                          const EvaluatedModel& model, EventSink& events,
-                                          const std::string& predictions) const {
+Scores Evaluations::evaluate(const std::string& model_name, const EvaluatedModel& model,
+                             EventSink& events, const std::string& predictions) const {
   return evaluate_all(*make_model_scorer(model_name, model, events), true, events, predictions);
 }
 
@@ -84,11 +85,11 @@ std::vector<Report> Evaluations::evaluate_hybrid(const std::string& model_name,
                                                  const std::string& predictions) const {
   HybridScorer scorer(hybrid_name(model_name), std::make_shared<Bm25Scorer>(),
                       make_model_scorer(model_name, model, events), fusion);
-  return evaluate_all(scorer, false, events, predictions);
+  return evaluate_all(scorer, false, events, predictions).reports;
 }
 
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {
-  return evaluate_all(*make_lexical_scorer(name), false, silent_events(), "");
+  return evaluate_all(*make_lexical_scorer(name), false, silent_events(), "").reports;
 }
 
 }  // namespace simile

@@ -10,6 +10,7 @@
 #include "simile/eval/task.h"
 #include "simile/index/score_fusion.h"
 #include "simile/model/model_settings.h"
+#include "simile/report/verdict.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/model_weights.h"
 
@@ -33,10 +34,10 @@ class Evaluations {
   // Reads the data; what should be known about it goes to `events` as warnings.
   Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
 
-  // One report per evaluation, in order, of weights as they are. With a folder also writes the
-  // predictions there, see predictions_file().
-  std::vector<Report> evaluate(const std::string& model_name, const EvaluatedModel& model,
-                               EventSink& events, const std::string& predictions = "") const;
+  // One report per evaluation, in order, of weights as they are, and the predictions behind each.
+  // With a folder also writes the predictions there, see predictions_file().
+  Scores evaluate(const std::string& model_name, const EvaluatedModel& model, EventSink& events,
+                  const std::string& predictions = "") const;
 
   // The same of the model together with BM25, called hybrid_name() of it; where a head scores,
   // which a hybrid does not have, the report has its name alone.
@@ -50,8 +51,8 @@ class Evaluations {
   const std::vector<Evaluation>& list() const { return evaluations_; }
 
  private:
-  std::vector<Report> evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
-                                   const std::string& predictions) const;
+  Scores evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
+                      const std::string& predictions) const;
 
   std::vector<Evaluation> evaluations_;
 };

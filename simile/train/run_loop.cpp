@@ -57,6 +57,7 @@ void RunLoop::run(const std::function<void()>& stages) {
 }
 
 void RunLoop::run_stage() {
+  recent_losses_.clear();
   for (;;) {
     if (training_.is_evaluation_due()) {
       training_.evaluate();
@@ -67,7 +68,9 @@ void RunLoop::run_stage() {
     ++state_.step;
     Progress progress = training_.progress();
     folder_.log_step(progress.task, state_.step, training_.epochs_done(), result);
-    progress.values.emplace_back("loss", result.loss);
+    recent_losses_.add(result.objective, result.loss);
+    const auto losses = recent_losses_.values();
+    progress.values.insert(progress.values.end(), losses.begin(), losses.end());
     progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
     events_.progress(progress);
     if (is_save_due()) save();
@@ -97,9 +100,9 @@ void RunLoop::release_copies() {
   state_.optimizer = {};
 }
 
-void RunLoop::finish(const std::vector<Report>& reports) {
+void RunLoop::finish(const std::vector<Report>& reports, const std::optional<Verdict>& verdict) {
   const std::chrono::duration<double> elapsed = Clock::now() - begun_;
-  folder_.write_results(reports, elapsed.count());
+  folder_.write_results(reports, elapsed.count(), verdict);
 }
 
 }  // namespace simile

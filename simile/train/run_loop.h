@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "simile/eval/report.h"
 #include "simile/report/run_folder.h"
 #include "simile/report/step_result.h"
+#include "simile/train/recent_losses.h"
 #include "simile/train/state_store.h"
 #include "simile/train/train_state.h"
 
@@ -62,11 +64,13 @@ class RunLoop {
 
   void log_evaluation(const Report& report);
   void save();
-  void release_copies();                            // what fill_state() fills in with most memory
-  void finish(const std::vector<Report>& reports);  // results.json
+  void release_copies();  // what fill_state() fills in with most memory
+  // Writes results.json.
+  void finish(const std::vector<Report>& reports, const std::optional<Verdict>& verdict = {});
 
   TrainState& state() { return state_; }
   const RunFolder& folder() const { return folder_; }
+  const RecentLosses& recent_losses() const { return recent_losses_; }  // of the stage
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -82,6 +86,7 @@ class RunLoop {
   RunFolder folder_;
   StateStore states_;
   TrainState state_;
+  RecentLosses recent_losses_;
   Clock::time_point begun_ = Clock::now(), saved_at_ = begun_;
 };
 

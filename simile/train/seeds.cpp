@@ -125,6 +125,7 @@ TrainResult train_seeds(const TrainOptions& options, const std::string& path, bo
   const std::string recipe = options_to_json(described);
   std::vector<TrainResult> runs;
   std::vector<SeedResult> listed;
+  std::vector<Verdict> verdicts;
   for (int64_t i = 0; i < options.runs; ++i) {
     const TrainOptions run = options_of_run(options, i);
     events.info(fmt::format("run {} of {}: seed {}", i + 1, options.runs, run.seed));
@@ -137,6 +138,8 @@ TrainResult train_seeds(const TrainOptions& options, const std::string& path, bo
       folder.write_run(recipe);
     }));
     listed.push_back({run.seed, runs.back().reports, runs.back().selected_value});
+    verdicts.push_back(*runs.back().verdict);
+    events.info(fmt::format("seed {}: {}", run.seed, verdicts.back().to_line()));
   }
   const size_t best = find_best(options, runs);
   copy_model(runs[best].model_path, folder.model_path());
@@ -144,7 +147,14 @@ TrainResult train_seeds(const TrainOptions& options, const std::string& path, bo
   result.model_path = folder.model_path();
   result.reports = join_reports(options, runs, best);
   result.selected_value = runs[best].selected_value;
-  folder.write_results(listed, best, result.reports);
+  result.verdict = join_verdicts(verdicts);
+  if (result.verdict->start_kept > 0) {
+    events.warning(
+        fmt::format("NOTHING WAS GAINED by {} of {} runs, which kept the weights before "
+                    "their first step",
+                    result.verdict->start_kept, result.verdict->runs));
+  }
+  folder.write_results(listed, best, result.reports, result.verdict);
   return result;
 }
 

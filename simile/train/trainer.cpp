@@ -18,6 +18,7 @@
 #include "simile/train/mined_negatives.h"
 #include "simile/train/run_data.h"
 #include "simile/train/run_loop.h"
+#include "simile/train/run_verdict.h"
 #include "simile/train/seeds.h"
 #include "simile/train/selection.h"
 #include "simile/train/stage.h"
@@ -152,7 +153,9 @@ class TrainingRun final : public SteppedTraining {
   void evaluate() override {
     const SelectionOptions& options = stage_options().selection;
     stage_->optimizer().flush_rows();
-    std::vector<Report> reports = evaluate_weights(evaluations_, options_.name);
+    Scores scores = evaluate_weights(evaluations_, options_.name);
+    std::vector<Report> reports = scores.reports;
+    if (state_.stage == 0 && state_.step == 0) at_start_ = std::move(scores);
     if (const auto losses = stage_->measure_losses()) reports.push_back(*losses);
     for (const Report& report : reports) loop_.log_evaluation(report);
     if (!options.metric.empty()) {
@@ -162,8 +165,11 @@ class TrainingRun final : public SteppedTraining {
         state_.best = weights_.copy();
         state_.best_temperatures = current_temperatures();
       }
-      events_.info(fmt::format("{} step {}: {}", stage_options().name, state_.step,
-                               describe_selection(options, value, is_best)));
+      std::string line = describe_selection(options, value, is_best);
+      for (const auto& [name, loss] : loop_.recent_losses().values()) {
+        line += fmt::format(", {} {:.4g}", name, loss);
+      }
+      events_.info(fmt::format("{} step {}: {}", stage_options().name, state_.step, line));
     }
     state_.selection = selection_->state();
     state_.evaluated_step = state_.step;
@@ -216,12 +222,15 @@ class TrainingRun final : public SteppedTraining {
     result.model_path = folder_.model_path();
     if (state_.selected != 0) result.selected_value = state_.selected_value;
     round_to_precision(options_, weights_.encoder());
-    // One list per model; every list has the evaluations, then the tests.
-    std::vector<std::vector<Report>> by_model = {
-        evaluate_all(options_.name, folder_.predictions_path())};
+    const Scores trained = evaluate_all(options_.name, folder_.predictions_path());
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
-                       by_model[0]);
-    for (auto& reports : evaluate_baselines()) by_model.push_back(std::move(reports));
+                       trained.reports);
+    // One list per model; every list has the evaluations, then the tests.
+    std::vector<std::vector<Report>> by_model = {trained.reports};
+    by_model.resize(1 + options_.baselines.size());
+    evaluate_baselines(false, {}, by_model);
+    const Scores start = evaluate_start();
+    evaluate_baselines(true, start.reports, by_model);
     for (size_t i = 0; i < by_model[0].size(); ++i) {
       for (const auto& reports : by_model) {
         if (!reports[i].metrics.empty()) result.reports.push_back(reports[i]);
@@ -233,34 +242,30 @@ class TrainingRun final : public SteppedTraining {
       const Report mean = selection_report(reports, metrics);
       if (!mean.metrics.empty()) result.reports.push_back(mean);
     }
-    loop_.finish(result.reports);
+    result.verdict = judge_run(options_, folder_.log_path(), start, trained, events_);
+    loop_.finish(result.reports, result.verdict);
     return result;
   }
 
-  // In the order of the recipe; those of the trained weights are evaluated first, since the start's
-  // then take their place.
-  std::vector<std::vector<Report>> evaluate_baselines() {
-    std::vector<std::vector<Report>> by_baseline(options_.baselines.size());
-    for (const bool of_start : {false, true}) {
-      for (size_t i = 0; i < by_baseline.size(); ++i) {
-        const std::string& baseline = options_.baselines[i];
-        if (is_of_start(baseline) != of_start) continue;
-        if (of_start) weights_.assign(start_.weights);
-        by_baseline[i] = evaluate_baseline(baseline);
-      }
+  // Those of the start's weights, which have taken the trained ones' place, or the others.
+  void evaluate_baselines(bool of_start, const std::vector<Report>& start,
+                          std::vector<std::vector<Report>>& by_model) {
+    for (size_t i = 0; i < options_.baselines.size(); ++i) {
+      const std::string& baseline = options_.baselines[i];
+      if (is_of_start(baseline) != of_start) continue;
+      by_model[i + 1] = baseline == "untrained" ? start : evaluate_baseline(baseline);
     }
-    return by_baseline;
   }
 
   std::vector<Report> evaluate_baseline(const std::string& baseline) {
-    const std::string start_name = options_.model.empty() ? "untrained" : "zero-shot";
-    if (baseline == "untrained") return evaluate_all(start_name);
-    if (baseline == "hybrid:untrained") return evaluate_hybrids(start_name);
+    if (baseline == "hybrid:untrained") return evaluate_hybrids(start_name());
     if (baseline == "hybrid") {
       return evaluate_hybrids(options_.name, folder_.hybrid_predictions_path());
     }
     return join(evaluations_.evaluate_baseline(baseline), tests_.evaluate_baseline(baseline));
   }
+
+  std::string start_name() const { return options_.model.empty() ? "untrained" : "zero-shot"; }
 
   std::vector<Report> evaluate_hybrids(const std::string& name,
                                        const std::string& predictions = "") {
@@ -269,9 +274,23 @@ class TrainingRun final : public SteppedTraining {
                 tests_.evaluate_hybrid(name, model, options_.hybrid, events_, predictions));
   }
 
-  std::vector<Report> evaluate_all(const std::string& name, const std::string& predictions = "") {
-    return join(evaluate_weights(evaluations_, name, predictions),
-                evaluate_weights(tests_, name, predictions));
+  Scores evaluate_all(const std::string& name, const std::string& predictions) {
+    Scores scores = evaluate_weights(evaluations_, name, predictions);
+    scores.add(evaluate_weights(tests_, name, predictions));
+    return scores;
+  }
+
+  // Of the weights before the first step: the evaluations, which a run that was not interrupted
+  // has from then, and the tests for the baseline `untrained`, or where there is nothing else.
+  Scores evaluate_start() {
+    const bool is_baseline = std::count(options_.baselines.begin(), options_.baselines.end(),
+                                        std::string("untrained")) > 0;
+    const std::string name = start_name();
+    weights_.assign(start_.weights);
+    Scores scores = at_start_ ? std::move(*at_start_) : evaluate_weights(evaluations_, name);
+    for (Report& report : scores.reports) report.model = name;
+    if (is_baseline || evaluations_.list().empty()) scores.add(evaluate_weights(tests_, name));
+    return scores;
   }
 
   static std::vector<Report> join(std::vector<Report> first, const std::vector<Report>& second) {
@@ -279,8 +298,8 @@ class TrainingRun final : public SteppedTraining {
     return first;
   }
 
-  std::vector<Report> evaluate_weights(const Evaluations& set, const std::string& name,
-                                       const std::string& predictions = "") {
+  Scores evaluate_weights(const Evaluations& set, const std::string& name,
+                          const std::string& predictions = "") {
     return set.evaluate(name, {weights_, start_.tokenizer, start_.settings}, events_, predictions);
   }
 
@@ -333,6 +352,7 @@ class TrainingRun final : public SteppedTraining {
   RunLoop loop_;  // after all that is read: a mistake in the recipe changes nothing on disk
   const RunFolder& folder_;
   TrainState& state_;
+  std::optional<Scores> at_start_;  // on the evaluations, before the first step
 
   // While a stage runs.
   std::optional<NegativeMiner> miner_;

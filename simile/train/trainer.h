@@ -9,13 +9,15 @@
 #include "simile/core/config.h"
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
+#include "simile/report/verdict.h"
 
 namespace simile {
 
 struct TrainResult {
   std::string model_path;
-  std::vector<Report> reports;  // per evaluation and test: the model, then each baseline; of
-                                // several seeds their models, mean and deviation, then baselines
+  std::vector<Report> reports;     // per evaluation and test: the model, then each baseline; of
+                                   // several seeds their models, mean and deviation, then baselines
+  std::optional<Verdict> verdict;  // none of pre-training
   std::optional<double> selected_value;  // of selection.metric in the last stage that has one
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simile/data/pair_data.h"
+#include "simile/eval/predictions.h"
 #include "simile/eval/scorer.h"
 
 namespace simile {
@@ -18,8 +19,8 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data, const
 // What reading the data met or left out, for Task::warnings().
 std::vector<std::string> reading_notes(const PairDataset& data);
 
-// Writes them as predictions (simile/eval/predictions.h).
-void write_scored_pairs(const std::string& path, const PairDataset& data,
-                        const std::vector<double>& scores);
+// Leaves them as Task::evaluate() does (simile/eval/predictions.h).
+void keep_scored_pairs(const PairDataset& data, const std::vector<double>& scores,
+                       const std::string& path, Predictions* predictions);
 
 }  // namespace simile

@@ -18,6 +18,7 @@ struct ComparedRuns {
     std::optional<int64_t> seed;
     std::vector<Report> reports;
     std::vector<std::string> predictions;  // one per report; may be empty
+    bool start_kept = false;               // its model is the one it began with
   };
   std::string path;
   bool is_file = false;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "simile/core/file.h"
 #include "simile/data/detail/test_files.h"
 
 namespace simile {
@@ -65,6 +66,15 @@ class RunFixture : public TestFiles {
                  spearman));
     if (!predictions.empty()) write_in(folder, "predictions/test.tsv", predictions);
     return path(folder);
+  }
+
+  // Gives a finished run a verdict: it kept the weights before the first step.
+  void keep_start(const std::string& folder) const {
+    const std::string results = read_file(path(folder + "/results.json"));
+    write_in(folder, "results.json",
+             R"({"verdict":{"line":"verdict: test <spearman> 50 -> 50","runs":1,"start_kept":1,)"
+             R"("causes":["a rate < 0"]},)" +
+                 results.substr(1));
   }
 };
 

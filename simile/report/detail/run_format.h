@@ -41,6 +41,12 @@ constexpr const char* kSeed = "seed";
 constexpr const char* kSelected = "selected";
 constexpr const char* kBest = "best";  // a folder
 
+// Of results.json too, simile/report/verdict.h: an object with these keys and others.
+constexpr const char* kVerdict = "verdict";
+constexpr const char* kLine = "line";
+constexpr const char* kStartKept = "start_kept";
+constexpr const char* kCauses = "causes";
+
 inline std::string seed_folder(int64_t number) { return fmt::format("{}{}", kSeedFolder, number); }
 
 // The number in such a name; nothing where it is another.

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "simile/eval/prediction_metric.h"
+#include "simile/metric/sorted_values.h"
+#include "simile/report/detail/run_format.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kConfidence = 0.95;
+constexpr int64_t kMostSamples = 10000, kFewestSamples = 1000;
+constexpr int64_t kWork = 50000000;  // examples drawn in all
+constexpr uint64_t kSeed = 1;
+
+std::string set_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
+std::string name_of(const std::string& metric) { return metric.substr(metric.find('.') + 1); }
+
+std::string title_of(const std::vector<std::string>& metrics) {
+  std::vector<std::string> names;
+  for (const std::string& metric : metrics) {
+    names.push_back(set_of(metric) + " " + name_of(metric));
+  }
+  return fmt::format("{}{}", names.size() > 1 ? "mean of " : "", fmt::join(names, ", "));
+}
+
+// The place of the report that a metric is of; the number of reports where none has it.
+size_t find_set(const Scores& scores, const std::string& metric) {
+  for (size_t i = 0; i < scores.reports.size(); ++i) {
+    const Report& report = scores.reports[i];
+    if (report.name == set_of(metric) && report.find_metric(name_of(metric)) != nullptr) return i;
+  }
+  return scores.reports.size();
+}
+
+std::optional<double> mean_metric(const Scores& scores, const std::vector<std::string>& metrics) {
+  double sum = 0;
+  for (const std::string& metric : metrics) {
+    const size_t set = find_set(scores, metric);
+    if (set == scores.reports.size()) return std::nullopt;
+    sum += scores.reports[set].metric(name_of(metric));
+  }
+  return sum / static_cast<double>(metrics.size());
+}
+
+std::string show_examples(const Report& report, const Predictions& predictions) {
+  const char* unit = report.task == "ranking"    ? "queries"
+                     : predictions.right.empty() ? "texts"
+                                                 : "pairs";
+  return fmt::format("{} {}", predictions.size(), unit);
+}
+
+// One evaluation that a gain is measured on: its metrics on both sides.
+struct DrawnSet {
+  int64_t examples = 0;
+  std::vector<Statistic> start, trained;
+};
+
+// The metric as both sides' predictions give it, added to the set; says why it cannot.
+std::string add_statistics(const std::string& metric, const Scores& start, const Scores& trained,
+                           DrawnSet& set) {
+  for (const auto& [side, statistics] :
+       {std::make_pair(&start, &set.start), std::make_pair(&trained, &set.trained)}) {
+    const size_t at = find_set(*side, metric);
+    const Report& report = side->reports[at];
+    const Predictions& predictions = side->predictions[at];
+    const Statistic statistic = make_statistic(predictions, name_of(metric), &report);
+    const double reported = report.metric(name_of(metric));
+    const bool is_same =
+        statistic && std::abs(statistic(all_positions(predictions.left.size())) - reported) < 1e-6;
+    if (!is_same) return fmt::format("{} is not a metric of single examples", name_of(metric));
+    set.examples = predictions.size();
+    statistics->push_back(statistic);
+  }
+  check_same_examples(start.predictions[find_set(start, metric)],
+                      trained.predictions[find_set(trained, metric)]);
+  return "";
+}
+
+double sum_of(const std::vector<Statistic>& statistics, const std::vector<int64_t>& positions) {
+  double sum = 0;
+  for (const Statistic& statistic : statistics) sum += statistic(positions);
+  return sum;
+}
+
+void draw_interval(const std::map<size_t, DrawnSet>& sets, Gain& gain) {
+  int64_t examples = 0;
+  for (const auto& [place, set] : sets) examples += set.examples;
+  gain.samples = std::clamp(kWork / examples, kFewestSamples, kMostSamples);
+  std::vector<double> totals(static_cast<size_t>(gain.samples), 0.0);
+  uint64_t seed = kSeed;
+  for (const auto& [place, set] : sets) {
+    const auto difference = [&set = set](const std::vector<int64_t>& positions) {
+      return sum_of(set.trained, positions) - sum_of(set.start, positions);
+    };
+    const std::vector<double> values =
+        bootstrap_values(set.examples, difference, gain.samples, seed++);
+    for (size_t i = 0; i < totals.size(); ++i) totals[i] += values[i];
+  }
+  for (double& total : totals) total /= static_cast<double>(gain.metrics.size());
+  gain.interval = percentile_interval(std::move(totals), kConfidence);
+}
+
+void add_interval(const Scores& start, const Scores& trained, Gain& gain) {
+  std::map<size_t, DrawnSet> sets;  // by the place of their reports
+  std::vector<std::string> drawn;
+  for (const std::string& metric : gain.metrics) {
+    const size_t at = find_set(start, metric);
+    if (sets.count(at) == 0) {
+      drawn.push_back(show_examples(start.reports[at], start.predictions[at]));
+    }
+    gain.no_interval = add_statistics(metric, start, trained, sets[at]);
+    if (!gain.no_interval.empty()) return;
+  }
+  gain.examples = fmt::format("{}", fmt::join(drawn, " and "));
+  draw_interval(sets, gain);
+}
+
+std::string show_value(const Gain& gain, double value) {
+  return gain.is_fraction() ? fmt::format("{:.2f}", 100 * value) : fmt::format("{:.4f}", value);
+}
+
+std::string show_difference(const Gain& gain, double value) {
+  return gain.is_fraction() ? fmt::format("{:+.2f}", 100 * value) : fmt::format("{:+.4f}", value);
+}
+
+std::string show_spread(const Gain& gain, const std::vector<double>& values) {
+  const Spread spread = measure_spread(values);
+  if (spread.deviation == 0) return show_value(gain, spread.mean);
+  return show_value(gain, spread.mean) + " +- " + show_value(gain, spread.deviation);
+}
+
+// What stands in brackets behind start -> trained.
+std::string explain_gain(const Gain& gain, const Verdict& verdict) {
+  const Spread difference = measure_spread(gain.differences());
+  std::string text = show_difference(gain, difference.mean);
+  if (verdict.runs > 1) {
+    text +=
+        fmt::format(" +- {} over {} seeds", show_value(gain, difference.deviation), verdict.runs);
+  }
+  if (gain.lower_is_better) text += ", lower is better";
+  if (verdict.runs > 1) return text;
+  if (verdict.start_kept > 0) return text + ": the start was kept, no later weights were better";
+  if (!gain.interval) return text + "; no interval: " + gain.no_interval;
+  return text + fmt::format(", 95 % interval {} to {}, paired bootstrap over {}",
+                            show_difference(gain, gain.interval->low),
+                            show_difference(gain, gain.interval->high), gain.examples);
+}
+
+Json gain_to_json(const Gain& gain) {
+  const Spread difference = measure_spread(gain.differences());
+  Json json = {{"metrics", gain.metrics},
+               {"start", measure_spread(gain.start).mean},
+               {"trained", measure_spread(gain.trained).mean},
+               {"difference", difference.mean}};
+  if (gain.start.size() > 1) {
+    json["deviation"] = difference.deviation;
+    json["differences"] = gain.differences();
+  } else if (gain.interval) {
+    json["interval"] = {{"low", gain.interval->low},
+                        {"high", gain.interval->high},
+                        {"confidence", kConfidence},
+                        {"samples", gain.samples},
+                        {"over", gain.examples}};
+  } else {
+    json["no_interval"] = gain.no_interval;
+  }
+  return json;
+}
+
+}  // namespace
+
+void Scores::add(Scores more) {
+  std::move(more.reports.begin(), more.reports.end(), std::back_inserter(reports));
+  std::move(more.predictions.begin(), more.predictions.end(), std::back_inserter(predictions));
+}
+
+std::vector<double> Gain::differences() const {
+  std::vector<double> differences;
+  for (size_t i = 0; i < start.size(); ++i) differences.push_back(trained[i] - start[i]);
+  return differences;
+}
+
+bool Gain::is_fraction() const {
+  return !is_loss && std::all_of(metrics.begin(), metrics.end(), [](const auto& metric) {
+    return simile::is_fraction(name_of(metric));
+  });
+}
+
+std::optional<Gain> measure_gain(const std::vector<std::string>& metrics, const Scores& start,
+                                 const Scores& trained) {
+  const std::optional<double> before = mean_metric(start, metrics);
+  const std::optional<double> after = mean_metric(trained, metrics);
+  if (!before || !after) return std::nullopt;
+  Gain gain;
+  gain.title = title_of(metrics);
+  gain.metrics = metrics;
+  gain.start = {*before};
+  gain.trained = {*after};
+  add_interval(start, trained, gain);
+  return gain;
+}
+
+std::string Verdict::to_line() const {
+  if (gains.empty()) {
+    return "verdict: none, as nothing was measured both on the start and on the trained model: "
+           "give the recipe `evaluations`";
+  }
+  std::vector<std::string> shown;
+  for (const Gain& gain : gains) {
+    shown.push_back(fmt::format("{} {} -> {} ({})", gain.title, show_spread(gain, gain.start),
+                                show_spread(gain, gain.trained), explain_gain(gain, *this)));
+  }
+  std::string line = fmt::format("verdict: {}", fmt::join(shown, "; "));
+  if (runs > 1 && start_kept > 0) {
+    line += fmt::format("; {} of {} runs kept their start", start_kept, runs);
+  }
+  return line;
+}
+
+std::string Verdict::to_json() const {
+  using namespace run_format;
+  Json json = {{kLine, to_line()},
+               {kRuns, runs},
+               {kStartKept, start_kept},
+               {"gains", Json::array()},
+               {"stages_that_kept_their_start", stages_that_kept_theirs},
+               {kCauses, causes}};
+  for (const Gain& gain : gains) json["gains"].push_back(gain_to_json(gain));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Verdict join_verdicts(const std::vector<Verdict>& runs) {
+  if (runs.size() == 1) return runs[0];
+  Verdict joined = runs[0];
+  for (size_t r = 1; r < runs.size(); ++r) {
+    joined.runs += runs[r].runs;
+    joined.start_kept += runs[r].start_kept;
+    joined.gains.resize(std::min(joined.gains.size(), runs[r].gains.size()));
+    for (size_t g = 0; g < joined.gains.size(); ++g) {
+      const Gain& gain = runs[r].gains[g];
+      std::copy(gain.start.begin(), gain.start.end(), std::back_inserter(joined.gains[g].start));
+      std::copy(gain.trained.begin(), gain.trained.end(),
+                std::back_inserter(joined.gains[g].trained));
+    }
+    if (joined.causes.empty()) joined.causes = runs[r].causes;
+    for (const std::string& stage : runs[r].stages_that_kept_theirs) {
+      std::vector<std::string>& stages = joined.stages_that_kept_theirs;
+      if (std::count(stages.begin(), stages.end(), stage) == 0) stages.push_back(stage);
+    }
+  }
+  for (Gain& gain : joined.gains) {
+    gain.interval.reset();
+    gain.no_interval.clear();
+  }
+  return joined;
+}
+
+}  // namespace simile

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/run_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simile/train/selection.h"
+#include "simile/train/stage_course.h"
+
+namespace simile {
+namespace {
+
+using Metrics = std::vector<std::string>;
+
+const StageOptions* last_selecting_stage(const TrainOptions& options) {
+  const auto& stages = options.stages;
+  const auto found = std::find_if(stages.rbegin(), stages.rend(), [](const StageOptions& stage) {
+    return !stage.selection.metric.empty();
+  });
+  return found == stages.rend() ? nullptr : &*found;
+}
+
+// The first metric of the first report that both sides have.
+Metrics first_metric(const Scores& start, const Scores& trained) {
+  for (const Report& report : start.reports) {
+    const auto same =
+        std::find_if(trained.reports.begin(), trained.reports.end(),
+                     [&report](const Report& other) { return other.name == report.name; });
+    if (same == trained.reports.end() || report.metrics.empty()) continue;
+    return {report.name + "." + report.metrics[0].first};
+  }
+  return {};
+}
+
+// Of the evaluations that the metrics are of; 0 where none is.
+int64_t fewest_examples(const Scores& scores, const Metrics& metrics) {
+  int64_t fewest = 0;
+  for (const Report& report : scores.reports) {
+    const bool is_one = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
+      return metric.rfind(report.name + ".", 0) == 0;
+    });
+    if (is_one && (fewest == 0 || report.examples < fewest)) fewest = report.examples;
+  }
+  return fewest;
+}
+
+// Of a loss: from the stage's first value to the one that it kept.
+Gain loss_gain(const StageOptions& stage, const StageCourse& course, bool of_several_stages) {
+  Gain gain;
+  gain.metrics = stage.selection.metric;
+  gain.title = course.metric + (of_several_stages ? fmt::format(" of stage '{}'", stage.name) : "");
+  gain.is_loss = gain.lower_is_better = true;
+  gain.start = {course.values.front().y};
+  const bool is_best = stage.selection.keep == "best";
+  gain.trained = {is_best ? course.best().y : course.values.back().y};
+  gain.no_interval = "losses are means over batches, not of single examples";
+  return gain;
+}
+
+class Judge {
+ public:
+  Judge(const TrainOptions& options, const std::string& log_path, EventSink& events)
+      : options_(options), log_path_(log_path), events_(events) {}
+
+  Verdict judge(const Scores& start, const Scores& trained) {
+    add_gains(start, trained);
+    find_kept_starts(start);
+    if (is_start_kept()) {
+      verdict_.start_kept = 1;
+      warn_of_start();
+    } else if (!kept_.empty()) {
+      for (const StageCourse& course : kept_) warn_of_stage(course);
+    } else {
+      warn_of_harm();
+    }
+    return std::move(verdict_);
+  }
+
+ private:
+  void add_gains(const Scores& start, const Scores& trained) {
+    const StageOptions* stage = last_selecting_stage(options_);
+    Metrics metrics = stage == nullptr ? Metrics() : stage->selection.metric;
+    if (!metrics.empty() && is_loss_metric(metrics[0])) {
+      const StageCourse course = read_stage_course(log_path_, *stage, metrics);
+      if (!course.values.empty()) {
+        verdict_.gains.push_back(loss_gain(*stage, course, options_.stages.size() > 1));
+      }
+      metrics.clear();
+    }
+    if (metrics.empty()) metrics = first_metric(start, trained);
+    if (metrics.empty()) return;
+    if (std::optional<Gain> gain = measure_gain(metrics, start, trained)) {
+      if (stage != nullptr && stage->selection.metric == metrics) {
+        gain->lower_is_better = selection_rules(stage->selection).direction == "min";
+      }
+      verdict_.gains.push_back(std::move(*gain));
+    }
+  }
+
+  void find_kept_starts(const Scores& start) {
+    for (const StageOptions& stage : options_.stages) {
+      const SelectionOptions& selection = stage.selection;
+      if (selection.metric.empty() || selection.keep != "best") continue;
+      StageCourse course = read_stage_course(log_path_, stage, selection.metric);
+      course.examples = fewest_examples(start, selection.metric);
+      if (course.is_start_best()) kept_.push_back(std::move(course));
+    }
+    for (const StageCourse& course : kept_) {
+      verdict_.stages_that_kept_theirs.push_back(course.stage);
+    }
+  }
+
+  // Back from the last stage through those whose weights each began with.
+  bool is_start_kept() const {
+    auto stage = static_cast<int64_t>(options_.stages.size()) - 1;
+    while (stage >= 0) {
+      const StageOptions& options = options_.stages[static_cast<size_t>(stage)];
+      const bool kept = std::any_of(kept_.begin(), kept_.end(), [&](const StageCourse& course) {
+        return course.stage == options.name;
+      });
+      if (!kept) return false;
+      if (options.from == "start") return true;
+      stage = options.from == "previous"
+                  ? stage - 1
+                  : find_stage(options_, options.from, static_cast<size_t>(stage));
+    }
+    return true;
+  }
+
+  void warn_of_start() {
+    std::string message =
+        "NOTHING WAS GAINED: the best weights are those before the first step, so the model saved "
+        "is the one that the run started from";
+    for (const StageCourse& course : kept_) message += describe_course(course);
+    warn(message, kept_);
+  }
+
+  void warn_of_stage(const StageCourse& course) {
+    warn(fmt::format("the stage '{}' gained nothing and kept the weights that it began with{}",
+                     course.stage, describe_course(course)),
+         {course});
+  }
+
+  // Where the last weights are kept, whatever they are.
+  void warn_of_harm() {
+    if (verdict_.gains.empty() || !verdict_.gains.back().interval) return;
+    const Gain& gain = verdict_.gains.back();
+    const bool harms = gain.lower_is_better ? gain.interval->low > 0 : gain.interval->high < 0;
+    if (!harms) return;
+    const StageCourse course = read_stage_course(log_path_, options_.stages.back(), gain.metrics);
+    warn(fmt::format("the trained model is worse than its start on {}", gain.title), {course});
+  }
+
+  // "; dev.map was 19.45 at step 0, later at best 2.10 (step 17 of 34)"
+  static std::string describe_course(const StageCourse& course) {
+    if (course.values.size() < 2) return "";
+    const CurvePoint* best = &course.values[1];
+    for (size_t i = 2; i < course.values.size(); ++i) {
+      if (course.is_better(course.values[i].y, best->y)) best = &course.values[i];
+    }
+    return fmt::format("; {} was {} at step 0, later at best {} (step {:.0f} of {})", course.metric,
+                       course.show(course.values[0].y), course.show(best->y), best->x,
+                       course.steps);
+  }
+
+  void warn(const std::string& message, const std::vector<StageCourse>& courses) {
+    std::string text = message;
+    for (const StageCourse& course : courses) {
+      for (const std::string& cause : likely_causes(course)) {
+        const std::string told =
+            options_.stages.size() > 1 ? fmt::format("stage '{}': {}", course.stage, cause) : cause;
+        verdict_.causes.push_back(told);
+        text += (text.size() == message.size() ? ". Likely causes:\n  - " : "\n  - ") + told;
+      }
+    }
+    events_.warning(text);
+  }
+
+  const TrainOptions& options_;
+  const std::string& log_path_;
+  EventSink& events_;
+  Verdict verdict_;
+  std::vector<StageCourse> kept_;  // of the stages that kept the weights they began with
+};
+
+}  // namespace
+
+Verdict judge_run(const TrainOptions& options, const std::string& log_path, const Scores& start,
+                  const Scores& trained, EventSink& events) {
+  return Judge(options, log_path, events).judge(start, trained);
+}
+
+}  // namespace simile

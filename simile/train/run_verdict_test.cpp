@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs say at their end: the start against what was trained.
+#include "simile/train/run_verdict.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "simile/core/config.h"
+#include "simile/eval/prediction_metric.h"
+#include "simile/train/detail/run_testing.h"
+#include "simile/train/trainer.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::Interrupter;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Keeps what a run says.
+class Listener : public EventSink {
+ public:
+  void info(const std::string& message) override { told.push_back(message); }
+  void warning(const std::string& message) override { warned.push_back(message); }
+  void progress(const Progress& progress) override {
+    if (progress.unit == "pairs") values = progress.values;
+  }
+  std::vector<std::string> told, warned;
+  std::vector<std::pair<std::string, double>> values;  // of the last step
+};
+
+class RunVerdictTest : public testing::RunTest {
+ protected:
+  ConfigNode recipe(const std::vector<std::string>& overrides) const {
+    write("recipe.yaml", R"(
+name: small
+architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 32, positions: 16}
+tokenizer: vocab.txt
+max_length: 16
+stages:
+  - name: first
+    objectives: {data: {path: train.tsv, score_scale: 5}, loss: mse, batch_size: 8}
+    epochs: 3
+    learning_rate: 3e-3
+    selection: {metric: dev.spearman}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+baselines: []
+)");
+    ConfigNode node = load_config(path("recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  }
+
+  TrainResult run(const std::vector<std::string>& overrides, EventSink& events = silent_events(),
+                  const std::string& folder = "run") const {
+    return train(recipe(overrides), path(folder), false, true, events);
+  }
+
+  nlohmann::json verdict_in(const std::string& folder) const {
+    return nlohmann::json::parse(bytes(folder + "/results.json"))["verdict"];
+  }
+
+  static std::string rate(const char* value) {
+    return std::string("stages.0.learning_rate=") + value;
+  }
+};
+
+constexpr const char* kLine =
+    "verdict: dev spearman -?[0-9.]+ -> [0-9.]+ \\([+][0-9.]+, 95 % interval [+-][0-9.]+ to "
+    "[+][0-9.]+, paired bootstrap over 30 pairs\\)";
+
+TEST_F(RunVerdictTest, TellsStartTrainedAndTheInterval) {
+  Listener events;
+  const TrainResult result = run({"baselines=[bm25, untrained]"}, events);
+  ASSERT_TRUE(result.verdict);
+  EXPECT_THAT(result.verdict->to_line(), MatchesRegex(kLine));
+  ASSERT_EQ(result.reports.size(), 3u);
+  const Gain& gain = result.verdict->gains.at(0);
+  EXPECT_EQ(gain.trained[0], result.reports[0].metric("spearman"));
+  EXPECT_EQ(gain.start[0], result.reports[2].metric("spearman"));
+  EXPECT_EQ(result.reports[2].model, "untrained");
+  EXPECT_LT(gain.interval->low, gain.differences()[0]);
+  EXPECT_GT(gain.interval->high, gain.differences()[0]);
+  EXPECT_EQ(result.verdict->start_kept, 0);
+  EXPECT_THAT(events.warned, Not(Contains(HasSubstr("NOTHING WAS GAINED"))));
+  EXPECT_EQ(verdict_in("run"), nlohmann::json::parse(result.verdict->to_json()));
+  // Without baselines it is the same.
+  EXPECT_EQ(run({}).verdict->to_json(), result.verdict->to_json());
+}
+
+TEST_F(RunVerdictTest, AResumedRunSaysTheSame) {
+  const std::string whole = run({}, silent_events(), "whole").verdict->to_json();
+  for (const int reports : {1, 9, 24}) {
+    Interrupter interrupter(reports);
+    EXPECT_THROW(run({}, interrupter, "cut"), Error);
+    const TrainResult resumed = train(recipe({}), path("cut"), true, false, silent_events());
+    EXPECT_EQ(resumed.verdict->to_json(), whole);
+    EXPECT_EQ(verdict_in("cut"), verdict_in("whole"));
+  }
+  // Also of a run that was done already.
+  EXPECT_EQ(train(recipe({}), path("whole"), true, false, silent_events()).verdict->to_json(),
+            whole);
+}
+
+TEST_F(RunVerdictTest, AStartThatIsKeptIsSaidAloudWithItsCauses) {
+  run({"stages.0.epochs=12"}, silent_events(), "good");
+  const std::vector<std::string> again = {"model=" + path("good/model"), "architecture={}",
+                                          "tokenizer=", rate("0.1")};
+  Listener events;
+  const TrainResult result = run(again, events);
+  ASSERT_EQ(result.verdict->start_kept, 1);
+  EXPECT_EQ(bytes("run/model/model.safetensors"), bytes("good/model/model.safetensors"));
+  EXPECT_THAT(result.verdict->to_line(), HasSubstr("(+0.00: the start was kept"));
+  ASSERT_THAT(events.warned, Contains(StartsWith("NOTHING WAS GAINED")));
+  EXPECT_THAT(events.warned.back(), AllOf(HasSubstr("those before the first step"),
+                                          HasSubstr("(step "), HasSubstr("Likely causes:\n  - "),
+                                          HasSubstr("the learning rate 0.1 is too high")));
+  const nlohmann::json verdict = verdict_in("run");
+  EXPECT_EQ(verdict["start_kept"], 1);
+  EXPECT_THAT(verdict["stages_that_kept_their_start"], ElementsAre("first"));
+  EXPECT_FALSE(verdict["causes"].empty());
+}
+
+TEST_F(RunVerdictTest, ARateThatMovesNothingIsCalledTooLow) {
+  Listener events;
+  EXPECT_EQ(run({rate("1e-12")}, events).verdict->start_kept, 1);
+  EXPECT_THAT(events.warned.back(), HasSubstr("the learning rate 1e-12 is too low"));
+}
+
+TEST_F(RunVerdictTest, AStageThatKeptItsStartIsNotTheRun) {
+  const std::string second =
+      "stages=[{name: first, objectives: {data: {path: " + path("train.tsv") +
+      ", score_scale: 5}, loss: mse, batch_size: 8}, epochs: 3, learning_rate: 3e-3, selection: "
+      "{metric: dev.spearman}}, {name: second, objectives: {data: {path: " +
+      path("train.tsv") +
+      ", score_scale: 5}, loss: mse, batch_size: 8}, epochs: 1, learning_rate: 1e-12, selection: "
+      "{metric: dev.spearman}}]";
+  Listener events;
+  const TrainResult result = run({second}, events);
+  EXPECT_EQ(result.verdict->start_kept, 0);
+  EXPECT_THAT(result.verdict->stages_that_kept_theirs, ElementsAre("second"));
+  EXPECT_THAT(result.verdict->to_line(), MatchesRegex(kLine));
+  EXPECT_THAT(events.warned.back(), AllOf(HasSubstr("the stage 'second' gained nothing"),
+                                          HasSubstr("stage 'second': the learning rate 1e-12")));
+  // From the start again, whatever the first stage gained.
+  Listener anew;
+  EXPECT_EQ(run({second, "stages.1.from=start"}, anew).verdict->start_kept, 1);
+  EXPECT_THAT(anew.warned.back(), StartsWith("NOTHING WAS GAINED"));
+}
+
+// Fifty queries, each with a value that is its number's share above `least`.
+Scores ranked(double least) {
+  Predictions predictions;
+  predictions.kind = PredictionKind::kQueries;
+  predictions.metrics = {"map"};
+  predictions.values.resize(1);
+  for (int i = 0; i < 50; ++i) {
+    predictions.left.push_back(std::to_string(i));
+    predictions.right.push_back("query");
+    predictions.values[0].push_back(least + i % 10 * 0.01);
+  }
+  Report report = report_predictions(predictions);
+  report.name = "dev";
+  return {{report}, {predictions}};
+}
+
+TEST_F(RunVerdictTest, LastWeightsThatAreWorseAreWarnedOf) {
+  TrainOptions options;
+  options.stages.resize(1);
+  options.stages[0].selection.metric = {"dev.map"};
+  options.stages[0].selection.keep = "last";
+  write("metrics.jsonl",
+        R"({"stage":"train","step":0,"epoch":0.0,"evaluation":"dev","metrics":{"map":0.5}}
+{"stage":"train","step":1,"epoch":1.0,"loss":2.0}
+{"stage":"train","step":1,"epoch":1.0,"evaluation":"dev","metrics":{"map":0.6}}
+{"stage":"train","step":2,"epoch":1.0,"evaluation":"dev","metrics":{"map":0.3}}
+)");
+  Listener events;
+  const std::string log = path("metrics.jsonl");
+  const Verdict verdict = judge_run(options, log, ranked(0.5), ranked(0.3), events);
+  EXPECT_EQ(verdict.start_kept, 0);
+  EXPECT_NEAR(verdict.gains.at(0).interval->high, -0.2, 1e-9);
+  EXPECT_THAT(events.warned,
+              ElementsAre(AllOf(StartsWith("the trained model is worse than its start on dev map"),
+                                HasSubstr("dev.map was best at step 1 of 2 (60.00)"))));
+  EXPECT_EQ(verdict.causes.size(), 1u);
+  // What is better, or kept by its metric, is not.
+  judge_run(options, log, ranked(0.3), ranked(0.5), events);
+  options.stages[0].selection.keep = "best";
+  judge_run(options, log, ranked(0.3), ranked(0.4), events);
+  EXPECT_EQ(events.warned.size(), 1u);
+}
+
+TEST_F(RunVerdictTest, ALossIsThatOfItsStageBesideAMetric) {
+  const TrainResult result = run({"stages.0.selection.metric=loss.all",
+                                  "stages.0.objectives={data: {path: " + path("train.tsv") +
+                                      ", score_scale: 5}, dev: {path: " + path("dev.tsv") +
+                                      "}, loss: mse, batch_size: 8}"});
+  ASSERT_EQ(result.verdict->gains.size(), 2u);
+  const Gain& loss = result.verdict->gains[0];
+  EXPECT_EQ(loss.title, "loss.all");
+  EXPECT_LT(loss.trained[0], loss.start[0]);
+  EXPECT_EQ(loss.trained[0], result.selected_value);
+  EXPECT_THAT(result.verdict->to_line(),
+              MatchesRegex("verdict: loss.all [0-9.]+ -> [0-9.]+ \\(-[0-9.]+, lower is better; no "
+                           "interval: .*\\); dev spearman .* paired bootstrap over 30 pairs\\)"));
+}
+
+TEST_F(RunVerdictTest, WithoutSelectionOrEvaluationsItSaysWhatThereIs) {
+  EXPECT_THAT(run({"stages.0.selection.metric=[]"}).verdict->to_line(),
+              StartsWith("verdict: dev spearman "));
+  EXPECT_THAT(
+      run({"stages.0.selection.metric=[dev.spearman, dev.pearson]"}).verdict->to_line(),
+      AllOf(StartsWith("verdict: mean of dev spearman, dev pearson "), HasSubstr("over 30 pairs")));
+  const std::vector<std::string> none = {"stages.0.selection.metric=[]", "evaluations=[]"};
+  EXPECT_THAT(run(none).verdict->to_line(), StartsWith("verdict: none"));
+  std::vector<std::string> tests = none;
+  tests.push_back("tests={name: test, task: sts, data: " + path("dev.tsv") + "}");
+  const TrainResult result = run(tests);
+  EXPECT_THAT(result.verdict->to_line(), StartsWith("verdict: test spearman "));
+  EXPECT_EQ(result.reports.size(), 1u);  // the start is no baseline that nobody asked for
+}
+
+TEST_F(RunVerdictTest, SeedsHaveTheMeanOfTheirGains) {
+  Listener events;
+  const TrainResult result = run({"runs=2", "stages.0.epochs=12"}, events);
+  EXPECT_THAT(result.verdict->to_line(),
+              MatchesRegex("verdict: dev spearman .* -> .* \\([+][0-9.]+ [+]- [0-9.]+ over 2 "
+                           "seeds\\)"));
+  double sum = 0;
+  for (const char* folder : {"run/run-1", "run/run-2"}) {
+    sum += verdict_in(folder)["gains"][0]["difference"].get<double>();
+  }
+  EXPECT_NEAR(verdict_in("run")["gains"][0]["difference"], sum / 2, 1e-12);
+  EXPECT_THAT(events.told, Contains(StartsWith("seed 2: verdict: dev spearman ")));
+  EXPECT_THAT(events.warned, IsEmpty());
+  run({"runs=2", rate("1e-12")}, events);
+  EXPECT_THAT(events.warned.back(), HasSubstr("NOTHING WAS GAINED by 2 of 2 runs"));
+  EXPECT_EQ(verdict_in("run")["start_kept"], 2);
+}
+
+TEST_F(RunVerdictTest, ProgressAndEvaluationsShowTheLoss) {
+  Listener events;
+  run({}, events);
+  EXPECT_THAT(events.told, Contains(MatchesRegex("first step 8: dev.spearman .*, loss [0-9.]+")));
+  EXPECT_THAT(events.told, Contains(MatchesRegex("first step 0: dev.spearman [^,]*")));
+  EXPECT_THAT(events.values, Contains(::testing::Pair("loss", ::testing::Gt(0.0))));
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `simile train` says at its end, of runs on the shipped questions (examples/faq).
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/shell.h"
+
+namespace simile {
+namespace {
+
+#ifdef SIMILE_WITH_TRAINING
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+class TrainCommandTest : public ShellTest {
+ protected:
+  // Sixty questions of dev and the answers to them.
+  void SetUp() override {
+    shell(
+        "head -n 61 \"$S\"/examples/faq/qrels.dev.tsv > qrels.tsv; "
+        "awk -F '\\t' 'NR == FNR { wanted[$2] = 1; next } FNR == 1 || $1 in wanted' "
+        "qrels.tsv \"$S\"/examples/faq/corpus.tsv > corpus.tsv");
+  }
+
+  // recipes/faq.yaml from simile-mini, cut short.
+  static std::string train(const std::string& more) {
+    return "simile train \"$S\"/recipes/faq.yaml tests=[] baselines=[] "
+           "evaluations.0.corpus=corpus.tsv evaluations.0.qrels=qrels.tsv stages.0.steps=6 "
+           "stages.0.selection.every_steps=3 stages.0.objectives.batch_size=16 "
+           "stages.0.learning_rate=5e-4 " +
+           more;
+  }
+
+  Outcome run(const std::string& more) const {
+    const Outcome outcome = shell(train(more));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome;
+  }
+
+  Json verdict_in(const std::string& folder) const {
+    return Json::parse(read_file(path(folder + "/results.json")))["verdict"];
+  }
+
+  static std::string last_line(std::string text) {
+    if (!text.empty() && text.back() == '\n') text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+  }
+};
+
+TEST_F(TrainCommandTest, ARunEndsWithItsVerdict) {
+  const Outcome outcome = run("--output good");
+  const std::string line = last_line(outcome.out);
+  std::smatch found;
+  const std::regex form(
+      "verdict: dev map ([0-9.]+) -> ([0-9.]+) \\(([+-][0-9.]+), 95 % interval ([+-][0-9.]+) to "
+      "([+-][0-9.]+), paired bootstrap over 60 queries\\)");
+  ASSERT_TRUE(std::regex_match(line, found, form)) << line;
+  const double start = std::stod(found[1]), trained = std::stod(found[2]);
+  const double gain = std::stod(found[3]), low = std::stod(found[4]), high = std::stod(found[5]);
+  EXPECT_NEAR(trained - start, gain, 0.011);
+  EXPECT_GT(gain, 0);
+  EXPECT_LT(low, gain);
+  EXPECT_GT(high, gain);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("loss "), Not(HasSubstr("NOTHING WAS GAINED"))));
+  const Json verdict = verdict_in("good");
+  EXPECT_EQ(verdict["line"], line);
+  EXPECT_EQ(verdict["start_kept"], 0);
+  EXPECT_NEAR(100 * verdict["gains"][0]["start"].get<double>(), start, 0.0051);
+  // The start's figure is that of the model itself.
+  const Outcome itself = shell(
+      "simile evaluate --model simile-mini --task ranking --json --metrics map "
+      "--queries \"$S\"/examples/faq/queries.tsv --corpus corpus.tsv --qrels qrels.tsv");
+  ASSERT_EQ(itself.code, 0) << itself.err;
+  EXPECT_NEAR(Json::parse(itself.out)["metrics"]["map"], verdict["gains"][0]["start"], 1e-6);
+  EXPECT_EQ(shell("simile report good --output good.html").code, 0);
+  EXPECT_THAT(read_file(path("good.html")), HasSubstr("verdict: dev map "));
+}
+
+TEST_F(TrainCommandTest, ARunThatGainsNothingSaysSoAloud) {
+  const Outcome outcome = run("--output bad --quiet stages.0.learning_rate=0.05");
+  EXPECT_THAT(
+      outcome.err,
+      AllOf(StartsWith("warning: NOTHING WAS GAINED: the best weights are those before the "
+                       "first step"),
+            HasSubstr("Likely causes:\n  - "), HasSubstr("the learning rate 0.05 is too high"),
+            HasSubstr("try learning_rate 0.005")));
+  EXPECT_THAT(
+      last_line(outcome.out),
+      MatchesRegex("verdict: dev map ([0-9.]+) -> ([0-9.]+) \\([+]0.00: the start was kept, "
+                   "no later weights were better\\)"));
+  const Json verdict = verdict_in("bad");
+  EXPECT_EQ(verdict["start_kept"], 1);
+  EXPECT_EQ(verdict["gains"][0]["start"], verdict["gains"][0]["trained"]);
+  EXPECT_GE(verdict["causes"].size(), 1u);
+  const Outcome compared = shell("simile compare bad bad --samples 10");
+  EXPECT_EQ(compared.code, 0) << compared.err;
+  EXPECT_THAT(compared.err, HasSubstr("kept the weights before the first step"));
+}
+
+TEST_F(TrainCommandTest, AResumedRunEndsWithTheSameLine) {
+  const std::string whole = last_line(run("--output whole").out);
+  const Outcome stopped = shell(
+      "P() { exec " SIMILE_PROGRAM " \"$@\"; }; simile() { P \"$@\"; }; (" + train("--output cut") +
+      ") & child=$!; while ! grep -qs '\"step\":2' cut/metrics.jsonl && kill -0 $child; do sleep "
+      "0.02; done; kill -TERM $child; wait $child");
+  EXPECT_EQ(stopped.code, 143) << stopped.err;
+  const Outcome resumed = run("--output cut --resume");
+  EXPECT_EQ(last_line(resumed.out), whole);
+  EXPECT_EQ(verdict_in("cut"), verdict_in("whole"));
+}
+
+TEST_F(TrainCommandTest, SeedsEndWithTheMeanAndDeviationOfTheirGains) {
+  const Outcome outcome = run("--output seeds runs=2 stages.0.selection.every_steps=6 --json");
+  const Json document = Json::parse(outcome.out);
+  const std::string line = document["verdict"]["line"];
+  EXPECT_THAT(line, MatchesRegex("verdict: dev map [0-9.]+ -> [0-9.]+ [+]- [0-9.]+ "
+                                 "\\([+-][0-9.]+ [+]- [0-9.]+ over 2 seeds\\)"));
+  const double first = verdict_in("seeds/run-1")["gains"][0]["difference"];
+  const double second = verdict_in("seeds/run-2")["gains"][0]["difference"];
+  const Json verdict = verdict_in("seeds");
+  EXPECT_EQ(verdict, document["verdict"]);
+  EXPECT_NEAR(verdict["gains"][0]["difference"], (first + second) / 2, 1e-12);
+  EXPECT_NEAR(verdict["gains"][0]["deviation"], std::abs(first - second) / std::sqrt(2.0), 1e-12);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("seed 1: verdict: dev map "),
+                                 HasSubstr("seed 2: verdict: dev map ")));
+}
+
+#else
+TEST(TrainCommandTest, NeedsTheProgramThatTrains) { GTEST_SKIP() << "skipped: no training"; }
+#endif
+
+}  // namespace
+}  // namespace simile
