@@ -16,7 +16,7 @@
 namespace simile {
 namespace {
 
-constexpr size_t kTextsTokenised = 16384;
+constexpr size_t kLinesTokenised = 16384;
 
 // Tokens with a row of their own.
 std::vector<uint8_t> kept_tokens(const ArchitectureOptions& architecture,
@@ -41,7 +41,7 @@ PieceCorpus read_pieces(const std::vector<std::string>& paths, const Tokenizer& 
   };
   for (TextItem item; reader.next(item);) {
     texts.push_back(std::move(item.text));
-    if (texts.size() == kTextsTokenised) add_texts();
+    if (texts.size() == kLinesTokenised) add_texts();
   }
   add_texts();
   return corpus;
