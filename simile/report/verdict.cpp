@@ -96,7 +96,7 @@ double sum_of(const std::vector<Statistic>& statistics, const std::vector<int64_
 void draw_interval(const std::map<size_t, DrawnSet>& sets, Gain& gain) {
   int64_t examples = 0;
   for (const auto& [place, set] : sets) examples += set.examples;
-  gain.samples = std::clamp(kWork / examples, kFewestSamples, kMostSamples);
+  gain.samples = std::clamp(kWork / std::max<int64_t>(examples, 1), kFewestSamples, kMostSamples);
   std::vector<double> totals(static_cast<size_t>(gain.samples), 0.0);
   uint64_t seed = kSeed;
   for (const auto& [place, set] : sets) {
@@ -135,8 +135,9 @@ std::string show_difference(const Gain& gain, double value) {
 }
 
 std::string show_spread(const Gain& gain, const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  if (*least == *most) return show_value(gain, *least);
   const Spread spread = measure_spread(values);
-  if (spread.deviation == 0) return show_value(gain, spread.mean);
   return show_value(gain, spread.mean) + " +- " + show_value(gain, spread.deviation);
 }
 

@@ -213,14 +213,14 @@ TEST(Verdict, OfSeedsIsMeanAndDeviationOfTheirGains) {
   std::vector<Verdict> runs;
   for (const double trained : {0.5, 0.6, 0.7}) {
     runs.push_back(verdict_of(
-        measure_gain({"dev.map"}, ranked("dev", {0.25, 0.25}), ranked("dev", {trained, trained}))));
+        measure_gain({"dev.map"}, ranked("dev", {0.1, 0.1}), ranked("dev", {trained, trained}))));
   }
   runs[1].start_kept = 1;
   runs[1].causes = {"a cause"};
   runs[1].stages_that_kept_theirs = {"one"};
   const Verdict joined = join_verdicts(runs);
   EXPECT_EQ(joined.to_line(),
-            "verdict: dev map 25.00 -> 60.00 +- 10.00 (+35.00 +- 10.00 over 3 seeds); 1 of 3 runs "
+            "verdict: dev map 10.00 -> 60.00 +- 10.00 (+50.00 +- 10.00 over 3 seeds); 1 of 3 runs "
             "kept their start");
   const Json json = Json::parse(joined.to_json());
   EXPECT_EQ(json["runs"], 3);
@@ -228,7 +228,7 @@ TEST(Verdict, OfSeedsIsMeanAndDeviationOfTheirGains) {
   EXPECT_THAT(json["causes"], ElementsAre("a cause"));
   EXPECT_THAT(json["stages_that_kept_their_start"], ElementsAre("one"));
   const Json& gain = json["gains"][0];
-  EXPECT_NEAR(gain["difference"], 0.35, 1e-12);
+  EXPECT_NEAR(gain["difference"], 0.5, 1e-12);
   EXPECT_NEAR(gain["deviation"], 0.1, 1e-12);
   EXPECT_EQ(gain["differences"].size(), 3u);
   EXPECT_FALSE(gain.contains("interval"));
