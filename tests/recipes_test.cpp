@@ -10,6 +10,7 @@
 
 #include "simile/core/recipe.h"
 #include "simile/data/detail/test_files.h"
+#include "simile/model/model_folder.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
 
@@ -100,7 +101,7 @@ TEST_P(EachRecipe, RunsAfterAClone) {
   }
   const TrainResult result =
       (is_training ? train : pretrain)(recipe, path("run"), false, false, silent_events());
-  EXPECT_TRUE(fs::exists(fs::path(result.model_path) / "model.safetensors"));
+  EXPECT_TRUE(fs::exists(open_model_folder(result.model_path, silent_events()).weights_path));
 }
 
 std::string name_of(const ::testing::TestParamInfo<Run>& info) {
