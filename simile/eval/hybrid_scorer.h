@@ -3,7 +3,8 @@
 // scores of every document for a query, fused by simile/index/score_fusion.h over the documents
 // that are ranked, the whole corpus or the candidates. Documents that BM25 does not find have its
 // score 0 before they are scaled, and every document is found. Of pairs the scores of all pairs of
-// the set are one list; they are scaled over it.
+// the set are one list; they are scaled over it, so a threshold found on one set holds for another
+// as far as their pairs are alike.
 //
 //   HybridScorer scorer("hybrid:mini", std::make_shared<Bm25Scorer>(), model);
 //
