@@ -101,6 +101,17 @@ TEST_F(CliTest, OverlapCountsWhatTheTrainingFilesHold) {
   EXPECT_THAT(json.out, HasSubstr("\"distinct\":2,\"found\":1,\"fraction\":0.5"));
   EXPECT_THAT(json.out, HasSubstr("{\"file\":\"texts.txt\",\"found_at\":\"corpus.tsv:2\",\"text\":"
                                   "\"the quick brown fox\"}"));
+  write("long.txt", "and so the quick brown fox jumps over the lazy dog\n");
+  write("asked.txt", "why the quick brown fox jumps over\n");
+  const Outcome near = shell("simile overlap long.txt --with asked.txt --near 0.8 --list");
+  EXPECT_THAT(near.out, AllOf(HasSubstr("     found       %      near\n"),
+                              HasSubstr("asked.txt         1         1         0    0.00         1\n"),
+                              HasSubstr("asked.txt\tlong.txt:1\t0.80\twhy the quick")));
+  EXPECT_THAT(shell("simile overlap long.txt --with asked.txt --near 0.8 --json").out,
+              HasSubstr("\"found\":0,\"fraction\":0.0,\"near\":1"));
+  EXPECT_THAT(shell("simile overlap long.txt --with asked.txt --near 0.9 --json").out,
+              HasSubstr("\"near\":0"));
+  expect_error("simile overlap texts.txt --with texts.txt --near 2", 2, "near");
   expect_error("simile overlap texts.txt", 2, "--with");
   expect_error("simile overlap nowhere.txt --with texts.txt", 3, "nowhere.txt");
 }

@@ -125,6 +125,14 @@ TEST(LineReader, ADamagedZstdFileNamesFileAndByte) {
               HasSubstr("No such file"));
 }
 
+TEST(LineReader, AZstdWindowUpToTheLimitIsRead) {
+  const TestFiles files;
+  // As below with a window of 2^27 bytes, what `zstd --long` makes; then a last block of 4 bytes.
+  const std::string frame("\x28\xB5\x2F\xFD\x00\x88\x21\x00\x00one\n", 13);
+  LineReader reader(files.write("wide.zst", frame));
+  EXPECT_THAT(read_all(reader), ElementsAre("one"));
+}
+
 TEST(LineReader, AZstdWindowOverTheLimitIsAnError) {
   const TestFiles files;
   // A frame header by hand (RFC 8878, 3.1.1.1): no content size, a window of 2^28 bytes; then an

@@ -232,7 +232,7 @@ TEST_F(TrainerTest, StepsOfSeveralObjectivesNameTheirsAndTakeTurns) {
 TEST_F(TrainerTest, SharesDecideTheTurnsAndDataThatRunOutBeginAgain) {
   // 4, 8 and 4 batches: 16 turns an epoch, in proportion to the shares.
   const ConfigNode node = several_objectives(
-      {"stages.1.mixing=shares", "stages.1.epochs=2", "stages.1.objectives.0.share=2",
+      {"stages.0.steps=1", "stages.1.mixing=shares", "stages.1.epochs=2", "stages.1.objectives.0.share=2",
        "stages.1.objectives.1.share=0.5", "stages.1.objectives.2.share=1.5"});
   train(node, path("whole"), false, false, silent_events());
   std::vector<std::map<std::string, int>> epochs(2);
@@ -245,7 +245,7 @@ TEST_F(TrainerTest, SharesDecideTheTurnsAndDataThatRunOutBeginAgain) {
   }
   const std::map<std::string, int> expected = {{"0", 8}, {"1", 2}, {"2", 6}};
   EXPECT_THAT(epochs, ElementsAre(expected, expected));
-  for (const int stop_at : {38, 48, 57}) {
+  for (const int stop_at : {7, 17, 26}) {
     Interrupter interrupter(stop_at);
     const std::string name = fmt::format("cut{}", stop_at);
     EXPECT_THROW(train(node, path(name), false, false, interrupter), Error);
