@@ -20,6 +20,13 @@ void run(const std::string& model, bool json, Terminal& terminal) {
   for (const ModuleSettings& module : settings.modules) {
     modules.push_back(module_kind_name(module.kind));
   }
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  for (const PartConfig& part : settings.encoder.parts) {
+    parts.push_back({{"family", part.encoder.model_type},
+                     {"layers", part.encoder.layers},
+                     {"hidden", part.encoder.hidden},
+                     {"weight", part.weight}});
+  }
   nlohmann::ordered_json document = {
       {"model", model},
       {"family", settings.encoder.model_type},
@@ -33,6 +40,7 @@ void run(const std::string& model, bool json, Terminal& terminal) {
       {"max_length", settings.max_length},
       {"dimension", encoder.dimension()},
       {"fingerprint", fingerprint}};
+  if (!parts.empty()) document["parts"] = std::move(parts);
   document["self_test_difference"] = difference ? nlohmann::ordered_json(*difference) : nullptr;
   Output output("-");
   if (json) {

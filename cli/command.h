@@ -42,6 +42,7 @@ void add_docs(const Commands& commands);
 void add_encode(const Commands& commands);
 void add_evaluate(const Commands& commands);
 void add_index(const Commands& commands);
+void add_join(const Commands& commands);
 void add_mine(const Commands& commands);
 void add_overlap(const Commands& commands);
 void add_predict(const Commands& commands);

@@ -97,6 +97,7 @@ int run(int argc, char** argv) {
   add_check(commands);
   add_convert(commands);
   add_whiten(commands);
+  add_join(commands);
   add_docs(commands);
   app.footer("--model takes a model folder, or the name of a built-in model: simile-mini.");
   try {

@@ -123,7 +123,7 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   for (const char* command :
        {"", "encode", "evaluate", "similarity", "index build", "search", "overlap", "mine",
         "compare", "report", "data", "data get", "tokenize", "train-tokenizer", "check", "convert",
-        "whiten", "docs"}) {
+        "whiten", "join", "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));

@@ -66,9 +66,12 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
   save.settings = folder.settings;
   save.weights = flat.data();
   save.weight_type = type;
-  const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
+  std::unique_ptr<TensorSource> source;
   std::vector<std::string> copied;
-  save.other_tensors = other_tensors(*source, config, copied);
+  if (!config.is_joined()) {
+    source = open_weights(folder.weights_path);
+    save.other_tensors = other_tensors(*source, config, copied);
+  }
   save.tokenizer = detail::read_kept_files(folder);
   save.model_card = detail::make_derived_card(
       folder, output,

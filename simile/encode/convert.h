@@ -4,8 +4,8 @@
 // model.safetensors.
 //
 // Kept as they are: tokenizer and licence files, heads, Dense and LayerNorm modules (F32), and
-// tensors that are no part of the encoder. The self test of the new folder is of the weights as
-// saved; the card of the old one stands behind the new.
+// tensors that are no part of the encoder, but for those of a joined model's parts. The self test
+// of the new folder is of the weights as saved; the card of the old one stands behind the new.
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,29 @@ constexpr const char* kStatic =
     "tokens are put around texts. Where the table is in F32, F16 or I8 it is used as it lies in "
     "the file. Unlike Model2Vec's own program, unknown tokens count with their row.\n";
 
+constexpr const char* kJoined =
+    "\n## Joined encoders\n\nSeveral encoders as one, which `simile join` makes: each part's "
+    "vector "
+    "of "
+    "a text is divided by its length, multiplied by the part's weight, and put beside the others'. "
+    "So the cosine of two texts is the mean of the parts' cosines, weighted by the squares of "
+    "their "
+    "weights. modules.json names the module `simile.Joined`, which Simile alone reads, in the "
+    "place "
+    "of Transformer and Pooling; its folder holds\n\n"
+    "- config.json: `parts`, a list of `{\"path\": ..., \"weight\": ...}`, and `closing_tokens`, "
+    "how "
+    "many special tokens the tokenizer puts behind a text;\n"
+    "- each part at its path: a model folder of its own, which sentence-transformers loads, with "
+    "the "
+    "same tokenizer.json as the others, and with nothing after pooling but Normalize. README.md of "
+    "the model says how to put their vectors together in Python;\n"
+    "- sentence_bert_config.json: `max_seq_length` of the whole. A part whose own limit is shorter "
+    "sees the beginning of a text, and the special tokens behind it.\n\n"
+    "Where a part needs special tokens, a static one has rows of zeros for them. Parts that are "
+    "static come first, so that training updates their rows only when they are used. "
+    "`static_learning_rate` of a recipe's stage gives them a learning rate of their own.\n";
+
 std::string families() {
   std::string text =
       "## Encoders\n\nBy `model_type` of config.json. Without modules.json a folder is pooled as "
@@ -40,7 +63,7 @@ std::string families() {
   }
   text += fmt::format("\nActivations between the products of the feed-forward network: {}.\n",
                       list_of(encoder_activation_names()));
-  return text + kStatic;
+  return text + kStatic + kJoined;
 }
 
 std::string weights() {
@@ -74,8 +97,9 @@ std::string poolings() {
 
 std::string modules() {
   std::string text =
-      "\n## Modules\n\nmodules.json lists Transformer and Pooling, or StaticEmbedding, and then "
-      "any of these in any order. Training knows Normalize alone, at the end; models with others "
+      "\n## Modules\n\nmodules.json lists Transformer and Pooling, or StaticEmbedding, or "
+      "simile.Joined, and then any of these in any order. Training knows Normalize alone, at the "
+      "end; models with others "
       "are for inference.\n\n"
       "| module | vector | config.json | tensors |\n| --- | --- | --- | --- |\n"
       "| Dense | f(W x + b), with `use_residual` + R x, or + x where sizes are equal | "

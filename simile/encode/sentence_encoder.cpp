@@ -62,7 +62,7 @@ SentenceEncoder::SentenceEncoder(std::shared_ptr<const Encoder> encoder,
                fmt::format("the encoder's hidden size is {}; its settings say {}",
                            encoder_->hidden_size(), settings.encoder.hidden));
   tokenizer_.fit(encoder_->vocabulary());
-  if (settings.encoder.variant.averaged) tokenizer_.set_special_tokens(false);
+  if (settings.encoder.is_static()) tokenizer_.set_special_tokens(false);
   SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= encoder_->longest_sequence(),
                ErrorKind::kInput,
                fmt::format("the length limit is {}; the encoder has {} positions",
@@ -150,8 +150,9 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
                                             const std::vector<std::string>& right,
                                             const EncodeOptions& options, EventSink& events,
                                             EncodeCounts* counts) const {
-  SIMILE_CHECK(!settings_.encoder.variant.averaged, ErrorKind::kRecipe,
-               "a static encoder cannot read two texts as one sequence; use a transformer");
+  SIMILE_CHECK(!settings_.pooling.modes.empty(), ErrorKind::kRecipe,
+               fmt::format("a {} encoder cannot read two texts as one sequence; use a transformer",
+                           settings_.encoder.is_joined() ? "joined" : "static"));
   SIMILE_CHECK(left.size() == right.size(), ErrorKind::kInput,
                fmt::format("pairs: {} left texts, but {} right ones", left.size(), right.size()));
   const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
@@ -163,7 +164,7 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
 Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                                           const EncodeOptions& options, EventSink& events) const {
   for (const std::vector<int32_t>& ids : sequences) {
-    const size_t least = settings_.encoder.variant.averaged ? 0 : 1;
+    const size_t least = settings_.encoder.is_static() ? 0 : 1;
     SIMILE_CHECK(ids.size() >= least && static_cast<int64_t>(ids.size()) <= settings_.max_length,
                  ErrorKind::kInput,
                  fmt::format("a sequence has {} tokens; expected {} to {}", ids.size(), least,

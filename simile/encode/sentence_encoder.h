@@ -69,7 +69,7 @@ class SentenceEncoder {
   // where the encoder has two; row i for left[i] and right[i]. Of a pair that is too long, the
   // longer text is cut first. Prompts are for texts alone and are not put before pairs;
   // counts.texts counts pairs. Errors (kInput): sides of different lengths; (kRecipe) as encode(),
-  // and a static encoder, which cannot read two texts together.
+  // and a static or joined encoder, which cannot read two texts together.
   Matrix<float> encode_pairs(const std::vector<std::string>& left,
                              const std::vector<std::string>& right, const EncodeOptions& options,
                              EventSink& events, EncodeCounts* counts = nullptr) const;

@@ -68,6 +68,11 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
                              const std::string& output, EventSink& events) {
   const ModelFolder folder = open_model_folder(model, events);
   detail::check_derived_output(folder, output);
+  SIMILE_CHECK(
+      !folder.settings.encoder.is_joined(), ErrorKind::kUsage,
+      fmt::format("'{}' is a joined model; whiten its parts, each by itself, and join them "
+                  "again",
+                  model));
   const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
   EncodeOptions raw = encode;
   raw.dimensions = 0;

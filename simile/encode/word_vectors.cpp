@@ -15,6 +15,10 @@ namespace simile {
 
 WordVectors WordVectors::load(const std::string& folder, EventSink& events) {
   const ModelFolder model = open_model_folder(folder, events);
+  SIMILE_CHECK(!model.settings.encoder.is_joined(), ErrorKind::kUsage,
+               fmt::format("'{}' is a joined model, which has several word embeddings; name one of "
+                           "the folders of its parts",
+                           folder));
   SIMILE_CHECK(!model.settings.encoder.variant.averaged, ErrorKind::kUsage,
                fmt::format("'{}' is a static model: its vectors are averages of word vectors "
                            "already; name it without \"words:\"",

@@ -17,7 +17,7 @@ namespace {
 std::string text(int64_t number) { return std::to_string(number); }
 
 void check_shape(const EncoderShape& s) {
-  if (s.averaged) {
+  if (s.averaged || s.is_joined()) {
     SIMILE_CHECK(s.hidden > 0 && s.vocabulary > 0, ErrorKind::kInput,
                  "encoder shape: expected positive sizes, found hidden " + text(s.hidden) +
                      ", vocabulary " + text(s.vocabulary));

@@ -29,6 +29,7 @@ struct DropoutOrigin {
   int64_t token = 0;
   int64_t attention_byte = 0;  // of a layer's attention masks
   int64_t sequence = 0;
+  std::vector<DropoutOrigin> parts = {};  // of a joined encoder; none: all 0
 };
 
 // Where the part after `part` begins.
@@ -42,9 +43,13 @@ struct EncoderDropout {
   uint64_t key = 0;   // of the random stream, stream_key(seed, name)
   uint64_t step = 0;  // other masks each step
   DropoutOrigin origin;
-  float embedding = -1;  // on embeddings alone; below 0: as hidden
-  float attended = -1;   // on attention outputs alone; below 0: as hidden
+  float embedding = -1;                    // on embeddings alone; below 0: as hidden
+  float attended = -1;                     // on attention outputs alone; below 0: as hidden
+  std::vector<EncoderDropout> parts = {};  // probabilities of a joined encoder's; none: as here
 };
+
+// What part `number` of a joined encoder draws by, under a key of its own.
+EncoderDropout dropout_of_part(const EncoderDropout& dropout, size_t number);
 
 // Where in the encoder a mask applies. Layers count from 0.
 enum class DropoutPlace : uint32_t {

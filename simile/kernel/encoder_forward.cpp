@@ -4,9 +4,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "simile/core/threads.h"
 #include "simile/kernel/detail/chunk_forward.h"
+#include "simile/kernel/joined_encoder.h"
 #include "simile/kernel/static_encoder.h"
 
 namespace simile {
@@ -49,6 +52,14 @@ void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
 }
 
 std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat) {
+  if (shape.is_joined()) {
+    const std::vector<int64_t> offsets = part_offsets(shape);
+    std::vector<std::shared_ptr<const Encoder>> parts;
+    for (size_t i = 0; i < shape.parts.size(); ++i) {
+      parts.push_back(make_encoder(shape.parts[i].shape, flat + offsets[i]));
+    }
+    return std::make_shared<const JoinedEncoder>(shape, std::move(parts));
+  }
   if (shape.averaged) {
     return std::make_shared<const StaticEncoder>(shape,
                                                  StaticTable{flat, nullptr, nullptr, nullptr});

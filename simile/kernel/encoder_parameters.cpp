@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/encoder_parameters.h"
 
+#include <utility>
+
 #include "simile/kernel/detail/encoder_walk.h"
 
 namespace simile {
@@ -20,9 +22,26 @@ std::string full_name(const WalkedTensor& tensor) {
   return tensor.layer < 0 ? name : "encoder.layer." + std::to_string(tensor.layer) + "." + name;
 }
 
+// The parts' tensors one behind the other.
+std::vector<ParameterSlot> joined_layout(const EncoderShape& shape) {
+  std::vector<ParameterSlot> slots;
+  int64_t offset = 0;
+  for (size_t i = 0; i < shape.parts.size(); ++i) {
+    for (ParameterSlot& slot : encoder_layout(shape.parts[i].shape)) {
+      slot.name = "parts." + std::to_string(i) + "." + slot.name;
+      slot.part = static_cast<int64_t>(i);
+      slot.offset = offset;
+      offset += slot.size;
+      slots.push_back(std::move(slot));
+    }
+  }
+  return slots;
+}
+
 }  // namespace
 
 std::vector<ParameterSlot> encoder_layout(const EncoderShape& shape) {
+  if (shape.is_joined()) return joined_layout(shape);
   std::vector<ParameterSlot> slots;
   int64_t offset = 0;
   walk_encoder<const float>(shape, [&](const WalkedTensor& tensor) -> const float* {

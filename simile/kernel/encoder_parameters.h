@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simile/kernel/activation.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 
@@ -46,6 +47,8 @@ struct EncoderVariant {
   bool output_dropout = true;    // and on that of the feed-forward
 };
 
+struct EncoderPart;
+
 struct EncoderShape : EncoderVariant {
   int64_t layers = 0;
   int64_t hidden = 0;        // H
@@ -55,16 +58,35 @@ struct EncoderShape : EncoderVariant {
   int64_t positions = 0;     // rows of the position table; rotary: longest sequence
   int64_t types = 0;         // rows of the token type embedding; 0: there is none
   float layer_norm_eps = 1e-12f;
+  // Of a joined encoder (joined_encoder.h), made by joined_shape(): of what stands above, hidden,
+  // vocabulary and positions count, the last as the longest sequence.
+  std::vector<EncoderPart> parts;
 
+  bool is_joined() const { return !parts.empty(); }
   int64_t head_size() const { return heads > 0 ? hidden / heads : 0; }
   int64_t embedding_size() const { return embedding > 0 ? embedding : hidden; }  // E
   int64_t up_size() const { return gated ? 2 * intermediate : intermediate; }    // U
   int64_t stored_layers() const { return shared_layers && layers > 0 ? 1 : layers; }
-  bool has_position_table() const { return rotary_base <= 0 && !averaged; }
+  bool has_position_table() const { return rotary_base <= 0 && !averaged && !is_joined(); }
   int64_t longest_sequence() const {  // tokens
     return has_position_table() ? positions - position_offset : positions;
   }
   bool is_local(int64_t layer) const { return local_window > 0 && layer % global_every != 0; }
+};
+
+// An encoder inside a joined one.
+struct EncoderPart {
+  EncoderShape shape;                // not of a joined encoder itself
+  std::vector<PoolingMode> pooling;  // of its states; none where it gives one a sequence
+  float weight = 1;                  // of its unit vector
+  // Tokens of a sequence that it sees. Of a longer one those are the first, and as many of the last
+  // as a tokenizer puts behind each text ([SEP]).
+  int64_t longest = 0;
+  int64_t closing = 0;
+
+  int64_t size() const {  // numbers in its vector
+    return shape.hidden * (pooling.empty() ? 1 : static_cast<int64_t>(pooling.size()));
+  }
 };
 
 // Pointers to one layer's weights; T is `const float` or `float`. What the encoder does not have is
@@ -110,7 +132,8 @@ using EncoderGradients = EncoderPointers<float>;
 // One tensor of the flat array. Its name is the one BERT checkpoints give it
 // ("encoder.layer.0.attention.self.query.weight"); what BERT has not is called
 // "embeddings_project", "encoder.relative_attention_bias", "final_norm", "attention.self.qkv",
-// "intermediate.gate" with "intermediate.value", or fused "intermediate.gate_value".
+// "intermediate.gate" with "intermediate.value", or fused "intermediate.gate_value". Part i of a
+// joined encoder has "parts.i." before its names.
 struct ParameterSlot {
   std::string name;
   std::vector<int64_t> shape;
@@ -118,15 +141,18 @@ struct ParameterSlot {
   int64_t size = 0;    // floats
   bool decays = true;  // weight decay applies: not to biases (of scores either) and LayerNorm
   int64_t layer = -1;  // that it is part of; -1: of none
+  int64_t part = -1;   // of a joined encoder; -1: of none
+  double learning_rate_factor = 1.0;  // times the learning rate of the step
 };
 
-// Every tensor that the encoder has, adjacent, in the order of the flat array.
+// Every tensor that the encoder has, adjacent, in the order of the flat array; of a joined encoder
+// part by part.
 std::vector<ParameterSlot> encoder_layout(const EncoderShape& shape);
 
 // Floats of the whole array.
 int64_t encoder_parameter_count(const EncoderShape& shape);
 
-// Pointers into a flat array laid out by encoder_layout().
+// Pointers into a flat array laid out by encoder_layout(), not of a joined encoder.
 EncoderWeights encoder_weights(const EncoderShape& shape, const float* flat);
 EncoderGradients encoder_gradients(const EncoderShape& shape, float* flat);
 

@@ -4,7 +4,9 @@
 // its tokens do.
 //
 // f(x) is the output for a batch, x [T, H] the sum of word, position and type embeddings of its T
-// tokens after LayerNorm, l the distance of smoothness.h, sg a constant copy.
+// tokens after LayerNorm (of a joined encoder those of its transformers, side by side; its static
+// tables have no LayerNorm and stay as they are), l the distance of smoothness.h, sg a constant
+// copy.
 //
 //   δ ~ N(0, σ²)                               noise
 //   K times:  g = ∇_δ l(f(x + δ), sg f(x))     steps

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/kernel/joined_encoder.h"
 #include "simile/model/detail/family_config.h"
 #include "simile/model/encoder_family.h"
 
@@ -18,6 +22,8 @@ constexpr int64_t kMostLayers = 1024;
 constexpr int64_t kWidest = 65536;
 constexpr int64_t kMostRows = 16777216;
 constexpr int64_t kMostNumbers = int64_t{1} << 36;
+constexpr size_t kMostParts = 16;
+constexpr double kHeaviest = 1e6;
 
 const EncoderFamily& known_family(const std::string& model_type, const std::string& source) {
   const EncoderFamily* family = find_encoder_family(model_type);
@@ -27,9 +33,53 @@ const EncoderFamily& known_family(const std::string& model_type, const std::stri
   return *family;
 }
 
+EncoderShape shape_of_parts(const EncoderConfig& config) {
+  std::vector<EncoderPart> parts;
+  for (const PartConfig& part : config.parts) {
+    parts.push_back({part.encoder.shape(), part.pooling, static_cast<float>(part.weight),
+                     part.max_length, config.closing_tokens});
+  }
+  return joined_shape(std::move(parts));
+}
+
+void check_joined(const EncoderConfig& config, const std::string& source) {
+  const size_t count = config.parts.size();
+  SIMILE_CHECK(
+      count >= 2 && count <= kMostParts, ErrorKind::kInput,
+      fmt::format("{}: a joined model of {} part(s); expected 2 to {}", source, count, kMostParts));
+  for (size_t i = 0; i < count; ++i) {
+    const PartConfig& part = config.parts[i];
+    const std::string name = fmt::format("{}: part {}", source, i);
+    SIMILE_CHECK(!part.encoder.is_joined(), ErrorKind::kInput,
+                 fmt::format("{} is a joined model itself; join its parts instead, which are "
+                             "model folders of their own inside it",
+                             name));
+    check_encoder_config(part.encoder, name);
+    SIMILE_CHECK(part.weight > 0 && part.weight <= kHeaviest, ErrorKind::kInput,
+                 fmt::format("{}: \"weight\" is {}; expected a number above 0 and at most {:g}",
+                             name, part.weight, kHeaviest));
+    const int64_t most = part.encoder.shape().longest_sequence();
+    SIMILE_CHECK(part.max_length > config.closing_tokens && part.max_length <= most,
+                 ErrorKind::kInput,
+                 fmt::format("{} sees {} tokens of a text; expected {} to {}", name,
+                             part.max_length, config.closing_tokens + 1, most));
+  }
+  SIMILE_CHECK(config.hidden <= kWidest, ErrorKind::kInput,
+               fmt::format("{}: the parts' vectors have {} numbers together; at most {} are "
+                           "accepted",
+                           source, config.hidden, kWidest));
+}
+
 }  // namespace
 
+bool EncoderConfig::is_static() const {
+  if (!is_joined()) return variant.averaged;
+  return std::all_of(parts.begin(), parts.end(),
+                     [](const PartConfig& part) { return part.encoder.is_static(); });
+}
+
 EncoderShape EncoderConfig::shape() const {
+  if (is_joined()) return shape_of_parts(*this);
   EncoderShape s;
   static_cast<EncoderVariant&>(s) = variant;
   s.layers = layers;
@@ -50,6 +100,7 @@ EncoderDropout EncoderConfig::dropout() const {
   dropout.embedding = static_cast<float>(embedding_dropout);
   // ModernBERT: what attention gives falls as often as what it takes.
   if (variant.inner_dropout) dropout.attended = dropout.attention;
+  for (const PartConfig& part : parts) dropout.parts.push_back(part.encoder.dropout());
   return dropout;
 }
 
@@ -66,7 +117,40 @@ EncoderConfig static_encoder_config(int64_t vocabulary, int64_t hidden, const st
   return c;
 }
 
+EncoderConfig joined_encoder_config(std::vector<PartConfig> parts, int64_t closing_tokens,
+                                    const std::string& source) {
+  EncoderConfig c;
+  c.model_type = "joined";
+  c.parts = std::move(parts);
+  c.closing_tokens = closing_tokens;
+  c.types = 0;
+  c.hidden_dropout = c.attention_dropout = 0;
+  for (const PartConfig& part : c.parts) {
+    c.layers = std::max(c.layers, part.encoder.layers);
+    c.hidden_dropout = std::max(c.hidden_dropout, part.encoder.hidden_dropout);
+    c.attention_dropout = std::max(c.attention_dropout, part.encoder.attention_dropout);
+  }
+  const EncoderShape shape = c.shape();
+  c.hidden = shape.hidden;
+  c.vocabulary = shape.vocabulary;
+  c.positions = shape.positions;
+  check_joined(c, source);
+  return c;
+}
+
+void set_hidden_dropout(EncoderConfig& config, double probability) {
+  config.hidden_dropout = probability;
+  config.embedding_dropout = -1;  // the same
+  for (PartConfig& part : config.parts) set_hidden_dropout(part.encoder, probability);
+}
+
+void set_attention_dropout(EncoderConfig& config, double probability) {
+  config.attention_dropout = probability;
+  for (PartConfig& part : config.parts) set_attention_dropout(part.encoder, probability);
+}
+
 void check_encoder_config(const EncoderConfig& c, const std::string& source) {
+  if (c.is_joined()) return check_joined(c, source);
   const auto check_size = [&](const std::string& key, int64_t value, int64_t most) {
     SIMILE_CHECK(value >= 1 && value <= most, ErrorKind::kInput,
                  fmt::format("{}: \"{}\" is {}; expected 1 to {}", source, key, value, most));
@@ -149,6 +233,22 @@ EncoderConfig read_encoder_config(const std::string& path) {
 
 std::string encoder_config_to_json(const EncoderConfig& c, const std::string& torch_dtype) {
   constexpr const char* kSource = "encoder config";
+  if (c.is_joined()) {
+    detail::Json parts = detail::Json::array();
+    for (const PartConfig& part : c.parts) {
+      detail::Json pooling = detail::Json::array();
+      for (const PoolingMode mode : part.pooling) pooling.push_back(static_cast<int>(mode));
+      parts.push_back(
+          {{"encoder", detail::parse_json(encoder_config_to_json(part.encoder), kSource)},
+           {"pooling", std::move(pooling)},
+           {"max_length", part.max_length},
+           {"weight", part.weight}});
+    }
+    return detail::dump_json({{"model_type", c.model_type},
+                              {"parts", std::move(parts)},
+                              {"closing_tokens", c.closing_tokens}}) +
+           "\n";
+  }
   if (c.variant.averaged) {
     const detail::Json json = {
         {"model_type", c.model_type}, {"hidden_size", c.hidden}, {"vocab_size", c.vocabulary}};

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "simile/core/error.h"
+#include "simile/kernel/joined_encoder.h"
+#include "simile/model/detail/joined_folder.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/static_weights.h"
 #include "simile/model/weight_reader.h"
@@ -131,6 +134,20 @@ std::vector<const TensorInfo*> find_tensors(const TensorSource& file, const Enco
   return tensors;
 }
 
+// visit(weights path, config, first weight in the flat array) of each part of a joined model.
+template <typename Visit>
+void for_each_part(const std::string& path, const EncoderConfig& config, const Visit& visit) {
+  check_encoder_config(config, path);
+  const std::vector<std::string> weights = detail::joined_weights(path);
+  SIMILE_CHECK(
+      weights.size() == config.parts.size(), ErrorKind::kInput,
+      fmt::format("{}: it names {} parts; expected {}", path, weights.size(), config.parts.size()));
+  const std::vector<int64_t> offsets = part_offsets(config.shape());
+  for (size_t i = 0; i < weights.size(); ++i) {
+    visit(weights[i], config.parts[i].encoder, offsets[i]);
+  }
+}
+
 bool is_layer_matrix(const ParameterSlot& slot) {
   return slot.layer >= 0 && slot.shape.size() == 2;
 }
@@ -151,12 +168,22 @@ void copy_tensors(const TensorSource& file, const std::vector<const TensorInfo*>
 }  // namespace
 
 void check_encoder_weights(const std::string& path, const EncoderConfig& config) {
+  if (config.is_joined()) {
+    return for_each_part(path, config, [](const auto& file, const auto& part, int64_t) {
+      check_encoder_weights(file, part);
+    });
+  }
   const std::unique_ptr<TensorSource> file = open_weights(path);
   if (!is_composed_table(*file)) find_tensors(*file, config, silent_events());
 }
 
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events) {
+  if (config.is_joined()) {
+    return for_each_part(path, config, [&](const auto& file, const auto& part, int64_t offset) {
+      read_encoder_weights(file, part, flat + offset, events);
+    });
+  }
   const std::unique_ptr<TensorSource> file = open_weights(path);
   if (is_composed_table(*file)) return read_composed_table(*file, config, flat);
   const std::vector<const TensorInfo*> tensors = find_tensors(*file, config, events);
@@ -220,6 +247,13 @@ LayerReader LoadedEncoder::layer_reader() const {
 
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
                                             EventSink& events) {
+  if (config.is_joined()) {
+    std::vector<std::shared_ptr<const Encoder>> parts;
+    for_each_part(path, config, [&](const auto& file, const auto& part, int64_t) {
+      parts.push_back(open_encoder(file, part, events));
+    });
+    return std::make_shared<const JoinedEncoder>(config.shape(), std::move(parts));
+  }
   if (config.variant.averaged) return open_static_encoder(path, config, events);
   struct Opened {
     Opened(const std::string& path, const EncoderConfig& config, EventSink& events)

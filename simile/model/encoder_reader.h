@@ -2,6 +2,9 @@
 // An encoder's weights from the files of tensor_source.h and to a safetensors file, in the flat
 // order of encoder_layout().
 //
+// Of a joined model (config.is_joined()), `path` is the list of its parts,
+// ModelFolder::weights_path, and the functions below do the same part by part.
+//
 // Reading copies large tensors in parallel and lets go of the file's pages as it goes, so that at
 // no time more than the weights and a few megabytes are resident.
 #pragma once
@@ -57,7 +60,9 @@ class LoadedEncoder {
   EncoderWeights weights_;
 };
 
-// A model's encoder for inference, in fp32, with what it reads from. Errors: as LoadedEncoder, and
+// A model's encoder for inference, in fp32, with what it reads from; static tables and the parts of
+// joined models stay in the type they are stored in where static_weights.h and LoadedEncoder say
+// so. Errors: as LoadedEncoder, and
 // those of its layer_reader().
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
                                             EventSink& events);
@@ -66,16 +71,18 @@ std::shared_ptr<const Encoder> open_encoder(const std::string& path, const Encod
 // or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.
 void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat);
 
-// Writes the flat array under the family's names as F32, F16, BF16 or I8, and `others` behind it.
-// As I8 every matrix NAME becomes bytes and its rows' scales NAME.scale; vectors stay in F32.
-// Errors: kFailed for a weight beyond the largest half in F16, or not finite in I8.
+// Writes the flat array, not of a joined model, under the family's names as F32, F16, BF16 or I8,
+// and `others` behind it. As I8 every matrix NAME becomes bytes and its rows' scales NAME.scale;
+// vectors stay in F32. Errors: kFailed for a weight beyond the largest half in F16, or not finite
+// in I8.
 void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
                            TensorType type = TensorType::kF32,
                            const std::vector<TensorView>& others = {});
 
 // The tensors of a checkpoint that are no part of the encoder (pooler, heads, position ids) and do
 // not share their numbers with one that is, for write_encoder_weights(): without the family's
-// prefix, valid while `source` and `memory`, which holds what has to be copied, live.
+// prefix, valid while `source` and `memory`, which holds what has to be copied, live. Not of a
+// joined model.
 std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderConfig& config,
                                       std::vector<std::string>& memory);
 

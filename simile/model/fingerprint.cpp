@@ -20,10 +20,15 @@ std::string describe_module(const ModuleSettings& m) {
                      m.activation, m.bias, m.residual, hash_bytes(weights));
 }
 
+// Of BERT its keys say all, and only they count.
+void drop_documents(EncoderConfig& encoder) {
+  if (encoder.model_type == "bert") encoder.document.clear();
+  for (PartConfig& part : encoder.parts) drop_documents(part.encoder);
+}
+
 std::string describe_settings(const ModelSettings& s) {
   EncoderConfig encoder = s.encoder;
-  if (encoder.model_type == "bert")
-    encoder.document.clear();  // its keys say all, and only they count
+  drop_documents(encoder);
   std::string text = encoder_config_to_json(encoder);
   text += fmt::format("{} {} {} {} {} {}\n", pooling_name(s.pooling), s.normalize, s.max_length,
                       s.dimensions, s.similarity, s.default_prompt);

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "simile/core/random.h"
+#include "simile/kernel/joined_encoder.h"
 
 namespace simile {
 namespace {
@@ -15,6 +18,14 @@ constexpr double kDeviation = 0.02;
 
 void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat) {
   const EncoderShape shape = config.shape();
+  if (config.is_joined()) {
+    const std::vector<int64_t> offsets = part_offsets(shape);
+    for (size_t i = 0; i < config.parts.size(); ++i) {
+      const uint64_t own = stream_key(seed, "part " + std::to_string(i));
+      initialise_encoder_weights(config.parts[i].encoder, own, flat + offsets[i]);
+    }
+    return;
+  }
   const double deviation =
       shape.averaged ? 1 / std::sqrt(static_cast<double>(shape.hidden)) : kDeviation;
   for (const ParameterSlot& slot : encoder_layout(shape)) {

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "simile/core/detail/json.h"
+#include "simile/model/detail/joined_folder.h"
 
 namespace simile {
 namespace {
@@ -38,31 +40,88 @@ std::string modules_text(const ModelSettings& settings) {
   return text + (settings.normalize ? ", Normalize" : "");
 }
 
-std::string facts(const ModelSettings& settings, TensorType type) {
-  const int64_t kept = settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
-  const EncoderConfig& config = settings.encoder;
-  const bool unlimited =
-      config.variant.averaged && settings.max_length == config.shape().longest_sequence();
-  return fmt::format(
-      "| | |\n| --- | --- |\n| encoder | {} |\n| dimensions | {} |\n| longest text | {} |\n"
-      "| pooling | {} |\n| similarity | {} |\n| prompts | {} |\n| weights | {} |\n",
-      config.variant.averaged
-          ? fmt::format("static, a vector for each of {} tokens", config.vocabulary)
-          : fmt::format("{}, {} layers", config.model_type, config.layers),
-      kept, unlimited ? "no limit" : fmt::format("{} tokens", settings.max_length),
-      modules_text(settings), settings.similarity, prompts_text(settings), tensor_type_name(type));
+std::string encoder_text(const EncoderConfig& config) {
+  if (config.variant.averaged) {
+    return fmt::format("static, a vector for each of {} tokens", config.vocabulary);
+  }
+  return fmt::format("{}, {} layers", config.model_type, config.layers);
 }
 
-std::string usage(TensorType type) {
+// Static encoders may take texts of any length.
+bool is_unlimited(const EncoderConfig& config, int64_t max_length) {
+  for (const PartConfig& part : config.parts) {
+    if (is_unlimited(part.encoder, std::min(part.max_length, max_length))) return true;
+  }
+  return config.variant.averaged && max_length == config.positions;
+}
+
+std::string limit_text(const EncoderConfig& config, int64_t max_length) {
+  return is_unlimited(config, max_length) ? "no limit" : fmt::format("{} tokens", max_length);
+}
+
+// The parts of a joined model, each a folder of its own.
+std::string parts_text(const EncoderConfig& config, const std::vector<TensorType>& types) {
+  if (!config.is_joined()) return "";
+  std::string text =
+      "\n| part | weight | encoder | dimensions | longest text | weights |\n"
+      "| --- | --- | --- | --- | --- | --- |\n";
+  const EncoderShape shape = config.shape();
+  for (size_t i = 0; i < config.parts.size(); ++i) {
+    const PartConfig& part = config.parts[i];
+    text += fmt::format("| {}/{} | {:g} | {} | {} | {} | {} |\n", detail::kJoinedFolder, i,
+                        part.weight, encoder_text(part.encoder), shape.parts[i].size(),
+                        limit_text(part.encoder, part.max_length), tensor_type_name(types[i]));
+  }
+  return text;
+}
+
+std::string facts(const ModelSettings& settings, const std::vector<TensorType>& types) {
+  const int64_t kept = settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
+  const EncoderConfig& config = settings.encoder;
+  const bool are_equal =
+      std::adjacent_find(types.begin(), types.end(), std::not_equal_to<>()) == types.end();
+  return fmt::format(
+             "| | |\n| --- | --- |\n| encoder | {} |\n| dimensions | {} |\n| longest text | {} |\n"
+             "| pooling | {} |\n| similarity | {} |\n| prompts | {} |\n| weights | {} |\n",
+             config.is_joined() ? fmt::format("{} encoders side by side", config.parts.size())
+                                : encoder_text(config),
+             kept, limit_text(config, settings.max_length), modules_text(settings),
+             settings.similarity, prompts_text(settings),
+             are_equal ? tensor_type_name(types.front()) : "see the parts") +
+         parts_text(config, types);
+}
+
+// How the vectors of the parts become those of the model.
+std::string joined_python(const ModelSettings& settings) {
+  std::string parts;
+  const std::vector<PartConfig>& configs = settings.encoder.parts;
+  for (size_t i = 0; i < configs.size(); ++i) {
+    parts += fmt::format("    (SentenceTransformer(\"FOLDER/{}/{}\"), {:g}),\n",
+                         detail::kJoinedFolder, i, configs[i].weight);
+  }
+  const char* const length =
+      settings.normalize ? "vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)\n" : "";
+  return fmt::format(
+      "Simile alone reads the folder as a whole. Its parts are models of sentence-transformers, "
+      "and "
+      "this puts their vectors together:\n\n"
+      "```python\nimport numpy as np\nfrom sentence_transformers import SentenceTransformer\n\n"
+      "parts = [\n{}]\ntexts = [\"one text\", \"another\"]\n"
+      "vectors = np.concatenate([w * part.encode(texts) for part, w in parts], axis=1)\n{}```\n",
+      parts, length);
+}
+
+std::string usage(const ModelSettings& settings, bool is_quantised) {
   std::string text =
       "\n## Use\n\n```\nsimile encode --model FOLDER --input texts.txt --output "
       "vectors.npy\nsimile "
       "similarity --model FOLDER \"one text\" \"another\"\n```\n\n";
-  if (type == TensorType::kI8) {
+  if (is_quantised) {
     return text +
            "Its matrices are stored as bytes with one scale a row, which Simile alone reads; "
            "`simile convert --precision fp32` makes a model for other programs.\n";
   }
+  if (settings.encoder.is_joined()) return text + joined_python(settings);
   return text +
          "```python\nfrom sentence_transformers import SentenceTransformer\n\nmodel = "
          "SentenceTransformer(\"FOLDER\")\nvectors = model.encode([\"one text\", "
@@ -78,14 +137,20 @@ bool is_own_key(const std::string& line) {
 }  // namespace
 
 std::string make_model_card(const ModelCard& card, const ModelSettings& settings, TensorType type) {
+  std::vector<TensorType> types = card.part_types;
+  if (types.empty()) types.assign(std::max<size_t>(1, settings.encoder.parts.size()), type);
+  const bool is_quantised = std::count(types.begin(), types.end(), TensorType::kI8) > 0;
+  const bool is_loaded_by_others = !is_quantised && !settings.encoder.is_joined();
   std::string text = "---\n";
-  if (type != TensorType::kI8) text += "library_name: sentence-transformers\n";
+  if (is_loaded_by_others) text += "library_name: sentence-transformers\n";
   text += "pipeline_tag: sentence-similarity\ntags:\n";
-  if (type != TensorType::kI8) text += "- sentence-transformers\n";
+  if (is_loaded_by_others) text += "- sentence-transformers\n";
   text += "- sentence-similarity\n- feature-extraction\n- simile\n";
   if (!card.base_model.empty()) text += fmt::format("base_model: {}\n", quote(card.base_model));
+  if (!card.part_models.empty()) text += "base_model:\n";
+  for (const std::string& part : card.part_models) text += fmt::format("- {}\n", quote(part));
   text += fmt::format("{}---\n# {}\n\n{}\n\n", card.front_matter, card.title, card.introduction);
-  text += facts(settings, type) + usage(type);
+  text += facts(settings, types) + usage(settings, is_quantised);
   return card.body.empty() ? text : text + "\n" + card.body;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "simile/model/model_settings.h"
 #include "simile/model/tensor_source.h"
@@ -16,6 +17,10 @@ struct ModelCard {
   std::string introduction;  // a paragraph
   std::string body;          // sections: data, results, recipe
   std::string front_matter;  // more lines of front matter, as front_matter_of() gives them
+  // Of a joined model: the models its parts were, and how the weights of each part are stored where
+  // that differs.
+  std::vector<std::string> part_models;
+  std::vector<TensorType> part_types;
 };
 
 // `type`: how the weights are stored; I8 is a format of Simile's own and the card says so.

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/builtin_model.h"
+#include "simile/model/detail/joined_folder.h"
 #include "simile/model/detail/module_list.h"
 #include "simile/model/detail/sentence_config.h"
 #include "simile/model/encoder_family.h"
+#include "simile/model/joined_model.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/static_weights.h"
 
@@ -86,6 +91,38 @@ void read_encoder_settings(const std::string& path, const std::string& encoder,
   }
 }
 
+// Another tokenizer would make other ids of a text.
+void check_same_tokenizer(const ModelFolder& a, const ModelFolder& b) {
+  const std::string &one = a.tokenizer_path, &other = b.tokenizer_path;
+  const bool are_files = file_exists(one) && file_exists(other);
+  const bool are_equal = are_files && (read_file(one) == read_file(other) ||
+                                       (ends_with(one, ".json") && ends_with(other, ".json") &&
+                                        detail::read_json(one) == detail::read_json(other)));
+  SIMILE_CHECK(
+      are_equal, ErrorKind::kInput,
+      fmt::format("'{}' is not the tokenizer of '{}': the parts of a joined model need the "
+                  "same tokenizer.json",
+                  other, one));
+}
+
+// The parts in `folder`, that of the module; what comes after them is read as for other models.
+void open_parts(const std::string& folder, ModelFolder& model, EventSink& events) {
+  model.weights_path = join_path(folder, detail::kJoinedList);
+  const detail::JoinedList list = detail::read_joined_list(model.weights_path);
+  std::vector<ModelPart> parts;
+  for (const detail::JoinedPart& part : list.parts) {
+    parts.push_back({open_model_folder(join_path(folder, part.folder), events), part.weight});
+    check_same_tokenizer(parts.front().folder, parts.back().folder);
+  }
+  model.settings = joined_settings(parts, list.closing_tokens, model.weights_path);
+  // A transformer's: a static part's files may say that there are no token types.
+  const auto transformer = std::find_if(parts.begin(), parts.end(), [](const ModelPart& part) {
+    return !part.folder.settings.encoder.is_static();
+  });
+  const ModelPart& speaker = transformer == parts.end() ? parts.front() : *transformer;
+  model.tokenizer_path = speaker.folder.tokenizer_path;
+}
+
 }  // namespace
 
 ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events) {
@@ -101,12 +138,20 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
   if (file_exists(modules_path)) modules = detail::read_module_list(modules_path);
   const std::string encoder = modules.empty() ? path : join_path(path, modules[0].folder);
   ModelSettings& settings = model.settings;
-  read_encoder_settings(path, encoder, modules, settings, events);
-  detail::read_text_limits(encoder, settings);
+  if (detail::is_joined(modules)) {
+    open_parts(encoder, model, events);
+    detail::read_modules(path, modules, settings);
+    const bool lower_case = settings.lower_case;
+    detail::read_text_limits(encoder, settings);
+    settings.lower_case = lower_case;  // of the parts
+  } else {
+    read_encoder_settings(path, encoder, modules, settings, events);
+    detail::read_text_limits(encoder, settings);
+    model.weights_path = find_weights(encoder);
+    model.tokenizer_path = find_tokenizer(encoder);
+  }
   detail::read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
   read_training(join_path(path, "simile.json"), settings);
-  model.weights_path = find_weights(encoder);
-  model.tokenizer_path = find_tokenizer(encoder);
   model.heads = open_heads(path);
   return model;
 }

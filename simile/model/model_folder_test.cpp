@@ -395,7 +395,8 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
   const Case cases[] = {
       {"modules.json",
        R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.Dropout","path":"2_Dropout"}])",
-       "\"Dropout\" is not supported; known: Transformer, Pooling, Dense, LayerNorm, Normalize"},
+       "\"Dropout\" is not supported; known: Transformer, Pooling, StaticEmbedding, Joined, Dense, "
+       "LayerNorm, Normalize"},
       {"modules.json",
        R"([{"type":"a.Transformer"},{"type":"a.Dense"},{"type":"a.Pooling","path":"1_Pooling"}])",
        "in this order"},

@@ -2,10 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/kernel/joined_encoder.h"
+#include "simile/model/detail/joined_folder.h"
+#include "simile/model/joined_model.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/module_reader.h"
 
@@ -18,19 +22,21 @@ constexpr const char* kStaticFolder = "0_StaticEmbedding";
 
 class FolderWriter {
  public:
-  explicit FolderWriter(const std::string& path) : folder_(path, "modules.json") {}
-  std::string file(const std::string& name) const { return join_path(folder_.path(), name); }
-  void text(const std::string& name, const std::string& bytes) {
+  explicit FolderWriter(std::string path) : path_(std::move(path)) {}
+  std::string file(const std::string& name) const { return join_path(path_, name); }
+  void text(const std::string& name, const std::string& bytes) const {
     write_file_atomic(file(name), bytes);
   }
-  void json(const std::string& name, const Json& value) {
+  void json(const std::string& name, const Json& value) const {
     text(name, detail::dump_json(value) + "\n");
   }
-  void folder(const std::string& name) { make_folders(file(name)); }
-  void commit() { folder_.commit(); }
+  FolderWriter folder(const std::string& name) const {
+    make_folders(file(name));
+    return FolderWriter(file(name));
+  }
 
  private:
-  AtomicFolder folder_;
+  std::string path_;
 };
 
 // "2_Dense"
@@ -47,14 +53,17 @@ std::vector<ModuleSettings> modules_of(const ModelSettings& settings) {
 
 Json modules_json(const ModelSettings& settings) {
   Json modules = Json::array();
-  const auto add = [&modules](const std::string& path, const std::string& type) {
+  const auto add = [&modules](const std::string& path, const std::string& type,
+                              const char* package = "sentence_transformers.models") {
     const auto number = static_cast<int64_t>(modules.size());
     modules.push_back({{"idx", number},
                        {"name", std::to_string(number)},
                        {"path", path},
-                       {"type", "sentence_transformers.models." + type}});
+                       {"type", fmt::format("{}.{}", package, type)}});
   };
-  if (settings.encoder.variant.averaged) {
+  if (settings.encoder.is_joined()) {
+    add(detail::kJoinedFolder, "Joined", "simile");
+  } else if (settings.encoder.variant.averaged) {
     add(kStaticFolder, "StaticEmbedding");
   } else {
     add("", "Transformer");
@@ -66,8 +75,8 @@ Json modules_json(const ModelSettings& settings) {
   return modules;
 }
 
-void write_modules(const ModelSettings& settings, FolderWriter& writer) {
-  size_t number = settings.encoder.variant.averaged ? 1 : 2;
+void write_modules(const ModelSettings& settings, const FolderWriter& writer) {
+  size_t number = settings.encoder.variant.averaged || settings.encoder.is_joined() ? 1 : 2;
   for (const ModuleSettings& module : modules_of(settings)) {
     const std::string folder = module_path(number++, module.kind);
     writer.folder(folder);
@@ -117,7 +126,7 @@ const char* torch_type_name(TensorType type) {
   }
 }
 
-void write_heads(const std::vector<HeadToSave>& heads, int64_t H, FolderWriter& writer) {
+void write_heads(const std::vector<HeadToSave>& heads, int64_t H, const FolderWriter& writer) {
   std::vector<HeadSettings> settings;
   for (const HeadToSave& head : heads) settings.push_back(head.settings);
   check_heads(settings);
@@ -128,37 +137,71 @@ void write_heads(const std::vector<HeadToSave>& heads, int64_t H, FolderWriter& 
   }
 }
 
+// An encoder's weights and how they are stored.
+struct StoredEncoder {
+  const float* weights;
+  TensorType type;
+  const std::vector<TensorView>& others;
+};
+
 // Weights, tokenizer and length limit, and what says how tokens become one vector.
-void write_encoder(const ModelSettings& settings, const ModelToSave& model,
-                   const TokenizerFiles& tokenizer, FolderWriter& writer) {
-  std::string folder;
-  if (settings.encoder.variant.averaged) {
-    writer.folder(kStaticFolder);
-    folder = std::string(kStaticFolder) + "/";
-  } else {
+void write_encoder(const ModelSettings& settings, const StoredEncoder& encoder,
+                   TokenizerFiles tokenizer, const FolderWriter& model) {
+  complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
+  const bool is_static = settings.encoder.variant.averaged;
+  const FolderWriter writer = is_static ? model.folder(kStaticFolder) : model;
+  if (!is_static) {
     writer.text("config.json",
-                encoder_config_to_json(settings.encoder, torch_type_name(model.weight_type)));
-    writer.folder("1_Pooling");
-    writer.json("1_Pooling/config.json", pooling_json(settings));
+                encoder_config_to_json(settings.encoder, torch_type_name(encoder.type)));
+    writer.folder("1_Pooling").json("config.json", pooling_json(settings));
   }
-  write_encoder_weights(writer.file(folder + "model.safetensors"), settings.encoder, model.weights,
-                        model.weight_type, model.other_tensors);
-  for (const auto& [name, bytes] : tokenizer) writer.text(folder + name, bytes);
-  writer.json(folder + "sentence_bert_config.json",
+  write_encoder_weights(writer.file("model.safetensors"), settings.encoder, encoder.weights,
+                        encoder.type, encoder.others);
+  for (const auto& [name, bytes] : tokenizer) writer.text(name, bytes);
+  writer.json("sentence_bert_config.json",
               {{"max_seq_length", settings.max_length}, {"do_lower_case", settings.lower_case}});
+}
+
+// What sentence-transformers needs of a model whose encoder lies in `folder` already.
+void write_sentence_files(const ModelSettings& settings, const FolderWriter& folder) {
+  folder.json("modules.json", modules_json(settings));
+  folder.json("config_sentence_transformers.json", sentence_json(settings));
+  write_modules(settings, folder);
+}
+
+// Each part as a model folder of its own.
+void write_parts(const ModelToSave& model, const FolderWriter& writer) {
+  const EncoderConfig& joined = model.settings.encoder;
+  const std::vector<int64_t> offsets = part_offsets(joined.shape());
+  detail::JoinedList list{{}, joined.closing_tokens};
+  for (size_t i = 0; i < joined.parts.size(); ++i) {
+    list.parts.push_back({std::to_string(i), joined.parts[i].weight});
+    const PartToSave part =
+        model.parts.empty() ? PartToSave{model.weight_type, {}} : model.parts[i];
+    const ModelSettings settings = settings_of_part(model.settings, i);
+    const FolderWriter folder = writer.folder(list.parts.back().folder);
+    write_encoder(settings, {model.weights + offsets[i], part.weight_type, {}}, model.tokenizer,
+                  folder);
+    write_sentence_files(settings, folder);
+    for (const auto& [name, bytes] : part.files) folder.text(name, bytes);
+  }
+  writer.text(detail::kJoinedList, detail::joined_list_to_json(list));
+  writer.json("sentence_bert_config.json", {{"max_seq_length", model.settings.max_length}});
 }
 
 }  // namespace
 
 void save_model_folder(const std::string& path, const ModelToSave& model) {
   const ModelSettings& settings = model.settings;
-  TokenizerFiles tokenizer = model.tokenizer;
-  complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
-  FolderWriter writer(path);
-  writer.json("modules.json", modules_json(settings));
-  write_encoder(settings, model, tokenizer, writer);
-  writer.json("config_sentence_transformers.json", sentence_json(settings));
-  write_modules(settings, writer);
+  AtomicFolder folder(path, "modules.json");
+  const FolderWriter writer(folder.path());
+  if (settings.encoder.is_joined()) {
+    write_parts(model, writer.folder(detail::kJoinedFolder));
+  } else {
+    write_encoder(settings, {model.weights, model.weight_type, model.other_tensors},
+                  model.tokenizer, writer);
+  }
+  write_sentence_files(settings, writer);
   if (!settings.temperatures.empty()) {
     writer.json("simile.json", {{"temperatures", settings.temperatures}});
   }
@@ -167,7 +210,7 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
     writer.text("self_test.json", self_test_to_json(model.self_test));
   }
   write_heads(model.heads, settings.embedding_size(), writer);
-  writer.commit();
+  folder.commit();
 }
 
 }  // namespace simile

@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "simile/kernel/pooling.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/module_settings.h"
 
 namespace simile {
-
-// In the order in which sentence-transformers concatenates them in its older schema.
-enum class PoolingMode { kCls, kMax, kMean, kMeanSqrtLength, kWeightedMean, kLastToken };
 
 struct PoolingModeRow {
   PoolingMode mode;

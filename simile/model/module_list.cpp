@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kTransformer = "Transformer";
 constexpr const char* kPooling = "Pooling";
 constexpr const char* kStatic = "StaticEmbedding";
+constexpr const char* kJoined = "Joined";
 constexpr ModuleKind kKinds[] = {ModuleKind::kDense, ModuleKind::kLayerNorm,
                                  ModuleKind::kNormalize};
 constexpr size_t kMostModules = 64;
@@ -28,36 +29,32 @@ const ModuleKind* find_kind(const std::string& type) {
 }
 
 // How many modules make the vector that the others go on from.
-size_t encoder_modules(const std::vector<ModuleEntry>& list) { return is_static(list) ? 1 : 2; }
-
-// A path inside the model folder, never one that leads out of it.
-void check_inside(const std::string& path, const std::string& source) {
-  const bool leaves = (!path.empty() && path[0] == '/') || path.find("..") != std::string::npos;
-  SIMILE_CHECK(
-      !leaves, ErrorKind::kInput,
-      fmt::format("{}: \"path\" is \"{}\", which leads out of the model folder", source, path));
+size_t encoder_modules(const std::vector<ModuleEntry>& list) {
+  return is_static(list) || is_joined(list) ? 1 : 2;
 }
 
 void check_list(const std::vector<ModuleEntry>& list, const std::string& source) {
   for (const ModuleEntry& module : list) {
     const bool known = module.type == kTransformer || module.type == kPooling ||
-                       module.type == kStatic || find_kind(module.type) != nullptr;
+                       module.type == kStatic || module.type == kJoined ||
+                       find_kind(module.type) != nullptr;
     SIMILE_CHECK(known, ErrorKind::kInput,
                  fmt::format("{}: module \"{}\" is not supported; known: Transformer, Pooling, "
-                             "StaticEmbedding, Dense, LayerNorm, Normalize",
+                             "StaticEmbedding, Joined, Dense, LayerNorm, Normalize",
                              source, module.type));
   }
   const bool pools = list.size() >= 2 && list[0].type == kTransformer && list[1].type == kPooling;
   const bool ordered =
-      (pools || is_static(list)) && list.size() <= kMostModules &&
+      (pools || encoder_modules(list) == 1) && list.size() <= kMostModules &&
       std::all_of(list.begin() + static_cast<int64_t>(encoder_modules(list)), list.end(),
                   [](const ModuleEntry& m) { return find_kind(m.type) != nullptr; });
   SIMILE_CHECK(
       ordered, ErrorKind::kInput,
-      fmt::format("{}: modules must be Transformer, Pooling (or StaticEmbedding alone) and "
-                  "then any of Dense, LayerNorm and Normalize, in this order and {} at "
-                  "most",
-                  source, kMostModules));
+      fmt::format(
+          "{}: modules must be Transformer, Pooling (or StaticEmbedding or Joined alone) and "
+          "then any of Dense, LayerNorm and Normalize, in this order and {} at "
+          "most",
+          source, kMostModules));
 }
 
 void check_keys(const Json& parsed, const std::string& path,
@@ -121,8 +118,19 @@ Pooling read_pooling(const std::string& path, int64_t hidden) {
 
 }  // namespace
 
+void check_inside(const std::string& path, const std::string& source) {
+  const bool leaves = (!path.empty() && path[0] == '/') || path.find("..") != std::string::npos;
+  SIMILE_CHECK(
+      !leaves, ErrorKind::kInput,
+      fmt::format("{}: \"path\" is \"{}\", which leads out of the model folder", source, path));
+}
+
 bool is_static(const std::vector<ModuleEntry>& list) {
   return !list.empty() && list[0].type == kStatic;
+}
+
+bool is_joined(const std::vector<ModuleEntry>& list) {
+  return !list.empty() && list[0].type == kJoined;
 }
 
 std::vector<ModuleEntry> read_module_list(const std::string& path) {
@@ -146,7 +154,7 @@ std::vector<ModuleEntry> read_module_list(const std::string& path) {
 void read_modules(const std::string& path, const std::vector<ModuleEntry>& list,
                   ModelSettings& settings) {
   const auto folder = [&](const ModuleEntry& entry) { return join_path(path, entry.folder); };
-  if (is_static(list)) {
+  if (encoder_modules(list) == 1) {
     settings.pooling.modes.clear();
   } else {
     settings.pooling =

@@ -112,7 +112,8 @@ std::string find_weights(const std::string& folder);
 // that the map leaves out is an error too.
 std::unique_ptr<TensorSource> open_weights(const std::string& path);
 
-// The files that hold the weights at `path`: itself, or an index and all that it names.
+// The files that hold the weights at `path`: itself, or an index and all that it names, or the list
+// of a joined model's parts (ModelFolder::weights_path) and the files of each.
 std::vector<std::string> weight_files(const std::string& path);
 
 }  // namespace simile

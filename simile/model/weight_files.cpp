@@ -6,6 +6,7 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/model/detail/joined_folder.h"
 #include "simile/model/safetensors.h"
 #include "simile/model/tensor_source.h"
 #include "simile/model/torch_file.h"
@@ -119,6 +120,11 @@ std::string find_weights(const std::string& folder) {
 }
 
 std::unique_ptr<TensorSource> open_weights(const std::string& path) {
+  SIMILE_CHECK(
+      !detail::is_joined_list(path), ErrorKind::kInput,
+      fmt::format("{}: the weights of a joined model lie in the folders of its parts; take "
+                  "one of them",
+                  path));
   if (ends_with(path, kIndexEnding)) return std::make_unique<ShardedWeights>(path);
   if (ends_with(path, ".bin")) return std::make_unique<TorchFile>(path);
   return std::make_unique<SafetensorsFile>(path);
@@ -126,6 +132,12 @@ std::unique_ptr<TensorSource> open_weights(const std::string& path) {
 
 std::vector<std::string> weight_files(const std::string& path) {
   std::vector<std::string> files = {path};
+  if (detail::is_joined_list(path)) {
+    for (const std::string& part : detail::joined_weights(path)) {
+      for (const std::string& file : weight_files(part)) files.push_back(file);
+    }
+    return files;
+  }
   if (!ends_with(path, kIndexEnding)) return files;
   std::set<std::string> names;
   for (const auto& place : read_index(path)) names.insert(place.second);

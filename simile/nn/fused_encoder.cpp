@@ -76,7 +76,10 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
 }  // namespace
 
 FusedEncoder::FusedEncoder(const EncoderShape& shape)
-    : TrainableEncoder(shape, torch::kCPU),
+    : FusedEncoder(shape, allocate_encoder_memory(shape, torch::kCPU)) {}
+
+FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory)
+    : TrainableEncoder(shape, memory),
       leaf_(parameters().detach().set_requires_grad(true)),
       free_tapes_(std::make_shared<TapePool>()) {}
 

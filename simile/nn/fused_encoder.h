@@ -17,6 +17,7 @@ namespace simile {
 class FusedEncoder final : public TrainableEncoder {
  public:
   explicit FusedEncoder(const EncoderShape& shape);
+  FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory);  // on the CPU
   ~FusedEncoder() override;
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,

@@ -77,7 +77,11 @@ torch::Tensor shifted(const torch::Tensor& states, const torch::Tensor& perturba
 }  // namespace
 
 TrainableStaticEncoder::TrainableStaticEncoder(const EncoderShape& shape)
-    : TrainableEncoder(shape, torch::kCPU),
+    : TrainableStaticEncoder(shape, allocate_encoder_memory(shape, torch::kCPU)) {}
+
+TrainableStaticEncoder::TrainableStaticEncoder(const EncoderShape& shape,
+                                               const EncoderMemory& memory)
+    : TrainableEncoder(shape, memory),
       leaf_(parameters().detach().set_requires_grad(true)),
       trained_(std::make_shared<const std::vector<uint8_t>>(shape.vocabulary, uint8_t{1})) {}
 

@@ -22,6 +22,7 @@ namespace simile {
 class TrainableStaticEncoder final : public TrainableEncoder {
  public:
   explicit TrainableStaticEncoder(const EncoderShape& shape);
+  TrainableStaticEncoder(const EncoderShape& shape, const EncoderMemory& memory);  // on the CPU
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                         const torch::Tensor& perturbation = {},

@@ -273,7 +273,10 @@ Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBat
 }  // namespace
 
 TorchEncoder::TorchEncoder(const EncoderShape& shape, torch::Device device)
-    : TrainableEncoder(shape, device) {
+    : TorchEncoder(shape, allocate_encoder_memory(shape, device)) {}
+
+TorchEncoder::TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory)
+    : TrainableEncoder(shape, memory) {
   const Tensors shares = split(shape, gradients());
   for (const auto& [name, tensor] : split(shape, parameters())) {
     Tensor& leaf = leaves_[name] = tensor.detach();

@@ -20,6 +20,7 @@ namespace simile {
 class TorchEncoder final : public TrainableEncoder {
  public:
   explicit TorchEncoder(const EncoderShape& shape, torch::Device device = torch::kCPU);
+  TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory);
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                         const torch::Tensor& perturbation = {},
@@ -31,7 +32,8 @@ class TorchEncoder final : public TrainableEncoder {
   std::map<std::string, torch::Tensor> leaves_;  // parts of parameters(), gradients in gradients()
 };
 
-// The same function of a flat array of encoder_layout() of any floating type, on any device;
+// The same function of a flat array of encoder_layout(), not of a joined encoder, of any floating
+// type, on any device;
 // differentiable in `weights` and in `perturbation` [tokens, H], which may be undefined:
 //   x_0 = dropout(LayerNorm(word[id] + position[p] + type[t]) + perturbation), p from 0 in each
 //   sequence; a = LayerNorm(x + dropout(attention(x)));  x' = LayerNorm(a +

@@ -3,7 +3,8 @@
 // forward pass that backward() flows through, and two doors to the host.
 //
 // Two engines stand behind it: fused_encoder.h, one autograd node over the CPU's kernels, and
-// torch_encoder.h, the same function in plain ATen calls on any device. Both draw the masks of
+// torch_encoder.h, the same function in plain ATen calls on any device; joined_encoder.h puts
+// several of either side by side. Both draw the masks of
 // simile/kernel/dropout.h, so that they compute the same numbers but for rounding: hidden states
 // agree to about 1e-5, gradients to 1e-4. An averaged encoder (static_encoder.h) gives one state a
 // sequence in place of one a token; with the fused engine it has kernels of its own.
@@ -21,6 +22,7 @@
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/joined_encoder.h"
 #include "simile/kernel/packed.h"
 
 namespace simile {
@@ -29,6 +31,14 @@ namespace simile {
 // its time, which a search for a perturbation does not need.
 enum class WeightGradients { kAdd, kSkip };
 
+// Where an encoder's weights and their gradients lie: floats [P] each, on one device.
+struct EncoderMemory {
+  torch::Tensor parameters, gradients;
+};
+
+// Zeros. Errors: ErrorKind::kFailed when memory does not suffice.
+EncoderMemory allocate_encoder_memory(const EncoderShape& shape, torch::Device device);
+
 class TrainableEncoder {
  public:
   virtual ~TrainableEncoder() = default;
@@ -36,18 +46,18 @@ class TrainableEncoder {
   TrainableEncoder& operator=(const TrainableEncoder&) = delete;
 
   const EncoderShape& shape() const { return shape_; }
-  torch::Device device() const { return parameters_.device(); }
+  torch::Device device() const { return memory_.parameters.device(); }
 
   // Floats [P] on the device, in the order of encoder_layout(); constants to autograd, to be
   // changed in place and not while a backward() is due.
-  const torch::Tensor& parameters() const { return parameters_; }
-  const torch::Tensor& gradients() const { return gradients_; }
-  int64_t parameter_count() const { return parameters_.numel(); }  // P
+  const torch::Tensor& parameters() const { return memory_.parameters; }
+  const torch::Tensor& gradients() const { return memory_.gradients; }
+  int64_t parameter_count() const { return parameters().numel(); }  // P
 
   // Hidden states [states, H] on the device that backward() flows through: of tokens, or, of an
-  // averaged encoder, of sequences. `perturbation` [tokens,
-  // H] is added to the embedding output (smoothness-inducing regularisation) and receives its
-  // gradient through autograd; it may be undefined. With kSkip that is all that backward() yields,
+  // averaged or joined encoder, of sequences. `perturbation` [tokens, perturbed_size()] is added to
+  // the embedding output (smoothness-inducing regularisation) and receives its gradient through
+  // autograd; it may be undefined. With kSkip that is all that backward() yields,
   // with the same bits, and without a perturbation the hidden states are constants. Several calls,
   // of both kinds, may precede backward(). Errors: kInput for a batch that does not fit the shape,
   // kRecipe for a dropout probability outside [0, 1).
@@ -68,17 +78,16 @@ class TrainableEncoder {
   // made anew once they have changed; on the CPU it reads parameters() in place.
   std::shared_ptr<const Encoder> inference() const;
 
- protected:
-  // Weights and gradients are zero at first. Errors: ErrorKind::kFailed when memory does not
-  // suffice.
-  TrainableEncoder(const EncoderShape& shape, torch::Device device);
-
-  // All weights were set from the host.
+  // All weights were set from the host: from_host() says so, and to a part of a joined encoder the
+  // whole.
   virtual void weights_set() {}
+
+ protected:
+  TrainableEncoder(const EncoderShape& shape, EncoderMemory memory);
 
  private:
   EncoderShape shape_;
-  torch::Tensor parameters_, gradients_;  // [P]
+  EncoderMemory memory_;
 };
 
 }  // namespace simile

@@ -63,7 +63,8 @@ FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
       found_table = true;
     }
     const int64_t rows = slot.shape.size() == 2 ? slot.shape[0] : 1;
-    add_section(weights + slot.offset, rows, slot.size / rows, 1.0, slot.decays, -1);
+    add_section(weights + slot.offset, rows, slot.size / rows, slot.learning_rate_factor,
+                slot.decays, -1);
   }
   SIMILE_CHECK(found_table, ErrorKind::kInput,
                fmt::format("optimiser: no weight of {} x {} begins at float {}", table.rows,

@@ -11,6 +11,7 @@
 
 #include "simile/core/error.h"
 #include "simile/nn/fused_encoder.h"
+#include "simile/nn/joined_encoder.h"
 #include "simile/nn/static_encoder.h"
 #include "simile/nn/torch_encoder.h"
 #include "simile/train/flat_optimizer.h"
@@ -52,8 +53,9 @@ void check_gpu(const std::string& device, int64_t number) {
 class HostOptimizer final : public Optimizer {
  public:
   HostOptimizer(const OptimizerOptions& options, TrainableEncoder* encoder,
-                const std::vector<TrainedTensor>& extras, EmbeddingGradient embedding)
-      : encoder_(encoder), extras_(extras), optimizer_(make(options, embedding)) {}
+                const std::vector<TrainedTensor>& extras, EmbeddingGradient embedding,
+                double static_factor)
+      : encoder_(encoder), extras_(extras), optimizer_(make(options, embedding, static_factor)) {}
 
   void prepare_rows(const std::vector<int32_t>& ids) override { optimizer_.prepare_rows(ids); }
   double step(double learning_rate) override {
@@ -70,14 +72,15 @@ class HostOptimizer final : public Optimizer {
   void load_state(OptimizerState state) override { optimizer_.load_state(std::move(state)); }
 
  private:
-  FlatOptimizer make(const OptimizerOptions& options, EmbeddingGradient embedding) const {
+  FlatOptimizer make(const OptimizerOptions& options, EmbeddingGradient embedding,
+                     double static_factor) const {
     std::vector<ExtraParameter> extras;
     for (const TrainedTensor& extra : extras_) {
       extras.push_back({extra.name, extra.values.data_ptr<float>(), extra.values.numel(),
                         extra.learning_rate_factor, extra.decays});
     }
     if (encoder_ == nullptr) return FlatOptimizer(options, {}, nullptr, {}, extras);
-    const std::vector<ParameterSlot> slots = encoder_layout(encoder_->shape());
+    const std::vector<ParameterSlot> slots = trained_slots(encoder_->shape(), static_factor);
     const bool defers = embedding == EmbeddingGradient::kRows;
     return FlatOptimizer(options, slots, encoder_->parameters().data_ptr<float>(),
                          defers ? deferred_table(slots.front()) : DeferredTable(), extras);
@@ -87,6 +90,14 @@ class HostOptimizer final : public Optimizer {
   std::vector<TrainedTensor> extras_;
   FlatOptimizer optimizer_;
 };
+
+// The encoder, or a part of a joined one, over memory on the placement's device.
+std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const EncoderMemory& memory,
+                                             const Placement& placement) {
+  if (placement.engine == Engine::kTorch) return std::make_unique<TorchEncoder>(shape, memory);
+  if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape, memory);
+  return std::make_unique<FusedEncoder>(shape, memory);
+}
 
 }  // namespace
 
@@ -119,11 +130,13 @@ Placement choose_placement(const std::string& engine, const std::string& device)
 
 std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
                                                 const Placement& placement) {
-  if (placement.engine == Engine::kTorch) {
-    return std::make_unique<TorchEncoder>(shape, placement.device);
+  if (shape.is_joined()) {
+    const auto make = [&placement](const EncoderShape& part, const EncoderMemory& memory) {
+      return place_over(part, memory, placement);
+    };
+    return std::make_unique<TrainableJoinedEncoder>(shape, placement.device, make);
   }
-  if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape);
-  return std::make_unique<FusedEncoder>(shape);
+  return place_over(shape, allocate_encoder_memory(shape, placement.device), placement);
 }
 
 HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& placement) {
@@ -136,19 +149,30 @@ std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
   return std::make_unique<TorchMaskedLm>(shape, placement.device);
 }
 
+std::vector<ParameterSlot> trained_slots(const EncoderShape& shape, double static_factor) {
+  std::vector<ParameterSlot> slots = encoder_layout(shape);
+  for (ParameterSlot& slot : slots) {
+    const bool is_static =
+        slot.part >= 0 && shape.parts[static_cast<size_t>(slot.part)].shape.averaged;
+    if (is_static) slot.learning_rate_factor = static_factor;
+  }
+  return slots;
+}
+
 std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            TrainableEncoder* encoder,
                                            const std::vector<TrainedTensor>& extras,
-                                           const Placement& placement,
-                                           EmbeddingGradient embedding) {
+                                           const Placement& placement, EmbeddingGradient embedding,
+                                           double static_factor) {
   if (placement.engine == Engine::kFused) {
-    return std::make_unique<HostOptimizer>(options, encoder, extras, embedding);
+    return std::make_unique<HostOptimizer>(options, encoder, extras, embedding, static_factor);
   }
   if (encoder == nullptr) return std::make_unique<TensorOptimizer>(options, extras);
   const bool defers = embedding == EmbeddingGradient::kRows;
-  return std::make_unique<TensorOptimizer>(options, encoder_layout(encoder->shape()),
-                                           encoder->parameters(), encoder->gradients(), extras,
-                                           defers ? encoder->shape().vocabulary : 0);
+  const std::vector<ParameterSlot> slots = trained_slots(encoder->shape(), static_factor);
+  return std::make_unique<TensorOptimizer>(options, slots, encoder->parameters(),
+                                           encoder->gradients(), extras,
+                                           defers ? slots.front().shape[0] : 0);
 }
 
 void place_batch(LossInput& input) {

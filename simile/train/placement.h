@@ -48,12 +48,18 @@ std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
 // (where it is the output matrix too).
 enum class EmbeddingGradient { kRows, kDense };
 
-// Of the encoder, null when it is frozen, and of tensors on the same device.
+// The encoder's tensors with their factors on the learning rate: `static_factor` for the static
+// parts of a joined one, 1 for all others.
+std::vector<ParameterSlot> trained_slots(const EncoderShape& shape, double static_factor);
+
+// Of the encoder, null when it is frozen, and of tensors on the same device. Rows of its first
+// tensor, a table by token ids, are updated when they are used, where the engine does so.
 std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            TrainableEncoder* encoder,
                                            const std::vector<TrainedTensor>& extras,
                                            const Placement& placement,
-                                           EmbeddingGradient embedding = EmbeddingGradient::kRows);
+                                           EmbeddingGradient embedding = EmbeddingGradient::kRows,
+                                           double static_factor = 1.0);
 
 // All that comes with a batch goes where its embeddings are.
 void place_batch(LossInput& input);

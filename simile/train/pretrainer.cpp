@@ -26,6 +26,9 @@ StartModel load_start(const PretrainOptions& options, EventSink& events) {
   static_cast<StartOptions&>(start) = options;
   start.max_length = options.max_length;
   StartModel model = load_start_model(start, events);
+  SIMILE_CHECK(!model.settings.encoder.is_joined(), ErrorKind::kRecipe,
+               "a joined model has no one encoder to pre-train; pre-train the transformer and join "
+               "it afterwards with `simile join`");
   SIMILE_CHECK(!model.settings.encoder.variant.averaged, ErrorKind::kRecipe,
                "a static encoder sees no context, so it has no masked words to guess; train it on "
                "pairs with `simile train`, or pre-train a transformer");

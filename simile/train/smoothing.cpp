@@ -7,6 +7,7 @@
 #include <string>
 
 #include "simile/core/error.h"
+#include "simile/kernel/joined_encoder.h"
 #include "simile/nn/pooling.h"
 
 namespace simile {
@@ -60,7 +61,7 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
         [&](const torch::Tensor& delta, bool for_perturbation) {
           return perturbed(batch, delta, for_perturbation);
         },
-        {batch.chunks.front().packed.tokens(), weights_.encoder().shape().hidden}, seed_,
+        {batch.chunks.front().packed.tokens(), perturbed_size(weights_.encoder().shape())}, seed_,
         batch.step);
     skipped_ += result.skipped ? 1 : 0;
     sum = result.penalty;

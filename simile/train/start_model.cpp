@@ -142,7 +142,7 @@ StartModel make_model(const TrainOptions& options, EventSink& events) {
 }
 
 // What a static encoder has no place for.
-void check_static(const TrainOptions& options, const StartModel& start) {
+void check_static(const TrainOptions& options) {
   const auto refuse = [](const std::string& what, const std::string& instead) {
     throw Error(ErrorKind::kRecipe,
                 fmt::format("{}, but a static encoder averages the vectors of a text's tokens and "
@@ -153,10 +153,29 @@ void check_static(const TrainOptions& options, const StartModel& start) {
     refuse("`attention_dropout` is set", "leave it out; `hidden_dropout` drops numbers of vectors");
   }
   if (options.drop_head > 0) refuse("`drop_head` is set", "leave it out");
+}
+
+// Static and joined encoders give a text one state.
+void check_heads_of_texts(const StartModel& start) {
   for (const HeadSettings& head : start.heads) {
-    if (head.input != "joint") continue;
-    refuse(fmt::format("the head '{}' reads two texts as one sequence (input: joint)", head.name),
-           "give it `input: pair`, or start from a transformer");
+    SIMILE_CHECK(
+        head.input != "joint", ErrorKind::kRecipe,
+        fmt::format("the head '{}' reads two texts as one sequence (input: joint), but a {} "
+                    "encoder cannot; give it `input: pair`, or start from a transformer",
+                    head.name, start.settings.encoder.model_type));
+  }
+}
+
+// A learning rate for static parts needs such parts.
+void check_static_learning_rate(const TrainOptions& options, const EncoderConfig& config) {
+  const bool has_static =
+      std::any_of(config.parts.begin(), config.parts.end(),
+                  [](const PartConfig& part) { return part.encoder.is_static(); });
+  for (const StageOptions& stage : options.stages) {
+    SIMILE_CHECK(stage.static_learning_rate == 0 || has_static, ErrorKind::kRecipe,
+                 fmt::format("stage '{}': `static_learning_rate` is for the static parts of a "
+                             "joined model, and this one has none; set `learning_rate`",
+                             stage.name));
   }
 }
 
@@ -179,10 +198,12 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   StartModel start = options.model.empty() ? make_model(options, events) : load_model(options, events);
   EncoderConfig& config = start.settings.encoder;
   start.tokenizer.fit(config.vocabulary);
-  if (config.variant.averaged) {
-    check_static(options, start);
+  if (config.is_static()) {
+    check_static(options);
     start.tokenizer.set_special_tokens(false);
   }
+  if (start.settings.pooling.modes.empty()) check_heads_of_texts(start);
+  check_static_learning_rate(options, config);
   int64_t& max_length = start.settings.max_length;
   if (options.max_length > 0) max_length = options.max_length;
   const int64_t longest = config.shape().longest_sequence();
@@ -192,11 +213,8 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   if (options.normalize != "auto") start.settings.normalize = options.normalize == "true";
   start.tokenizer.set_max_length(max_length);
   start.tokenizer_files["tokenizer.json"] = start.tokenizer.to_json();
-  if (options.hidden_dropout >= 0) {
-    config.hidden_dropout = options.hidden_dropout;
-    config.embedding_dropout = -1;  // the same
-  }
-  if (options.attention_dropout >= 0) config.attention_dropout = options.attention_dropout;
+  if (options.hidden_dropout >= 0) set_hidden_dropout(config, options.hidden_dropout);
+  if (options.attention_dropout >= 0) set_attention_dropout(config, options.attention_dropout);
   return start;
 }
 

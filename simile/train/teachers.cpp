@@ -29,8 +29,10 @@ Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,
   auto encoder = std::make_shared<const SentenceEncoder>(
       make_encoder(settings.encoder.shape(), weights->data()), settings, tokenizer);
   Teacher teacher;
-  teacher.fingerprint = hash_bytes(fmt::format("{} {} {}", hash_bytes(detail::bytes_of(*weights)),
-                                               pooling_name(settings.pooling), settings.normalize));
+  const EncoderConfig& config = settings.encoder;
+  teacher.fingerprint = hash_bytes(fmt::format(
+      "{} {} {}{}", hash_bytes(detail::bytes_of(*weights)), pooling_name(settings.pooling),
+      settings.normalize, config.is_joined() ? encoder_config_to_json(config) : ""));
   teacher.dimension = encoder->dimension();
   teacher.embed = [weights, encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
     return encoder->encode_ids({set.texts.begin() + begin, set.texts.begin() + end}, {}, events);

@@ -35,17 +35,33 @@ TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
                                  const Tensor& gradients, const std::vector<TrainedTensor>& extras,
                                  int64_t rows)
     : options_(options), rule_(options), rows_(rows) {
-  add_part(parameters, gradients, 1.0);
-  for (const ParameterSlot& slot : slots) {
-    if (!slot.decays) continue;
-    auto& decaying = parts_[0].decaying;
-    if (!decaying.empty() && decaying.back().first + decaying.back().second == slot.offset) {
-      decaying.back().second += slot.size;
-    } else {
-      decaying.emplace_back(slot.offset, slot.size);
-    }
+  for (size_t begin = 0; begin < slots.size();) {
+    const double factor = slots[begin].learning_rate_factor;
+    size_t end = begin;
+    while (end < slots.size() && slots[end].learning_rate_factor == factor) ++end;
+    add_slots(slots, begin, end, parameters, gradients);
+    begin = end;
   }
   add_extras(extras);
+}
+
+// Adjacent slots of one learning rate.
+void TensorOptimizer::add_slots(const std::vector<ParameterSlot>& slots, size_t begin, size_t end,
+                                const Tensor& parameters, const Tensor& gradients) {
+  const int64_t first = slots[begin].offset;
+  const int64_t size = slots[end - 1].offset + slots[end - 1].size - first;
+  add_part(parameters.narrow(0, first, size), gradients.narrow(0, first, size),
+           slots[begin].learning_rate_factor);
+  auto& decaying = parts_.back().decaying;
+  for (size_t i = begin; i < end; ++i) {
+    const int64_t offset = slots[i].offset - first;
+    if (!slots[i].decays) continue;
+    if (!decaying.empty() && decaying.back().first + decaying.back().second == offset) {
+      decaying.back().second += slots[i].size;
+    } else {
+      decaying.emplace_back(offset, slots[i].size);
+    }
+  }
 }
 
 TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,

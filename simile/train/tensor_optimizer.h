@@ -42,6 +42,8 @@ class TensorOptimizer final : public Optimizer {
     std::vector<std::pair<int64_t, int64_t>> decaying;  // first and number of weights that decay
   };
 
+  void add_slots(const std::vector<ParameterSlot>& slots, size_t begin, size_t end,
+                 const torch::Tensor& parameters, const torch::Tensor& gradients);
   void add_extras(const std::vector<TrainedTensor>& extras);
   void add_part(const torch::Tensor& values, const torch::Tensor& gradient, double factor);
   double gradient_norm() const;

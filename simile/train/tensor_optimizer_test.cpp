@@ -34,12 +34,14 @@ std::vector<OptimizerOptions> tensor_rules() {
   return all;
 }
 
-// A table, two matrices that decay side by side, and a bias.
+// A table with a learning rate of its own, two matrices that decay side by side, and a bias.
 std::vector<ParameterSlot> four_slots() {
-  return {{"word", {20, 8}, 0, 160, true},
-          {"bias", {8}, 160, 8, false},
-          {"up", {4, 8}, 168, 32, true},
-          {"down", {8, 4}, 200, 32, true}};
+  std::vector<ParameterSlot> slots = {{"word", {20, 8}, 0, 160, true},
+                                      {"bias", {8}, 160, 8, false},
+                                      {"up", {4, 8}, 168, 32, true},
+                                      {"down", {8, 4}, 200, 32, true}};
+  slots[0].learning_rate_factor = 3.0;
+  return slots;
 }
 constexpr int64_t kSize = 232, kHead = 12;
 

@@ -153,6 +153,10 @@ void StageOptions::visit(OptionVisitor& v) {
   v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
   v.field("head_learning_rate", head_learning_rate,
           {"peak learning rate of the heads; 0: the same", "", 0, 10});
+  v.field("static_learning_rate", static_learning_rate,
+          {"peak learning rate of the static parts of a joined model, whose rows want some hundred "
+           "times that of a transformer; 0: the same",
+           "", 0, 10});
   v.group("optimizer", optimizer, "how gradients move the weights");
   v.group("schedule", schedule, "learning rate over the steps");
   v.group("siar", siar, "smoothness-inducing adversarial regularisation");

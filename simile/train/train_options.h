@@ -117,11 +117,17 @@ struct StageOptions {
   int64_t steps = 0;
   int64_t accumulation = 1;
   double learning_rate = 2e-5;
-  double head_learning_rate = 0;  // 0: the same
+  double head_learning_rate = 0;    // 0: the same
+  double static_learning_rate = 0;  // likewise
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   SiarOptions siar;
   SelectionOptions selection;
+
+  // Of static parts, times the learning rate.
+  double static_factor() const {
+    return static_learning_rate > 0 ? static_learning_rate / learning_rate : 1.0;
+  }
 
   // The name of an objective in logs: its own, or its number from 0.
   std::string objective_name(size_t objective) const;

@@ -17,10 +17,15 @@ struct ModuleEntry {
   std::string folder;  // inside the model folder
 };
 
-// Transformer and Pooling, or StaticEmbedding, then any of Dense, LayerNorm and Normalize.
+// Transformer and Pooling, or StaticEmbedding, or simile.Joined (joined_folder.h), then any of
+// Dense, LayerNorm and Normalize.
 std::vector<ModuleEntry> read_module_list(const std::string& path);
 
 bool is_static(const std::vector<ModuleEntry>& list);
+bool is_joined(const std::vector<ModuleEntry>& list);
+
+// A path inside the model folder, never one that leads out of it; `source` names it.
+void check_inside(const std::string& path, const std::string& source);
 
 // Reads the folders of `list` (of the model folder `path`) into pooling, modules and normalize of
 // `settings`, whose encoder is known. Normalize at the end becomes settings.normalize.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/pooling.h"
+#include "simile/kernel/pooling.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,10 +44,10 @@ constexpr double kUnitRounding = 0x1p-22;
 
 }  // namespace
 
-void pool(const Pooling& pooling, const float* hidden, const std::vector<int32_t>& offsets,
-          int64_t H, float* pooled, int64_t left_out) {
+void pool_states(const std::vector<PoolingMode>& modes, const float* hidden,
+                 const std::vector<int32_t>& offsets, int64_t H, float* pooled, int64_t left_out) {
   const auto B = static_cast<int64_t>(offsets.size()) - 1;
-  if (pooling.modes.empty()) {
+  if (modes.empty()) {
     std::copy_n(hidden, B * H, pooled);
     return;
   }
@@ -55,8 +55,8 @@ void pool(const Pooling& pooling, const float* hidden, const std::vector<int32_t
   for (int64_t i = 0; i < B; ++i) {
     const int64_t begin = offsets[static_cast<size_t>(i)],
                   end = offsets[static_cast<size_t>(i) + 1];
-    float* out = pooled + i * H * static_cast<int64_t>(pooling.modes.size());
-    for (const PoolingMode mode : pooling.modes) {
+    float* out = pooled + i * H * static_cast<int64_t>(modes.size());
+    for (const PoolingMode mode : modes) {
       pool_sequence(mode, hidden + begin * H, left_out, end - begin, H, out);
       out += H;
     }
