@@ -41,4 +41,15 @@ void PackedMatrix::multiply_columns(const float* a, int64_t m, int64_t first, in
       {m, count, k_, a, k_, panels_.data() + first * k_, c, stride, bias, false, false});
 }
 
+void PackedMatrix::multiply_rows(const float* a, int64_t lda, int64_t m, float* c,
+                                 int64_t ldc) const {
+  vector_kernels().matmul({m, n_, k_, a, lda, panels_.data(), c, ldc, nullptr, false, false});
+}
+
+void PackedMatrix::multiply_transposed(const float* a, int64_t lda, int64_t m, float* c,
+                                       int64_t ldc) const {
+  vector_kernels().matmul_transposed(
+      {m, n_, k_, a, lda, panels_.data(), c, ldc, nullptr, false, false});
+}
+
 }  // namespace simile

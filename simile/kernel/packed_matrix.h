@@ -40,6 +40,11 @@ class PackedMatrix {
   void multiply_columns(const float* a, int64_t m, int64_t first, int64_t count, const float* bias,
                         float* c, int64_t stride) const;
 
+  // c = a B of rows of a that lie lda apart and of c ldc apart. One thread.
+  void multiply_rows(const float* a, int64_t lda, int64_t m, float* c, int64_t ldc) const;
+  // The same of a given transposed, [k, m].
+  void multiply_transposed(const float* a, int64_t lda, int64_t m, float* c, int64_t ldc) const;
+
  private:
   int64_t n_, k_;
   FloatBuffer panels_;

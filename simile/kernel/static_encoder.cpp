@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "simile/core/half.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/vector_kernels.h"
@@ -12,32 +11,53 @@ namespace simile {
 namespace {
 
 constexpr int64_t kSequencesTogether = 64;
-constexpr int64_t kColumnsTogether =
-    64;  // of all rows they stay in the cache while all tokens pass
+constexpr int64_t kRowsTogether = 64;
 
-// Adds the row of `id` to sum [H]; `row` [H] is for a row of halves.
-void add_row(const StaticTable& table, int64_t id, int64_t H, float* row, float* sum) {
-  const VectorKernels& kernels = vector_kernels();
-  if (table.floats != nullptr) return kernels.add_to(H, table.floats + id * H, sum);
-  if (table.bytes != nullptr) {
-    return kernels.add_bytes(H, table.bytes + id * H, table.scales[id], sum);
-  }
-  halves_to_floats(table.halves + id * H, H, row);
-  kernels.add_to(H, row, sum);
-}
-
+// The mean of the rows of tokens begin .. end.
 void average(const StaticTable& table, const PackedBatch& batch, int64_t H, int64_t sequence,
              float* hidden) {
-  static thread_local std::vector<float> row;
-  row.resize(static_cast<size_t>(H));
-  std::fill_n(hidden, H, 0.0f);
   const int64_t begin = batch.offsets[static_cast<size_t>(sequence)];
-  const int64_t end = batch.offsets[static_cast<size_t>(sequence) + 1];
-  for (int64_t t = begin; t < end; ++t) {
-    add_row(table, batch.ids[static_cast<size_t>(t)], H, row.data(), hidden);
+  const int64_t length = batch.offsets[static_cast<size_t>(sequence) + 1] - begin;
+  RowSumCall call{};
+  call.width = H;
+  call.count = length;
+  call.which = batch.ids.data() + begin;
+  call.weights = table.bytes == nullptr ? nullptr : table.scales;
+  call.factor = 1.0f / static_cast<float>(std::max<int64_t>(length, 1));
+  call.sum = hidden;
+  const VectorKernels& kernels = vector_kernels();
+  if (table.floats != nullptr) return kernels.sum_float_rows(call, table.floats);
+  if (table.bytes != nullptr) return kernels.sum_byte_rows(call, table.bytes);
+  kernels.sum_half_rows(call, table.halves);
+}
+
+// The sequences of the tokens with each id, in the order of the tokens.
+struct Occurrences {
+  std::vector<int32_t> begins;     // [V + 1] where those of an id begin
+  std::vector<int32_t> sequences;  // of all ids, one after the other
+  std::vector<int32_t> ids;        // those that occur
+};
+
+Occurrences find_occurrences(const PackedBatch& batch, const std::vector<uint8_t>& trained) {
+  Occurrences found;
+  const size_t rows = trained.size();
+  std::vector<int32_t> counts(rows, 0);
+  for (const int32_t id : batch.ids) ++counts[static_cast<size_t>(id)];
+  found.begins.resize(rows + 1, 0);
+  for (size_t id = 0; id < rows; ++id) {
+    found.begins[id + 1] = found.begins[id] + counts[id];
+    if (counts[id] > 0 && trained[id] != 0) found.ids.push_back(static_cast<int32_t>(id));
   }
-  const float share = 1.0f / static_cast<float>(std::max<int64_t>(end - begin, 1));
-  for (int64_t j = 0; j < H; ++j) hidden[j] *= share;
+  found.sequences.resize(batch.ids.size());
+  std::vector<int32_t> next(found.begins.begin(), found.begins.end() - 1);
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const int32_t end = batch.offsets[static_cast<size_t>(i) + 1];
+    for (int32_t t = batch.offsets[static_cast<size_t>(i)]; t < end; ++t) {
+      const auto id = static_cast<size_t>(batch.ids[static_cast<size_t>(t)]);
+      found.sequences[static_cast<size_t>(next[id]++)] = static_cast<int32_t>(i);
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -64,21 +84,24 @@ std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t colu
 
 void add_row_gradients(const PackedBatch& batch, const float* hidden_gradient, int64_t columns,
                        const std::vector<uint8_t>& trained, float* gradient) {
-  run_parallel_blocks(columns, kColumnsTogether, [&](int64_t first, int64_t end) {
-    const int64_t width = end - first;
-    float share[kColumnsTogether];
-    for (int64_t i = 0; i < batch.size(); ++i) {
-      const int64_t begin = batch.offsets[static_cast<size_t>(i)];
-      const int64_t length = batch.offsets[static_cast<size_t>(i) + 1] - begin;
-      const float scale = 1.0f / static_cast<float>(std::max<int64_t>(length, 1));
-      const float* of_sequence = hidden_gradient + i * columns + first;
-      for (int64_t j = 0; j < width; ++j) share[j] = of_sequence[j] * scale;
-      for (int64_t t = begin; t < begin + length; ++t) {
-        const int64_t id = batch.ids[static_cast<size_t>(t)];
-        if (trained[static_cast<size_t>(id)] == 0) continue;
-        vector_kernels().add_to(width, share, gradient + id * columns + first);
-      }
-    }
+  const Occurrences found = find_occurrences(batch, trained);
+  std::vector<float> shares(static_cast<size_t>(batch.size()));
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const int32_t length = batch.offsets[i + 1] - batch.offsets[i];
+    shares[i] = 1.0f / static_cast<float>(std::max(length, 1));
+  }
+  const auto rows = static_cast<int64_t>(found.ids.size());
+  run_parallel(rows, kRowsTogether, [&](int64_t i) {
+    const auto id = static_cast<size_t>(found.ids[static_cast<size_t>(i)]);
+    RowSumCall call{};
+    call.width = columns;
+    call.count = found.begins[id + 1] - found.begins[id];
+    call.which = found.sequences.data() + found.begins[id];
+    call.weights = shares.data();
+    call.factor = 1.0f;
+    call.accumulate = true;
+    call.sum = gradient + static_cast<int64_t>(id) * columns;
+    vector_kernels().sum_float_rows(call, hidden_gradient);
   });
 }
 

@@ -54,8 +54,8 @@ std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t colu
 
 // The gradient of the rows: adds hidden_gradient[i] / n_i to gradient[t] for each token t of
 // sequence i with `trained` [V], in the order of the tokens. hidden_gradient [sequences, columns],
-// gradient [V, columns]. The batch must fit. Threads share the columns: the bits do not depend on
-// how many there are.
+// gradient [V, columns]. The batch must fit. Threads share the rows: the bits do not depend on how
+// many there are.
 void add_row_gradients(const PackedBatch& batch, const float* hidden_gradient, int64_t columns,
                        const std::vector<uint8_t>& trained, float* gradient);
 

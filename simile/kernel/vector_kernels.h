@@ -141,6 +141,43 @@ struct WeightedRowsCall {
   float* y;
 };
 
+// sum = factor * sum_i weights[which[i]] * row which[i] of a table [, width], in the order of i.
+struct RowSumCall {
+  int64_t width, count;
+  const int32_t* which;  // [count]
+  const float* weights;  // of each row of the table; null: all 1
+  float factor;
+  bool accumulate;  // add to what `sum` holds
+  float* sum;       // [width]
+};
+
+// y = x / |x| of each row, and 0 where |x| is at most kLeastLength.
+struct UnitRowsCall {
+  int64_t rows, width;
+  const float* x;  // [rows, width]; backward does not look at it
+  float* y;        // [rows, width]; may be x
+  float* inverse;  // [rows] 1 / |x|, or 0
+};
+constexpr float kLeastLength = 1e-12f;
+
+// Scores s = scale * x of a part of a matrix.
+struct SoftmaxCall {
+  int64_t rows, width;
+  float scale;
+  const float* x;
+  int64_t ldx;
+};
+
+// Of terms s_ii - log sum_j e^s_ij of rows and of columns: their log sums, and the gradients of the
+// terms; rows or columns that have none are null.
+struct SoftmaxGradients {
+  const float* row_log_sum;   // [rows]
+  const float* row_gradient;  // [rows]
+  int64_t columns;            // the first so many columns have terms; 0: none
+  const float* column_log_sum;
+  const float* column_gradient;
+};
+
 struct VectorKernels {
   Isa isa;
   const char* name;     // "avx2"
@@ -153,6 +190,9 @@ struct VectorKernels {
   void (*matmul)(const MatmulCall& call);
   // The same with A given transposed: call.a is [k, m] with rows lda apart. No bias, no gelu.
   void (*matmul_transposed)(const MatmulCall& call);
+  // to [columns, rows] = from [rows, columns] transposed.
+  void (*transpose)(const float* from, int64_t ld_from, int64_t rows, int64_t columns, float* to,
+                    int64_t ld_to);
 
   void (*attention)(const AttentionCall& call);
   void (*attention_backward)(const AttentionCall& call, const AttentionGradients& gradients);
@@ -167,9 +207,8 @@ struct VectorKernels {
   void (*activate_backward)(const ActivationCall& call, const ActivationGradients& gradients);
 
   void (*add_rows)(int64_t n, const float* a, const float* b, const float* c,
-                   float* y);                                            // c or null; y may be a
-  void (*add_to)(int64_t n, const float* x, float* y);                   // y += x
-  void (*add_bytes)(int64_t n, const int8_t* x, float scale, float* y);  // y += scale * x
+                   float* y);                           // c or null; y may be a
+  void (*add_to)(int64_t n, const float* x, float* y);  // y += x
   void (*column_sums)(int64_t rows, int64_t width, const float* x, int64_t ldx, float* sums);  // +=
   // y = x * keep * scale over rows of bits as in NormCall.
   void (*apply_mask)(int64_t rows, int64_t width, const float* x, const uint8_t* keep, float scale,
@@ -177,6 +216,18 @@ struct VectorKernels {
   // Byte i of the mask is made of Philox block (first + i, site): see dropout.h.
   void (*fill_mask)(uint64_t key, uint32_t site, uint32_t threshold, uint64_t first, int64_t bytes,
                     uint8_t* mask);
+
+  void (*sum_float_rows)(const RowSumCall& call, const float* table);
+  void (*sum_half_rows)(const RowSumCall& call, const uint16_t* table);  // IEEE half precision
+  void (*sum_byte_rows)(const RowSumCall& call, const int8_t* table);
+  void (*unit_rows)(const UnitRowsCall& call);
+  void (*unit_rows_backward)(const UnitRowsCall& call, const float* gradient, float* x_gradient);
+
+  // Of each row, or column: the largest s, and sum e^(s - largest).
+  void (*row_softmax)(const SoftmaxCall& call, float* maxima, float* sums);
+  void (*column_softmax)(const SoftmaxCall& call, float* maxima, float* sums);
+  // The terms' gradient of s but for what their s_ii adds: y, laid out as x and may be x.
+  void (*softmax_gradient)(const SoftmaxCall& call, const SoftmaxGradients& of_terms, float* y);
 
   void (*exponential)(int64_t n, const float* x, float* y);  // x <= 0; relative error below 3e-7
   void (*adam)(const AdamCall& call);

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "simile/core/half.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -372,6 +374,156 @@ TEST_P(VectorKernelsTest, WeightedRowsAgreeWithDoublePrecision) {
       }
       EXPECT_EQ(y.back(), 9.0f);  // nothing behind the row
     }
+  }
+}
+
+TEST_P(VectorKernelsTest, SumsOfChosenRowsAgreeWithDoublePrecision) {
+  const int64_t rows = 9;
+  const int32_t chosen[] = {3, 8, 0, 3, 5, 1, 8};
+  const std::vector<float> weights = normals(rows, "weights");
+  for (const int64_t width : {1, 5, 16, 63, 64, 65, 130, 256, 257, 400}) {
+    const std::vector<float> table = normals(rows * width, "table");
+    std::vector<uint16_t> halves;
+    std::vector<int8_t> bytes;
+    std::vector<float> of_halves, of_bytes;
+    for (const float value : table) {
+      halves.push_back(float_to_half(value));
+      bytes.push_back(static_cast<int8_t>(std::lround(30 * value)));
+      of_halves.push_back(half_to_float(halves.back()));
+      of_bytes.push_back(bytes.back());
+    }
+    for (const int64_t count : {0, 1, 7}) {
+      for (const bool add : {false, true}) {
+        const auto expect_sum = [&](const std::vector<float>& numbers, const auto& kernel,
+                                    const auto* rows_of) {
+          std::vector<float> sum = normals(width + 1, "old");
+          const std::vector<float> old = sum;
+          const float* of_rows = add ? weights.data() : nullptr;
+          kernel({width, count, chosen, of_rows, 0.25f, add, sum.data()}, rows_of);
+          for (int64_t j = 0; j < width; ++j) {
+            double expected = 0;
+            for (int64_t i = 0; i < count; ++i) {
+              expected += (add ? weights[chosen[i]] : 1.0) * numbers[chosen[i] * width + j];
+            }
+            expected = 0.25 * expected + (add ? old[j] : 0.0);
+            ASSERT_NEAR(sum[j], expected, 1e-4) << width << " " << count;
+          }
+          EXPECT_EQ(sum.back(), old.back());  // nothing behind the row
+        };
+        expect_sum(table, kernels().sum_float_rows, table.data());
+        expect_sum(of_halves, kernels().sum_half_rows, halves.data());
+        expect_sum(of_bytes, kernels().sum_byte_rows, bytes.data());
+      }
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, HalvesOfEveryKindBecomeTheirFloats) {
+  const int32_t first = 0;
+  for (uint32_t bits = 0; bits < 0x10000; bits += 16) {
+    uint16_t halves[16];
+    float found[16];
+    for (uint32_t i = 0; i < 16; ++i) halves[i] = static_cast<uint16_t>(bits + i);
+    kernels().sum_half_rows({16, 1, &first, nullptr, 1.0f, false, found}, halves);
+    for (uint32_t i = 0; i < 16; ++i) {
+      const float expected = half_to_float(halves[i]);
+      ASSERT_TRUE(found[i] == expected || (std::isnan(found[i]) && std::isnan(expected)))
+          << bits + i << " " << found[i] << " " << expected;
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, UnitRowsAndTheirGradientAgreeWithDoublePrecision) {
+  for (const int64_t width : {1, 7, 16, 50}) {
+    const int64_t rows = 3;
+    std::vector<float> x = normals(rows * width, "x", 3), y(x.size()), inverse(rows);
+    for (int64_t j = 0; j < width; ++j) x[width + j] = j == 0 ? 1e-13f : 0.0f;  // as good as zero
+    const std::vector<float> upstream = normals(rows * width, "upstream");
+    std::vector<float> gradient(x.size());
+    const UnitRowsCall call{rows, width, x.data(), y.data(), inverse.data()};
+    kernels().unit_rows(call);
+    kernels().unit_rows_backward(call, upstream.data(), gradient.data());
+    for (int64_t r = 0; r < rows; ++r) {
+      double squares = 0, along = 0;
+      for (int64_t j = r * width; j < (r + 1) * width; ++j) squares += double{x[j]} * x[j];
+      const double length = std::sqrt(squares);
+      for (int64_t j = r * width; j < (r + 1) * width; ++j) along += x[j] / length * upstream[j];
+      for (int64_t j = r * width; j < (r + 1) * width; ++j) {
+        const double unit = r == 1 ? 0 : x[j] / length;
+        ASSERT_NEAR(y[j], unit, 1e-6);
+        ASSERT_NEAR(gradient[j], r == 1 ? 0 : (upstream[j] - along * unit) / length, 1e-5);
+      }
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, SoftmaxOfRowsAndColumnsAgreesWithDoublePrecision) {
+  for (const int64_t width : {1, 15, 16, 70, 130}) {
+    const int64_t rows = 9, columns = (width + 1) / 2, ldx = width + 3;
+    const float scale = 12.5f;
+    const std::vector<float> x = normals(rows * ldx, "x");
+    const SoftmaxCall call{rows, width, scale, x.data(), ldx};
+    std::vector<float> maxima(std::max(rows, width)), sums(maxima.size());
+    std::vector<float> row_log_sum, column_log_sum;
+    const auto score = [&](int64_t i, int64_t j) { return double{scale} * x[i * ldx + j]; };
+    kernels().row_softmax(call, maxima.data(), sums.data());
+    for (int64_t i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j < width; ++j) sum += std::exp(score(i, j));
+      row_log_sum.push_back(maxima[i] + std::log(sums[i]));
+      ASSERT_NEAR(row_log_sum.back(), std::log(sum), 1e-4);
+    }
+    kernels().column_softmax(call, maxima.data(), sums.data());
+    for (int64_t j = 0; j < width; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += std::exp(score(i, j));
+      column_log_sum.push_back(maxima[j] + std::log(sums[j]));
+      ASSERT_NEAR(column_log_sum.back(), std::log(sum), 1e-4);
+    }
+    const std::vector<float> of_rows = normals(rows, "rows"),
+                             of_columns = normals(width, "columns");
+    for (const bool has_rows : {false, true}) {
+      std::vector<float> y = x;
+      kernels().softmax_gradient({rows, width, scale, y.data(), ldx},
+                                 {row_log_sum.data(), has_rows ? of_rows.data() : nullptr, columns,
+                                  column_log_sum.data(), of_columns.data()},
+                                 y.data());
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < ldx; ++j) {
+          double expected = j < width ? 0 : x[i * ldx + j];
+          if (j < width && has_rows)
+            expected -= of_rows[i] * std::exp(score(i, j) - row_log_sum[i]);
+          if (j < columns) expected -= of_columns[j] * std::exp(score(i, j) - column_log_sum[j]);
+          ASSERT_NEAR(y[i * ldx + j], expected, 2e-5) << width << " " << i << " " << j;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, TransposesTurnRowsIntoColumns) {
+  for (const auto& [rows, columns] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {4, 8}, {5, 3}, {64, 64}, {17, 30}}) {
+    const std::vector<float> from = normals(rows * (columns + 2), "from");
+    std::vector<float> to(columns * (rows + 1), 9.0f);
+    kernels().transpose(from.data(), columns + 2, rows, columns, to.data(), rows + 1);
+    for (int64_t j = 0; j < columns; ++j) {
+      for (int64_t i = 0; i < rows; ++i) {
+        ASSERT_EQ(to[j * (rows + 1) + i], from[i * (columns + 2) + j]);
+      }
+      EXPECT_EQ(to[j * (rows + 1) + rows], 9.0f);
+    }
+  }
+}
+
+TEST_P(VectorKernelsTest, SumsOfSquaresHaveTheSameBitsAtEveryLevel) {
+  for (const int64_t n : {0, 1, 15, 16, 17, 255, 1000}) {
+    const std::vector<float> x = normals(n, "x");
+    double expected = 0;
+    for (const float value : x) expected += double{value} * value;
+    const double found = kernels().sum_of_squares(x.data(), n);
+    EXPECT_NEAR(found, expected, 1e-9);
+    EXPECT_EQ(found, vector_kernels_for(Isa::kBaseline)->sum_of_squares(x.data(), n));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/normalize.h"
+#include "simile/nn/contrastive.h"
 #include "simile/nn/inner_products.h"
 
 namespace simile {
@@ -55,6 +56,21 @@ Tensor own_negative_shift(const Tensor& scores, double weight) {
   std::vector<Tensor> blocks = {torch::zeros({m, m}, scores.options())};
   blocks.insert(blocks.end(), static_cast<size_t>(scores.size(1) / m - 1), own);
   return torch::cat(blocks, 1);
+}
+
+Tensor positive_pairs(const LossInput& input, const BscOptions& options) {
+  return target_or_ones(input) > options.threshold;
+}
+
+// L of the terms of rows and columns, [m]; not defined: of the other alone.
+Tensor loss_of_terms(const Tensor& rows, const Tensor& columns, const LossInput& input,
+                     const BscOptions& options) {
+  const Tensor is_positive = positive_pairs(input, options);
+  Tensor terms = rows.defined() ? rows : columns;
+  if (rows.defined() && columns.defined()) terms = (rows + columns) / 2;
+  const Tensor sum = -torch::where(is_positive, terms, torch::zeros_like(terms)).sum();
+  if (options.divisor == "batch") return sum / input.left.size(0);
+  return sum / is_positive.sum().clamp_min(1);
 }
 
 void check_score_shape(const Tensor& scores, int64_t m) {
@@ -112,28 +128,37 @@ Tensor bsc_scores(const LossInput& input, const BscOptions& options, const Tenso
 Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,
                           const BscOptions& options) {
   check_loss_input(input);
+  check_score_shape(all_scores, input.left.size(0));
   const int64_t m = input.left.size(0);
-  check_score_shape(all_scores, m);
-  const Tensor is_positive = target_or_ones(input) > options.threshold;
-  const Tensor positives = known_positives(input, options.duplicates, is_positive);
+  const Tensor positives =
+      known_positives(input, options.duplicates, positive_pairs(input, options));
   const double weight = options.hard_negative_weight;
   const Tensor scores =
       weight == 1.0 ? all_scores : all_scores + own_negative_shift(all_scores, weight);
-
-  Tensor terms;
-  if (options.directions != "right") terms = row_terms(scores, positives, options.duplicates);
+  Tensor rows, columns;
+  if (options.directions != "right") rows = row_terms(scores, positives, options.duplicates);
   if (options.directions != "left") {
-    const Tensor columns =
-        row_terms(scores.narrow(1, 0, m).t(), positives.defined() ? positives.t() : positives,
-                  options.duplicates);
-    terms = terms.defined() ? (terms + columns) / 2 : columns;
+    columns = row_terms(scores.narrow(1, 0, m).t(), positives.defined() ? positives.t() : positives,
+                        options.duplicates);
   }
-  const Tensor sum = -torch::where(is_positive, terms, torch::zeros_like(terms)).sum();
-  if (options.divisor == "batch") return sum / m;
-  return sum / is_positive.sum().clamp_min(1);
+  return loss_of_terms(rows, columns, input, options);
 }
 
 Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
+  check_pair_input(input);
+  const bool is_plain = options.duplicates == "negatives" && options.hard_negative_weight == 1.0;
+  if (is_plain) {
+    const Tensor left = normalize_embeddings(input.left, options.normalize);
+    const Tensor right = normalize_embeddings(right_texts(input), options.normalize);
+    const Tensor factor =
+        scale.defined() ? scale : torch::full({}, 1.0 / options.temperature.value, left.options());
+    if (has_contrastive_terms(left, right, factor)) {
+      const auto [rows, columns] =
+          contrastive_terms(left, right, factor, options.directions != "right",
+                            options.directions != "left", input.products);
+      return loss_of_terms(rows, columns, input, options);
+    }
+  }
   return bsc_loss_of_scores(bsc_scores(input, options, scale), input, options);
 }
 

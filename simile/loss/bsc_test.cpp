@@ -2,6 +2,7 @@
 #include "simile/loss/bsc.h"
 
 #include "simile/core/error.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/loss/detail/loss_testing.h"
 #include "simile/loss/normalize.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 using testing::expect_finite;
 using testing::expect_gradients_match;
+using testing::largest_difference;
 using testing::random_input;
 using testing::require_gradients;
 
@@ -142,6 +144,57 @@ TEST(Bsc, IsMadeOfItsScoresAndTheLossOfScores) {
     others.left = torch::zeros_like(input.left);
     EXPECT_EQ(bsc_loss_of_scores(scores, others, options).item<double>(), value_of(input, options));
   }
+}
+
+// Floats take another way than doubles where nothing but the plain loss is asked for.
+TEST(Bsc, FloatsHaveTheValueAndGradientsOfTheGeneralWay) {
+  for (const std::string& normalize : normalization_names()) {
+    for (const std::string directions : {"both", "left", "right"}) {
+      for (const std::string divisor : {"batch", "positives"}) {
+        for (const int64_t negatives : {0, 1, 2}) {
+          SCOPED_TRACE(normalize + " " + directions + " " + divisor);
+          BscOptions options;
+          options.normalize = normalize;
+          options.directions = directions;
+          options.divisor = divisor;
+          const auto run = [&](bool general, std::vector<torch::Tensor>& gradients) {
+            LossInput input = random_input(23, 7, negatives);
+            input.target = torch::linspace(0, 1, 23);
+            for (auto* part : {&input.left, &input.right}) *part = part->to(torch::kFloat).clone();
+            for (auto& part : input.negatives) part = part.to(torch::kFloat).clone();
+            const auto leaves = require_gradients(input);
+            torch::Tensor scale = torch::full({1}, 4.0, torch::kFloat);
+            scale.requires_grad_(true);
+            const torch::Tensor loss =
+                general ? bsc_loss_of_scores(bsc_scores(input, options, scale[0]), input, options)
+                        : bsc_loss(input, options, scale[0]);
+            loss.backward();
+            for (const auto& leaf : leaves) gradients.push_back(leaf.grad());
+            gradients.push_back(scale.grad());
+            return loss.item<double>();
+          };
+          std::vector<torch::Tensor> found, expected;
+          EXPECT_NEAR(run(false, found), run(true, expected), 1e-5);
+          for (size_t i = 0; i < expected.size(); ++i) {
+            EXPECT_LT(largest_difference(found[i], expected[i]),
+                      1e-5 * (1.0 + expected[i].abs().max().item<double>()))
+                << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Bsc, ProductsInBfloatAreNearThoseInFloat) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: not on this processor";
+  LossInput input = random_input(50, 20);
+  input.left = input.left.to(torch::kFloat);
+  input.right = (input.left + 0.5 * input.right).to(torch::kFloat);
+  const double exact = value_of(input, BscOptions());
+  input.products = ProductType::kBfloat;
+  EXPECT_NEAR(value_of(input, BscOptions()), exact, 1e-2 * exact);
+  EXPECT_NE(value_of(input, BscOptions()), exact);
 }
 
 TEST(Bsc, ScoresOfAnotherShapeAreErrors) {

@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "simile/kernel/product_type.h"
+
 namespace simile {
 
 // A batch of m pairs, or of m single texts, with embeddings of size D. Embeddings may be float or
@@ -32,6 +34,10 @@ struct LossInput {
   // The vectors that frozen models gave the same texts, per model [m, E]; without gradients.
   std::vector<torch::Tensor> left_teachers;
   std::vector<torch::Tensor> right_teachers;  // empty for single texts
+
+  // In what numbers the scores of all pairs of a batch are multiplied, where they are of no use but
+  // for a softmax over them (simile/nn/contrastive.h).
+  ProductType products = ProductType::kFloat;
 };
 
 // Errors (kInput): an embedding that is not [m, D] with m > 0, sides of different shapes, a target,

@@ -49,6 +49,7 @@ torch::Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options) {
 }
 
 torch::Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options) {
+  if (options.similarity != "head") return bsc_loss(input, bsc_options(options));
   return bsc_loss_of_scores(mnrl_scores(input, options), input, bsc_options(options));
 }
 

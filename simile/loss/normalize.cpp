@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "simile/core/error.h"
+#include "simile/nn/unit_rows.h"
 
 namespace simile {
 namespace {
@@ -33,7 +34,9 @@ bool is_coordinate_normalization(const std::string& name) {
 
 torch::Tensor normalize_embeddings(const torch::Tensor& x, const std::string& name) {
   if (name == "none") return x;
-  if (name == "l2") return divide_guarded(x, x.norm(2, {1}, true));
+  if (name == "l2") {
+    return has_unit_rows(x) ? unit_rows(x) : divide_guarded(x, x.norm(2, {1}, true));
+  }
   if (name == "coordinate_l2") return divide_guarded(x, x.norm(2, {0}, true));
   SIMILE_CHECK(name == "coordinate_range" || name == "coordinate_minmax", ErrorKind::kRecipe,
                fmt::format("'{}' is no normalisation; choose one of {}", name,

@@ -48,11 +48,11 @@ LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32
                                   const HeadDropout& dropout) const {
   const auto m = static_cast<int64_t>(examples.size());
   LossInput input;
-  input.left = embeddings.narrow(0, 0, m);
-  if (!set->right.empty()) input.right = embeddings.narrow(0, m, m);
-  for (size_t i = 0; i < set->negatives.size(); ++i) {
-    input.negatives.push_back(embeddings.narrow(0, static_cast<int64_t>(2 + i) * m, m));
-  }
+  // One call for all sides: their gradients come back side by side, in one piece.
+  const std::vector<torch::Tensor> sides = embeddings.split(m, 0);
+  input.left = sides[0];
+  if (!set->right.empty()) input.right = sides[1];
+  for (size_t i = 0; i < set->negatives.size(); ++i) input.negatives.push_back(sides[2 + i]);
   input.target = torch::tensor(pick(set->target, examples));
   if (!set->classes.empty()) input.classes = pick_numbers(set->classes, examples);
   if (loss.needs_groups()) {

@@ -50,7 +50,10 @@ DeferredTable deferred_table(const ParameterSlot& slot) {
 FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
                              const std::vector<ParameterSlot>& slots, float* weights,
                              const DeferredTable& table, const std::vector<ExtraParameter>& extras)
-    : rule_(options), clip_norm_(options.clip_norm), table_(table) {
+    : rule_(options),
+      clip_norm_(options.clip_norm),
+      used_rows_(options.used_rows()),
+      table_(table) {
   int64_t next = 0;
   bool found_table = table.rows == 0;
   for (const ParameterSlot& slot : slots) {
@@ -78,7 +81,7 @@ FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
   for (const ExtraParameter& extra : extras) longest = std::max(longest, extra.size);
   zeros_.assign(static_cast<size_t>(longest), 0.0f);
   cut_pieces();
-  state_.row_steps.assign(static_cast<size_t>(table.rows), 0);
+  if (!used_rows_) state_.row_steps.assign(static_cast<size_t>(table.rows), 0);
   is_touched_.assign(static_cast<size_t>(table.rows), 0);
 }
 
@@ -122,6 +125,7 @@ void FlatOptimizer::prepare_rows(const std::vector<int32_t>& ids) {
     is_touched_[id] = 1;
     touched_.push_back(id);
   }
+  if (used_rows_) return;
   const int64_t count = static_cast<int64_t>(touched_.size());
 #pragma omp parallel
   {
@@ -132,6 +136,7 @@ void FlatOptimizer::prepare_rows(const std::vector<int32_t>& ids) {
 }
 
 void FlatOptimizer::flush_rows() {
+  if (used_rows_) return;
 #pragma omp parallel
   {
     const FlushDenormals flush;
@@ -205,6 +210,7 @@ double FlatOptimizer::step(double learning_rate, float* gradient,
   std::vector<float*> gradients(1 + extra_count_, nullptr);
   gradients[0] = gradient;
   std::copy(extra_gradients.begin(), extra_gradients.end(), gradients.begin() + 1);
+  sort_touched();
 
   const double norm = gradient_norm(gradients);
   if (!std::isfinite(norm)) {
@@ -219,13 +225,15 @@ double FlatOptimizer::step(double learning_rate, float* gradient,
   for (const Section& section : sections_) {
     constants.push_back(make_constants(state_.step, learning_rate, section));
   }
-  if (table_.rows > 0) {
+  if (table_.rows > 0 && !used_rows_) {
     history_.push_back(constants[table_section_]);
     state_.learning_rates.push_back(learning_rate);
   }
   for (StepConstants& c : constants) c.gradient_scale = static_cast<float>(clip);
   update_all(gradients, constants);
-  for (const int64_t row : touched_) state_.row_steps[row] = state_.step;
+  if (!used_rows_) {
+    for (const int64_t row : touched_) state_.row_steps[row] = state_.step;
+  }
   forget_touched();
   return norm;
 }
@@ -266,6 +274,15 @@ void FlatOptimizer::clear_gradients(const std::vector<float*>& gradients) {
   }
 }
 
+// In the order in which they lie in memory.
+void FlatOptimizer::sort_touched() {
+  if (touched_.empty()) return;
+  touched_.clear();
+  for (int64_t row = 0; row < table_.rows; ++row) {
+    if (is_touched_[row] != 0) touched_.push_back(row);
+  }
+}
+
 void FlatOptimizer::forget_touched() {
   for (const int64_t row : touched_) is_touched_[row] = 0;
   touched_.clear();
@@ -283,7 +300,7 @@ void FlatOptimizer::load_state(OptimizerState state) {
   check("second moment", state_.second_moment, state.second_moment);
   check("row steps", state_.row_steps, state.row_steps);
   const int64_t remembered = static_cast<int64_t>(state.learning_rates.size());
-  SIMILE_CHECK(state.step >= 0 && remembered <= (table_.rows > 0 ? state.step : 0),
+  SIMILE_CHECK(state.step >= 0 && remembered <= (state_.row_steps.empty() ? 0 : state.step),
                ErrorKind::kInput,
                fmt::format("checkpoint: {} learning rates after {} optimiser steps; it is damaged",
                            remembered, state.step));

@@ -11,6 +11,8 @@
 // (x86). A replay is short once the row's first moment is zero, except with coupled decay (not
 // adamw), which gives every row a gradient for ever: then nothing is saved but the memory traffic.
 //
+// With `rows: used` nothing is replayed: such rows stay as they are, with their moments.
+//
 // Work is shared among OpenMP threads; the bits do not depend on how many.
 #pragma once
 
@@ -54,9 +56,9 @@ class FlatOptimizer {
                 const std::vector<ExtraParameter>& extras = {});
 
   // To be called before each forward pass with the rows it reads (token ids, in any order and
-  // number): brings them up to date, and tells step() which rows may have a gradient. Several calls
-  // before a step add up (gradient accumulation). Does nothing without a table. Errors (kInput): an
-  // id outside the table.
+  // number): brings them up to date where they wait, and tells step() which rows may have a
+  // gradient. Several calls before a step add up (gradient accumulation). Does nothing without a
+  // table. Errors (kInput): an id outside the table.
   void prepare_rows(const std::vector<int32_t>& ids);
 
   // One update. `gradient` lies as the weights do and is zero in rows not prepared; it is null
@@ -105,10 +107,12 @@ class FlatOptimizer {
   void update_all(const std::vector<float*>& gradients,
                   const std::vector<StepConstants>& constants);
   void clear_gradients(const std::vector<float*>& gradients);
+  void sort_touched();
   void forget_touched();
 
   OptimizerRule rule_;
   double clip_norm_;
+  bool used_rows_;
   DeferredTable table_;
   size_t table_section_ = 0;
   size_t extra_count_ = 0;

@@ -126,8 +126,11 @@ struct GoldenFlat {
   FlatOptimizer optimizer;
 
   GoldenFlat(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
-             const std::vector<float>& start)
-      : values(start), optimizer(options, slots, values.data()) {}
+             const std::vector<float>& start, int64_t rows = 0)
+      : values(start),
+        optimizer(options, slots, values.data(),
+                  rows > 0 ? deferred_table(slots[0]) : DeferredTable()) {}
+  void prepare(const std::vector<int32_t>& used) { optimizer.prepare_rows(used); }
   double step(double rate, std::vector<float> gradient) {
     return optimizer.step(rate, gradient.data());
   }
@@ -137,6 +140,10 @@ struct GoldenFlat {
 TEST(FlatOptimizer, TrajectoriesMatchTheReference) {
   testing::follow_golden_trajectories(
       [](const auto&... arguments) { return GoldenFlat(arguments...); });
+}
+
+TEST(FlatOptimizer, UsedRowsFollowTheReference) {
+  testing::follow_golden_rows([](const auto&... arguments) { return GoldenFlat(arguments...); });
 }
 
 // Every rule, with and without what decides how far a row moves by itself.
@@ -222,6 +229,44 @@ TEST(FlatOptimizer, ContinuesFromASavedStateBitForBit) {
     for (int64_t number = 18; number <= 30; ++number) second.step(number, true);
     second.optimizer->flush_rows();
     expect_equal(whole, second);
+  }
+}
+
+TEST(FlatOptimizer, UsedRowsAreAllThatMovesAndContinueBitForBit) {
+  for (OptimizerOptions options : all_rules()) {
+    options.rows = "used";
+    SCOPED_TRACE(options_to_json(options));
+    Training whole(true, options), second(true, options);
+    const std::vector<float> start = whole.weights;
+    std::vector<char> was_used(kRows, 0);
+    for (int64_t number = 1; number <= 30; ++number) {
+      const std::vector<float> before = whole.weights;
+      whole.step(number, true);
+      const std::vector<int32_t> used = rows_of_step(number);
+      for (const int32_t row : used) was_used[row] = 1;
+      for (int64_t row = 0; row < kRows; ++row) {
+        const bool same =
+            std::equal(before.begin() + row * kColumns, before.begin() + (row + 1) * kColumns,
+                       whole.weights.begin() + row * kColumns);
+        EXPECT_EQ(same, std::count(used.begin(), used.end(), row) == 0) << number << " " << row;
+      }
+      if (number != 17) continue;
+      const OptimizerState saved = whole.optimizer->state();
+      EXPECT_TRUE(saved.row_steps.empty());
+      EXPECT_TRUE(saved.learning_rates.empty());
+      std::copy(whole.weights.begin(), whole.weights.end(), second.weights.begin());
+      second.optimizer->load_state(saved);
+    }
+    for (int64_t number = 18; number <= 30; ++number) second.step(number, true);
+    expect_equal(whole, second);
+    whole.optimizer->flush_rows();  // nothing waits
+    EXPECT_EQ(whole.weights, second.weights);
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+      if (was_used[i / kColumns] == 0) {
+        EXPECT_EQ(whole.weights[i], start[i]);
+      }
+    }
+    EXPECT_THROW(whole.optimizer->load_state(Training(true).optimizer->state()), Error);
   }
 }
 

@@ -45,6 +45,11 @@ void OptimizerOptions::visit(OptionVisitor& v) {
            "", 0.0, 1.0});
   v.field("clip_norm", clip_norm,
           {"largest norm of all gradients together; 0 for no limit", "", 0.0});
+  v.field("rows", rows,
+          choice_info("which rows of the word embedding a step updates: all, those without a "
+                      "gradient too, by their moments and decay; or used, those of the step's "
+                      "texts alone, as sparse Adam: much less work where a vocabulary is large",
+                      {"all", "used"}));
 }
 
 OptimizerRule::OptimizerRule(const OptimizerOptions& options)

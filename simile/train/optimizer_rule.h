@@ -13,6 +13,10 @@
 //
 // with c1 = 1-β1^t, c2 = 1-β2^t at step t, or both 1 without bias correction. All in float, as
 // PyTorch's optimisers of these names compute them.
+//
+// A row of the word embedding that no text of a step has is given a gradient of zero (`rows: all`),
+// or left alone with its moments, which neither fade nor decay then (`rows: used`; t still counts
+// every step: PyTorch's SparseAdam).
 #pragma once
 
 #include <cstdint>
@@ -31,7 +35,9 @@ struct OptimizerOptions {
   double momentum = 0.0;  // μ
   double weight_decay = 0.01;
   double clip_norm = 1.0;
+  std::string rows = "all";
 
+  bool used_rows() const { return rows == "used"; }
   void visit(OptionVisitor& v);
 };
 

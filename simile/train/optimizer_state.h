@@ -12,7 +12,8 @@ struct OptimizerState {
   int64_t step = 0;                    // steps done
   std::vector<float> first_moment;     // m: the flat array, then the extras in order
   std::vector<float> second_moment;    // v; empty for sgd
-  std::vector<int64_t> row_steps;      // [rows] step each row of the table stands at
+  std::vector<int64_t> row_steps;      // [rows] step each row of the table stands at; empty where
+                                       // rows that are not used are left alone
   std::vector<double> learning_rates;  // of the last steps up to `step`: all that a row may lack
 };
 

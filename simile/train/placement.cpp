@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "simile/core/error.h"
+#include "simile/kernel/bfloat_matrix.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/joined_encoder.h"
 #include "simile/nn/static_encoder.h"
@@ -106,12 +107,36 @@ const std::vector<std::string>& engine_names() {
   return names;
 }
 
-Placement choose_placement(const std::string& engine, const std::string& device) {
+const std::vector<std::string>& compute_names() {
+  static const std::vector<std::string> names = {"fp32", "bf16"};  // as ProductType
+  return names;
+}
+
+namespace {
+
+ProductType choose_products(const std::string& compute, Engine engine) {
+  const auto& names = compute_names();
+  const auto found = std::find(names.begin(), names.end(), compute);
+  if (found == names.end()) refuse(fmt::format("`compute: {}`: expected fp32 or bf16", compute));
+  const auto products = static_cast<ProductType>(found - names.begin());
+  if (products == ProductType::kFloat) return products;
+  if (engine != Engine::kFused) {
+    refuse("`compute: bf16` is for `engine: fused`; leave out one of the two");
+  }
+  check_bfloat_products("`compute: bf16`");
+  return products;
+}
+
+}  // namespace
+
+Placement choose_placement(const std::string& engine, const std::string& device,
+                           const std::string& compute) {
   const auto& names = engine_names();
   const auto found = std::find(names.begin(), names.end(), engine);
   if (found == names.end()) refuse(fmt::format("`engine: {}`: expected fused or torch", engine));
   Placement placement;
   placement.engine = static_cast<Engine>(found - names.begin());
+  placement.products = choose_products(compute, placement.engine);
   if (device == "cpu") return placement;
   const int64_t number = gpu_number(device);
   if (number < 0) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/kernel/product_type.h"
 #include "simile/loss/loss_input.h"
 #include "simile/model/head_settings.h"
 #include "simile/nn/head.h"
@@ -27,14 +28,20 @@ enum class Engine {
 struct Placement {
   Engine engine = Engine::kFused;
   torch::Device device = torch::Device(torch::kCPU);
+  ProductType products = ProductType::kFloat;  // of the large matrix products, see LossInput
 };
 
 // As recipes call them.
 const std::vector<std::string>& engine_names();
 
-// Of a recipe's `engine` and `device`. Errors (kRecipe): an unknown engine or device; a GPU for the
-// fused engine, or one that this build or machine does not have.
-Placement choose_placement(const std::string& engine, const std::string& device);
+// As recipes call the types of product.
+const std::vector<std::string>& compute_names();
+
+// Of a recipe's `engine`, `device` and `compute`. Errors (kRecipe): an unknown name; a GPU for the
+// fused engine, or one that this build or machine does not have; bf16 for the other engine, or on a
+// processor without instructions for it.
+Placement choose_placement(const std::string& engine, const std::string& device,
+                           const std::string& compute);
 
 std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
                                                 const Placement& placement);

@@ -64,7 +64,7 @@ class PretrainingRun final : public SteppedTraining {
         held_out_(options, tokenizer_, vocabulary_, events),
         corpus_(inspect_corpus(options.corpus, events)),
         total_steps_(count_steps(options, corpus_, tokenizer_, events)),
-        placement_(choose_placement(options.engine, options.device)),
+        placement_(choose_placement(options.engine, options.device, options.compute)),
         encoder_(place_encoder(shape_, placement_)),
         head_(place_masked_lm(shape_, placement_)),
         optimizer_(place_optimizer(options.optimizer, encoder_.get(), head_tensors(), placement_,

@@ -238,6 +238,8 @@ TEST_F(PretrainerTest, MistakesAreToldBeforeAnyWork) {
   EXPECT_THAT(error_of({"tokenizer=" + path("maskless.txt")}), HasSubstr("mask"));
   EXPECT_THAT(error_of({"max_length=17"}), HasSubstr("positions"));
   EXPECT_THAT(error_of({"corpus="}), HasSubstr("corpus"));
+  EXPECT_THAT(error_of({"optimizer.rows=used"}), HasSubstr("output matrix"));
+  EXPECT_THAT(error_of({"compute=bf16"}), HasSubstr("compute: bf16"));
   EXPECT_THAT(error_of({"held_out.path=" + path("empty.txt")}), HasSubstr("no text"));
   EXPECT_THAT(error_of({"tokenizer=" + path("small.txt"), "held_out.path="}),
               HasSubstr("special ones"));

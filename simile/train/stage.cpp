@@ -245,8 +245,9 @@ void Stage::add_gradients(int64_t step, int64_t number, const StepPart& part, do
   const Objective& objective = objectives_[part.objective];
   const StepBatch batch = make_batch(number, objective, part.examples);
   const torch::Tensor embeddings = embed(batch);
-  const LossInput input =
+  LossInput input =
       objective.read(objective.data().train, part.examples, embeddings, batch.head_dropout);
+  input.products = model_.weights.placement().products;
   const torch::Tensor loss = objective.loss()(input);
   const double value = loss.item<double>();
   if (!std::isfinite(value)) fail_step(step, {part}, "loss", value);

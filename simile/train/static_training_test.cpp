@@ -9,7 +9,9 @@
 #include <sstream>
 
 #include "simile/core/error.h"
+#include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/detail/run_testing.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
@@ -107,14 +109,68 @@ TEST_F(StaticTrainingTest, TheSavedModelGivesItsVectorsAndTrainsOn) {
 }
 
 TEST_F(StaticTrainingTest, BothEnginesHaveTheSameCurve) {
-  for (const std::string engine : {"fused", "torch"}) {
-    train(static_recipe({"engine=" + engine, "stages.0.selection.keep=last"}), path(engine), false,
-          false, silent_events());
+  for (const std::string rows : {"all", "used"}) {
+    for (const std::string engine : {"fused", "torch"}) {
+      train(static_recipe({"engine=" + engine, "stages.0.selection.keep=last",
+                           "stages.0.optimizer.rows=" + rows, "stages.1.optimizer.rows=" + rows}),
+            path(engine + rows), false, false, silent_events());
+    }
+    const std::vector<double> fused = losses("fused" + rows), plain = losses("torch" + rows);
+    ASSERT_EQ(fused.size(), plain.size());
+    ASSERT_GT(fused.size(), 10u);
+    for (size_t i = 0; i < fused.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-4) << i;
   }
-  const std::vector<double> fused = losses("fused"), plain = losses("torch");
-  ASSERT_EQ(fused.size(), plain.size());
-  ASSERT_GT(fused.size(), 10u);
-  for (size_t i = 0; i < fused.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-4) << i;
+  EXPECT_NE(losses("fusedall"), losses("fusedused"));
+}
+
+// The plain loss, in the numbers that this processor is fastest in.
+std::vector<std::string> fast_options() {
+  std::vector<std::string> overrides = {"stages.0.optimizer.rows=used",
+                                        "stages.1.optimizer.rows=used"};
+  if (bfloat_kernels() != nullptr) overrides.emplace_back("compute=bf16");
+  return overrides;
+}
+
+TEST_F(StaticTrainingTest, UsedRowsAndRoundedProductsResumeToTheSameBitsOnAnyNumberOfThreads) {
+  const ConfigNode node = static_recipe(fast_options());
+  const int threads = thread_count();
+  set_thread_count(1);
+  train(node, path("whole"), false, false, silent_events());
+  set_thread_count(3);
+  const std::string weights = "/model/0_StaticEmbedding/model.safetensors";
+  for (const int stop_at : {5, 14}) {
+    Interrupter interrupter(stop_at);
+    const std::string name = fmt::format("cut{}", stop_at);
+    EXPECT_THROW(train(node, path(name), false, false, interrupter), Error);
+    train(node, path(name), true, false, silent_events());
+    EXPECT_EQ(bytes("whole" + weights), bytes(name + weights));
+    EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+  }
+  set_thread_count(threads);
+}
+
+TEST_F(StaticTrainingTest, RoundedProductsHaveNearlyTheSameCurve) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: not on this processor";
+  for (const std::string compute : {"fp32", "bf16"}) {
+    train(static_recipe({"compute=" + compute, "stages.0.selection.keep=last"}), path(compute),
+          false, false, silent_events());
+  }
+  const std::vector<double> exact = losses("fp32"), rounded = losses("bf16");
+  ASSERT_EQ(exact.size(), rounded.size());
+  EXPECT_NE(exact, rounded);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_NEAR(exact[i], rounded[i], 0.02 * (1 + exact[i])) << i;
+  }
+}
+
+TEST_F(StaticTrainingTest, NumbersToComputeInThatDoNotFitAreRefused) {
+  EXPECT_THAT(refusal({"compute=fp16"}), HasSubstr("compute"));
+  EXPECT_THAT(refusal({"compute=bf16", "engine=torch"}),
+              AllOf(HasSubstr("compute: bf16"), HasSubstr("engine: fused")));
+  EXPECT_THAT(refusal({"stages.0.optimizer.rows=some"}), HasSubstr("rows"));
+  if (bfloat_kernels() == nullptr) {
+    EXPECT_THAT(refusal({"compute=bf16"}), AllOf(HasSubstr("compute: bf16"), HasSubstr("AMX")));
+  }
 }
 
 TEST_F(StaticTrainingTest, WhatNeedsAttentionIsRefused) {

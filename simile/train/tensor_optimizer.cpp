@@ -35,10 +35,16 @@ TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
                                  const Tensor& gradients, const std::vector<TrainedTensor>& extras,
                                  int64_t rows)
     : options_(options), rule_(options), rows_(rows) {
+  // The table is a part of its own where only some of its rows are updated.
+  const bool splits = options.used_rows() && rows > 0;
+  if (splits) used_.assign(static_cast<size_t>(rows), 0);
   for (size_t begin = 0; begin < slots.size();) {
     const double factor = slots[begin].learning_rate_factor;
-    size_t end = begin;
-    while (end < slots.size() && slots[end].learning_rate_factor == factor) ++end;
+    size_t end = begin + 1;
+    while (end < slots.size() && slots[end].learning_rate_factor == factor &&
+           !(splits && begin == 0)) {
+      ++end;
+    }
     add_slots(slots, begin, end, parameters, gradients);
     begin = end;
   }
@@ -61,6 +67,15 @@ void TensorOptimizer::add_slots(const std::vector<ParameterSlot>& slots, size_t 
     } else {
       decaying.emplace_back(offset, slots[i].size);
     }
+  }
+}
+
+void TensorOptimizer::prepare_rows(const std::vector<int32_t>& ids) {
+  if (used_.empty()) return;
+  for (const int32_t id : ids) {
+    SIMILE_CHECK(id >= 0 && id < rows_, ErrorKind::kInput,
+                 fmt::format("optimiser: row {} of a table of {} rows", id, rows_));
+    used_[static_cast<size_t>(id)] = 1;
   }
 }
 
@@ -107,11 +122,38 @@ double TensorOptimizer::step(double learning_rate) {
     for (const Part& part : parts_) {
       StepConstants c = rule_.constants(step_, learning_rate * part.learning_rate_factor, true);
       c.gradient_scale = static_cast<float>(clip);
-      update(part, c);
+      const bool by_rows = !used_.empty() && &part == parts_.data();
+      by_rows ? update_used_rows(part, c) : update(part, c);
     }
   }
   for (const Part& part : parts_) part.gradient.zero_();
+  std::fill(used_.begin(), used_.end(), 0);
   return norm;
+}
+
+void TensorOptimizer::update_used_rows(const Part& table, const StepConstants& constants) const {
+  std::vector<int64_t> rows;
+  for (size_t i = 0; i < used_.size(); ++i) {
+    if (used_[i] != 0) rows.push_back(static_cast<int64_t>(i));
+  }
+  const Tensor which = torch::tensor(rows, torch::kInt64).to(table.values.device());
+  const auto take = [&](const Tensor& all) {
+    return all.defined() ? all.view({rows_, -1}).index_select(0, which) : all;
+  };
+  Part used{take(table.values), take(table.gradient),       take(table.first),
+            take(table.second), table.learning_rate_factor, {}};
+  const std::vector<int64_t> shape = used.values.sizes().vec();
+  for (Tensor* tensor : {&used.values, &used.gradient, &used.first, &used.second}) {
+    if (tensor->defined()) *tensor = tensor->view({-1});
+  }
+  if (!table.decaying.empty()) used.decaying.emplace_back(0, used.values.numel());
+  update(used, constants);
+  const auto put_back = [&](const Tensor& all, const Tensor& part) {
+    if (all.defined()) all.view({rows_, -1}).index_copy_(0, which, part.view(shape));
+  };
+  put_back(table.values, used.values);
+  put_back(table.first, used.first);
+  put_back(table.second, used.second);
 }
 
 // The formulas of optimizer_rule.h.
@@ -148,7 +190,7 @@ OptimizerState TensorOptimizer::state() const {
     append(part.first, state.first_moment);
     if (part.second.defined()) append(part.second, state.second_moment);
   }
-  state.row_steps.assign(static_cast<size_t>(rows_), step_);
+  if (used_.empty()) state.row_steps.assign(static_cast<size_t>(rows_), step_);
   return state;
 }
 
@@ -157,7 +199,7 @@ void TensorOptimizer::load_state(OptimizerState state) {
   for (const Part& part : parts_) size += static_cast<size_t>(part.values.numel());
   check_size("first moment", size, state.first_moment.size());
   check_size("second moment", rule_.has_second_moment() ? size : 0, state.second_moment.size());
-  check_size("row steps", static_cast<size_t>(rows_), state.row_steps.size());
+  check_size("row steps", used_.empty() ? static_cast<size_t>(rows_) : 0, state.row_steps.size());
   SIMILE_CHECK(
       state.step >= 0 && std::all_of(state.row_steps.begin(), state.row_steps.end(),
                                      [&](int64_t at) { return at == state.step; }),
@@ -166,6 +208,7 @@ void TensorOptimizer::load_state(OptimizerState state) {
                   "by the fused engine between two evaluations",
                   state.step));
   step_ = state.step;
+  std::fill(used_.begin(), used_.end(), 0);
   int64_t first = 0;
   for (Part& part : parts_) {
     const auto read = [&](std::vector<float>& numbers, const Tensor& moment) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimiser of weights that are tensors on some device: every weight is updated at every step,
-// by calls on whole tensors, and the host waits for nothing but the norm of the gradients.
+// by calls on whole tensors, and the host waits for nothing but the norm of the gradients. With
+// `rows: used` the rows of the table that were prepared are taken out, updated and put back.
 //
 // The numbers are those of flat_optimizer.h but for rounding, and so is the state, of a moment
 // when no row lags behind there.
@@ -21,7 +22,7 @@ namespace simile {
 class TensorOptimizer final : public Optimizer {
  public:
   // `parameters` and `gradients` [P] are the flat tensors that `slots` describe; `rows` are those
-  // of the table that flat_optimizer.h would defer, for the state. Errors: kRecipe for an unknown
+  // of the table that flat_optimizer.h would defer, the first slot. Errors: kRecipe for an unknown
   // optimiser.
   TensorOptimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
                   const torch::Tensor& parameters, const torch::Tensor& gradients,
@@ -29,7 +30,7 @@ class TensorOptimizer final : public Optimizer {
   // Of a frozen encoder: the extras are all that is trained.
   TensorOptimizer(const OptimizerOptions& options, const std::vector<TrainedTensor>& extras);
 
-  void prepare_rows(const std::vector<int32_t>&) override {}
+  void prepare_rows(const std::vector<int32_t>& ids) override;
   double step(double learning_rate) override;
   void flush_rows() override {}
   OptimizerState state() const override;
@@ -48,10 +49,12 @@ class TensorOptimizer final : public Optimizer {
   void add_part(const torch::Tensor& values, const torch::Tensor& gradient, double factor);
   double gradient_norm() const;
   void update(const Part& part, const StepConstants& constants) const;
+  void update_used_rows(const Part& table, const StepConstants& constants) const;
 
   OptimizerOptions options_;
   OptimizerRule rule_;
-  int64_t rows_ = 0;  // of the table
+  int64_t rows_ = 0;        // of the table, which is parts_[0] where its used rows are updated
+  std::vector<char> used_;  // [rows], of the step at hand; empty: every row is updated
   int64_t step_ = 0;
   std::vector<Part> parts_;
 };

@@ -29,6 +29,8 @@ std::vector<OptimizerOptions> tensor_rules() {
       options.momentum = other ? 0.9 : 0.0;
       options.clip_norm = other ? 0.5 : 0.0;
       all.push_back(options);
+      options.rows = "used";
+      all.push_back(options);
     }
   }
   return all;
@@ -78,6 +80,7 @@ struct Pair {
     gradient.copy_(flat_gradient);
     head_gradient.copy_(flat_head_gradient);
     expected.prepare_rows({static_cast<int32_t>(number % 5)});
+    found.prepare_rows({static_cast<int32_t>(number % 5)});
     const double norm = expected.step(0.01, flat_gradient.data_ptr<float>(),
                                       {flat_head_gradient.data_ptr<float>()});
     EXPECT_NEAR(found.step(0.01), norm, 1e-6 * norm);
@@ -106,10 +109,11 @@ struct GoldenTensor {
   TensorOptimizer optimizer;
 
   GoldenTensor(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
-               const std::vector<float>& start)
+               const std::vector<float>& start, int64_t rows = 0)
       : values(torch::tensor(start)),
         gradient(torch::zeros_like(values)),
-        optimizer(options, slots, values, gradient) {}
+        optimizer(options, slots, values, gradient, {}, rows) {}
+  void prepare(const std::vector<int32_t>& used) { optimizer.prepare_rows(used); }
   double step(double rate, const std::vector<float>& of_step) {
     gradient.copy_(torch::tensor(of_step));
     return optimizer.step(rate);
@@ -122,6 +126,10 @@ struct GoldenTensor {
 TEST(TensorOptimizer, TrajectoriesMatchTheReference) {
   testing::follow_golden_trajectories(
       [](const auto&... arguments) { return GoldenTensor(arguments...); });
+}
+
+TEST(TensorOptimizer, UsedRowsFollowTheReference) {
+  testing::follow_golden_rows([](const auto&... arguments) { return GoldenTensor(arguments...); });
 }
 
 TEST(TensorOptimizer, ContinuesFromAStateBitForBitAndReadsTheFlatOnes) {

@@ -179,6 +179,12 @@ void StartOptions::visit_start(OptionVisitor& v) {
                       engine_names()));
   v.field("device", device,
           {"where engine torch computes: cpu, cuda, or cuda:1 for the second GPU"});
+  v.field("compute", compute,
+          choice_info("what large matrix products round their numbers to, with sums in fp32: bf16 "
+                      "is several times faster, on processors that have it (AMX, AVX-512-BF16); so "
+                      "far the scores of all pairs of a batch and their gradients, in the losses "
+                      "bsc, mnrl, simcse and combo that treat duplicates as negatives",
+                      compute_names()));
 }
 
 void TrainOptions::visit(OptionVisitor& v) {
@@ -429,7 +435,7 @@ void check_start_options(const StartOptions& options) {
   ArchitectureOptions architecture = options.architecture;
   const std::string foreign = find_foreign_options("family", "family", architecture);
   if (!foreign.empty()) fail("`architecture`: " + foreign);
-  choose_placement(options.engine, options.device);
+  choose_placement(options.engine, options.device, options.compute);
 }
 
 void check_train_options(const TrainOptions& options) {

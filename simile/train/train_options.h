@@ -144,6 +144,7 @@ struct StartOptions {
   std::string tokenizer;         // folder, tokenizer.json or vocab.txt
   std::string engine = "fused";  // see placement.h
   std::string device = "cpu";
+  std::string compute = "fp32";
 
   void visit_start(OptionVisitor& v);
 };

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories of the optimisers on random gradients, in double precision.
+"""Trajectories of the optimisers on random gradients, in double precision; and of a table of which
+each step updates the rows it uses alone.
 
     python3 tools/golden/optimizers.py > tests/golden/optimizers.json
 
 Gradients are clipped to a global norm; the first half of the weights decays. The steps are those of
 torch.optim; AdamW and Adam without bias correction, which torch does not have, are written out here.
+Of the table, Adam without decay is torch's SparseAdam; for the others a dense step of torch's is taken
+back, with its moments, in the rows that it did not use.
 Needs torch and no part of Simile.
 """
 import json
@@ -63,6 +66,67 @@ def trajectory(options, start, gradients):
     return {**options, 'weights': weights}
 
 
+ROWS, COLUMNS, ROW_STEPS, ROWS_KEPT = 6, 3, 25, (1, 2, 10, 25)
+
+
+def step_sparsely(optimizer, table, gradient, used):
+    table.grad = torch.sparse_coo_tensor(torch.tensor([used]), gradient[used], table.shape)
+    optimizer.step()
+
+
+def step_and_take_back(optimizer, table, gradient, used):
+    def tensors():
+        state = optimizer.state.get(table, {})
+        return {'weights': table.detach(), **{name: value for name, value in state.items()
+                                              if torch.is_tensor(value) and value.shape == table.shape}}
+    before = {name: value.clone() for name, value in tensors().items()}
+    table.grad = gradient.clone()
+    optimizer.step()
+    unused = [row for row in range(ROWS) if row not in used]
+    for name, value in tensors().items():
+        value[unused] = before[name][unused] if name in before else 0.0
+
+
+def row_trajectory(options, start, gradients, used):
+    table = torch.nn.Parameter(start.clone())
+    if options['name'] == 'adam' and options['weight_decay'] == 0:
+        step = step_sparsely
+        optimizer = torch.optim.SparseAdam([table], lr=options['learning_rate'],
+                                           betas=(0.9, 0.999), eps=options['epsilon'])
+    else:
+        step = step_and_take_back
+        optimizer = make_optimizer(
+            options, [{'params': [table], 'weight_decay': options['weight_decay']}])
+    weights = []
+    for number, (gradient, rows) in enumerate(zip(gradients, used), 1):
+        scale = min(1.0, CLIP / (gradient.norm().item() + 1e-6))
+        step(optimizer, table, gradient * scale, rows)
+        if number in ROWS_KEPT:
+            weights.append(table.flatten().tolist())
+    return {**options, 'weights': weights}
+
+
+def used_rows(generator, base):
+    """Row 4 is used once, the last one never."""
+    start = torch.randn(ROWS, COLUMNS, generator=generator, dtype=torch.float64)
+    gradients = torch.zeros(ROW_STEPS, ROWS, COLUMNS, dtype=torch.float64)
+    used = []
+    for step in range(ROW_STEPS):
+        rows = sorted({int(r) for r in torch.randint(0, ROWS - 2, (2,), generator=generator)}
+                      | ({ROWS - 2} if step == 3 else set()))
+        gradients[step, rows] = torch.randn(len(rows), COLUMNS, generator=generator,
+                                            dtype=torch.float64)
+        used.append(rows)
+    start, gradients = (start * 1000).round() / 1000, (gradients * 1000).round() / 1000
+    runs = [{**base, 'name': name, 'learning_rate': rate, **changes} for name, rate, changes in [
+        ('adamw', 0.01, {}), ('adam', 0.01, {'weight_decay': 0.0}), ('adam', 0.01, {}),
+        ('adamax', 0.01, {}), ('sgd', 0.05, {'momentum': 0.9})]]
+    return {'rows': ROWS, 'columns': COLUMNS, 'start': start.flatten().tolist(), 'used': used,
+            'gradients': gradients.flatten(1).tolist(), 'clip_norm': CLIP, 'steps': ROWS_KEPT,
+            'norms': gradients.flatten(1).norm(dim=1).tolist(),
+            'runs': [row_trajectory(run, start, gradients, used) for run in runs]}
+
+
 def main():
     generator = torch.Generator().manual_seed(7)
     start = torch.randn(SIZE, generator=generator, dtype=torch.float64)
@@ -79,7 +143,8 @@ def main():
         'start': start.tolist(), 'gradients': gradients.tolist(), 'decaying': SIZE // 2,
         'clip_norm': CLIP, 'steps': KEPT,
         'norms': gradients.norm(dim=1).tolist(),
-        'runs': [trajectory(run, start, gradients) for run in runs]}))
+        'runs': [trajectory(run, start, gradients) for run in runs],
+        'used_rows': used_rows(generator, base)}))
 
 
 main()

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/bfloat_kernels.h"
+
+#include "simile/kernel/vector_kernels.h"
+
+#ifdef SIMILE_BFLOAT
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace simile {
+
+#ifdef SIMILE_BFLOAT
+extern const BfloatKernels kAvx512BfloatKernels;
+extern const BfloatKernels kAmxBfloatKernels;
+
+namespace {
+
+struct Leaf {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+};
+
+Leaf read_leaf(unsigned sub) {
+  Leaf leaf;
+  if (__get_cpuid_count(7, sub, &leaf.a, &leaf.b, &leaf.c, &leaf.d) == 0) return {};
+  return leaf;
+}
+
+bool has_vectors() {
+  constexpr unsigned kAvx512Bf16 = 1u << 5;
+  return vector_kernels_for(Isa::kAvx512) != nullptr && (read_leaf(1).a & kAvx512Bf16) != 0;
+}
+
+// Linux gives a process the tiles' registers when it asks for them (arch_prctl(2),
+// ARCH_REQ_XCOMP_PERM); all of its threads have them then.
+bool ask_for_tiles() {
+#ifdef SYS_arch_prctl
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+bool has_tiles() {
+  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;
+  static const bool has = has_vectors() && (read_leaf(0).d & kBf16) != 0 &&
+                          (read_leaf(0).d & kTile) != 0 && ask_for_tiles();
+  return has;
+}
+
+}  // namespace
+
+const BfloatKernels* bfloat_kernels_for(BfloatIsa isa) {
+  if (isa == BfloatIsa::kAmx) return has_tiles() ? &kAmxBfloatKernels : nullptr;
+  return has_vectors() ? &kAvx512BfloatKernels : nullptr;
+}
+#else
+const BfloatKernels* bfloat_kernels_for(BfloatIsa) { return nullptr; }
+#endif
+
+const BfloatKernels* bfloat_kernels() {
+  if (vector_kernels().isa != Isa::kAvx512) return nullptr;
+  const BfloatKernels* tiles = bfloat_kernels_for(BfloatIsa::kAmx);
+  return tiles != nullptr ? tiles : bfloat_kernels_for(BfloatIsa::kAvx512);
+}
+
+}  // namespace simile

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of bfloat16 tiles (AMX): 32 x 32 numbers of C in four tiles, two tiles of A, two of B.
+#ifdef SIMILE_BFLOAT
+#include <immintrin.h>
+#include <stdint.h>
+
+#include "simile/kernel/bfloat_kernels.h"
+
+namespace simile {
+namespace {
+
+#include "simile/kernel/detail/bfloat_pack.inc"
+
+struct alignas(64) TileSettings {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+constexpr int kTileBytes = 64;  // of a row
+
+// The compiler's tile loads do not say that they read memory: what was written to it must be there.
+inline void finish_writing(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
+
+// What the sums of both halves of the columns start from: the bias in every row, or zero.
+inline void start_upper(const float* bias) {
+  if (bias == nullptr) {
+    _tile_zero(0);
+    _tile_zero(1);
+    return;
+  }
+  _tile_loadd(0, bias, 0);
+  _tile_loadd(1, bias + kTileSide, 0);
+}
+inline void start_lower(const float* bias) {
+  if (bias == nullptr) {
+    _tile_zero(2);
+    _tile_zero(3);
+    return;
+  }
+  _tile_loadd(2, bias, 0);
+  _tile_loadd(3, bias + kTileSide, 0);
+}
+
+inline void store_upper(const Block& block) {
+  const int64_t stride = block.ldc * static_cast<int64_t>(sizeof(float));
+  _tile_stored(0, block.c, stride);
+  _tile_stored(1, block.c + kTileSide, stride);
+}
+
+void multiply_32(const Block& block) {
+  finish_writing(block.a);
+  finish_writing(block.bias);
+  start_upper(block.bias);
+  start_lower(block.bias);
+  const uint16_t *a = block.a, *b = block.b;
+  for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileNumbers, b += 2 * kTileNumbers) {
+    _tile_loadd(4, a, kTileBytes);
+    _tile_loadd(6, b, kTileBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, b + kTileNumbers, kTileBytes);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, a + kTileNumbers, kTileBytes);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  store_upper(block);
+  const int64_t stride = block.ldc * static_cast<int64_t>(sizeof(float));
+  float* lower = block.c + kTileSide * block.ldc;
+  _tile_stored(2, lower, stride);
+  _tile_stored(3, lower + kTileSide, stride);
+}
+
+void multiply_16(const Block& block) {
+  finish_writing(block.a);
+  finish_writing(block.bias);
+  start_upper(block.bias);
+  const uint16_t *a = block.a, *b = block.b;
+  for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileNumbers, b += 2 * kTileNumbers) {
+    _tile_loadd(4, a, kTileBytes);
+    _tile_loadd(6, b, kTileBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, b + kTileNumbers, kTileBytes);
+    _tile_dpbf16ps(1, 4, 7);
+  }
+  store_upper(block);
+}
+
+void matmul(const BfloatCall& call) {
+  const TileSettings settings;
+  finish_writing(&settings);
+  _tile_loadconfig(&settings);
+  for (int64_t first = 0; first < call.m; first += kBfloatRows) {
+    const int64_t rows = smaller(kBfloatRows, call.m - first);
+    pack_left(call.a + first * call.lda, call.lda, rows, call.k, call.scratch);
+    multiply_packed(call, first, rows, [](const Block& block, int64_t left) {
+      (left > kTileSide ? multiply_32 : multiply_16)(block);
+    });
+  }
+  _tile_release();
+}
+
+}  // namespace
+
+extern const BfloatKernels kAmxBfloatKernels;
+const BfloatKernels kAmxBfloatKernels = {BfloatIsa::kAmx, "amx", pack_rows, pack_columns, matmul};
+
+}  // namespace simile
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/bfloat_matrix.h"
+
+#include "simile/core/error.h"
+#include "simile/core/parallel.h"
+#include "simile/kernel/bfloat_kernels.h"
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kRowsPerTask = 128;
+
+// Two numbers to a float.
+int64_t floats_of(int64_t numbers) { return (numbers + 1) / 2; }
+
+const BfloatKernels* choose(const BfloatKernels* given) {
+  if (given == nullptr) given = bfloat_kernels();
+  SIMILE_CHECK(given != nullptr, ErrorKind::kFailed,
+               "a product of bfloat16 numbers on a processor without instructions for it");
+  return given;
+}
+
+}  // namespace
+
+BfloatMatrix::BfloatMatrix(int64_t n, int64_t k, const BfloatKernels* kernels)
+    : kernels_(choose(kernels)), n_(n), k_(k), memory_(floats_of(bfloat_panel_size(n, k))) {}
+
+BfloatMatrix::BfloatMatrix(const float* b, int64_t n, int64_t k, MatrixLayout layout,
+                           const BfloatKernels* kernels)
+    : BfloatMatrix(n, k, kernels) {
+  if (layout == MatrixLayout::kColumns) {
+    kernels_->pack_rows(b, n, k, k, panels());
+  } else {
+    kernels_->pack_columns(b, n, k, 0, k, n, panels());
+  }
+}
+
+uint16_t* BfloatMatrix::panels() { return reinterpret_cast<uint16_t*>(memory_.data()); }
+const uint16_t* BfloatMatrix::panels() const {
+  return reinterpret_cast<const uint16_t*>(memory_.data());
+}
+
+void BfloatMatrix::set_rows(int64_t first, int64_t count, const float* b, int64_t ldb) {
+  kernels_->pack_columns(b, n_, k_, first, count, ldb, panels());
+}
+
+void BfloatMatrix::multiply(const float* a, int64_t m, const float* bias, float* c) const {
+  run_parallel_blocks(m, kRowsPerTask, [&](int64_t begin, int64_t end) {
+    multiply_columns(a + begin * k_, end - begin, 0, n_, bias, c + begin * n_, n_);
+  });
+}
+
+void BfloatMatrix::multiply_columns(const float* a, int64_t m, int64_t first, int64_t count,
+                                    const float* bias, float* c, int64_t stride) const {
+  static thread_local FloatBuffer scratch;
+  float* room = scratch.reserve(floats_of(bfloat_scratch(k_)));
+  kernels_->matmul({m, count, k_, a, k_, panels() + bfloat_panel_size(first, k_), c, stride, bias,
+                    reinterpret_cast<uint16_t*>(room)});
+}
+
+void BfloatMatrix::multiply_rows(const float* a, int64_t lda, int64_t m, float* c,
+                                 int64_t ldc) const {
+  static thread_local FloatBuffer scratch;
+  float* room = scratch.reserve(floats_of(bfloat_scratch(k_)));
+  kernels_->matmul(
+      {m, n_, k_, a, lda, panels(), c, ldc, nullptr, reinterpret_cast<uint16_t*>(room)});
+}
+
+void check_bfloat_products(const std::string& where) {
+  if (bfloat_kernels() != nullptr) return;
+  throw Error(ErrorKind::kRecipe,
+              where +
+                  ": expected a processor with instructions for products of bfloat16 numbers "
+                  "(AMX-BF16 or AVX-512-BF16), and a system that lets programs use them; this "
+                  "one has " +
+                  vector_kernels().name + "; leave it at fp32");
+}
+
+}  // namespace simile
