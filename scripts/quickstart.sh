@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From nothing to a search over your own encoder: installs what is missing, builds a release, fine-tunes
-# simile-mini on the shipped questions and answers, shows it beside BM25 and the model it started from,
+# simile-mini-2 on the shipped questions and answers, shows it beside BM25 and the model it started from,
 # builds an index and asks it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ cmake --preset release -DSIMILE_TESTS=OFF >/dev/null
 cmake --build --preset release --target simile
 simile=build/release/cli/simile
 
-step "3/4 Fine-tuning simile-mini on examples/faq (recipes/faq.yaml); figures are x 100"
+step "3/4 Fine-tuning simile-mini-2 on examples/faq (recipes/faq.yaml); figures are x 100"
 "$simile" train recipes/faq.yaml --output runs/faq --overwrite
 
 step "4/4 Indexing the answers and asking three questions"

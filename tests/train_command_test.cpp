@@ -30,7 +30,7 @@ class TrainCommandTest : public ShellTest {
 
   // recipes/faq.yaml from simile-mini, cut short.
   static std::string train(const std::string& more) {
-    return "simile train \"$S\"/recipes/faq.yaml tests=[] baselines=[] "
+    return "simile train \"$S\"/recipes/faq.yaml variant=transformer tests=[] baselines=[] "
            "evaluations.0.corpus=corpus.tsv evaluations.0.qrels=qrels.tsv stages.0.steps=6 "
            "stages.0.selection.every_steps=3 stages.0.objectives.batch_size=16 "
            "stages.0.learning_rate=5e-4 " +

@@ -45,7 +45,8 @@ void follow_golden_run(const nlohmann::json& set, const nlohmann::json& run, con
     if (number + 1 != steps[kept]) continue;
     const std::vector<float> found = weights();
     for (size_t i = 0; i < found.size(); ++i) {
-      EXPECT_NEAR(found[i], run["weights"][kept][i].get<double>(), 1e-5)
+      // Adam divides by the root of a gradient that coupled decay may nearly cancel, in float.
+      EXPECT_NEAR(found[i], run["weights"][kept][i].get<double>(), 2e-5)
           << "weight " << i << ", step " << steps[kept];
     }
     ++kept;
