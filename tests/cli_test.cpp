@@ -104,9 +104,10 @@ TEST_F(CliTest, OverlapCountsWhatTheTrainingFilesHold) {
   write("long.txt", "and so the quick brown fox jumps over the lazy dog\n");
   write("asked.txt", "why the quick brown fox jumps over\n");
   const Outcome near = shell("simile overlap long.txt --with asked.txt --near 0.8 --list");
-  EXPECT_THAT(near.out, AllOf(HasSubstr("     found       %      near\n"),
-                              HasSubstr("asked.txt         1         1         0    0.00         1\n"),
-                              HasSubstr("asked.txt\tlong.txt:1\t0.80\twhy the quick")));
+  EXPECT_THAT(near.out,
+              AllOf(HasSubstr("     found       %      near\n"),
+                    HasSubstr("asked.txt         1         1         0    0.00         1\n"),
+                    HasSubstr("asked.txt\tlong.txt:1\t0.80\twhy the quick")));
   EXPECT_THAT(shell("simile overlap long.txt --with asked.txt --near 0.8 --json").out,
               HasSubstr("\"found\":0,\"fraction\":0.0,\"near\":1"));
   EXPECT_THAT(shell("simile overlap long.txt --with asked.txt --near 0.9 --json").out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hash of bytes that tells contents apart and finds damage: XXH3 (xxHash, Collet), with 128 bits
-// unless the name says otherwise, the same on every machine. It does not protect against somebody who makes two contents alike on
-// purpose.
+// unless the name says otherwise, the same on every machine. It does not protect against somebody
+// who makes two contents alike on purpose.
 #pragma once
 
 #include <cstdint>

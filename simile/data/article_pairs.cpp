@@ -48,12 +48,11 @@ Passage surround(const std::vector<Sentence>& sentences, size_t i,
   const int64_t after = count_words(sentences, i + 1, sentences.size());
   if (std::min(before + after, most) < options.minimum_words) return {};
   const int64_t taken_before = std::min(before, std::max(most / 2, most - after));
-  const Passage around = {last_words(text_between(sentences.front().text.data(),
-                                                  sentences[i].text.data()),
-                                     taken_before),
-                          first_words(text_between(end_of(sentences[i].text),
-                                                   end_of(sentences.back().text)),
-                                      most - taken_before)};
+  const Passage around = {
+      last_words(text_between(sentences.front().text.data(), sentences[i].text.data()),
+                 taken_before),
+      first_words(text_between(end_of(sentences[i].text), end_of(sentences.back().text)),
+                  most - taken_before)};
   return around.first.empty() ? Passage{around.second, {}} : around;
 }
 

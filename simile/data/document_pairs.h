@@ -85,7 +85,8 @@ struct DocumentPairOptions {
 // negatives with hard_negatives. `limit` > 0 keeps a uniform sample of that many in the same order;
 // memory is that of the sample and of one article. The negative of a pair does not depend on the
 // limit. Errors: ErrorKind::kRecipe for no kind, an unknown or repeated one, one of titles without
-// `titles` or with hard_negatives, or minimum_words over maximum_words; ErrorKind::kInput for a file that yields no pair, and what LineReader reports.
+// `titles` or with hard_negatives, or minimum_words over maximum_words; ErrorKind::kInput for a
+// file that yields no pair, and what LineReader reports.
 PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,
                                 int64_t limit);
 // Of several files, one after the other.

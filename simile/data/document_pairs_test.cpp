@@ -135,9 +135,8 @@ TEST(DocumentPairs, SentencesMeetTheRestAroundThem) {
                                       "One two three four. Five six seven eight nine."));
   options.maximum_words = 5;  // two before and three after; what one side lacks the other has
   data = read_document_pairs(path, options, 0);
-  EXPECT_THAT(data.right,
-              ElementsAre("Five six seven eight nine.", "three four. Ten eleven twelve",
-                          "Five six seven eight nine."));
+  EXPECT_THAT(data.right, ElementsAre("Five six seven eight nine.", "three four. Ten eleven twelve",
+                                      "Five six seven eight nine."));
   options.maximum_words = 60;
   options.minimum_words = 9;
   EXPECT_THAT(error_of([&] { read_document_pairs(path, options, 0); }), HasSubstr("no pair"));
@@ -163,8 +162,9 @@ TEST(DocumentPairs, RestsHaveParagraphsOfTheirArticleAsNegatives) {
 TEST(DocumentPairs, TitlesMeetTheParagraphsOfTheirArticles) {
   const TestFiles files;
   const std::string path = files.write_zstd(
-      "d.txt.zst", "  Alpha \n" + paragraph(0, 1, "a") + paragraph(2, 2, "a") + paragraph(3, 3, "a") +
-                       "\nLone\n\n\nBeta gamma\nToo short.\n" + paragraph(0, 0, "b"));
+      "d.txt.zst", "  Alpha \n" + paragraph(0, 1, "a") + paragraph(2, 2, "a") +
+                       paragraph(3, 3, "a") + "\nLone\n\n\nBeta gamma\nToo short.\n" +
+                       paragraph(0, 0, "b"));
   DocumentPairOptions options = options_of({"title_lead"});
   options.hard_negatives = false;
   options.titles = true;

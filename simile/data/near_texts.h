@@ -2,7 +2,8 @@
 // Which test texts stand in a training text, whole or but for some words.
 //
 // Texts are compared in their comparison form (simile/text/comparison_form.h). The shingles S(t) of
-// a text are the runs of `shingle` consecutive words of its form, each once. Of a test text t a training text d holds the share
+// a text are the runs of `shingle` consecutive words of its form, each once. Of a test text t a
+// training text d holds the share
 //
 //   sum of w(s) over S(t) and S(d)  /  sum of w(s) over S(t),    w(s) = ln((N + 1) / n(s))
 //
@@ -11,8 +12,8 @@
 // resemblance and containment of documents", 1997), so that a question is found in a long answer
 // that quotes it; the likeness of the two as wholes (Jaccard) would be small there. The weights are
 // those of inverse document frequency: what half of all questions begin with ("what is the best way
-// to") tells little. Without them a test text of 12 words keeps 7 of its 10 shingles of 3 words when
-// one word in the middle is another.
+// to") tells little. Without them a test text of 12 words keeps 7 of its 10 shingles of 3 words
+// when one word in the middle is another.
 //
 // Test texts of fewer than 2 * shingle words are not looked for: "what are the symptoms" stands in
 // the questions of every disease. As wholes they are compared in simile/data/leave_out.h and

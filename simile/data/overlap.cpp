@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t kReportEvery = 10000;  // rows between two reports of progress
 
-constexpr size_t kBlock = 4096;         // training texts looked at together for near ones
-constexpr int64_t kTogether = 16;       // of them by one thread
+constexpr size_t kBlock = 4096;    // training texts looked at together for near ones
+constexpr int64_t kTogether = 16;  // of them by one thread
 
 // A text of the test files, known by its comparison form.
 struct KnownText {

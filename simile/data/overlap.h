@@ -7,8 +7,8 @@
 // the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or
 // .zst) that have at least minimum_words words in their comparison form: ids, scores, labels and
 // greetings are no texts. With `near` a text that is not found so is near one when a training text
-// holds at least that share of its shingles (simile/data/near_texts.h). What of a test stands in the data a run trains on, example by example, is
-// in simile/data/data_review.h.
+// holds at least that share of its shingles (simile/data/near_texts.h). What of a test stands in
+// the data a run trains on, example by example, is in simile/data/data_review.h.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct OverlapOptions {
             {"look for near texts too: those of whose shingles (runs of words), weighted by their "
              "rarity, at least this share stands in a training text; 0: equal ones only",
              "", 0, 1});
-    v.field("shingle", shingle, {"words of a shingle; near texts have at least two", "words", 1,
-                                 100});
+    v.field("shingle", shingle,
+            {"words of a shingle; near texts have at least two", "words", 1, 100});
     v.field("language", language,
             {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
              "ru; others have none"});

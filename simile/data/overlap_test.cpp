@@ -59,12 +59,14 @@ TEST(Overlap, SentencesInsideTrainingTextsAreFound) {
 
 TEST(Overlap, NearTextsAreFoundOnRequest) {
   const TestFiles files;
-  const std::string train = files.write(
-      "train.tsv", "q\ta\nhow are you today\tAn old dog runs home, every day of the week.\n"
-                   "the old dog runs home\tthe old cat sleeps at home\n");
+  const std::string train =
+      files.write("train.tsv",
+                  "q\ta\nhow are you today\tAn old dog runs home, every day of the week.\n"
+                  "the old dog runs home\tthe old cat sleeps at home\n");
   const std::string test =
-      files.write("test.txt", "my old dog runs home every day\nthe old cat sleeps at sea\n"
-                              "The old dog runs home!\nnothing of all this stands there\n");
+      files.write("test.txt",
+                  "my old dog runs home every day\nthe old cat sleeps at sea\n"
+                  "The old dog runs home!\nnothing of all this stands there\n");
   EXPECT_EQ(overlap({train}, {test}).counts[0].near, 0);
   OverlapOptions options;
   options.near = 0.6;

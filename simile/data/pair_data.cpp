@@ -155,8 +155,8 @@ void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
   const int64_t shingle = options.exclude_shingle;
   const LeftOut left_out =
       leave_out_texts_of({expand_paths(options.exclude), overlap, shingle}, data);
-  std::string note = fmt::format("{}: {} pairs have a text of the files to exclude",
-                                 options.file(), left_out.equal);
+  std::string note = fmt::format("{}: {} pairs have a text of the files to exclude", options.file(),
+                                 left_out.equal);
   if (overlap > 0) {
     note += fmt::format(", {} more at least {:g} of one (shingles of {} words)", left_out.near,
                         overlap, shingle);
@@ -188,9 +188,9 @@ void PairDataOptions::visit(OptionVisitor& v) {
            "text of `exclude`, of its shingles (runs of exclude_shingle words) weighted by their "
            "rarity there; 0: only equal texts",
            "", 0, 1});
-  v.field("exclude_shingle", exclude_shingle,
-          {"words of a shingle; texts of fewer than two are only compared as wholes", "words", 1,
-           100});
+  v.field(
+      "exclude_shingle", exclude_shingle,
+      {"words of a shingle; texts of fewer than two are only compared as wholes", "words", 1, 100});
   v.only_for("format", {"documents"}, [&](OptionVisitor& of) {
     of.group("documents", documents, "which pairs to make of articles");
   });

@@ -19,9 +19,10 @@
 // hold for a row to be read: = (or ==), !=, <, <=, >, >=, `contains` and `not contains` for a part
 // of the text, and `in` and `not in` for several values with commas between them, of which one or
 // none is the field. The operator is the one that stands first; COLUMN and each VALUE may be in
-// quotes, which are taken off. Numbers are compared as numbers when both sides are, other texts byte by byte. Less and more
-// than a number cannot be asked of another text, which makes the row malformed; an empty field is
-// neither. In .jsonl a member that is null or not there is an empty field.
+// quotes, which are taken off. Numbers are compared as numbers when both sides are, other texts
+// byte by byte. Less and more than a number cannot be asked of another text, which makes the row
+// malformed; an empty field is neither. In .jsonl a member that is null or not there is an empty
+// field.
 #pragma once
 
 #include <cstdint>

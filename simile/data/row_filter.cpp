@@ -85,10 +85,11 @@ std::vector<std::string> split_values(const std::string& list) {
 RowCondition parse_condition(const std::string& written) {
   size_t at = 0;
   const Symbol* symbol = find_symbol(written, at);
-  SIMILE_CHECK(symbol != nullptr, ErrorKind::kRecipe,
-               fmt::format("filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and "
-                           "a value, such as 'score >= 3', found '{}'",
-                           written));
+  SIMILE_CHECK(
+      symbol != nullptr, ErrorKind::kRecipe,
+      fmt::format("filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and "
+                  "a value, such as 'score >= 3', found '{}'",
+                  written));
   const bool is_list = symbol->meaning == Operator::kIn || symbol->meaning == Operator::kNotIn;
   const std::string value = trim(written.substr(at + symbol->written.size()));
   return {take_quotes_off(trim(written.substr(0, at))), symbol->meaning,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model folder written anew, its vectors whitened (whiten.h) by what a sample of texts shows.
 //
-// Of a static model the map goes into the table. Of others it stands as a Dense module behind the model's modules, before Normalize at the end, so that
-// sentence-transformers loads the folder too. It is fitted to vectors as they come there: not
-// divided by their length, and only their leading dimensions where the model keeps so many. Weights
-// stay in the type they were stored in. Left out, because they were trained on the vectors as they
-// were: task heads (with a warning) and temperatures. Errors: those of open_model_folder(),
-// save_model_folder() and fit_whitening(); kUsage when `output` is the model's own folder.
+// Of a static model the map goes into the table. Of others it stands as a Dense module behind the
+// model's modules, before Normalize at the end, so that sentence-transformers loads the folder too.
+// It is fitted to vectors as they come there: not divided by their length, and only their leading
+// dimensions where the model keeps so many. Weights stay in the type they were stored in. Left out,
+// because they were trained on the vectors as they were: task heads (with a warning) and
+// temperatures. Errors: those of open_model_folder(), save_model_folder() and fit_whitening();
+// kUsage when `output` is the model's own folder.
 #pragma once
 
 #include <cstdint>

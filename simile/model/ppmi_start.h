@@ -44,7 +44,7 @@ struct PpmiOptions {
   int64_t iterations = 2;
   int64_t oversample = 20;
   int64_t max_tokens = 100000000;  // for PieceCorpus
-  int64_t seed = 1;  // of its start and of the noise; in a recipe that of the run
+  int64_t seed = 1;                // of its start and of the noise; in a recipe that of the run
 
   void visit(OptionVisitor& v);
 };

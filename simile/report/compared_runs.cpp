@@ -45,7 +45,9 @@ ComparedRuns read_compared_runs(const std::string& path) {
                  fmt::format("'{}' has no {} yet: the run is not finished, or has no "
                              "evaluations; finish it with --resume",
                              run.path, run_format::kResults));
-    ComparedRuns::Run own{run.seed, is_hybrid ? run.hybrid_reports() : run.own_reports(), {},
+    ComparedRuns::Run own{run.seed,
+                          is_hybrid ? run.hybrid_reports() : run.own_reports(),
+                          {},
                           run.verdict.start_kept > 0};
     SIMILE_CHECK(!own.reports.empty(), ErrorKind::kInput,
                  fmt::format("'{}' has no reports of its model together with BM25; train it with "

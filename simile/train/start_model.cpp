@@ -195,7 +195,8 @@ std::string make_card(const TrainOptions& options, const ModelToSave& model,
 }  // namespace
 
 StartModel load_start_model(const TrainOptions& options, EventSink& events) {
-  StartModel start = options.model.empty() ? make_model(options, events) : load_model(options, events);
+  StartModel start =
+      options.model.empty() ? make_model(options, events) : load_model(options, events);
   EncoderConfig& config = start.settings.encoder;
   start.tokenizer.fit(config.vocabulary);
   if (config.is_static()) {

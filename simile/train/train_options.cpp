@@ -331,9 +331,10 @@ void check_objectives(const TrainOptions& options, size_t number) {
   const auto has_share = [](const ObjectiveOptions& objective) { return objective.share != 1; };
   if (stage.mixing.mixing != "shares" &&
       std::any_of(stage.objectives.begin(), stage.objectives.end(), has_share)) {
-    fail(fmt::format("stage '{}': an objective's `share` belongs to `mixing: shares`, found "
-                     "`mixing: {}`",
-                     stage.name, stage.mixing.mixing));
+    fail(
+        fmt::format("stage '{}': an objective's `share` belongs to `mixing: shares`, found "
+                    "`mixing: {}`",
+                    stage.name, stage.mixing.mixing));
   }
   if (stage.mixing.mixing != "round_robin" && stage.mixing.mixing_ends != "longest") {
     fail(

@@ -231,9 +231,10 @@ TEST_F(TrainerTest, StepsOfSeveralObjectivesNameTheirsAndTakeTurns) {
 
 TEST_F(TrainerTest, SharesDecideTheTurnsAndDataThatRunOutBeginAgain) {
   // 4, 8 and 4 batches: 16 turns an epoch, in proportion to the shares.
-  const ConfigNode node = several_objectives(
-      {"stages.0.steps=1", "stages.1.mixing=shares", "stages.1.epochs=2", "stages.1.objectives.0.share=2",
-       "stages.1.objectives.1.share=0.5", "stages.1.objectives.2.share=1.5"});
+  const ConfigNode node =
+      several_objectives({"stages.0.steps=1", "stages.1.mixing=shares", "stages.1.epochs=2",
+                          "stages.1.objectives.0.share=2", "stages.1.objectives.1.share=0.5",
+                          "stages.1.objectives.2.share=1.5"});
   train(node, path("whole"), false, false, silent_events());
   std::vector<std::map<std::string, int>> epochs(2);
   int steps = 0;
@@ -386,9 +387,8 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
       AllOf(HasSubstr("mixing_ends"), HasSubstr("sequential")));
   EXPECT_THAT(error_of({"stages.0.objectives.0.share=2"}, recipe_error),
               HasSubstr("`share` belongs to `mixing: shares`"));
-  EXPECT_THAT(
-      error_of({"stages.0.objectives.0.share=0", "stages.0.mixing=shares"}, recipe_error),
-      HasSubstr("one of them above 0"));
+  EXPECT_THAT(error_of({"stages.0.objectives.0.share=0", "stages.0.mixing=shares"}, recipe_error),
+              HasSubstr("one of them above 0"));
   EXPECT_THAT(error_of({"stages.0.objectives.0.weight=0"}, recipe_error), HasSubstr("weight"));
   EXPECT_THAT(error_of({"precision=fp8"}, recipe_error), HasSubstr("fp16"));
   EXPECT_THAT(error_of({"save_every_minutes=-1"}, recipe_error), HasSubstr("at least 0"));

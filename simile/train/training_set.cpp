@@ -130,8 +130,8 @@ void tokenise_texts(std::vector<std::string> texts, const Tokenizer& tokenizer,
   set.texts.reserve(texts.size());
   for (size_t begin = 0; begin < texts.size(); begin += kTextsTokenised) {
     const auto first = texts.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = first + static_cast<std::ptrdiff_t>(
-                                  std::min(kTextsTokenised, texts.size() - begin));
+    const auto last =
+        first + static_cast<std::ptrdiff_t>(std::min(kTextsTokenised, texts.size() - begin));
     if (keep_originals) set.originals.insert(set.originals.end(), first, last);
     const std::vector<std::string> block =
         put_before(prompt, {std::make_move_iterator(first), std::make_move_iterator(last)});

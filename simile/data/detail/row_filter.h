@@ -25,7 +25,7 @@ struct RowCondition {
   std::string column;
   Operator comparison = Operator::kEqual;
   std::vector<std::string> values;  // one but for kIn and kNotIn
-  std::string written;  // the whole condition, for messages
+  std::string written;              // the whole condition, for messages
 
   // RowError's reason when the condition cannot be asked of this field, otherwise empty.
   std::string problem(const std::string& field) const;
