@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "simile/core/float_buffer.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_matrix.h"
 #include "simile/kernel/packed_matrix.h"
@@ -58,15 +59,18 @@ void transpose(const float* from, int64_t from_stride, int64_t rows, int64_t col
 void combine(const std::vector<float>& maxima, const std::vector<float>& sums, int64_t strips,
              std::vector<float>& log_sums) {
   const auto m = static_cast<int64_t>(log_sums.size());
-  std::vector<float> most(log_sums.size(), -std::numeric_limits<float>::infinity());
-  std::vector<float> total(log_sums.size(), 0.0f), below(log_sums.size());
+  FloatBuffer memory;
+  float* const most = memory.reserve(3 * m);
+  float *const total = most + m, *const below = total + m;
+  std::fill_n(most, m, -std::numeric_limits<float>::infinity());
+  std::fill_n(total, m, 0.0f);
   const auto at = [m](int64_t strip, int64_t j) { return static_cast<size_t>(strip * m + j); };
   for (int64_t t = 0; t < strips; ++t) {
     for (int64_t j = 0; j < m; ++j) most[j] = std::max(most[j], maxima[at(t, j)]);
   }
   for (int64_t t = 0; t < strips; ++t) {
     for (int64_t j = 0; j < m; ++j) below[j] = maxima[at(t, j)] - most[j];
-    vector_kernels().exponential(m, below.data(), below.data());
+    vector_kernels().exponential(m, below, below);
     for (int64_t j = 0; j < m; ++j) total[j] += sums[at(t, j)] * below[j];
   }
   for (int64_t j = 0; j < m; ++j) log_sums[j] = most[j] + std::log(total[j]);
