@@ -24,6 +24,8 @@ struct EncoderVariant {
   // tokens' rows (static_encoder.h). Of the sizes, hidden, vocabulary and positions count, the last
   // as the longest sequence.
   bool averaged = false;
+  float saturation = 1;          // averaged: what repeated tokens count, and
+  float half_position = 0;       // what later ones do (token_weights.h)
   int64_t embedding = 0;         // E, width of the embeddings; 0: H
   bool projected = false;        // a linear map E -> H after the embeddings' LayerNorm
   int64_t position_offset = 0;   // row of the position table that the first token takes
@@ -45,6 +47,8 @@ struct EncoderVariant {
   bool inner_dropout = false;    // dropout before the feed-forward's second product, not behind it
   bool attended_dropout = true;  // dropout on the output of attention
   bool output_dropout = true;    // and on that of the feed-forward
+
+  bool weighs_tokens() const { return saturation != 1 || half_position > 0; }
 };
 
 struct EncoderPart;

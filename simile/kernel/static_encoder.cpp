@@ -13,32 +13,16 @@ namespace {
 constexpr int64_t kSequencesTogether = 64;
 constexpr int64_t kRowsTogether = 64;
 
-// The mean of the rows of tokens begin .. end.
-void average(const StaticTable& table, const PackedBatch& batch, int64_t H, int64_t sequence,
-             float* hidden) {
-  const int64_t begin = batch.offsets[static_cast<size_t>(sequence)];
-  const int64_t length = batch.offsets[static_cast<size_t>(sequence) + 1] - begin;
-  RowSumCall call{};
-  call.width = H;
-  call.count = length;
-  call.which = batch.ids.data() + begin;
-  call.weights = table.bytes == nullptr ? nullptr : table.scales;
-  call.factor = 1.0f / static_cast<float>(std::max<int64_t>(length, 1));
-  call.sum = hidden;
-  const VectorKernels& kernels = vector_kernels();
-  if (table.floats != nullptr) return kernels.sum_float_rows(call, table.floats);
-  if (table.bytes != nullptr) return kernels.sum_byte_rows(call, table.bytes);
-  kernels.sum_half_rows(call, table.halves);
-}
-
-// The sequences of the tokens with each id, in the order of the tokens.
+// The sequences and shares of the tokens with each id, in the order of the tokens.
 struct Occurrences {
   std::vector<int32_t> begins;     // [V + 1] where those of an id begin
   std::vector<int32_t> sequences;  // of all ids, one after the other
-  std::vector<int32_t> ids;        // those that occur
+  std::vector<float> shares;
+  std::vector<int32_t> ids;  // those that occur
 };
 
-Occurrences find_occurrences(const PackedBatch& batch, const std::vector<uint8_t>& trained) {
+Occurrences find_occurrences(const PackedBatch& batch, const std::vector<float>& shares,
+                             const std::vector<uint8_t>& trained) {
   Occurrences found;
   const size_t rows = trained.size();
   std::vector<int32_t> counts(rows, 0);
@@ -49,12 +33,15 @@ Occurrences find_occurrences(const PackedBatch& batch, const std::vector<uint8_t
     if (counts[id] > 0 && trained[id] != 0) found.ids.push_back(static_cast<int32_t>(id));
   }
   found.sequences.resize(batch.ids.size());
+  found.shares.resize(batch.ids.size());
   std::vector<int32_t> next(found.begins.begin(), found.begins.end() - 1);
   for (int64_t i = 0; i < batch.size(); ++i) {
     const int32_t end = batch.offsets[static_cast<size_t>(i) + 1];
     for (int32_t t = batch.offsets[static_cast<size_t>(i)]; t < end; ++t) {
       const auto id = static_cast<size_t>(batch.ids[static_cast<size_t>(t)]);
-      found.sequences[static_cast<size_t>(next[id]++)] = static_cast<int32_t>(i);
+      const auto place = static_cast<size_t>(next[id]++);
+      found.sequences[place] = static_cast<int32_t>(i);
+      found.shares[place] = shares[static_cast<size_t>(t)];
     }
   }
   return found;
@@ -63,13 +50,35 @@ Occurrences find_occurrences(const PackedBatch& batch, const std::vector<uint8_t
 }  // namespace
 
 StaticEncoder::StaticEncoder(const EncoderShape& shape, const StaticTable& table)
-    : shape_(shape), table_(table) {}
+    : shape_(shape), table_(table), weights_(shape) {}
+
+void StaticEncoder::average(const PackedBatch& batch, int64_t sequence, float* hidden) const {
+  const int64_t begin = batch.offsets[static_cast<size_t>(sequence)];
+  const int64_t length = batch.offsets[static_cast<size_t>(sequence) + 1] - begin;
+  RowSumCall call{};
+  call.width = shape_.hidden;
+  call.count = length;
+  call.which = batch.ids.data() + begin;
+  call.weights = table_.bytes == nullptr ? nullptr : table_.scales;
+  call.factor = 1.0f / static_cast<float>(std::max<int64_t>(length, 1));
+  call.sum = hidden;
+  if (shape_.weighs_tokens()) {
+    thread_local std::vector<float> shares;
+    shares.resize(static_cast<size_t>(length));
+    weights_(call.which, length, shares.data());
+    call.shares = shares.data();
+    call.factor = 1.0f;
+  }
+  const VectorKernels& kernels = vector_kernels();
+  if (table_.floats != nullptr) return kernels.sum_float_rows(call, table_.floats);
+  if (table_.bytes != nullptr) return kernels.sum_byte_rows(call, table_.bytes);
+  kernels.sum_half_rows(call, table_.halves);
+}
 
 void StaticEncoder::operator()(const PackedBatch& batch, float* hidden) const {
   check_batch(shape_, batch);
-  const int64_t H = shape_.hidden;
   run_parallel(batch.size(), kSequencesTogether,
-               [&](int64_t i) { average(table_, batch, H, i, hidden + i * H); });
+               [&](int64_t i) { average(batch, i, hidden + i * shape_.hidden); });
 }
 
 std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t columns) {
@@ -82,14 +91,10 @@ std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t colu
   return trained;
 }
 
-void add_row_gradients(const PackedBatch& batch, const float* hidden_gradient, int64_t columns,
+void add_row_gradients(const PackedBatch& batch, const std::vector<float>& shares,
+                       const float* hidden_gradient, int64_t columns,
                        const std::vector<uint8_t>& trained, float* gradient) {
-  const Occurrences found = find_occurrences(batch, trained);
-  std::vector<float> shares(static_cast<size_t>(batch.size()));
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const int32_t length = batch.offsets[i + 1] - batch.offsets[i];
-    shares[i] = 1.0f / static_cast<float>(std::max(length, 1));
-  }
+  const Occurrences found = find_occurrences(batch, shares, trained);
   const auto rows = static_cast<int64_t>(found.ids.size());
   run_parallel(rows, kRowsTogether, [&](int64_t i) {
     const auto id = static_cast<size_t>(found.ids[static_cast<size_t>(i)]);
@@ -97,7 +102,7 @@ void add_row_gradients(const PackedBatch& batch, const float* hidden_gradient, i
     call.width = columns;
     call.count = found.begins[id + 1] - found.begins[id];
     call.which = found.sequences.data() + found.begins[id];
-    call.weights = shares.data();
+    call.shares = found.shares.data() + found.begins[id];
     call.factor = 1.0f;
     call.accumulate = true;
     call.sum = gradient + static_cast<int64_t>(id) * columns;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A static encoder: a vector for each token, whatever stands around it. The one hidden state of a
-// sequence t_1 ... t_n is the mean of its tokens' rows of a table E [V, H],
+// sequence t_0 ... t_n-1 is the mean of its tokens' rows of a table E [V, H],
 //
-//   h = (1/n) sum_k E[t_k]
+//   h = sum_k w_k E[t_k] / sum_k w_k
 //
-// and zero for a sequence without tokens (sentence-transformers' StaticEmbedding, which is torch's
-// EmbeddingBag; Model2Vec, Tulkens & van Dongen, 2024). Rows are summed in the order of the tokens,
-// in float.
+// and zero for a sequence without tokens. The weights w are 1 (sentence-transformers'
+// StaticEmbedding, which is torch's EmbeddingBag; Model2Vec, Tulkens & van Dongen, 2024) or those of
+// token_weights.h. Rows are summed in the order of the tokens, in float.
 //
-// A row of zeros adds nothing but counts in n, which normalising takes out again. In training it is
+// A row of zeros adds nothing but its weight, which normalising takes out again. In training it is
 // a token left out: it gets no gradient and stays zero.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/packed.h"
+#include "simile/kernel/token_weights.h"
 
 namespace simile {
 
@@ -33,8 +34,8 @@ struct StaticTable {
 // Threads share the sequences; one call uses all of thread_count() where there are enough.
 class StaticEncoder final : public Encoder {
  public:
-  // The table must outlive this and stay as it is. Of `shape` (averaged) count hidden, vocabulary
-  // and positions.
+  // The table must outlive this and stay as it is. Of `shape` (averaged) count hidden, vocabulary,
+  // positions and what token_weights.h names.
   StaticEncoder(const EncoderShape& shape, const StaticTable& table);
 
   int64_t hidden_size() const override { return shape_.hidden; }
@@ -45,18 +46,22 @@ class StaticEncoder final : public Encoder {
   void operator()(const PackedBatch& batch, float* hidden) const override;
 
  private:
+  void average(const PackedBatch& batch, int64_t sequence, float* hidden) const;
+
   EncoderShape shape_;
   StaticTable table_;
+  TokenWeights weights_;
 };
 
 // Which rows [V] of a table have a number that is not zero.
 std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t columns);
 
-// The gradient of the rows: adds hidden_gradient[i] / n_i to gradient[t] for each token t of
-// sequence i with `trained` [V], in the order of the tokens. hidden_gradient [sequences, columns],
-// gradient [V, columns]. The batch must fit. Threads share the rows: the bits do not depend on how
-// many there are.
-void add_row_gradients(const PackedBatch& batch, const float* hidden_gradient, int64_t columns,
+// The gradient of the rows: adds shares[k] * hidden_gradient[i] to gradient[t_k] for each token k of
+// sequence i whose row is `trained` [V], in the order of the tokens. `shares` [tokens] as
+// TokenWeights::of_batch() gives them, hidden_gradient [sequences, columns], gradient [V, columns].
+// The batch must fit. Threads share the rows: the bits do not depend on how many there are.
+void add_row_gradients(const PackedBatch& batch, const std::vector<float>& shares,
+                       const float* hidden_gradient, int64_t columns,
                        const std::vector<uint8_t>& trained, float* gradient);
 
 }  // namespace simile

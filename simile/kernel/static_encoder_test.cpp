@@ -67,9 +67,29 @@ TEST(StaticEncoder, MeansAndGradientsAreThoseOfTheReference) {
   expect_near(average(shape, rows, batch), floats(json["means"]), 1e-6);
 
   std::vector<float> gradient(table.size(), 0.0f);
-  add_row_gradients(batch, floats(json["upstream"]).data(), shape.hidden,
+  add_row_gradients(batch, TokenWeights(shape).of_batch(batch), floats(json["upstream"]).data(),
+                    shape.hidden,
                     trained_rows(table.data(), shape.vocabulary, shape.hidden), gradient.data());
   expect_near(gradient, floats(json["gradient"]), 1e-6);
+}
+
+TEST(StaticEncoder, WeightedMeansAndGradientsAreThoseOfTheReference) {
+  const Json json = golden(), weighted = json["weighted"];
+  EncoderShape shape = static_shape(json["V"], json["H"]);
+  shape.saturation = weighted["saturation"];
+  shape.half_position = weighted["half_position"];
+  const std::vector<float> table = floats(json["table"]);
+  const PackedBatch batch = pack(json["sequences"].get<std::vector<std::vector<int32_t>>>());
+  const std::vector<float> shares = TokenWeights(shape).of_batch(batch);
+  expect_near(shares, floats(weighted["shares"]), 1e-7);
+  StaticTable rows;
+  rows.floats = table.data();
+  expect_near(average(shape, rows, batch), floats(weighted["means"]), 1e-6);
+
+  std::vector<float> gradient(table.size(), 0.0f);
+  add_row_gradients(batch, shares, floats(json["upstream"]).data(), shape.hidden,
+                    trained_rows(table.data(), shape.vocabulary, shape.hidden), gradient.data());
+  expect_near(gradient, floats(weighted["gradient"]), 1e-6);
 }
 
 TEST(StaticEncoder, TablesOfHalvesAndBytesGiveTheMeansOfTheirRows) {
@@ -117,7 +137,8 @@ TEST(StaticEncoder, BitsDoNotDependOnTheBatchOrTheThreads) {
     set_thread_count(threads);
     states.push_back(average(shape, rows, batch));
     gradients.emplace_back(table.size(), 0.0f);
-    add_row_gradients(batch, upstream.data(), 200, std::vector<uint8_t>(50, 1),
+    add_row_gradients(batch, TokenWeights(shape).of_batch(batch), upstream.data(), 200,
+                      std::vector<uint8_t>(50, 1),
                       gradients.back().data());
   }
   set_thread_count(kept);
@@ -138,7 +159,7 @@ TEST(StaticEncoder, RowsOfZerosAreNotTrained) {
   const std::vector<uint8_t> trained = trained_rows(table.data(), 4, 3);
   EXPECT_EQ(trained, (std::vector<uint8_t>{1, 0, 1, 1}));
   const float upstream[] = {2.0f, 4.0f, 6.0f};
-  add_row_gradients(pack({{0, 1}}), upstream, 3, trained, gradient.data());
+  add_row_gradients(pack({{0, 1}}), {0.5f, 0.5f}, upstream, 3, trained, gradient.data());
   EXPECT_EQ(gradient, (std::vector<float>{1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 

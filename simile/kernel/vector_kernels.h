@@ -141,11 +141,13 @@ struct WeightedRowsCall {
   float* y;
 };
 
-// sum = factor * sum_i weights[which[i]] * row which[i] of a table [, width], in the order of i.
+// sum = factor * sum_i shares[i] * weights[which[i]] * row which[i] of a table [, width], in the
+// order of i.
 struct RowSumCall {
   int64_t width, count;
   const int32_t* which;  // [count]
   const float* weights;  // of each row of the table; null: all 1
+  const float* shares;   // [count]; null: all 1
   float factor;
   bool accumulate;  // add to what `sum` holds
   float* sum;       // [width]

@@ -250,8 +250,12 @@ std::string encoder_config_to_json(const EncoderConfig& c, const std::string& to
            "\n";
   }
   if (c.variant.averaged) {
-    const detail::Json json = {
+    detail::Json json = {
         {"model_type", c.model_type}, {"hidden_size", c.hidden}, {"vocab_size", c.vocabulary}};
+    if (c.variant.weighs_tokens()) {
+      json["saturation"] = c.variant.saturation;
+      json["half_position"] = c.variant.half_position;
+    }
     return detail::dump_json(json) + "\n";
   }
   const EncoderFamily& family = known_family(c.model_type, kSource);

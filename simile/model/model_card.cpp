@@ -42,7 +42,11 @@ std::string modules_text(const ModelSettings& settings) {
 
 std::string encoder_text(const EncoderConfig& config) {
   if (config.variant.averaged) {
-    return fmt::format("static, a vector for each of {} tokens", config.vocabulary);
+    std::string text = fmt::format("static, a vector for each of {} tokens", config.vocabulary);
+    const EncoderVariant& v = config.variant;
+    if (v.saturation != 1) text += fmt::format(", saturation {:g}", v.saturation);
+    if (v.half_position > 0) text += fmt::format(", half position {:g}", v.half_position);
+    return text;
   }
   return fmt::format("{}, {} layers", config.model_type, config.layers);
 }

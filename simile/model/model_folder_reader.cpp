@@ -10,6 +10,7 @@
 #include "simile/model/builtin_model.h"
 #include "simile/model/detail/joined_folder.h"
 #include "simile/model/detail/module_list.h"
+#include "simile/model/detail/static_folder.h"
 #include "simile/model/detail/sentence_config.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/joined_model.h"
@@ -84,6 +85,9 @@ void read_encoder_settings(const std::string& path, const std::string& encoder,
   settings.encoder = detail::is_static(modules)
                          ? read_static_config(find_weights(encoder))
                          : read_encoder_config(join_path(encoder, "config.json"));
+  if (detail::is_static(modules) && modules[0].own) {
+    detail::read_token_weights(join_path(encoder, detail::kTokenWeights), settings.encoder);
+  }
   if (modules.empty()) {
     use_family_pooling(path, settings, events);
   } else {

@@ -9,6 +9,7 @@
 #include "simile/core/file.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/detail/joined_folder.h"
+#include "simile/model/detail/static_folder.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/module_reader.h"
@@ -17,8 +18,6 @@ namespace simile {
 namespace {
 
 using detail::Json;
-
-constexpr const char* kStaticFolder = "0_StaticEmbedding";
 
 class FolderWriter {
  public:
@@ -64,7 +63,9 @@ Json modules_json(const ModelSettings& settings) {
   if (settings.encoder.is_joined()) {
     add(detail::kJoinedFolder, "Joined", "simile");
   } else if (settings.encoder.variant.averaged) {
-    add(kStaticFolder, "StaticEmbedding");
+    const bool own = settings.encoder.variant.weighs_tokens();
+    add(detail::kStaticFolder, "StaticEmbedding",
+        own ? "simile" : "sentence_transformers.models");
   } else {
     add("", "Transformer");
     add("1_Pooling", "Pooling");
@@ -149,11 +150,14 @@ void write_encoder(const ModelSettings& settings, const StoredEncoder& encoder,
                    TokenizerFiles tokenizer, const FolderWriter& model) {
   complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
   const bool is_static = settings.encoder.variant.averaged;
-  const FolderWriter writer = is_static ? model.folder(kStaticFolder) : model;
+  const FolderWriter writer = is_static ? model.folder(detail::kStaticFolder) : model;
   if (!is_static) {
     writer.text("config.json",
                 encoder_config_to_json(settings.encoder, torch_type_name(encoder.type)));
     writer.folder("1_Pooling").json("config.json", pooling_json(settings));
+  }
+  if (settings.encoder.variant.weighs_tokens()) {
+    writer.text(detail::kTokenWeights, detail::token_weights_to_json(settings.encoder));
   }
   write_encoder_weights(writer.file("model.safetensors"), settings.encoder, encoder.weights,
                         encoder.type, encoder.others);

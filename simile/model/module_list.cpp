@@ -143,8 +143,8 @@ std::vector<ModuleEntry> read_module_list(const std::string& path) {
     check_keys(item, path, {"idx", "name", "path", "type"});
     const std::string type = json.text("type");
     const size_t dot = type.rfind('.');
-    modules.push_back(
-        {dot == std::string::npos ? type : type.substr(dot + 1), json.text_or("path", "")});
+    modules.push_back({dot == std::string::npos ? type : type.substr(dot + 1),
+                       starts_with(type, "simile."), json.text_or("path", "")});
     check_inside(modules.back().folder, path);
   }
   check_list(modules, path);

@@ -4,11 +4,11 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "simile/kernel/static_encoder.h"
 #include "simile/kernel/vector_kernels.h"
-#include "simile/nn/pooling.h"
 
 namespace simile {
 namespace {
@@ -16,6 +16,7 @@ namespace {
 // What one forward call keeps for its backward call.
 struct StaticCall {
   PackedBatch batch;
+  std::vector<float> shares;  // of its tokens
   std::shared_ptr<const std::vector<uint8_t>> trained;
   torch::Tensor gradients;  // [V * H]
 };
@@ -43,8 +44,8 @@ class StaticFunction : public torch::autograd::Function<StaticFunction> {
     const auto holder = context->saved_data["call"].toCapsule();
     const StaticCall& call = *static_cast<Holder*>(holder.get())->call;
     const torch::Tensor states = outputs[0].contiguous();
-    add_row_gradients(call.batch, states.data_ptr<float>(), states.size(1), *call.trained,
-                      call.gradients.data_ptr<float>());
+    add_row_gradients(call.batch, call.shares, states.data_ptr<float>(), states.size(1),
+                      *call.trained, call.gradients.data_ptr<float>());
     return {torch::Tensor(), torch::Tensor(), torch::Tensor()};
   }
 
@@ -67,14 +68,20 @@ torch::Tensor drop_states(const torch::Tensor& states, const EncoderDropout& dro
   return states * factors;
 }
 
-// A perturbation of tokens moves their sequence by its mean.
-torch::Tensor shifted(const torch::Tensor& states, const torch::Tensor& perturbation,
-                      const PackedBatch& batch) {
-  if (!perturbation.defined()) return states;
-  return states + pool_tokens(perturbation, batch.offsets, PoolingMode::kMean);
-}
-
 }  // namespace
+
+torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
+                            const std::vector<float>& shares) {
+  std::vector<int64_t> sequences(batch.ids.size());
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    std::fill(sequences.begin() + batch.offsets[at], sequences.begin() + batch.offsets[at + 1], i);
+  }
+  const torch::Tensor weights = torch::tensor(shares).to(rows.options()).unsqueeze(1);
+  const torch::Tensor where = torch::tensor(sequences, torch::kInt64).to(rows.device());
+  return torch::zeros({batch.size(), rows.size(1)}, rows.options())
+      .index_add(0, where, rows * weights);
+}
 
 TrainableStaticEncoder::TrainableStaticEncoder(const EncoderShape& shape)
     : TrainableStaticEncoder(shape, allocate_encoder_memory(shape, torch::kCPU)) {}
@@ -95,13 +102,17 @@ torch::Tensor TrainableStaticEncoder::forward(const PackedBatch& batch,
                                               const torch::Tensor& perturbation,
                                               WeightGradients weight_gradients) {
   torch::Tensor states;
+  std::vector<float> shares = TokenWeights(shape()).of_batch(batch);
+  const torch::Tensor shift =
+      perturbation.defined() ? weighted_mean(perturbation, batch, shares) : torch::Tensor();
   if (weight_gradients == WeightGradients::kAdd) {
-    const auto call = std::make_shared<StaticCall>(StaticCall{batch, trained_, gradients()});
+    const auto call = std::make_shared<StaticCall>(
+        StaticCall{batch, std::move(shares), trained_, gradients()});
     states = StaticFunction::apply(leaf_, shape(), call);
   } else {
     states = average_states(shape(), parameters(), batch);
   }
-  return drop_states(shifted(states, perturbation, batch), dropout);
+  return drop_states(shift.defined() ? states + shift : states, dropout);
 }
 
 torch::Tensor TrainableStaticEncoder::forward_with(const torch::Tensor& parameters,

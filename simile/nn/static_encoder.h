@@ -3,7 +3,7 @@
 // backward adds to the rows of a batch and to nothing else. Its bits do not depend on the number of
 // threads.
 //
-//   h_i = dropout((1/n) sum_k (E[t_k] + perturbation_k))
+//   h_i = dropout(sum_k w_k (E[t_k] + perturbation_k) / sum_k w_k)
 //
 // Dropout is that of the embedding, drawn for sequences in place of tokens. Rows that were zero
 // when the weights were last set from the host are not trained.
@@ -18,6 +18,11 @@
 #include "simile/nn/trainable_encoder.h"
 
 namespace simile {
+
+// The means [sequences, H] of the rows [tokens, H] of a batch, differentiable; `shares` [tokens] as
+// TokenWeights::of_batch() gives them.
+torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
+                            const std::vector<float>& shares);
 
 class TrainableStaticEncoder final : public TrainableEncoder {
  public:

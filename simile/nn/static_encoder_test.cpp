@@ -14,8 +14,10 @@ namespace {
 
 constexpr int64_t kStaticRows = 9, kStaticWidth = 24;
 
-EncoderShape table_shape() {
+EncoderShape table_shape(bool weighted = false) {
   EncoderShape shape;
+  shape.saturation = weighted ? 0.5f : 1.0f;
+  shape.half_position = weighted ? 2.0f : 0.0f;
   shape.averaged = true;
   shape.vocabulary = kStaticRows;
   shape.hidden = kStaticWidth;
@@ -66,17 +68,20 @@ Passed pass(TrainableEncoder& encoder, double dropout, WeightGradients kind) {
 }
 
 TEST(StaticEngine, BothEnginesGiveTheSameStatesAndGradients) {
-  for (const double dropout : {0.0, 0.3}) {
-    for (const WeightGradients kind : {WeightGradients::kAdd, WeightGradients::kSkip}) {
-      TrainableStaticEncoder fused(table_shape());
-      TorchEncoder plain(table_shape());
-      const Passed a = pass(fused, dropout, kind), b = pass(plain, dropout, kind);
-      EXPECT_LT((a.states - b.states).abs().max().item<double>(), 1e-6);
-      EXPECT_LT((a.gradients - b.gradients).abs().max().item<double>(), 1e-5);
-      EXPECT_LT((a.perturbation_gradient - b.perturbation_gradient).abs().max().item<double>(),
-                1e-6);
-      EXPECT_EQ(a.gradients.abs().sum().item<float>() > 0, kind == WeightGradients::kAdd);
-      EXPECT_EQ(a.gradients.narrow(0, 4 * kStaticWidth, kStaticWidth).abs().sum().item<float>(), 0);
+  for (const bool weighted : {false, true}) {
+    for (const double dropout : {0.0, 0.3}) {
+      for (const WeightGradients kind : {WeightGradients::kAdd, WeightGradients::kSkip}) {
+        TrainableStaticEncoder fused(table_shape(weighted));
+        TorchEncoder plain(table_shape(weighted));
+        const Passed a = pass(fused, dropout, kind), b = pass(plain, dropout, kind);
+        EXPECT_LT((a.states - b.states).abs().max().item<double>(), 1e-6);
+        EXPECT_LT((a.gradients - b.gradients).abs().max().item<double>(), 1e-5);
+        EXPECT_LT((a.perturbation_gradient - b.perturbation_gradient).abs().max().item<double>(),
+                  1e-6);
+        EXPECT_EQ(a.gradients.abs().sum().item<float>() > 0, kind == WeightGradients::kAdd);
+        const torch::Tensor zero = a.gradients.narrow(0, 4 * kStaticWidth, kStaticWidth);
+        EXPECT_EQ(zero.abs().sum().item<float>(), 0);
+      }
     }
   }
 }

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "simile/kernel/token_weights.h"
 #include "simile/nn/padded_batch.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/static_encoder.h"
 #include "simile/nn/torch_dropout.h"
 
 namespace simile {
@@ -247,14 +248,15 @@ class TorchPass {
 };
 
 // An averaged encoder's states [sequences, H]. Rows of zeros get no gradient.
-Tensor average_with_torch(const Tensors& tensors, const PackedBatch& batch,
-                          const EncoderDropout& dropout, const Tensor& perturbation) {
+Tensor average_with_torch(const EncoderShape& shape, const Tensors& tensors,
+                          const PackedBatch& batch, const EncoderDropout& dropout,
+                          const Tensor& perturbation) {
   const Tensor& table = tensors.begin()->second;
   const Tensor ids = torch::tensor(batch.ids, torch::kInt64).to(table.device());
   Tensor rows = gather(table, ids);
   rows = torch::where((rows.detach() != 0).any(1, true), rows, torch::zeros_like(rows));
   if (perturbation.defined()) rows = rows + perturbation;
-  const Tensor states = pool_tokens(rows, batch.offsets, PoolingMode::kMean);
+  const Tensor states = weighted_mean(rows, batch, TokenWeights(shape).of_batch(batch));
   const DropoutMask mask(dropout, DropoutPlace::kEmbedding, 0);
   if (!mask.active()) return states;
   return states *
@@ -263,7 +265,7 @@ Tensor average_with_torch(const Tensors& tensors, const PackedBatch& batch,
 
 Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
               const EncoderDropout& dropout, const Tensor& perturbation) {
-  if (shape.averaged) return average_with_torch(tensors, batch, dropout, perturbation);
+  if (shape.averaged) return average_with_torch(shape, tensors, batch, dropout, perturbation);
   if (batch.tokens() == 0) {
     return torch::zeros({0, shape.hidden}, tensors.begin()->second.options());
   }

@@ -112,6 +112,8 @@ StartModel make_static_model(const TrainOptions& options, EventSink& events) {
       static_encoder_config(start.tokenizer.vocabulary_size(), options.architecture.hidden,
                             "the recipe's `architecture`");
   settings.encoder.pad_token_id = std::max(start.tokenizer.special_tokens().pad, 0);
+  settings.encoder.variant.saturation = static_cast<float>(options.architecture.saturation);
+  settings.encoder.variant.half_position = static_cast<float>(options.architecture.half_position);
   settings.pooling.modes.clear();
   settings.max_length = settings.encoder.shape().longest_sequence();
   start.weights = static_start(options.architecture, start.tokenizer,

@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/owned_options.h"
 #include "simile/model/builtin_model.h"
+#include "simile/model/encoder_config.h"
 #include "simile/model/model_settings.h"
 #include "simile/train/placement.h"
 #include "simile/train/selection.h"
@@ -41,6 +42,14 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
     members.field("punctuation", punctuation,
                   {"tokens without a letter or digit have vectors too; else theirs are zero"});
     members.group("ppmi", ppmi, "start: ppmi: how neighbourhoods are counted");
+    members.field("saturation", saturation,
+                  {"a token that comes n times in a text counts n^saturation times; below 1 only "
+                   "Simile reads the model",
+                   "", 0, 1});
+    members.field("half_position", half_position,
+                  {"the token at this place in a text counts half of the first; 0: all alike; above "
+                   "0 only Simile reads the model",
+                   "tokens", 0, kLargestHalfPosition});
   });
 }
 

@@ -33,11 +33,13 @@ struct ArchitectureOptions {
   int64_t intermediate = 1024;
   int64_t positions = 512;
   std::string pooling = "mean";
-  // Of a static encoder, see static_start.h.
+  // Of a static encoder, see static_start.h and simile/kernel/token_weights.h.
   std::string start = "random";
   std::vector<std::string> corpus;
   bool punctuation = false;
   PpmiOptions ppmi;
+  double saturation = 1;
+  double half_position = 0;
 
   bool is_static() const { return family == "static"; }
   bool is_set() const { return is_static() || layers > 0; }  // else the recipe names a model

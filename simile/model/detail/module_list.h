@@ -14,11 +14,12 @@ namespace simile::detail {
 
 struct ModuleEntry {
   std::string type;    // "Pooling": the last part of the type, which both schemas share
+  bool own = false;    // of the package "simile"
   std::string folder;  // inside the model folder
 };
 
-// Transformer and Pooling, or StaticEmbedding, or simile.Joined (joined_folder.h), then any of
-// Dense, LayerNorm and Normalize.
+// Transformer and Pooling, or StaticEmbedding, or simile.StaticEmbedding (static_folder.h), or
+// simile.Joined (joined_folder.h), then any of Dense, LayerNorm and Normalize.
 std::vector<ModuleEntry> read_module_list(const std::string& path);
 
 bool is_static(const std::vector<ModuleEntry>& list);
