@@ -26,7 +26,11 @@ constexpr const char* kStatic =
     "`embedding.weight` or `embeddings` [tokens, dimensions] of the module's weights; Model2Vec's "
     "`weights` (a factor a token) and `mapping` (the row of a token) are followed. No special "
     "tokens are put around texts. Where the table is in F32, F16 or I8 it is used as it lies in "
-    "the file. Unlike Model2Vec's own program, unknown tokens count with their row.\n";
+    "the file. Unlike Model2Vec's own program, unknown tokens count with their row.\n\nThe module "
+    "simile.StaticEmbedding is the same with a `config.json` beside the table: in the mean the "
+    "token at place k (from 0), the o-th of its kind in the text, weighs (o^a - (o - 1)^a) / "
+    "(1 + k / p), a being `saturation` and p `half_position` (0: places count alike). Only Simile "
+    "reads it.\n";
 
 constexpr const char* kJoined =
     "\n## Joined encoders\n\nSeveral encoders as one, which `simile join` makes: each part's "
@@ -98,7 +102,7 @@ std::string poolings() {
 std::string modules() {
   std::string text =
       "\n## Modules\n\nmodules.json lists Transformer and Pooling, or StaticEmbedding, or "
-      "simile.Joined, and then any of these in any order. Training knows Normalize alone, at the "
+      "simile.StaticEmbedding, or simile.Joined, and then any of these in any order. Training knows Normalize alone, at the "
       "end; models with others "
       "are for inference.\n\n"
       "| module | vector | config.json | tensors |\n| --- | --- | --- | --- |\n"
