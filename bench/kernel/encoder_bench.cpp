@@ -2,12 +2,14 @@
 // Speed of the encoder: inference and a training step (forward and backward, no optimiser) on
 // random weights and lengths drawn like STSb's (`short`) or long paragraphs' (`long`).
 //
-// usage: simile_encoder_bench [minilm|bert] [threads] [batch] [rounds] [short|long]
+// usage: simile_encoder_bench [mini|minilm|bert] [threads] [batch] [rounds] [short|long]
+//     [fp32|bf16]
 //
 // A round runs eight batches. One JSON object per line: sentences or pairs per second, GFLOP/s of
 // useful work, and their share of what oneDNN's sgemm reaches in the same round. "seconds" are of
 // the wall; with SIMILE_BENCH_CPU=1 they are the process's processor time, which load from others
-// disturbs less (use it with one thread).
+// disturbs less (use it with one thread). Training is measured with products of floats and, where
+// the processor has them, of bfloat16.
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <time.h>
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "simile/core/threads.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_training.h"
@@ -39,8 +42,9 @@ double seconds() {
 }
 
 EncoderShape model_shape(const std::string& model) {
-  EncoderShape shape =
-      model == "bert" ? small_shape(12, 768, 12, 3072) : small_shape(6, 384, 12, 1536);
+  EncoderShape shape = model == "bert"   ? small_shape(12, 768, 12, 3072)
+                       : model == "mini" ? small_shape(4, 256, 4, 1024)
+                                         : small_shape(6, 384, 12, 1536);
   shape.vocabulary = 30522;
   shape.positions = 512;
   return shape;
@@ -153,7 +157,8 @@ bool run_inference(const EncoderShape& shape, const std::vector<float>& flat,
 }
 
 void run_training(const EncoderShape& shape, const std::vector<float>& flat,
-                  const std::string& name, int64_t batch_size, int64_t rounds) {
+                  const std::string& name, int64_t batch_size, int64_t rounds,
+                  ProductType products) {
   const std::vector<int32_t> lengths = draw_lengths(name, kBatches * 2 * batch_size);
   const std::vector<PackedBatch> batches = cut(shape, lengths);
   const EncoderWeights weights = encoder_weights(shape, flat.data());
@@ -161,11 +166,12 @@ void run_training(const EncoderShape& shape, const std::vector<float>& flat,
   const EncoderGradients pointers = encoder_gradients(shape, gradients.data());
   std::vector<float> hidden(static_cast<size_t>(2 * batch_size * 256 * shape.hidden));
   const std::vector<float> grad_hidden(hidden.size(), 0.01f);
-  EncoderTape tape;
+  EncoderTape tape(products);
   EncoderDropout dropout;
   dropout.hidden = dropout.attention = 0.1f;
-  report("training", name, "pairs_per_second", static_cast<double>(lengths.size()) / 2,
-         3 * work(shape, lengths), measure(rounds, thread_count(), [&] {
+  report(products == ProductType::kFloat ? "training" : "training in bf16", name,
+         "pairs_per_second", static_cast<double>(lengths.size()) / 2, 3 * work(shape, lengths),
+         measure(rounds, thread_count(), [&] {
            for (const PackedBatch& batch : batches) {
              encoder_forward_training(shape, weights, batch, dropout, nullptr, tape, hidden.data());
              encoder_backward(shape, weights, batch, dropout, tape, grad_hidden.data(), &pointers,
@@ -182,6 +188,7 @@ int main(int argc, char** argv) {
     return argc > i ? std::atoll(argv[i]) : otherwise;
   };
   const std::string model = argc > 1 ? argv[1] : "minilm", only = argc > 5 ? argv[5] : "";
+  const std::string compute = argc > 6 ? argv[6] : "";
   simile::set_thread_count(static_cast<int>(number(2, 2)));
   const EncoderShape shape = model_shape(model);
   const std::vector<float> flat = random_parameters(shape, 0.02);
@@ -191,7 +198,12 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "a text's hidden states differ between batches\n");
       return 1;
     }
-    run_training(shape, flat, workload, number(3, 32), number(4, 5));
+    for (const ProductType products : {ProductType::kFloat, ProductType::kBfloat}) {
+      const bool is_rounded = products == ProductType::kBfloat;
+      if (is_rounded && bfloat_kernels() == nullptr) continue;
+      if (!compute.empty() && (compute == "bf16") != is_rounded) continue;
+      run_training(shape, flat, workload, number(3, 32), number(4, 5), products);
+    }
   }
   return 0;
 }

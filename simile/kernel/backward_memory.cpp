@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/detail/backward_memory.h"
 
-#include "simile/kernel/vector_kernels.h"
-
 namespace simile {
 namespace {
 
@@ -29,26 +27,44 @@ EncoderSums carve_encoder_sums(Carver& carver, const EncoderShape& shape,
   return s;
 }
 
+// Where chunks begin in panels over all tokens.
+void place_chunks(const BatchPlan& plan, int64_t step, BackwardMemory& memory) {
+  memory.panel_first.clear();
+  memory.panel_tokens = 0;
+  for (const PlannedChunk& chunk : plan.chunks) {
+    memory.panel_first.push_back(memory.panel_tokens);
+    memory.panel_tokens += (chunk.rows + step - 1) / step * step;
+  }
+}
+
 }  // namespace
 
 int64_t carve_backward(const EncoderShape& s, const TapeContents& tape, BackwardMemory& memory,
                        float* base) {
   Carver carver(base);
-  const VectorKernels& kernels = vector_kernels();
+  const EncoderProducts& products = tape.panels.products();
   const BatchPlan& plan = tape.plan;
   const int64_t rows = plan.rows, H = s.hidden, I = s.intermediate, E = s.embedding_size();
+  place_chunks(plan, products.token_step(), memory);
+  const auto panels = [&](int64_t width) {
+    return carver.floats(products.panel_floats(width, memory.panel_tokens));
+  };
+  const auto gradient = [&](int64_t width) {
+    return products.is_rounded() ? panels(width) : carver.floats(rows * width);
+  };
   memory.hidden = carver.floats(rows * H);
   memory.embedded = s.projected ? carver.floats(rows * E) : memory.hidden;
-  memory.embedded_panels = s.projected ? carver.floats(panel_floats(kernels, E, rows)) : nullptr;
+  memory.embedded_panels = s.projected ? panels(E) : nullptr;
+  memory.projected = s.projected && products.is_rounded() ? panels(H) : memory.hidden;
   for (LayerGradients& layer : memory.layers) {
-    layer.qkv = carver.floats(rows * 3 * H);
-    layer.attention = carver.floats(rows * H);
-    layer.up = carver.floats(rows * s.up_size());
-    layer.down = carver.floats(rows * H);
-    layer.input_panels = carver.floats(panel_floats(kernels, H, rows));
-    layer.context_panels = carver.floats(panel_floats(kernels, H, rows));
-    layer.attended_panels = carver.floats(panel_floats(kernels, H, rows));
-    layer.inner_panels = carver.floats(panel_floats(kernels, I, rows));
+    layer.qkv = gradient(3 * H);
+    layer.attention = gradient(H);
+    layer.up = gradient(s.up_size());
+    layer.down = gradient(H);
+    layer.input_panels = panels(H);
+    layer.context_panels = panels(H);
+    layer.attended_panels = panels(H);
+    layer.inner_panels = panels(I);
   }
   const int64_t before = carver.used();
   memory.first_sum = base ? base + before : nullptr;

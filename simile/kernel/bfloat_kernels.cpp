@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/bfloat_kernels.h"
 
+#include "simile/core/error.h"
 #include "simile/kernel/vector_kernels.h"
 
 #ifdef SIMILE_BFLOAT
@@ -64,6 +65,13 @@ const BfloatKernels* bfloat_kernels() {
   if (vector_kernels().isa != Isa::kAvx512) return nullptr;
   const BfloatKernels* tiles = bfloat_kernels_for(BfloatIsa::kAmx);
   return tiles != nullptr ? tiles : bfloat_kernels_for(BfloatIsa::kAvx512);
+}
+
+const BfloatKernels& require_bfloat_kernels() {
+  const BfloatKernels* kernels = bfloat_kernels();
+  SIMILE_CHECK(kernels != nullptr, ErrorKind::kFailed,
+               "a product of bfloat16 numbers on a processor without instructions for it");
+  return *kernels;
 }
 
 }  // namespace simile

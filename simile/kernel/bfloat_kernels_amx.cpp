@@ -22,37 +22,44 @@ constexpr int kTileBytes = 64;  // of a row
 // The compiler's tile loads do not say that they read memory: what was written to it must be there.
 inline void finish_writing(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
-// What the sums of both halves of the columns start from: the bias in every row, or zero.
-inline void start_upper(const float* bias) {
-  if (bias == nullptr) {
+inline int64_t row_bytes(const Block& block) {
+  return block.ldc * static_cast<int64_t>(sizeof(float));
+}
+
+// What the sums of both halves of the columns start from: what C holds, the bias in every row, or
+// zero.
+inline void start_upper(const Block& block) {
+  const float* const from = block.accumulate ? block.c : block.bias;
+  if (from == nullptr) {
     _tile_zero(0);
     _tile_zero(1);
     return;
   }
-  _tile_loadd(0, bias, 0);
-  _tile_loadd(1, bias + kTileSide, 0);
+  const int64_t stride = block.accumulate ? row_bytes(block) : 0;
+  _tile_loadd(0, from, stride);
+  _tile_loadd(1, from + kTileSide, stride);
 }
-inline void start_lower(const float* bias) {
-  if (bias == nullptr) {
+inline void start_lower(const Block& block) {
+  const float* const from = block.accumulate ? block.c + kTileSide * block.ldc : block.bias;
+  if (from == nullptr) {
     _tile_zero(2);
     _tile_zero(3);
     return;
   }
-  _tile_loadd(2, bias, 0);
-  _tile_loadd(3, bias + kTileSide, 0);
+  const int64_t stride = block.accumulate ? row_bytes(block) : 0;
+  _tile_loadd(2, from, stride);
+  _tile_loadd(3, from + kTileSide, stride);
 }
 
 inline void store_upper(const Block& block) {
-  const int64_t stride = block.ldc * static_cast<int64_t>(sizeof(float));
-  _tile_stored(0, block.c, stride);
-  _tile_stored(1, block.c + kTileSide, stride);
+  _tile_stored(0, block.c, row_bytes(block));
+  _tile_stored(1, block.c + kTileSide, row_bytes(block));
 }
 
 void multiply_32(const Block& block) {
   finish_writing(block.a);
-  finish_writing(block.bias);
-  start_upper(block.bias);
-  start_lower(block.bias);
+  start_upper(block);
+  start_lower(block);
   const uint16_t *a = block.a, *b = block.b;
   for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileNumbers, b += 2 * kTileNumbers) {
     _tile_loadd(4, a, kTileBytes);
@@ -65,16 +72,14 @@ void multiply_32(const Block& block) {
     _tile_dpbf16ps(3, 5, 7);
   }
   store_upper(block);
-  const int64_t stride = block.ldc * static_cast<int64_t>(sizeof(float));
   float* lower = block.c + kTileSide * block.ldc;
-  _tile_stored(2, lower, stride);
-  _tile_stored(3, lower + kTileSide, stride);
+  _tile_stored(2, lower, row_bytes(block));
+  _tile_stored(3, lower + kTileSide, row_bytes(block));
 }
 
 void multiply_16(const Block& block) {
   finish_writing(block.a);
-  finish_writing(block.bias);
-  start_upper(block.bias);
+  start_upper(block);
   const uint16_t *a = block.a, *b = block.b;
   for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileNumbers, b += 2 * kTileNumbers) {
     _tile_loadd(4, a, kTileBytes);
@@ -86,24 +91,37 @@ void multiply_16(const Block& block) {
   store_upper(block);
 }
 
-void matmul(const BfloatCall& call) {
+void multiply_rows(const Block& block, int64_t rows) {
+  (rows > kTileSide ? multiply_32 : multiply_16)(block);
+}
+
+void start_tiles() {
   const TileSettings settings;
   finish_writing(&settings);
   _tile_loadconfig(&settings);
+}
+
+void matmul(const BfloatCall& call) {
+  start_tiles();
   for (int64_t first = 0; first < call.m; first += kBfloatRows) {
     const int64_t rows = smaller(kBfloatRows, call.m - first);
     pack_left(call.a + first * call.lda, call.lda, rows, call.k, call.scratch);
-    multiply_packed(call, first, rows, [](const Block& block, int64_t left) {
-      (left > kTileSide ? multiply_32 : multiply_16)(block);
-    });
+    multiply_rounded(call, first, rows, multiply_rows);
   }
+  _tile_release();
+}
+
+void matmul_packed(const BfloatPackedCall& call) {
+  start_tiles();
+  multiply_packed(call, multiply_rows);
   _tile_release();
 }
 
 }  // namespace
 
 extern const BfloatKernels kAmxBfloatKernels;
-const BfloatKernels kAmxBfloatKernels = {BfloatIsa::kAmx, "amx", pack_rows, pack_columns, matmul};
+const BfloatKernels kAmxBfloatKernels = {BfloatIsa::kAmx,   "amx",  pack_rows,    pack_columns,
+                                         pack_left_columns, matmul, matmul_packed};
 
 }  // namespace simile
 #endif

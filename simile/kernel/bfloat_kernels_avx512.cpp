@@ -14,12 +14,14 @@ namespace {
 constexpr int kSumRows = 8;
 
 // Rows `row` .. of the block, all of one tile of A.
-inline void multiply_rows(const Block& block, int64_t row) {
+inline void multiply_some(const Block& block, int64_t row) {
   __m512 sum[kSumRows][2];
+  const float* const from = block.accumulate ? block.c + row * block.ldc : block.bias;
+  const int64_t stride = block.accumulate ? block.ldc : 0;
   for (int r = 0; r < kSumRows; ++r) {
     for (int h = 0; h < 2; ++h) {
-      sum[r][h] =
-          block.bias == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(block.bias + h * kTileSide);
+      sum[r][h] = from == nullptr ? _mm512_setzero_ps()
+                                  : _mm512_loadu_ps(from + r * stride + h * kTileSide);
     }
   }
   const uint16_t *a = block.a + row * kBfloatStep, *b = block.b;
@@ -44,21 +46,26 @@ inline void multiply_rows(const Block& block, int64_t row) {
   }
 }
 
+void multiply_rows(const Block& block, int64_t rows) {
+  for (int64_t row = 0; row < rows; row += kSumRows) multiply_some(block, row);
+}
+
 void matmul(const BfloatCall& call) {
   for (int64_t first = 0; first < call.m; first += kBfloatRows) {
     const int64_t rows = smaller(kBfloatRows, call.m - first);
     pack_left(call.a + first * call.lda, call.lda, rows, call.k, call.scratch);
-    multiply_packed(call, first, rows, [](const Block& block, int64_t left) {
-      for (int64_t row = 0; row < left; row += kSumRows) multiply_rows(block, row);
-    });
+    multiply_rounded(call, first, rows, multiply_rows);
   }
 }
+
+void matmul_packed(const BfloatPackedCall& call) { multiply_packed(call, multiply_rows); }
 
 }  // namespace
 
 extern const BfloatKernels kAvx512BfloatKernels;
-const BfloatKernels kAvx512BfloatKernels = {BfloatIsa::kAvx512, "avx512_bf16", pack_rows,
-                                            pack_columns, matmul};
+const BfloatKernels kAvx512BfloatKernels = {BfloatIsa::kAvx512, "avx512_bf16",     pack_rows,
+                                            pack_columns,       pack_left_columns, matmul,
+                                            matmul_packed};
 
 }  // namespace simile
 #endif

@@ -14,17 +14,13 @@ constexpr int64_t kRowsPerTask = 128;
 // Two numbers to a float.
 int64_t floats_of(int64_t numbers) { return (numbers + 1) / 2; }
 
-const BfloatKernels* choose(const BfloatKernels* given) {
-  if (given == nullptr) given = bfloat_kernels();
-  SIMILE_CHECK(given != nullptr, ErrorKind::kFailed,
-               "a product of bfloat16 numbers on a processor without instructions for it");
-  return given;
-}
-
 }  // namespace
 
 BfloatMatrix::BfloatMatrix(int64_t n, int64_t k, const BfloatKernels* kernels)
-    : kernels_(choose(kernels)), n_(n), k_(k), memory_(floats_of(bfloat_panel_size(n, k))) {}
+    : kernels_(kernels != nullptr ? kernels : &require_bfloat_kernels()),
+      n_(n),
+      k_(k),
+      memory_(floats_of(bfloat_panel_size(n, k))) {}
 
 BfloatMatrix::BfloatMatrix(const float* b, int64_t n, int64_t k, MatrixLayout layout,
                            const BfloatKernels* kernels)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
+#include "simile/core/float_buffer.h"
 #include "simile/core/half.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
@@ -134,6 +135,31 @@ TEST_P(BfloatMatrixTest, PiecesRowsAloneAndThreadsChangeNoBit) {
     EXPECT_TRUE(std::equal(some.begin() + i * 90, some.begin() + i * 90 + 88,
                            expected.begin() + i * n + 512));
     EXPECT_EQ(some[static_cast<size_t>(i * 90 + 89)], -1.0f);
+  }
+}
+
+TEST_P(BfloatMatrixTest, ProductsOverRowsOfBothInPartsAreAdded) {
+  for (const auto& [m, n, k] : shapes()) {
+    const auto a = numbers(m * k, "a"), b = numbers(n * k, "b");
+    const std::vector<float> a_rows = turned(a, m, k), b_rows = turned(b, n, k);
+    constexpr int64_t kPart = 40, kRoom = 64;
+    const int64_t room =
+        k / kPart * kRoom + (k % kPart + kBfloatStep - 1) / kBfloatStep * kBfloatStep;
+    FloatBuffer left_memory, right_memory;  // of twice as many numbers as are needed
+    auto* const left = reinterpret_cast<uint16_t*>(left_memory.reserve(bfloat_panel_size(m, room)));
+    auto* const right =
+        reinterpret_cast<uint16_t*>(right_memory.reserve(bfloat_panel_size(n, room)));
+    for (int64_t i = 0; i < k; i += kPart) {
+      const int64_t first = i / kPart * kRoom, count = std::min(kPart, k - i);
+      kernels()->pack_left_columns(a_rows.data() + i * m, m, room, first, count, m, left);
+      kernels()->pack_columns(b_rows.data() + i * n, n, room, first, count, n, right);
+    }
+    std::vector<float> c(static_cast<size_t>(m * n), 0.0f);
+    kernels()->matmul_packed({m, n, room, left, right, c.data(), n});
+    expect_product(c, a, b, {}, m, n, k);
+    std::vector<float> twice = c;
+    kernels()->matmul_packed({m, n, room, left, right, twice.data(), n});
+    for (size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(twice[i], 2 * c[i], 1e-5 * std::sqrt(k));
   }
 }
 

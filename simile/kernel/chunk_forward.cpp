@@ -234,7 +234,7 @@ class ChunkForward {
 
   void multiply(const float* a, int64_t k, const float* panels, const float* bias, float* c,
                 int64_t n, bool gelu) {
-    kernels_.matmul({chunk_.rows, n, k, a, k, panels, c, n, bias, false, gelu});
+    pass_.panels.products().multiply({chunk_.rows, n, k, a, k, panels, c, n, bias, false, gelu});
   }
 
   void norm(const NormTape& at, float scale, const float* x, const float* residual, int64_t width,

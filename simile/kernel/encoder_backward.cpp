@@ -15,12 +15,21 @@
 namespace simile {
 namespace {
 
+// Gradients of what the four matrices of a layer gave, of one chunk's tokens.
+struct ChunkGradients {
+  float* qkv;        // [rows, 3H]
+  float* attention;  // [rows, H]
+  float* up;         // [rows, U]
+  float* down;       // [rows, H]
+};
+
 // Gradients of one chunk's tokens, layer by layer.
 class ChunkBackward {
  public:
-  static int64_t work_floats(const EncoderShape& s, const BatchPlan& plan) {
-    return plan.largest_chunk * (s.hidden + s.up_size()) +
-           attention_scratch_floats(plan.longest, s.head_size());
+  static int64_t work_floats(const EncoderShape& s, const TapeContents& tape) {
+    const int64_t aside = tape.panels.products().is_rounded() ? 5 * s.hidden + s.up_size() : 0;
+    return tape.plan.largest_chunk * (s.hidden + s.up_size() + aside) +
+           attention_scratch_floats(tape.plan.longest, s.head_size());
   }
 
   ChunkBackward(const EncoderShape& shape, const EncoderWeights& weights,
@@ -36,7 +45,9 @@ class ChunkBackward {
     branch_ = work;
     inner_ = branch_ + chunk_.rows * shape.hidden;
     d_inner_ = inner_ + chunk_.rows * shape.intermediate;
-    scratch_ = inner_ + chunk_.rows * shape.up_size();
+    aside_ = inner_ + chunk_.rows * shape.up_size();
+    scratch_ =
+        aside_ + (products_.is_rounded() ? chunk_.rows * (5 * shape.hidden + shape.up_size()) : 0);
     hidden_ = memory.hidden + chunk_.row * shape.hidden;
   }
 
@@ -55,7 +66,8 @@ class ChunkBackward {
 
   void layer(int64_t i) {
     const int64_t H = shape_.hidden;
-    const LayerGradients& g = memory_.layers[i % 2];
+    const LayerGradients& all = memory_.layers[i % 2];
+    const ChunkGradients g = gradients_of(all);
     if (shape_.pre_norm) {
       pre_norm_layer(i, g);
     } else {
@@ -63,11 +75,15 @@ class ChunkBackward {
     }
     if (!memory_.for_weights) return;
     const VectorSums& sums = memory_.sums[i][number_];
-    kernels_.column_sums(chunk_.rows, 3 * H, rows(g.qkv, 3 * H), 3 * H, sums.qkv_bias);
-    pack(rows(tape_.attention_input(shape_, i), H), H, g.input_panels);
-    pack(rows(tape_.layers[i].context, H), H, g.context_panels);
-    pack(rows(tape_.feed_forward_input(shape_, i), H), H, g.attended_panels);
-    pack(inner_, shape_.intermediate, g.inner_panels);
+    kernels_.column_sums(chunk_.rows, 3 * H, g.qkv, 3 * H, sums.qkv_bias);
+    pack(rows(tape_.attention_input(shape_, i), H), H, all.input_panels);
+    pack(rows(tape_.layers[i].context, H), H, all.context_panels);
+    pack(rows(tape_.feed_forward_input(shape_, i), H), H, all.attended_panels);
+    pack(inner_, shape_.intermediate, all.inner_panels);
+    pack_left(g.qkv, 3 * H, all.qkv);
+    pack_left(g.attention, H, all.attention);
+    pack_left(g.up, shape_.up_size(), all.up);
+    pack_left(g.down, H, all.down);
   }
 
   // Leaves the gradient of the sum of embeddings in memory.embedded, if weights want it.
@@ -80,6 +96,7 @@ class ChunkBackward {
       if (!memory_.for_weights) return;
       kernels_.column_sums(chunk_.rows, H, hidden_, H, sums.projection_bias);
       pack(rows(tape_.embedding.output, E), E, memory_.embedded_panels);
+      pack_left(hidden_, H, memory_.projected);
       multiply(hidden_, H, tape_.panels.projection(), embedded, E, false);
     }
     drop(tape_.embedding.keep, DropoutPlace::kEmbedding, E, embedded);
@@ -92,31 +109,42 @@ class ChunkBackward {
   float* rows(float* all, int64_t width) const { return all + chunk_.row * width; }
   const float* rows(const float* all, int64_t width) const { return all + chunk_.row * width; }
 
-  void post_norm_layer(int64_t i, const LayerGradients& g) {
+  // In place, or aside when they are packed later.
+  ChunkGradients gradients_of(const LayerGradients& all) const {
     const int64_t H = shape_.hidden;
+    if (!products_.is_rounded()) {
+      return {rows(all.qkv, 3 * H), rows(all.attention, H), rows(all.up, shape_.up_size()),
+              rows(all.down, H)};
+    }
+    float* const attention = aside_ + chunk_.rows * 3 * H;
+    float* const down = attention + chunk_.rows * H;
+    return {aside_, attention, down + chunk_.rows * H, down};
+  }
+
+  void post_norm_layer(int64_t i, const ChunkGradients& g) {
     const LayerPointers<const float>& w = weights_.layers[i];
     const LayerTape& tape = tape_.layers[i];
     const VectorSums& sums = memory_.sums[i][number_];
-    residual_norm(tape.output, DropoutPlace::kOutput, w.output_norm_weight, rows(g.down, H),
+    residual_norm(tape.output, DropoutPlace::kOutput, w.output_norm_weight, g.down,
                   sums.output_norm_weight, sums.output_norm_bias, sums.down_bias);
     feed_forward(i, g, hidden_, true);
     residual_norm(tape.attention, DropoutPlace::kAttentionOutput, w.attention_norm_weight,
-                  rows(g.attention, H), sums.attention_norm_weight, sums.attention_norm_bias,
+                  g.attention, sums.attention_norm_weight, sums.attention_norm_bias,
                   sums.attention_bias);
     attend(i, g, hidden_, true);
   }
 
-  void pre_norm_layer(int64_t i, const LayerGradients& g) {
+  void pre_norm_layer(int64_t i, const ChunkGradients& g) {
     const int64_t H = shape_.hidden;
     const LayerPointers<const float>& w = weights_.layers[i];
     const LayerTape& tape = tape_.layers[i];
     const VectorSums& sums = memory_.sums[i][number_];
-    take_branch(tape.output.keep, DropoutPlace::kOutput, rows(g.down, H), sums.down_bias);
+    take_branch(tape.output.keep, DropoutPlace::kOutput, g.down, sums.down_bias);
     feed_forward(i, g, branch_, false);
     norm(tape.output, H, w.output_norm_weight, branch_, sums.output_norm_weight,
          sums.output_norm_bias);
     kernels_.add_to(chunk_.rows * H, branch_, hidden_);
-    take_branch(tape.attention.keep, DropoutPlace::kAttentionOutput, rows(g.attention, H),
+    take_branch(tape.attention.keep, DropoutPlace::kAttentionOutput, g.attention,
                 sums.attention_bias);
     if (!w.attention_norm_weight) return attend(i, g, hidden_, true);
     attend(i, g, branch_, false);
@@ -134,13 +162,13 @@ class ChunkBackward {
   }
 
   // From the gradient of the feed-forward's output, in g.down, that of its input.
-  void feed_forward(int64_t i, const LayerGradients& g, float* d_input, bool add) {
+  void feed_forward(int64_t i, const ChunkGradients& g, float* d_input, bool add) {
     const int64_t H = shape_.hidden, I = shape_.intermediate, U = shape_.up_size();
     const LayerPanels& panels = tape_.panels.layer(i);
     const LayerTape& tape = tape_.layers[i];
-    float* const up = rows(g.up, U);
+    float* const up = g.up;
     float* const d_inner = shape_.gated ? d_inner_ : up;
-    multiply(rows(g.down, H), H, panels.down, d_inner, I, false);
+    multiply(g.down, H, panels.down, d_inner, I, false);
     drop(tape.inner_keep, DropoutPlace::kInner, I, d_inner);
     kernels_.activate_backward(
         {shape_.activation, shape_.gated, chunk_.rows, I, rows(tape.up, U), inner_},
@@ -150,17 +178,17 @@ class ChunkBackward {
   }
 
   // From the gradient of the attention's output, in g.attention, that of its input.
-  void attend(int64_t i, const LayerGradients& g, float* d_input, bool add) {
+  void attend(int64_t i, const ChunkGradients& g, float* d_input, bool add) {
     const int64_t H = shape_.hidden;
     const LayerPanels& panels = tape_.panels.layer(i);
-    multiply(rows(g.attention, H), H, panels.attention, branch_, H, false);
+    multiply(g.attention, H, panels.attention, branch_, H, false);
     attend_sequences(i, g);
-    multiply(rows(g.qkv, 3 * H), 3 * H, panels.qkv, d_input, H, add);
+    multiply(g.qkv, 3 * H, panels.qkv, d_input, H, add);
   }
 
   // c [rows, n] (+)= a [rows, k] W
   void multiply(const float* a, int64_t k, const float* panels, float* c, int64_t n, bool add) {
-    kernels_.matmul({chunk_.rows, n, k, a, k, panels, c, n, nullptr, add, false});
+    products_.multiply({chunk_.rows, n, k, a, k, panels, c, n, nullptr, add, false});
   }
 
   float scale(DropoutPlace place) const { return DropoutMask(dropout_, place, 0).scale(); }
@@ -200,7 +228,7 @@ class ChunkBackward {
     }
   }
 
-  void attend_sequences(int64_t layer, const LayerGradients& g) {
+  void attend_sequences(int64_t layer, const ChunkGradients& g) {
     const int64_t H = shape_.hidden, heads = shape_.heads;
     const bool local = shape_.is_local(layer);
     const LayerTape& tape = tape_.layers[layer];
@@ -226,7 +254,7 @@ class ChunkBackward {
                                tables.shift(),
                                tables.ld_shift(),
                                local ? shape_.local_window : 0};
-      float* const d_qkv = g.qkv + s.row * 3 * H;
+      float* const d_qkv = g.qkv + (s.row - chunk_.row) * 3 * H;
       kernels_.attention_backward(call,
                                   {branch_ + (s.row - chunk_.row) * H, H, d_qkv, 3 * H, d_shift});
       rotate_sequence(shape_, tables, local, s.length, d_qkv, true);
@@ -234,18 +262,22 @@ class ChunkBackward {
   }
 
   // This chunk's rows of x [rows, width] into panels over all tokens.
-  void pack(const float* x, int64_t width, float* panels) {
-    for (int64_t j = 0; j < width; j += kernels_.panel_width) {
-      kernels_.pack_columns(x + j, std::min(kernels_.panel_width, width - j), chunk_.rows, width,
-                            panels + j * tape_.plan.rows + chunk_.row * kernels_.panel_width);
-    }
+  void pack(const float* x, int64_t width, float* panels) const {
+    products_.pack_tokens(x, width, memory_.panel_tokens, first_in_panels(), chunk_.rows, panels);
   }
+  // The same of a gradient, where it is not multiplied as it lies.
+  void pack_left(const float* dy, int64_t width, float* left) const {
+    if (!products_.is_rounded()) return;
+    products_.pack_left(dy, width, memory_.panel_tokens, first_in_panels(), chunk_.rows, left);
+  }
+  int64_t first_in_panels() const { return memory_.panel_first[static_cast<size_t>(number_)]; }
 
   const VectorKernels& kernels_ = vector_kernels();
   const EncoderShape& shape_;
   const EncoderWeights& weights_;
   const EncoderDropout& dropout_;
   const TapeContents& tape_;
+  const EncoderProducts& products_ = tape_.panels.products();
   const BackwardMemory& memory_;
   int64_t number_;
   const PlannedChunk& chunk_;
@@ -253,18 +285,23 @@ class ChunkBackward {
   float* branch_;   // [rows, H], gradient of the context, or of a norm's output
   float* inner_;    // [rows, I], behind the activation
   float* d_inner_;  // [rows, I], its gradient in a gated network
+  float* aside_;    // with products in bfloat16: ChunkGradients
   float* scratch_;
 };
 
 // One layer's tokens (of layer -1, the embedding), chunk by chunk, and beside them the weights of
 // the layer above, whose tokens are done, if there are `gradients` to add to.
 template <typename RunChunk>
-void run_round(const EncoderShape& shape, const BatchPlan& plan, const BackwardMemory& memory,
+void run_round(const EncoderShape& shape, const TapeContents& tape, const BackwardMemory& memory,
                int64_t layer, const EncoderGradients* gradients, const RunChunk& run_chunk) {
-  const int64_t above = layer + 1, chunks = static_cast<int64_t>(plan.chunks.size());
+  const int64_t above = layer + 1, chunks = static_cast<int64_t>(tape.plan.chunks.size());
+  const EncoderProducts& products = tape.panels.products();
   const bool has_above = gradients && above < shape.layers;
   std::vector<WeightTile> tiles;
-  if (has_above) tiles = layer_tiles(shape, memory.layers[above % 2], gradients->layers[above]);
+  if (has_above) {
+    tiles =
+        layer_tiles(shape, products, memory, memory.layers[above % 2], gradients->layers[above]);
+  }
   const int64_t first_sum = chunks + static_cast<int64_t>(tiles.size());
   const int64_t items = first_sum + (has_above ? 1 : 0);
   const int threads = thread_count();
@@ -273,7 +310,7 @@ void run_round(const EncoderShape& shape, const BatchPlan& plan, const BackwardM
     if (item < chunks) {
       run_chunk(layer, item);
     } else if (item < first_sum) {
-      multiply_tile(tiles[static_cast<size_t>(item - chunks)], plan.rows);
+      products.add_gradient(tiles[static_cast<size_t>(item - chunks)], memory.panel_tokens);
     } else {
       add_sums(shape, memory.sums[above], gradients->layers[above]);
     }
@@ -302,7 +339,7 @@ void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
   carve_backward(shape, contents, memory, contents.gradients.reserve(floats));
   std::memset(memory.first_sum, 0, static_cast<size_t>(memory.sums_floats) * sizeof(float));
   contents.panels.pack(shape, weights, PanelUse::kBackward);
-  const int64_t each = (ChunkBackward::work_floats(shape, plan) + 15) / 16 * 16;
+  const int64_t each = (ChunkBackward::work_floats(shape, contents) + 15) / 16 * 16;
   float* const work = contents.work.reserve(each * thread_count());
   const auto run_chunk = [&](int64_t layer, int64_t number) {
     ChunkBackward chunk(shape, weights, dropout, contents, memory, number,
@@ -315,13 +352,14 @@ void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
     }
   };
   for (int64_t layer = shape.layers - 1; layer >= -1; --layer) {
-    run_round(shape, plan, memory, layer, gradients, run_chunk);
+    run_round(shape, contents, memory, layer, gradients, run_chunk);
   }
   if (!gradients) return;
   add_encoder_sums(shape, contents.tables, memory.encoder_sums, *gradients);
-  const std::vector<WeightTile> tiles = projection_tiles(shape, memory, *gradients);
+  const EncoderProducts& products = contents.panels.products();
+  const std::vector<WeightTile> tiles = projection_tiles(shape, products, memory, *gradients);
 #pragma omp parallel for schedule(dynamic, 1)
-  for (size_t i = 0; i < tiles.size(); ++i) multiply_tile(tiles[i], plan.rows);
+  for (size_t i = 0; i < tiles.size(); ++i) products.add_gradient(tiles[i], memory.panel_tokens);
   add_embeddings(shape, batch, plan, memory.embedded, *gradients);
 }
 

@@ -58,7 +58,7 @@ int64_t carve_tape(const EncoderShape& s, const EncoderDropout& dropout, TapeCon
   return carver.used();
 }
 
-EncoderTape::EncoderTape() : contents_(std::make_unique<TapeContents>()) {}
+EncoderTape::EncoderTape(ProductType type) : contents_(std::make_unique<TapeContents>(type)) {}
 EncoderTape::EncoderTape(EncoderTape&&) noexcept = default;
 EncoderTape& EncoderTape::operator=(EncoderTape&&) noexcept = default;
 EncoderTape::~EncoderTape() = default;

@@ -8,6 +8,10 @@
 // training). Without dropout the hidden states have the bits of
 // encoder_forward.
 //
+// The products with the layers' matrices and the projection's, and those that give these matrices'
+// gradients, are of floats or of numbers rounded to bfloat16, as the tape says; all else is in
+// float, and so is every sum.
+//
 // Results do not depend on the number of threads: every sum over tokens has an order given by the
 // batch. Threads: simile::thread_count(). Not to be called inside a parallel region for speed.
 // Errors: kInput as encoder_forward; kRecipe for a dropout probability outside [0, 1).
@@ -18,6 +22,7 @@
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/packed.h"
+#include "simile/kernel/product_type.h"
 
 namespace simile {
 
@@ -28,7 +33,8 @@ struct TapeContents;
 // matrices once, and for backward 4 bytes * tokens * (17H + 2I + 2U).
 class EncoderTape {
  public:
-  EncoderTape();
+  // Errors: kFailed for bfloat16 on a processor without instructions for it.
+  explicit EncoderTape(ProductType products = ProductType::kFloat);
   EncoderTape(EncoderTape&&) noexcept;
   EncoderTape& operator=(EncoderTape&&) noexcept;
   ~EncoderTape();

@@ -11,6 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture.h"
 #include "simile/kernel/detail/reference_encoder.h"
 #include "simile/kernel/encoder_forward.h"
@@ -44,9 +45,17 @@ Step train_step(const EncoderShape& shape, const std::vector<float>& flat, const
 }
 
 Step train_step(const EncoderShape& shape, const std::vector<float>& flat, const PackedBatch& batch,
-                const EncoderDropout& dropout, const std::vector<float>& coefficients) {
-  EncoderTape tape;
+                const EncoderDropout& dropout, const std::vector<float>& coefficients,
+                ProductType products = ProductType::kFloat) {
+  EncoderTape tape(products);
   return train_step(shape, flat, batch, dropout, {}, coefficients, tape);
+}
+
+// Those that this processor has.
+std::vector<ProductType> product_types() {
+  std::vector<ProductType> types = {ProductType::kFloat};
+  if (bfloat_kernels() != nullptr) types.push_back(ProductType::kBfloat);
+  return types;
 }
 
 std::vector<float> normals(size_t count, double deviation, const char* name) {
@@ -231,6 +240,56 @@ TEST(EncoderTraining, HiddenStatesAndGradientsAgreeWithTheNaiveEncoder) {
   }
 }
 
+double norm(const float* x, int64_t size) {
+  double sum = 0;
+  for (int64_t i = 0; i < size; ++i) sum += double{x[i]} * x[i];
+  return std::sqrt(sum);
+}
+
+double cosine(const float* a, const float* b, int64_t size) {
+  double sum = 0;
+  for (int64_t i = 0; i < size; ++i) sum += double{a[i]} * b[i];
+  return sum / (norm(a, size) * norm(b, size));
+}
+
+double relative_difference(const std::vector<float>& found, const std::vector<float>& expected) {
+  std::vector<float> difference = found;
+  for (size_t i = 0; i < found.size(); ++i) difference[i] -= expected[i];
+  const auto size = static_cast<int64_t>(found.size());
+  return norm(difference.data(), size) / norm(expected.data(), size);
+}
+
+TEST(EncoderTraining, ProductsInBfloat16GiveNearlyTheSameGradients) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: no bfloat16 on this processor";
+  std::vector<Case> all = cases();
+  all.push_back({"several chunks", small_shape(3, 64, 4, 150), {3, 90, 61, 17, 70, 33, 128}, {}});
+  for (const Case& c : all) {
+    SCOPED_TRACE(c.what);
+    const PackedBatch batch = random_batch(c.shape, c.lengths);
+    const std::vector<float> flat = random_parameters(c.shape, 0.1);
+    const auto coefficients =
+        normals(static_cast<size_t>(batch.tokens() * c.shape.hidden), 1, "coefficients");
+    const auto step = [&](ProductType products) {
+      EncoderTape tape(products);
+      return train_step(c.shape, flat, batch, c.dropout, {}, coefficients, tape);
+    };
+    const Step exact = step(ProductType::kFloat), rounded = step(ProductType::kBfloat);
+    const bool has_kink = c.shape.activation == Activation::kRelu;  // some numbers cross it
+    const double tolerance = has_kink ? 2e-2 : 1e-2, least_cosine = has_kink ? 0.999 : 0.9999;
+    EXPECT_NE(rounded.hidden, exact.hidden);
+    EXPECT_LT(relative_difference(rounded.hidden, exact.hidden), tolerance);
+    EXPECT_LT(relative_difference(rounded.gradients, exact.gradients), tolerance);
+    EXPECT_LT(relative_difference(rounded.grad_perturbation, exact.grad_perturbation), tolerance);
+    const double whole = norm(exact.gradients.data(), static_cast<int64_t>(flat.size()));
+    for (const ParameterSlot& slot : encoder_layout(c.shape)) {
+      const float* const expected = exact.gradients.data() + slot.offset;
+      if (norm(expected, slot.size) < 1e-3 * whole) continue;  // what cancels: the keys' bias
+      EXPECT_GT(cosine(rounded.gradients.data() + slot.offset, expected, slot.size), least_cosine)
+          << slot.name;
+    }
+  }
+}
+
 TEST(EncoderTraining, WithoutDropoutHiddenStatesHaveTheBitsOfInference) {
   for (const EncoderShape& shape : {small_shape(2, 64, 2, 96), projected_shape(), pre_norm_shape(),
                                     relative_shape(), gated_shape()}) {
@@ -258,14 +317,16 @@ TEST(EncoderTraining, ThreadsDoNotChangeABit) {
     EncoderDropout dropout;
     dropout.hidden = dropout.attention = 0.1f;
     const int threads = thread_count();
-    set_thread_count(1);
-    const Step one = train_step(shape, flat, batch, dropout, coefficients);
-    for (const int count : {2, 3, 8}) {
-      set_thread_count(count);
-      const Step several = train_step(shape, flat, batch, dropout, coefficients);
-      EXPECT_EQ(several.hidden, one.hidden);
-      EXPECT_EQ(several.gradients, one.gradients);
-      EXPECT_EQ(several.grad_perturbation, one.grad_perturbation);
+    for (const ProductType type : product_types()) {
+      set_thread_count(1);
+      const Step one = train_step(shape, flat, batch, dropout, coefficients, type);
+      for (const int count : {2, 3, 8}) {
+        set_thread_count(count);
+        const Step several = train_step(shape, flat, batch, dropout, coefficients, type);
+        EXPECT_EQ(several.hidden, one.hidden);
+        EXPECT_EQ(several.gradients, one.gradients);
+        EXPECT_EQ(several.grad_perturbation, one.grad_perturbation);
+      }
     }
     set_thread_count(threads);
   }
@@ -276,18 +337,20 @@ TEST(EncoderTraining, ATapeCanBeUsedAgainForOtherBatches) {
   const std::vector<float> flat = random_parameters(shape, 0.1);
   EncoderDropout dropout;
   dropout.hidden = dropout.attention = 0.1f;
-  EncoderTape tape;
-  for (const std::vector<int32_t>& lengths :
-       {std::vector<int32_t>{5, 90}, {3, 4}, {200, 1, 30}, {5, 90}}) {
-    const PackedBatch batch = random_batch(shape, lengths);
-    const std::vector<float> coefficients =
-        normals(static_cast<size_t>(batch.tokens() * shape.hidden), 1, "coefficients");
-    const Step again = train_step(shape, flat, batch, dropout, {}, coefficients, tape);
-    const Step fresh = train_step(shape, flat, batch, dropout, coefficients);
-    EXPECT_EQ(again.hidden, fresh.hidden);
-    EXPECT_EQ(again.gradients, fresh.gradients);
+  for (const ProductType type : product_types()) {
+    EncoderTape tape(type);
+    for (const std::vector<int32_t>& lengths :
+         {std::vector<int32_t>{5, 90}, {3, 4}, {200, 1, 30}, {5, 90}}) {
+      const PackedBatch batch = random_batch(shape, lengths);
+      const std::vector<float> coefficients =
+          normals(static_cast<size_t>(batch.tokens() * shape.hidden), 1, "coefficients");
+      const Step again = train_step(shape, flat, batch, dropout, {}, coefficients, tape);
+      const Step fresh = train_step(shape, flat, batch, dropout, coefficients, type);
+      EXPECT_EQ(again.hidden, fresh.hidden);
+      EXPECT_EQ(again.gradients, fresh.gradients);
+    }
+    EXPECT_GT(tape.bytes(), 0);
   }
-  EXPECT_GT(tape.bytes(), 0);
 }
 
 TEST(EncoderTraining, GradientsAreAddedAndOnlyRowsOfWordsPresentAreTouched) {
@@ -320,12 +383,15 @@ TEST(EncoderTraining, ThePerturbationsGradientAloneHasTheSameBits) {
     const size_t size = static_cast<size_t>(batch.tokens() * c.shape.hidden);
     const std::vector<float> perturbation = normals(size, 0.1, "perturbation");
     const std::vector<float> coefficients = normals(size, 1.0, "coefficients");
-    EncoderTape tape;
-    const Step full = train_step(c.shape, flat, batch, c.dropout, perturbation, coefficients, tape);
-    std::vector<float> alone(size, 1.0f);
-    encoder_backward(c.shape, encoder_weights(c.shape, flat.data()), batch, c.dropout, tape,
-                     coefficients.data(), nullptr, alone.data());
-    EXPECT_EQ(alone, full.grad_perturbation) << c.what;
+    for (const ProductType type : product_types()) {
+      EncoderTape tape(type);
+      const Step full =
+          train_step(c.shape, flat, batch, c.dropout, perturbation, coefficients, tape);
+      std::vector<float> alone(size, 1.0f);
+      encoder_backward(c.shape, encoder_weights(c.shape, flat.data()), batch, c.dropout, tape,
+                       coefficients.data(), nullptr, alone.data());
+      EXPECT_EQ(alone, full.grad_perturbation) << c.what;
+    }
   }
 }
 
@@ -355,27 +421,31 @@ TEST(EncoderTraining, PartsOfABatchHaveTheMasksOfTheWhole) {
   EncoderDropout dropout;
   dropout.hidden = dropout.attention = 0.2f;
   dropout.head = 0.3f;
-  const auto hidden_states = [&](const PackedBatch& batch) {
+  const auto hidden_states = [&](const PackedBatch& batch, ProductType type) {
     std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape.hidden));
-    EncoderTape tape;
+    EncoderTape tape(type);
     encoder_forward_training(shape, encoder_weights(shape, flat.data()), batch, dropout, nullptr,
                              tape, hidden.data());
     return hidden;
   };
   const PackedBatch whole = random_batch(shape, {9, 20, 1, 33, 5});
-  const std::vector<float> expected = hidden_states(whole);
-  std::vector<float> joined;
-  for (size_t i = 0; i + 1 < whole.offsets.size(); ++i) {
-    PackedBatch part;
-    part.ids.assign(whole.ids.begin() + whole.offsets[i], whole.ids.begin() + whole.offsets[i + 1]);
-    part.type_ids.assign(whole.type_ids.begin() + whole.offsets[i],
-                         whole.type_ids.begin() + whole.offsets[i + 1]);
-    part.offsets = {0, static_cast<int32_t>(part.ids.size())};
-    const std::vector<float> hidden = hidden_states(part);
-    joined.insert(joined.end(), hidden.begin(), hidden.end());
-    dropout.origin = origin_after(dropout.origin, shape, part);
+  for (const ProductType type : product_types()) {
+    dropout.origin = {};
+    const std::vector<float> expected = hidden_states(whole, type);
+    std::vector<float> joined;
+    for (size_t i = 0; i + 1 < whole.offsets.size(); ++i) {
+      PackedBatch part;
+      part.ids.assign(whole.ids.begin() + whole.offsets[i],
+                      whole.ids.begin() + whole.offsets[i + 1]);
+      part.type_ids.assign(whole.type_ids.begin() + whole.offsets[i],
+                           whole.type_ids.begin() + whole.offsets[i + 1]);
+      part.offsets = {0, static_cast<int32_t>(part.ids.size())};
+      const std::vector<float> hidden = hidden_states(part, type);
+      joined.insert(joined.end(), hidden.begin(), hidden.end());
+      dropout.origin = origin_after(dropout.origin, shape, part);
+    }
+    EXPECT_EQ(joined, expected);
   }
-  EXPECT_EQ(joined, expected);
 }
 
 TEST(EncoderTraining, AnEmptyBatchGivesNothing) {

@@ -9,12 +9,17 @@ namespace simile {
 namespace {
 
 constexpr int64_t kTileNumbers = 112 * 768;  // elements of a weight tile, about
+constexpr int64_t kRoundedRows = 128;        // of one with products in bfloat16
 
-void list_tiles(const float* a, int64_t m, const float* panels, int64_t n, float* w,
-                std::vector<WeightTile>& tiles) {
-  const int64_t step = std::clamp<int64_t>(kTileNumbers / n / 28 * 28, 56, 112);
+// Of dy [, m] and x [, n], w [m, n].
+void list_tiles(const EncoderProducts& products, int64_t tokens, const float* dy, int64_t m,
+                const float* panels, int64_t n, float* w, std::vector<WeightTile>& tiles) {
+  const int64_t step = products.is_rounded()
+                           ? kRoundedRows
+                           : std::clamp<int64_t>(kTileNumbers / n / 28 * 28, 56, 112);
   for (int64_t i = 0; i < m; i += step) {
-    tiles.push_back({a + i, m, panels, w + i * n, std::min(step, m - i), n});
+    tiles.push_back({products.is_rounded() ? products.left_at(dy, i, tokens) : dy + i, m, panels,
+                     w + i * n, std::min(step, m - i), n});
   }
 }
 
@@ -25,28 +30,27 @@ void add_sum(int64_t size, const float* sums, float* to) {
 
 }  // namespace
 
-void multiply_tile(const WeightTile& t, int64_t tokens) {
-  vector_kernels().matmul_transposed(
-      {t.rows, t.n, tokens, t.a, t.lda, t.panels, t.w, t.n, nullptr, true, false});
-}
-
-std::vector<WeightTile> layer_tiles(const EncoderShape& s, const LayerGradients& g,
+std::vector<WeightTile> layer_tiles(const EncoderShape& s, const EncoderProducts& products,
+                                    const BackwardMemory& memory, const LayerGradients& g,
                                     const LayerPointers<float>& w) {
   const int64_t H = s.hidden, I = s.intermediate;
   std::vector<WeightTile> tiles;
-  list_tiles(g.down, H, g.inner_panels, I, w.down_weight, tiles);
-  list_tiles(g.up, s.up_size(), g.attended_panels, H, w.up_weight, tiles);
-  list_tiles(g.attention, H, g.context_panels, H, w.attention_weight, tiles);
-  list_tiles(g.qkv, 3 * H, g.input_panels, H, w.qkv_weight, tiles);
+  const auto list = [&](const float* dy, int64_t m, const float* panels, int64_t n, float* to) {
+    list_tiles(products, memory.panel_tokens, dy, m, panels, n, to, tiles);
+  };
+  list(g.down, H, g.inner_panels, I, w.down_weight);
+  list(g.up, s.up_size(), g.attended_panels, H, w.up_weight);
+  list(g.attention, H, g.context_panels, H, w.attention_weight);
+  list(g.qkv, 3 * H, g.input_panels, H, w.qkv_weight);
   return tiles;
 }
 
-std::vector<WeightTile> projection_tiles(const EncoderShape& s, const BackwardMemory& memory,
-                                         const EncoderGradients& w) {
+std::vector<WeightTile> projection_tiles(const EncoderShape& s, const EncoderProducts& products,
+                                         const BackwardMemory& memory, const EncoderGradients& w) {
   std::vector<WeightTile> tiles;
   if (s.projected) {
-    list_tiles(memory.hidden, s.hidden, memory.embedded_panels, s.embedding_size(),
-               w.projection_weight, tiles);
+    list_tiles(products, memory.panel_tokens, memory.projected, s.hidden, memory.embedded_panels,
+               s.embedding_size(), w.projection_weight, tiles);
   }
   return tiles;
 }

@@ -10,24 +10,24 @@ namespace {
 // step, and of one layer, where threads have yet to be started.
 constexpr int64_t kParallelFloats = 1 << 18, kParallelLayerFloats = 1 << 21;
 
+}  // namespace
+
 // Floats that the panels of w [rows, columns] take.
-int64_t count_floats(int64_t rows, int64_t columns, PanelUse use) {
+int64_t WeightPanels::count_floats(int64_t rows, int64_t columns, PanelUse use) const {
   const bool forward = use == PanelUse::kForward;
-  return (panel_floats(vector_kernels(), forward ? rows : columns, forward ? columns : rows) + 15) /
-         16 * 16;
+  return (products_.panel_floats(forward ? rows : columns, forward ? columns : rows) + 15) / 16 *
+         16;
 }
 
-int64_t count_layer_floats(const EncoderShape& s, PanelUse use) {
+int64_t WeightPanels::count_layer_floats(const EncoderShape& s, PanelUse use) const {
   return count_floats(3 * s.hidden, s.hidden, use) + count_floats(s.hidden, s.hidden, use) +
          count_floats(s.up_size(), s.hidden, use) + count_floats(s.hidden, s.intermediate, use);
 }
 
-int64_t count_all_floats(const EncoderShape& s, PanelUse use) {
+int64_t WeightPanels::count_all_floats(const EncoderShape& s, PanelUse use) const {
   const int64_t projection = s.projected ? count_floats(s.hidden, s.embedding_size(), use) : 0;
   return projection + count_layer_floats(s, use) * s.stored_layers();
 }
-
-}  // namespace
 
 struct WeightPanels::Piece {  // one panel of one matrix
   const float* from;
@@ -45,12 +45,12 @@ void WeightPanels::reserve(const EncoderShape& shape, PanelUse use) {
 float* WeightPanels::list_matrix(const float* w, int64_t rows, int64_t columns, PanelUse use,
                                  std::vector<Piece>& pieces) {
   const bool forward = use == PanelUse::kForward;
-  const int64_t panel_width = vector_kernels().panel_width;
+  const int64_t panel_width = products_.panel_width();
   const int64_t n = forward ? rows : columns, k = forward ? columns : rows;
   float* const here = next_;
   for (int64_t j = 0; j < n; j += panel_width) {
-    pieces.push_back(
-        {w + (forward ? j * columns : j), std::min(panel_width, n - j), k, columns, here + j * k});
+    pieces.push_back({w + (forward ? j * columns : j), std::min(panel_width, n - j), k, columns,
+                      here + products_.panel_floats(j, k)});
   }
   next_ += count_floats(rows, columns, use);
   return here;
@@ -74,13 +74,15 @@ void WeightPanels::list_layer(const EncoderShape& shape, const LayerPointers<con
   layers_.push_back(panels);
 }
 
-void WeightPanels::copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel) {
-  const auto pack =
-      use == PanelUse::kForward ? vector_kernels().pack_rows : vector_kernels().pack_columns;
+void WeightPanels::copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel) const {
 #pragma omp parallel for schedule(dynamic, 4) if (parallel)
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Piece& p = pieces[i];
-    pack(p.from, p.width, p.k, p.ld, p.to);
+    if (use == PanelUse::kForward) {
+      products_.pack_rows(p.from, p.width, p.k, p.ld, p.to);
+    } else {
+      products_.pack_columns(p.from, p.width, p.k, p.ld, p.to);
+    }
   }
 }
 

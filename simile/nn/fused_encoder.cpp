@@ -11,13 +11,6 @@ namespace {
 
 using TapePool = std::vector<std::unique_ptr<EncoderTape>>;
 
-std::unique_ptr<EncoderTape> take_tape(TapePool& pool) {
-  if (pool.empty()) return std::make_unique<EncoderTape>();
-  std::unique_ptr<EncoderTape> tape = std::move(pool.back());
-  pool.pop_back();
-  return tape;
-}
-
 // What one forward call keeps for its backward call.
 struct EncoderCall {
   EncoderShape shape;
@@ -78,12 +71,21 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
 FusedEncoder::FusedEncoder(const EncoderShape& shape)
     : FusedEncoder(shape, allocate_encoder_memory(shape, torch::kCPU)) {}
 
-FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory)
+FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory,
+                           ProductType products)
     : TrainableEncoder(shape, memory),
+      products_(products),
       leaf_(parameters().detach().set_requires_grad(true)),
       free_tapes_(std::make_shared<TapePool>()) {}
 
 FusedEncoder::~FusedEncoder() = default;
+
+std::unique_ptr<EncoderTape> FusedEncoder::take_tape() {
+  if (free_tapes_->empty()) return std::make_unique<EncoderTape>(products_);
+  std::unique_ptr<EncoderTape> tape = std::move(free_tapes_->back());
+  free_tapes_->pop_back();
+  return tape;
+}
 
 torch::Tensor FusedEncoder::forward(const PackedBatch& batch, const EncoderDropout& dropout,
                                     const torch::Tensor& perturbation,
@@ -95,7 +97,7 @@ torch::Tensor FusedEncoder::forward(const PackedBatch& batch, const EncoderDropo
   call->weights = parameters();
   call->gradients = gradients();
   call->pool = free_tapes_;
-  call->tape = take_tape(*free_tapes_);
+  call->tape = take_tape();
   call->has_perturbation = perturbation.defined();
   call->weight_gradients = weight_gradients;
   // Autograd does not take undefined tensors as inputs.
@@ -107,7 +109,7 @@ torch::Tensor FusedEncoder::forward(const PackedBatch& batch, const EncoderDropo
 
 torch::Tensor FusedEncoder::forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
                                          const EncoderDropout& dropout) {
-  std::unique_ptr<EncoderTape> tape = take_tape(*free_tapes_);
+  std::unique_ptr<EncoderTape> tape = take_tape();
   const torch::Tensor hidden = torch::empty({batch.tokens(), shape().hidden});
   encoder_forward_training(shape(), encoder_weights(shape(), parameters.data_ptr<float>()), batch,
                            dropout, nullptr, *tape, hidden.data_ptr<float>());

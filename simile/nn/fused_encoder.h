@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused engine of training: one autograd node over the CPU's packed kernels, with a
-// hand-written backward (simile/kernel/encoder_training.h). Its bits do not depend on the number of
+// hand-written backward (simile/kernel/encoder_training.h), whose matrix products are in floats or
+// in bfloat16; inference() is in floats with either. Its bits do not depend on the number of
 // threads.
 #pragma once
 
@@ -17,7 +18,9 @@ namespace simile {
 class FusedEncoder final : public TrainableEncoder {
  public:
   explicit FusedEncoder(const EncoderShape& shape);
-  FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory);  // on the CPU
+  // On the CPU. Products that this processor has no instructions for are kFailed in forward().
+  FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory,
+               ProductType products = ProductType::kFloat);
   ~FusedEncoder() override;
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
@@ -27,6 +30,9 @@ class FusedEncoder final : public TrainableEncoder {
                              const EncoderDropout& dropout) override;
 
  private:
+  std::unique_ptr<EncoderTape> take_tape();
+
+  ProductType products_;
   torch::Tensor leaf_;  // parameters() as the leaf that ties the node into the graph
   std::shared_ptr<std::vector<std::unique_ptr<EncoderTape>>> free_tapes_;  // memory to reuse
 };

@@ -12,7 +12,9 @@
 
 #include "simile/core/error.h"
 #include "simile/core/recipe.h"
+#include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/detail/run_testing.h"
 #include "simile/train/trainer.h"
 
@@ -92,6 +94,23 @@ baselines: [bm25, untrained]
     }
   }
 
+  // Fifty steps of recipes/faq.yaml from simile-mini.
+  void train_shipped(const std::string& setting, const std::string& run) const {
+    ConfigNode node = load_recipe(SIMILE_SOURCE_DIR "/recipes/faq.yaml", {"variant=transformer"});
+    const std::vector<std::string> smaller = {setting,
+                                              "model=" SIMILE_SOURCE_DIR "/models/simile-mini",
+                                              "stages.0.steps=50",
+                                              "stages.0.objectives.0.batch_size=4",
+                                              "max_length=24",
+                                              "stages.0.selection={}",
+                                              "stages.0.selection.every_steps=50",
+                                              "evaluations=[]",
+                                              "tests=[]",
+                                              "baselines=[]"};
+    for (const std::string& assignment : smaller) apply_override(node, assignment);
+    train(node, path(run), false, false, silent_events());
+  }
+
   std::string error_of(const std::vector<std::string>& overrides) const {
     try {
       train(recipe(overrides), path("bad"), false, true, silent_events());
@@ -131,23 +150,50 @@ TEST_F(EnginesTest, ARunOfTheTorchEngineResumesToTheSameBits) {
 }
 
 TEST_F(EnginesTest, TheShippedRecipeHasTheSameCurveForFiftySteps) {
-  for (const std::string engine : {"fused", "torch"}) {
-    ConfigNode node = load_recipe(SIMILE_SOURCE_DIR "/recipes/faq.yaml", {"variant=transformer"});
-    const std::vector<std::string> smaller = {"engine=" + engine,
-                                              "model=" SIMILE_SOURCE_DIR "/models/simile-mini",
-                                              "stages.0.steps=50",
-                                              "stages.0.objectives.0.batch_size=4",
-                                              "max_length=24",
-                                              "stages.0.selection={}",
-                                              "stages.0.selection.every_steps=50",
-                                              "evaluations=[]",
-                                              "tests=[]",
-                                              "baselines=[]"};
-    for (const std::string& assignment : smaller) apply_override(node, assignment);
-    train(node, path(engine), false, false, silent_events());
-  }
+  for (const std::string engine : {"fused", "torch"}) train_shipped("engine=" + engine, engine);
   EXPECT_EQ(curve("torch", "loss").size(), 50u);
   expect_equal_curves("loss", 1e-4);
+}
+
+TEST_F(EnginesTest, ProductsInBfloat16HaveNearlyTheSameCurveForFiftySteps) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: no bfloat16 on this processor";
+  for (const std::string compute : {"fp32", "bf16"}) train_shipped("compute=" + compute, compute);
+  for (const std::string name : {"loss", "gradient_norm"}) {
+    const std::vector<double> exact = curve("fp32", name), rounded = curve("bf16", name);
+    ASSERT_EQ(exact.size(), 50u);
+    ASSERT_EQ(rounded.size(), exact.size());
+    EXPECT_NE(rounded, exact);
+    for (size_t i = 0; i < exact.size(); ++i) {
+      EXPECT_NEAR(rounded[i], exact[i], 0.03 * (1 + exact[i])) << name << " of step " << i + 1;
+    }
+  }
+}
+
+TEST_F(EnginesTest, ARunInBfloat16ResumesToTheSameBitsOnAnyNumberOfThreads) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: no bfloat16 on this processor";
+  const ConfigNode node = recipe({"compute=bf16"});
+  const int threads = thread_count();
+  set_thread_count(1);
+  train(node, path("whole"), false, false, silent_events());
+  for (const int stop_at : {7, 16}) {
+    set_thread_count(stop_at % 2 + 2);
+    Interrupter interrupter(stop_at);
+    const std::string name = fmt::format("cut{}", stop_at);
+    EXPECT_THROW(train(node, path(name), false, false, interrupter), Error);
+    train(node, path(name), true, false, silent_events());
+    EXPECT_EQ(bytes("whole/model/model.safetensors"), bytes(name + "/model/model.safetensors"));
+    EXPECT_EQ(bytes("whole/metrics.jsonl"), bytes(name + "/metrics.jsonl"));
+  }
+  set_thread_count(threads);
+}
+
+TEST_F(EnginesTest, Bfloat16IsRefusedWhereItIsNotComputed) {
+  const std::string no_data = "stages.0.objectives.0.data.path=nowhere.tsv";
+  EXPECT_THAT(error_of({no_data, "compute=bf16", "engine=torch"}),
+              AllOf(HasSubstr("compute: bf16"), HasSubstr("engine: fused")));
+  if (bfloat_kernels() != nullptr) return;
+  EXPECT_THAT(error_of({no_data, "compute=bf16"}),
+              AllOf(HasSubstr("compute: bf16"), HasSubstr("AMX"), HasSubstr("fp32")));
 }
 
 TEST_F(EnginesTest, ADeviceThatIsNotThereIsToldBeforeDataIsRead) {

@@ -97,7 +97,7 @@ std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const En
                                              const Placement& placement) {
   if (placement.engine == Engine::kTorch) return std::make_unique<TorchEncoder>(shape, memory);
   if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape, memory);
-  return std::make_unique<FusedEncoder>(shape, memory);
+  return std::make_unique<FusedEncoder>(shape, memory, placement.products);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ enum class Engine {
 struct Placement {
   Engine engine = Engine::kFused;
   torch::Device device = torch::Device(torch::kCPU);
-  ProductType products = ProductType::kFloat;  // of the large matrix products, see LossInput
+  ProductType products =
+      ProductType::kFloat;  // of the large matrix products, see LossInput and FusedEncoder
 };
 
 // As recipes call them.

@@ -56,10 +56,6 @@ void check_pretrain_options(const PretrainOptions& options) {
       !options.optimizer.used_rows(), ErrorKind::kRecipe,
       "`optimizer.rows: used`: the word embedding is the output matrix too, and every step "
       "uses all of its rows; leave it at all");
-  SIMILE_CHECK(
-      options.compute == "fp32", ErrorKind::kRecipe,
-      "`compute: bf16`: the matrix products of a transformer are computed in fp32 alone so "
-      "far; leave it at fp32");
 }
 
 }  // namespace simile

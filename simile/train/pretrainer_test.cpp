@@ -17,6 +17,7 @@
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/masked_batches.h"
 
 namespace simile {
@@ -173,6 +174,28 @@ TEST_F(PretrainerTest, TheTorchEngineHasTheSameCurveAndResumesToTheSameBits) {
   EXPECT_EQ(bytes("stopped/metrics.jsonl"), bytes("torch/metrics.jsonl"));
 }
 
+TEST_F(PretrainerTest, InBfloat16TheCurveIsNearlyTheSameAndResumesToTheSameBits) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: no bfloat16 on this processor";
+  const std::vector<std::string> rounded = {"compute=bf16"};
+  run("exact");
+  run("rounded", false, rounded);
+  EXPECT_NE(last_state("rounded"), last_state("exact"));
+  std::istringstream exact(bytes("exact/metrics.jsonl")), near(bytes("rounded/metrics.jsonl"));
+  for (std::string expected, found; std::getline(exact, expected);) {
+    ASSERT_TRUE(std::getline(near, found));
+    const auto want = nlohmann::json::parse(expected), got = nlohmann::json::parse(found);
+    EXPECT_NEAR(got.value("loss", 0.0), want.value("loss", 0.0), 0.02) << expected;
+  }
+  const int threads = thread_count();
+  set_thread_count(threads == 1 ? 3 : 1);
+  StepInterrupter events(7);
+  EXPECT_THROW(run("stopped", false, rounded, events), Error);
+  run("stopped", true, rounded);
+  set_thread_count(threads);
+  EXPECT_EQ(last_state("stopped"), last_state("rounded"));
+  EXPECT_EQ(bytes("stopped/metrics.jsonl"), bytes("rounded/metrics.jsonl"));
+}
+
 TEST_F(PretrainerTest, GoesOnFromAModelThatItMade) {
   run("run");
   const std::vector<std::string> goes_on = {"model=" + path("run/model"), "architecture.layers=0",
@@ -239,7 +262,7 @@ TEST_F(PretrainerTest, MistakesAreToldBeforeAnyWork) {
   EXPECT_THAT(error_of({"max_length=17"}), HasSubstr("positions"));
   EXPECT_THAT(error_of({"corpus="}), HasSubstr("corpus"));
   EXPECT_THAT(error_of({"optimizer.rows=used"}), HasSubstr("output matrix"));
-  EXPECT_THAT(error_of({"compute=bf16"}), HasSubstr("compute: bf16"));
+  EXPECT_THAT(error_of({"compute=bf16", "engine=torch"}), HasSubstr("compute: bf16"));
   EXPECT_THAT(error_of({"held_out.path=" + path("empty.txt")}), HasSubstr("no text"));
   EXPECT_THAT(error_of({"tokenizer=" + path("small.txt"), "held_out.path="}),
               HasSubstr("special ones"));

@@ -46,10 +46,11 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
                   {"a token that comes n times in a text counts n^saturation times; below 1 only "
                    "Simile reads the model",
                    "", 0, 1});
-    members.field("half_position", half_position,
-                  {"the token at this place in a text counts half of the first; 0: all alike; above "
-                   "0 only Simile reads the model",
-                   "tokens", 0, kLargestHalfPosition});
+    members.field(
+        "half_position", half_position,
+        {"the token at this place in a text counts half of the first; 0: all alike; above "
+         "0 only Simile reads the model",
+         "tokens", 0, kLargestHalfPosition});
   });
 }
 
@@ -188,12 +189,15 @@ void StartOptions::visit_start(OptionVisitor& v) {
                       engine_names()));
   v.field("device", device,
           {"where engine torch computes: cpu, cuda, or cuda:1 for the second GPU"});
-  v.field("compute", compute,
-          choice_info("what large matrix products round their numbers to, with sums in fp32: bf16 "
-                      "is several times faster, on processors that have it (AMX, AVX-512-BF16); so "
-                      "far the scores of all pairs of a batch and their gradients, in the losses "
-                      "bsc, mnrl, simcse and combo that treat duplicates as negatives",
-                      compute_names()));
+  v.field(
+      "compute", compute,
+      choice_info("what large matrix products round their numbers to, with sums, weights and all "
+                  "else in fp32: bf16 makes steps more than twice as fast, on processors that "
+                  "have it (AMX, AVX-512-BF16). Products of a transformer's matrices, forward "
+                  "and backward, those of its gradients, and the scores of all pairs of a "
+                  "batch in the losses bsc, mnrl, simcse and combo that treat duplicates as "
+                  "negatives; evaluation is in fp32 with either",
+                  compute_names()));
 }
 
 void TrainOptions::visit(OptionVisitor& v) {

@@ -16,6 +16,7 @@ struct VectorSums {
 };
 
 // Gradients of what the four matrices of a layer gave, and what they were given, for all tokens.
+// With products in bfloat16 the first four are packed (EncoderProducts::pack_left).
 struct LayerGradients {
   float* qkv;        // [rows, 3H]
   float* attention;  // [rows, H]
@@ -37,6 +38,9 @@ struct BackwardMemory {
   float* hidden;                              // [rows, H], gradient of the hidden states under way
   float* embedded;                            // [rows, E], before the projection
   float* embedded_panels;                     // of what the projection was given
+  float* projected;                           // gradient of what it gave, as LayerGradients'
+  std::vector<int64_t> panel_first;           // of each chunk, its first token in panels
+  int64_t panel_tokens = 0;                   // tokens that panels have room for
   LayerGradients layers[2];                   // of the layer at hand and the one before it
   std::vector<std::vector<VectorSums>> sums;  // [layers][chunks]
   std::vector<EncoderSums> encoder_sums;      // [chunks]

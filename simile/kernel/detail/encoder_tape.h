@@ -53,13 +53,16 @@ struct LayerTape {
 };
 
 struct TapeContents {
+  explicit TapeContents(ProductType type) : panels(EncoderProducts(type)) {}
+
   BatchPlan plan;
   PositionTables tables;
-  NormTape embedding;  // [rows, E], output: after dropout
-  float* projected;    // [rows, H], the embedding projected; null without projection
+  NormTape embedding = {};     // [rows, E], output: after dropout
+  float* projected = nullptr;  // [rows, H], the embedding projected; null without projection
   std::vector<LayerTape> layers;
-  float* stream;   // [rows, H], with pre_norm: what attention and feed-forward are added to
-  NormTape final;  // with pre_norm
+  float* stream =
+      nullptr;          // [rows, H], with pre_norm: what attention and feed-forward are added to
+  NormTape final = {};  // with pre_norm
 
   WeightPanels panels;  // of the pass that ran last
   FloatBuffer activations, gradients, work;

@@ -10,21 +10,13 @@
 
 namespace simile {
 
-// Some rows of one matrix's gradient: w [.., n] += a^T b over all tokens.
-struct WeightTile {
-  const float* a;  // [tokens, lda], the columns of these rows
-  int64_t lda;
-  const float* panels;
-  float* w;
-  int64_t rows, n;
-};
-
 // The tiles of a layer's matrices, and of the projection, if there is one.
-std::vector<WeightTile> layer_tiles(const EncoderShape& shape, const LayerGradients& tokens,
+std::vector<WeightTile> layer_tiles(const EncoderShape& shape, const EncoderProducts& products,
+                                    const BackwardMemory& memory, const LayerGradients& tokens,
                                     const LayerPointers<float>& weights);
-std::vector<WeightTile> projection_tiles(const EncoderShape& shape, const BackwardMemory& memory,
+std::vector<WeightTile> projection_tiles(const EncoderShape& shape, const EncoderProducts& products,
+                                         const BackwardMemory& memory,
                                          const EncoderGradients& weights);
-void multiply_tile(const WeightTile& tile, int64_t tokens);
 
 // Adds the chunks' sums, in their order, to what the encoder has of one layer's vectors, and of the
 // others.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "simile/core/float_buffer.h"
+#include "simile/kernel/detail/encoder_products.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/vector_kernels.h"
 
 namespace simile {
 
@@ -26,6 +26,12 @@ enum class PanelUse {
 
 class WeightPanels {
  public:
+  explicit WeightPanels(const EncoderProducts& products = EncoderProducts())
+      : products_(products) {}
+
+  // What multiplies with them.
+  const EncoderProducts& products() const { return products_; }
+
   // Copies all matrices (in parallel), into memory that is reused from call to call.
   void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use);
   // The same for kForward, layer by layer: the source of a layer is done with when the next is
@@ -40,6 +46,9 @@ class WeightPanels {
 
  private:
   struct Piece;
+  int64_t count_floats(int64_t rows, int64_t columns, PanelUse use) const;
+  int64_t count_layer_floats(const EncoderShape& shape, PanelUse use) const;
+  int64_t count_all_floats(const EncoderShape& shape, PanelUse use) const;
   void reserve(const EncoderShape& shape, PanelUse use);
   float* list_matrix(const float* w, int64_t rows, int64_t columns, PanelUse use,
                      std::vector<Piece>& pieces);
@@ -47,8 +56,9 @@ class WeightPanels {
                        std::vector<Piece>& pieces);
   void list_layer(const EncoderShape& shape, const LayerPointers<const float>& layer, PanelUse use,
                   std::vector<Piece>& pieces);
-  static void copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel);
+  void copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel) const;
 
+  EncoderProducts products_;
   FloatBuffer memory_;
   float* next_ = nullptr;  // where the next matrix's panels go
   const float* projection_ = nullptr;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix products of an encoder's linear maps, in either type of numbers: how what stands on
+// the right is packed as panels, and what is multiplied with it. Memory is floats with both types.
+//
+//   forward, backward  y = x W^T + b, dx = dy W: multiply()
+//   gradients          dW += dy^T x, over all tokens: add_gradient()
+//
+// One thread each, and what vector_kernels.h and bfloat_kernels.h say of a row's bits.
+#pragma once
+
+#include <cstdint>
+
+#include "simile/kernel/product_type.h"
+#include "simile/kernel/vector_kernels.h"
+
+namespace simile {
+
+struct BfloatKernels;
+
+// Some rows of one matrix's gradient: w [rows, n] += dy^T x over `tokens` tokens.
+struct WeightTile {
+  const float* dy;  // the columns of these rows: [tokens, lda], or with bfloat16 packed
+  int64_t lda;
+  const float* panels;  // of x
+  float* w;
+  int64_t rows, n;
+};
+
+class EncoderProducts {
+ public:
+  // Errors: kFailed for bfloat16 on a processor without instructions for it.
+  explicit EncoderProducts(ProductType type = ProductType::kFloat);
+
+  bool is_rounded() const { return bfloat_ != nullptr; }
+  int64_t panel_width() const;  // columns
+  int64_t token_step() const;   // parts of panels over tokens begin at a multiple of it
+
+  // Floats that panels of B [k, n] take.
+  int64_t panel_floats(int64_t n, int64_t k) const;
+  // One panel, of at most panel_width() columns: from w [n, k], or from b [k, n].
+  void pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw, float* panel) const;
+  void pack_columns(const float* b, int64_t n, int64_t k, int64_t ldb, float* panel) const;
+  // With bfloat16 gelu is not to be had.
+  void multiply(const MatmulCall& call) const;
+
+  // Tokens first .. first + count - 1 of x [, width] into panels over `tokens` tokens, from these
+  // rows of x; with bfloat16 tokens up to the next multiple of token_step() become zero.
+  void pack_tokens(const float* x, int64_t width, int64_t tokens, int64_t first, int64_t count,
+                   float* panels) const;
+  // The same of dy, with bfloat16 alone: as much memory, for rows of W that start at a multiple of
+  // panel_width() from left_at() on.
+  void pack_left(const float* dy, int64_t width, int64_t tokens, int64_t first, int64_t count,
+                 float* left) const;
+  const float* left_at(const float* left, int64_t row, int64_t tokens) const;
+  void add_gradient(const WeightTile& tile, int64_t tokens) const;
+
+ private:
+  const BfloatKernels* bfloat_;  // null: floats
+};
+
+}  // namespace simile
