@@ -7,15 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "simile/kernel/product_type.h"
+
 namespace simile::bench {
 
 struct BenchOptions {
   std::string model_folder;
   std::string workload_folder;
-  std::string distribution;  // short or long
-  int64_t batches = 10;      // of 32 sentences, or of 32 pairs
-  int64_t rounds = 1;        // passes over these batches; medians are told
-  double dropout = 0.1;      // training only
+  std::string distribution;                    // short or long
+  int64_t batches = 10;                        // of 32 sentences, or of 32 pairs
+  int64_t rounds = 1;                          // passes over these batches; medians are told
+  double dropout = 0.1;                        // training only
+  ProductType products = ProductType::kFloat;  // training only: the encoder's
 };
 
 // Encodes the first 32 * batches sentences in one call of SentenceEncoder::encode_ids: it sorts and

@@ -4,7 +4,7 @@
 //   simile_bench model FOLDER mini|minilm|bert TOKENIZER_FOLDER
 //   simile_bench infer MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] [THREADS]
 //   simile_bench train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] [THREADS]
-//   [DROPOUT]
+//   [DROPOUT] [fp32|bf16]
 //
 // `model` writes a model folder with random weights. The workload folder holds len_*.txt and
 // ids_*.bin (see README.md). Answers are checked before they are timed; a wrong one ends with exit
@@ -31,7 +31,7 @@ using simile::bench::BenchOptions;
 constexpr const char* kUsage =
     "usage: simile_bench model FOLDER mini|minilm|bert TOKENIZER_FOLDER\n"
     "       simile_bench infer|train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] "
-    "[THREADS] [DROPOUT]";
+    "[THREADS] [DROPOUT] [fp32|bf16]";
 
 int64_t count_at(const std::vector<std::string>& arguments, size_t i, int64_t otherwise) {
   if (i >= arguments.size()) return otherwise;
@@ -51,6 +51,9 @@ nlohmann::json measure(const std::vector<std::string>& arguments) {
   const auto threads = static_cast<int>(count_at(arguments, 6, simile::thread_count()));
   simile::set_thread_count(threads);
   if (arguments.size() > 7) options.dropout = std::atof(arguments[7].c_str());
+  if (arguments.size() > 8 && arguments[8] == "bf16") {
+    options.products = simile::ProductType::kBfloat;
+  }
   nlohmann::json result = arguments[0] == "infer" ? simile::bench::measure_inference(options)
                                                   : simile::bench::measure_training(options);
   SIMILE_CHECK(simile::thread_count() == threads, ErrorKind::kFailed,

@@ -56,7 +56,7 @@ inline void store_upper(const Block& block) {
   _tile_stored(1, block.c + kTileSide, row_bytes(block));
 }
 
-void multiply_32(const Block& block) {
+inline __attribute__((always_inline)) void multiply_32(const Block& block) {
   finish_writing(block.a);
   start_upper(block);
   start_lower(block);
@@ -77,7 +77,7 @@ void multiply_32(const Block& block) {
   _tile_stored(3, lower + kTileSide, row_bytes(block));
 }
 
-void multiply_16(const Block& block) {
+inline __attribute__((always_inline)) void multiply_16(const Block& block) {
   finish_writing(block.a);
   start_upper(block);
   const uint16_t *a = block.a, *b = block.b;
@@ -91,8 +91,12 @@ void multiply_16(const Block& block) {
   store_upper(block);
 }
 
-void multiply_rows(const Block& block, int64_t rows) {
-  (rows > kTileSide ? multiply_32 : multiply_16)(block);
+inline void multiply_rows(const Block& block, int64_t rows) {
+  if (rows > kTileSide) {
+    multiply_32(block);
+  } else {
+    multiply_16(block);
+  }
 }
 
 void start_tiles() {
