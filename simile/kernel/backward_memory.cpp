@@ -28,12 +28,12 @@ EncoderSums carve_encoder_sums(Carver& carver, const EncoderShape& shape,
 }
 
 // Where chunks begin in panels over all tokens.
-void place_chunks(const BatchPlan& plan, int64_t step, BackwardMemory& memory) {
+void place_chunks(const BatchPlan& plan, const EncoderProducts& products, BackwardMemory& memory) {
   memory.panel_first.clear();
   memory.panel_tokens = 0;
   for (const PlannedChunk& chunk : plan.chunks) {
     memory.panel_first.push_back(memory.panel_tokens);
-    memory.panel_tokens += (chunk.rows + step - 1) / step * step;
+    memory.panel_tokens += products.token_places(chunk.rows);
   }
 }
 
@@ -45,7 +45,7 @@ int64_t carve_backward(const EncoderShape& s, const TapeContents& tape, Backward
   const EncoderProducts& products = tape.panels.products();
   const BatchPlan& plan = tape.plan;
   const int64_t rows = plan.rows, H = s.hidden, I = s.intermediate, E = s.embedding_size();
-  place_chunks(plan, products.token_step(), memory);
+  place_chunks(plan, products, memory);
   const auto panels = [&](int64_t width) {
     return carver.floats(products.panel_floats(width, memory.panel_tokens));
   };

@@ -23,7 +23,10 @@ int64_t EncoderProducts::panel_width() const {
   return bfloat_ != nullptr ? kBfloatPanel : vector_kernels().panel_width;
 }
 
-int64_t EncoderProducts::token_step() const { return bfloat_ != nullptr ? kBfloatStep : 1; }
+int64_t EncoderProducts::token_places(int64_t tokens) const {
+  if (bfloat_ == nullptr) return tokens;
+  return (tokens + kBfloatStep - 1) / kBfloatStep * kBfloatStep;
+}
 
 int64_t EncoderProducts::panel_floats(int64_t n, int64_t k) const {
   if (bfloat_ != nullptr) return bfloat_panel_size(n, k) / kNumbersPerFloat;
@@ -31,15 +34,15 @@ int64_t EncoderProducts::panel_floats(int64_t n, int64_t k) const {
 }
 
 void EncoderProducts::pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw,
-                                float* panel) const {
-  if (bfloat_ != nullptr) return bfloat_->pack_rows(w, n, k, ldw, numbers(panel));
-  vector_kernels().pack_rows(w, n, k, ldw, panel);
+                                float* panels) const {
+  if (bfloat_ != nullptr) return bfloat_->pack_rows(w, n, k, ldw, numbers(panels));
+  vector_kernels().pack_rows(w, n, k, ldw, panels);
 }
 
 void EncoderProducts::pack_columns(const float* b, int64_t n, int64_t k, int64_t ldb,
-                                   float* panel) const {
-  if (bfloat_ != nullptr) return bfloat_->pack_columns(b, n, k, 0, k, ldb, numbers(panel));
-  vector_kernels().pack_columns(b, n, k, ldb, panel);
+                                   float* panels) const {
+  if (bfloat_ != nullptr) return bfloat_->pack_columns(b, n, k, 0, k, ldb, numbers(panels));
+  vector_kernels().pack_columns(b, n, k, ldb, panels);
 }
 
 void EncoderProducts::multiply(const MatmulCall& call) const {

@@ -29,7 +29,10 @@ void check_embedding(const EncoderShape& shape) {
 
 }  // namespace
 
-MaskedLm::MaskedLm(const EncoderShape& shape) : shape_(shape) { check_embedding(shape); }
+MaskedLm::MaskedLm(const EncoderShape& shape, ProductType products)
+    : shape_(shape), products_(products) {
+  check_embedding(shape);
+}
 
 std::vector<ParameterSlot> masked_lm_layout(const EncoderShape& shape) {
   check_embedding(shape);
@@ -159,7 +162,8 @@ VocabularyLoss MaskedLm::operator()(const float* head, const float* embedding, c
                           1,
                           nullptr,
                           nullptr,
-                          nullptr};
+                          nullptr,
+                          products_};
   if (gradients != nullptr) {
     call.gradient_scale = gradients->scale;
     call.state_gradients = rows.gradient;

@@ -4,7 +4,8 @@
 //
 //   s = LayerNorm(gelu(W h + c));   loss = cross-entropy of softmax(E s + b) with the word meant
 //
-// E being the encoder's word embedding. The head's own weights are one flat array in the order of
+// E being the encoder's word embedding; products with it in floats or in bfloat16
+// (vocabulary_loss.h). The head's own weights are one flat array in the order of
 // masked_lm_layout(), under the names that BERT checkpoints give them (cls.predictions...).
 // Results do not depend on the number of threads. Errors: kInput for an encoder whose embeddings
 // are not as wide as its hidden states, E not being [V, H] then.
@@ -43,7 +44,7 @@ struct MaskedLmGradients {
 // The losses of `masked` with `hidden` [tokens, H]; `gradients` may be null.
 class MaskedLm {
  public:
-  explicit MaskedLm(const EncoderShape& shape);
+  explicit MaskedLm(const EncoderShape& shape, ProductType products = ProductType::kFloat);
 
   VocabularyLoss operator()(const float* head, const float* embedding, const float* hidden,
                             int64_t tokens, const MaskedTokens& masked,
@@ -55,6 +56,7 @@ class MaskedLm {
   void backward(const float* head, const Rows& rows, float* head_gradients);
 
   EncoderShape shape_;
+  ProductType products_;
   FloatBuffer memory_, loss_memory_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture.h"
 
 namespace simile {
@@ -30,8 +31,8 @@ struct Result {
 };
 
 // The inputs of tools/golden/masked_lm.py.
-Result compute(int64_t hidden_size, int64_t vocabulary, int64_t tokens,
-               const MaskedTokens& masked) {
+Result compute(int64_t hidden_size, int64_t vocabulary, int64_t tokens, const MaskedTokens& masked,
+               ProductType products = ProductType::kFloat) {
   EncoderShape shape;
   shape.hidden = hidden_size;
   shape.vocabulary = vocabulary;
@@ -53,7 +54,7 @@ Result compute(int64_t hidden_size, int64_t vocabulary, int64_t tokens,
   result.embedding.assign(embedding.size(), 0.0f);
   const MaskedLmGradients gradients{1.0f / static_cast<float>(masked.size()), result.hidden.data(),
                                     result.head.data(), result.embedding.data()};
-  MaskedLm masked_lm(shape);
+  MaskedLm masked_lm(shape, products);
   result.loss = masked_lm(head.data(), embedding.data(), hidden.data(), tokens, masked, &gradients);
   const VocabularyLoss alone =
       masked_lm(head.data(), embedding.data(), hidden.data(), tokens, masked, nullptr);
@@ -106,15 +107,43 @@ TEST(MaskedLm, BitsDoNotDependOnTheNumberOfThreads) {
     masked.words.push_back(i * 37);
   }
   const int threads = thread_count();
-  set_thread_count(1);
-  const Result one = compute(32, 3000, 50, masked);
-  set_thread_count(3);
-  const Result three = compute(32, 3000, 50, masked);
+  for (const ProductType products : {ProductType::kFloat, ProductType::kBfloat}) {
+    if (products == ProductType::kBfloat && bfloat_kernels() == nullptr) continue;
+    set_thread_count(1);
+    const Result one = compute(32, 3000, 50, masked, products);
+    set_thread_count(3);
+    const Result three = compute(32, 3000, 50, masked, products);
+    EXPECT_EQ(one.loss.sum, three.loss.sum);
+    EXPECT_EQ(one.hidden, three.hidden);
+    EXPECT_EQ(one.head, three.head);
+    EXPECT_EQ(one.embedding, three.embedding);
+  }
   set_thread_count(threads);
-  EXPECT_EQ(one.loss.sum, three.loss.sum);
-  EXPECT_EQ(one.hidden, three.hidden);
-  EXPECT_EQ(one.head, three.head);
-  EXPECT_EQ(one.embedding, three.embedding);
+}
+
+void expect_close(const std::vector<float>& found, const std::vector<float>& expected) {
+  std::vector<float> difference = found;
+  for (size_t i = 0; i < found.size(); ++i) difference[i] -= expected[i];
+  const auto size = static_cast<int64_t>(found.size());
+  EXPECT_LT(norm(difference.data(), size), 1e-2 * norm(expected.data(), size));
+  EXPECT_NE(found, expected);
+}
+
+TEST(MaskedLm, ProductsInBfloat16GiveNearlyTheSameGradients) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: no bfloat16 on this processor";
+  MaskedTokens masked;
+  for (int32_t i = 0; i < 45; ++i) {
+    masked.positions.push_back(i + 3);
+    masked.words.push_back(i * 17);
+  }
+  for (const auto& [H, vocabulary] : {std::pair<int64_t, int64_t>(64, 1000), {33, 777}}) {
+    const Result exact = compute(H, vocabulary, 50, masked);
+    const Result rounded = compute(H, vocabulary, 50, masked, ProductType::kBfloat);
+    EXPECT_NEAR(rounded.loss.sum, exact.loss.sum, 1e-2 * exact.loss.sum);
+    expect_close(rounded.hidden, exact.hidden);
+    expect_close(rounded.head, exact.head);
+    expect_close(rounded.embedding, exact.embedding);
+  }
 }
 
 TEST(MaskedLm, WithoutMaskedTokensAllGradientsAreZero) {

@@ -12,6 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/detail/encoder_products.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -40,18 +41,23 @@ class VocabularyPass {
   VocabularyPass(const VocabularyLossCall& call, FloatBuffer& memory)
       : call_(call),
         kernels_(vector_kernels()),
+        products_(call.products),
         threads_(std::min<int>(thread_count(), kVocabularyGroups)),
         chunks_((call.vocabulary + kVocabularyChunk - 1) / kVocabularyChunk),
+        row_places_(products_.token_places(call.rows)),
         row_sums_(static_cast<size_t>(kVocabularyGroups * call.rows)) {
     const int64_t width = kVocabularyChunk;
-    panel_floats_ = std::max(panel_floats(kernels_, width, call.hidden),
-                             panel_floats(kernels_, call.hidden, width));
-    thread_floats_ = call.rows * width + panel_floats_;
-    state_panel_floats_ = panel_floats(kernels_, call.hidden, call.rows);
+    const int64_t panel_floats = std::max(products_.panel_floats(width, call.hidden),
+                                          products_.panel_floats(call.hidden, width));
+    const int64_t left_floats =
+        products_.is_rounded() ? products_.panel_floats(width, row_places_) : 0;
+    thread_floats_ = call.rows * width + panel_floats + left_floats;
+    state_panel_floats_ = products_.panel_floats(call.hidden, row_places_);
     const int64_t group_floats = kVocabularyGroups * call.rows * call.hidden;
-    state_panels_ = memory.reserve(threads_ * thread_floats_ + state_panel_floats_ + group_floats);
+    // All but the last are whole cache lines.
+    thread_memory_ = memory.reserve(threads_ * thread_floats_ + state_panel_floats_ + group_floats);
+    state_panels_ = thread_memory_ + threads_ * thread_floats_;
     group_gradients_ = state_panels_ + state_panel_floats_;
-    thread_memory_ = group_gradients_ + group_floats;
   }
 
   VocabularyLoss run() {
@@ -77,7 +83,7 @@ class VocabularyPass {
   }
 
   void run_backward() {
-    kernels_.pack_columns(call_.states, call_.hidden, call_.rows, call_.hidden, state_panels_);
+    products_.pack_tokens(call_.states, call_.hidden, row_places_, 0, call_.rows, state_panels_);
 #pragma omp parallel for schedule(dynamic) num_threads(threads_)
     for (int64_t group = 0; group < kVocabularyGroups; ++group) {
       float* gradients = group_gradients_ + group * call_.rows * call_.hidden;
@@ -99,17 +105,18 @@ class VocabularyPass {
   int64_t width(int64_t chunk) const {
     return std::min(kVocabularyChunk, call_.vocabulary - first_word(chunk));
   }
+  float* panels_behind(float* logits) const { return logits + call_.rows * kVocabularyChunk; }
   float* own_memory() const { return thread_memory_ + omp_get_thread_num() * thread_floats_; }
 
   // Logits [rows, width] of the chunk's words; behind them lies the memory for panels.
   float* logits(int64_t chunk) const {
     float* logits = own_memory();
-    float* panels = logits + call_.rows * kVocabularyChunk;
+    float* const panels = panels_behind(logits);
     const int64_t n = width(chunk), word = first_word(chunk);
-    kernels_.pack_rows(call_.embedding + word * call_.hidden, n, call_.hidden, call_.hidden,
-                       panels);
-    kernels_.matmul({call_.rows, n, call_.hidden, call_.states, call_.hidden, panels, logits, n,
-                     call_.bias + word, false, false});
+    products_.pack_rows(call_.embedding + word * call_.hidden, n, call_.hidden, call_.hidden,
+                        panels);
+    products_.multiply({call_.rows, n, call_.hidden, call_.states, call_.hidden, panels, logits, n,
+                        call_.bias + word, false, false});
     return logits;
   }
 
@@ -155,11 +162,17 @@ class VocabularyPass {
     float* z = logits(chunk);
     const int64_t n = width(chunk), word = first_word(chunk), H = call_.hidden;
     for (int64_t i = 0; i < call_.rows; ++i) softmax_gradient(i, word, n, z + i * n);
-    float* panels = z + call_.rows * kVocabularyChunk;
-    kernels_.pack_columns(call_.embedding + word * H, H, n, H, panels);
-    kernels_.matmul({call_.rows, H, n, z, n, panels, state_gradients, H, nullptr, true, false});
-    kernels_.matmul_transposed({n, H, call_.rows, z, n, state_panels_,
-                                call_.embedding_gradients + word * H, H, nullptr, true, false});
+    float* const panels = panels_behind(z);
+    products_.pack_columns(call_.embedding + word * H, H, n, H, panels);
+    products_.multiply({call_.rows, H, n, z, n, panels, state_gradients, H, nullptr, true, false});
+    const float* dy = z;
+    if (products_.is_rounded()) {
+      float* const left = panels + products_.panel_floats(H, n);
+      products_.pack_left(z, n, row_places_, 0, call_.rows, left);
+      dy = left;
+    }
+    products_.add_gradient({dy, n, state_panels_, call_.embedding_gradients + word * H, n, H},
+                           row_places_);
     kernels_.column_sums(call_.rows, n, z, n, call_.bias_gradients + word);
   }
 
@@ -175,8 +188,11 @@ class VocabularyPass {
 
   const VocabularyLossCall& call_;
   const VectorKernels& kernels_;
+  EncoderProducts products_;
   int threads_;
-  int64_t chunks_, panel_floats_, thread_floats_, state_panel_floats_;
+  int64_t chunks_;
+  int64_t row_places_;  // of panels over rows
+  int64_t thread_floats_, state_panel_floats_;
   std::vector<RowSums> row_sums_;  // [groups, rows]; after run(), the first rows are the totals
   float* state_panels_;
   float* group_gradients_;  // [groups, rows, H]

@@ -8,13 +8,15 @@
 // logits, and 4 bytes * rows * H for each of kVocabularyGroups parts of the states' gradient; never
 // rows * V.
 //
-// Results do not depend on the number of threads. Threads: simile::thread_count(), at most
-// kVocabularyGroups.
+// The products with E, and with the states for E's gradient, are of floats or of numbers rounded to
+// bfloat16; all else is in float. Results do not depend on the number of threads. Threads:
+// simile::thread_count(), at most kVocabularyGroups.
 #pragma once
 
 #include <cstdint>
 
 #include "simile/core/float_buffer.h"
+#include "simile/kernel/product_type.h"
 
 namespace simile {
 
@@ -32,6 +34,7 @@ struct VocabularyLossCall {
   float* state_gradients;      // [rows, H], written
   float* embedding_gradients;  // [V, H], added to
   float* bias_gradients;       // [V], added to
+  ProductType products = ProductType::kFloat;
 };
 
 struct VocabularyLoss {
@@ -40,7 +43,7 @@ struct VocabularyLoss {
 };
 
 // `memory` is reused from call to call. Errors: kInput for a target outside the vocabulary; kFailed
-// without memory.
+// without memory, or for products that this processor has no instructions for.
 VocabularyLoss vocabulary_loss(const VocabularyLossCall& call, FloatBuffer& memory);
 
 }  // namespace simile

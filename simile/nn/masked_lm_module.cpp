@@ -64,8 +64,8 @@ void MaskedLmModule::from_host(const float* weights) {
   parameters_.copy_(torch::from_blob(const_cast<float*>(weights), parameters_.sizes()));
 }
 
-FusedMaskedLm::FusedMaskedLm(const EncoderShape& shape)
-    : MaskedLmModule(shape, torch::kCPU), masked_lm_(shape) {}
+FusedMaskedLm::FusedMaskedLm(const EncoderShape& shape, ProductType products)
+    : MaskedLmModule(shape, torch::kCPU), masked_lm_(shape, products) {}
 
 VocabularyLoss FusedMaskedLm::losses(const TrainableEncoder& encoder, const Tensor& hidden,
                                      const MaskedTokens& masked) {

@@ -50,7 +50,7 @@ class MaskedLmModule {
 // Of the fused engine: the kernels of simile/kernel/masked_lm.h.
 class FusedMaskedLm final : public MaskedLmModule {
  public:
-  explicit FusedMaskedLm(const EncoderShape& shape);
+  explicit FusedMaskedLm(const EncoderShape& shape, ProductType products = ProductType::kFloat);
 
   VocabularyLoss losses(const TrainableEncoder& encoder, const torch::Tensor& hidden,
                         const MaskedTokens& masked) override;

@@ -170,7 +170,9 @@ HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& 
 
 std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
                                                 const Placement& placement) {
-  if (placement.engine == Engine::kFused) return std::make_unique<FusedMaskedLm>(shape);
+  if (placement.engine == Engine::kFused) {
+    return std::make_unique<FusedMaskedLm>(shape, placement.products);
+  }
   return std::make_unique<TorchMaskedLm>(shape, placement.device);
 }
 

@@ -32,23 +32,23 @@ class EncoderProducts {
   explicit EncoderProducts(ProductType type = ProductType::kFloat);
 
   bool is_rounded() const { return bfloat_ != nullptr; }
-  int64_t panel_width() const;  // columns
-  int64_t token_step() const;   // parts of panels over tokens begin at a multiple of it
+  int64_t panel_width() const;                 // columns
+  int64_t token_places(int64_t tokens) const;  // that panels over tokens have for a part of them
 
   // Floats that panels of B [k, n] take.
   int64_t panel_floats(int64_t n, int64_t k) const;
-  // One panel, of at most panel_width() columns: from w [n, k], or from b [k, n].
-  void pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw, float* panel) const;
-  void pack_columns(const float* b, int64_t n, int64_t k, int64_t ldb, float* panel) const;
+  // From w [n, k], or from b [k, n].
+  void pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw, float* panels) const;
+  void pack_columns(const float* b, int64_t n, int64_t k, int64_t ldb, float* panels) const;
   // With bfloat16 gelu is not to be had.
   void multiply(const MatmulCall& call) const;
 
   // Tokens first .. first + count - 1 of x [, width] into panels over `tokens` tokens, from these
-  // rows of x; with bfloat16 tokens up to the next multiple of token_step() become zero.
+  // rows of x. `first` and `tokens` are sums of token_places(); places beyond `count` become zero.
   void pack_tokens(const float* x, int64_t width, int64_t tokens, int64_t first, int64_t count,
                    float* panels) const;
-  // The same of dy, with bfloat16 alone: as much memory, for rows of W that start at a multiple of
-  // panel_width() from left_at() on.
+  // The same of dy, with bfloat16 alone, in as much memory: rows of W from a multiple of
+  // panel_width() on begin at left_at().
   void pack_left(const float* dy, int64_t width, int64_t tokens, int64_t first, int64_t count,
                  float* left) const;
   const float* left_at(const float* left, int64_t row, int64_t tokens) const;
