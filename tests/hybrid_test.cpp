@@ -71,8 +71,8 @@ TEST_F(HybridTest, AddsWhatTheProgramGivesForEachAlone) {
     for (const auto& [document, score] : scores) {
       const double word = of_words.count(document) > 0 ? of_words.at(document) : 0;
       ASSERT_NEAR(score,
-                  0.4 * standardise(of_vectors.at(document), of_vectors, documents) +
-                      0.6 * standardise(word, of_words, documents),
+                  0.5 * standardise(of_vectors.at(document), of_vectors, documents) +
+                      0.5 * standardise(word, of_words, documents),
                   1e-9)
           << query << " " << document;
     }
@@ -87,7 +87,7 @@ TEST_F(HybridTest, IsAheadOfBothOnTheShippedExample) {
   const double hybrid = map_of(reports, "hybrid:simile-mini");
   EXPECT_GT(hybrid, map_of(reports, "bm25"));
   EXPECT_GT(hybrid, map_of(reports, "simile-mini"));
-  EXPECT_EQ(reports[2]["notes"][0], "bm25 and simile-mini, zsum with 0.4 of the vectors");
+  EXPECT_EQ(reports[2]["notes"][0], "bm25 and simile-mini, zsum with 0.5 of the vectors");
 }
 
 TEST_F(HybridTest, RanksAlikeOnAnyNumberOfThreads) {

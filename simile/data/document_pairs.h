@@ -49,7 +49,7 @@ const std::vector<std::string>& document_pair_kinds();
 struct DocumentPairOptions {
   std::vector<std::string> pairs = {"neighbouring_sentences"};
   bool titles = false;
-  bool hard_negatives = true;
+  bool hard_negatives = false;
   int64_t negative_distance = 5;
   int64_t minimum_words = 5;
   int64_t maximum_words = 60;
@@ -69,7 +69,9 @@ struct DocumentPairOptions {
             {"give each pair a text of the same article, further away, that does not match; pairs "
              "of articles too short for one are left out"});
     v.field("negative_distance", negative_distance,
-            {"sentences, or for the other kinds paragraphs, from a pair to its negative", "", 1});
+            {"hard_negatives: sentences, or for the other kinds paragraphs, from a pair to its "
+             "negative",
+             "", 1});
     v.field("minimum_words", minimum_words, {"shorter sentences are not used", "words", 1});
     v.field(
         "maximum_words", maximum_words,

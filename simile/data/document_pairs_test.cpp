@@ -39,6 +39,7 @@ DocumentPairOptions options_of(const std::vector<std::string>& kinds) {
   DocumentPairOptions options;
   options.pairs = kinds;
   options.minimum_words = 4;
+  options.hard_negatives = true;
   options.negative_distance = 3;
   return options;
 }

@@ -143,11 +143,11 @@ TEST(PairFormat, OptionsOfAnotherFormatAreRefused) {
 TEST(PairFormat, OptionsAreReadFromARecipe) {
   PairDataOptions options;
   read_options(parse_config("{path: a.txt, format: documents, limit: 9, documents: {pairs: "
-                            "[paragraph_lead, article_lead], hard_negatives: false}}",
+                            "[paragraph_lead, article_lead], hard_negatives: true}}",
                             "r.yaml"),
                options);
   EXPECT_THAT(options.documents.pairs, ElementsAre("paragraph_lead", "article_lead"));
-  EXPECT_FALSE(options.documents.hard_negatives);
+  EXPECT_TRUE(options.documents.hard_negatives);
   EXPECT_EQ(options.limit, 9);
   EXPECT_THROW(read_options(parse_config("{documents: {pairs: [leads]}}", "r.yaml"), options),
                Error);
@@ -211,7 +211,6 @@ TEST(PairFormat, DocumentsAndTextsTakeSeveralFiles) {
   const std::string article = "It is one of the sentences. It is two of the sentences.\n";
   options = options_for("documents", files.write("d1", article));
   options.paths = {files.write_zstd("d2.zst", article)};
-  options.documents.hard_negatives = false;
   const PairDataset data = read_pairs(options);
   EXPECT_EQ(data.size(), 2);
   EXPECT_EQ(data.report.rows, 2);

@@ -102,7 +102,8 @@ std::string poolings() {
 std::string modules() {
   std::string text =
       "\n## Modules\n\nmodules.json lists Transformer and Pooling, or StaticEmbedding, or "
-      "simile.StaticEmbedding, or simile.Joined, and then any of these in any order. Training knows Normalize alone, at the "
+      "simile.StaticEmbedding, or simile.Joined, and then any of these in any order. Training "
+      "knows Normalize alone, at the "
       "end; models with others "
       "are for inference.\n\n"
       "| module | vector | config.json | tensors |\n| --- | --- | --- | --- |\n"

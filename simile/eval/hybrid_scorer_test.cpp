@@ -33,7 +33,7 @@ FusionOptions options(double weight, const std::string& rule = "zsum") {
   return options;
 }
 
-HybridScorer hybrid_of(EmbeddingScorer::Embed embed, const FusionOptions& fusion = {},
+HybridScorer hybrid_of(EmbeddingScorer::Embed embed, const FusionOptions& fusion = options(0.4),
                        Similarity similarity = Similarity::kCosine) {
   return HybridScorer("hybrid:m", std::make_shared<Bm25Scorer>(),
                       std::make_shared<EmbeddingScorer>("m", std::move(embed), similarity), fusion);

@@ -32,7 +32,7 @@ enum class FusionRule { kZSum, kReciprocalRank, kMax };
 FusionRule parse_fusion_rule(const std::string& name);
 
 struct FusionOptions {
-  double weight = 0.4;
+  double weight = 0.5;
   std::string rule = "zsum";
 
   void visit(OptionVisitor& v) {

@@ -5,8 +5,8 @@
 //   h = sum_k w_k E[t_k] / sum_k w_k
 //
 // and zero for a sequence without tokens. The weights w are 1 (sentence-transformers'
-// StaticEmbedding, which is torch's EmbeddingBag; Model2Vec, Tulkens & van Dongen, 2024) or those of
-// token_weights.h. Rows are summed in the order of the tokens, in float.
+// StaticEmbedding, which is torch's EmbeddingBag; Model2Vec, Tulkens & van Dongen, 2024) or those
+// of token_weights.h. Rows are summed in the order of the tokens, in float.
 //
 // A row of zeros adds nothing but its weight, which normalising takes out again. In training it is
 // a token left out: it gets no gradient and stays zero.
@@ -56,8 +56,8 @@ class StaticEncoder final : public Encoder {
 // Which rows [V] of a table have a number that is not zero.
 std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t columns);
 
-// The gradient of the rows: adds shares[k] * hidden_gradient[i] to gradient[t_k] for each token k of
-// sequence i whose row is `trained` [V], in the order of the tokens. `shares` [tokens] as
+// The gradient of the rows: adds shares[k] * hidden_gradient[i] to gradient[t_k] for each token k
+// of sequence i whose row is `trained` [V], in the order of the tokens. `shares` [tokens] as
 // TokenWeights::of_batch() gives them, hidden_gradient [sequences, columns], gradient [V, columns].
 // The batch must fit. Threads share the rows: the bits do not depend on how many there are.
 void add_row_gradients(const PackedBatch& batch, const std::vector<float>& shares,

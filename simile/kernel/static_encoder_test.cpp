@@ -68,8 +68,8 @@ TEST(StaticEncoder, MeansAndGradientsAreThoseOfTheReference) {
 
   std::vector<float> gradient(table.size(), 0.0f);
   add_row_gradients(batch, TokenWeights(shape).of_batch(batch), floats(json["upstream"]).data(),
-                    shape.hidden,
-                    trained_rows(table.data(), shape.vocabulary, shape.hidden), gradient.data());
+                    shape.hidden, trained_rows(table.data(), shape.vocabulary, shape.hidden),
+                    gradient.data());
   expect_near(gradient, floats(json["gradient"]), 1e-6);
 }
 
@@ -138,8 +138,7 @@ TEST(StaticEncoder, BitsDoNotDependOnTheBatchOrTheThreads) {
     states.push_back(average(shape, rows, batch));
     gradients.emplace_back(table.size(), 0.0f);
     add_row_gradients(batch, TokenWeights(shape).of_batch(batch), upstream.data(), 200,
-                      std::vector<uint8_t>(50, 1),
-                      gradients.back().data());
+                      std::vector<uint8_t>(50, 1), gradients.back().data());
   }
   set_thread_count(kept);
   EXPECT_EQ(states[0], states[1]);

@@ -64,8 +64,7 @@ Json modules_json(const ModelSettings& settings) {
     add(detail::kJoinedFolder, "Joined", "simile");
   } else if (settings.encoder.variant.averaged) {
     const bool own = settings.encoder.variant.weighs_tokens();
-    add(detail::kStaticFolder, "StaticEmbedding",
-        own ? "simile" : "sentence_transformers.models");
+    add(detail::kStaticFolder, "StaticEmbedding", own ? "simile" : "sentence_transformers.models");
   } else {
     add("", "Transformer");
     add("1_Pooling", "Pooling");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/model/detail/static_folder.h"
+
 #include <fmt/format.h>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/model/detail/static_folder.h"
 
 namespace simile::detail {
 

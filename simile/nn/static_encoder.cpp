@@ -106,8 +106,8 @@ torch::Tensor TrainableStaticEncoder::forward(const PackedBatch& batch,
   const torch::Tensor shift =
       perturbation.defined() ? weighted_mean(perturbation, batch, shares) : torch::Tensor();
   if (weight_gradients == WeightGradients::kAdd) {
-    const auto call = std::make_shared<StaticCall>(
-        StaticCall{batch, std::move(shares), trained_, gradients()});
+    const auto call =
+        std::make_shared<StaticCall>(StaticCall{batch, std::move(shares), trained_, gradients()});
     states = StaticFunction::apply(leaf_, shape(), call);
   } else {
     states = average_states(shape(), parameters(), batch);
