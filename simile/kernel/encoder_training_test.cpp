@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <set>
 
 #include "simile/core/error.h"
@@ -65,11 +67,25 @@ std::vector<float> normals(size_t count, double deviation, const char* name) {
   return values;
 }
 
+// `mask` with every factor computed once: finite differences ask for each of them again and again.
+// Places are below 128, but for the first.
+template <typename Mask>
+std::function<double(int64_t, int64_t, int64_t)> computed_once(Mask mask) {
+  const auto known = std::make_shared<std::vector<double>>();
+  return [=](int64_t first, int64_t second, int64_t third) {
+    const auto at = static_cast<size_t>((first * 128 + second) * 128 + third);
+    if (at >= known->size()) known->resize(at + 1, -1.0);
+    double& factor = (*known)[at];
+    if (factor < 0) factor = mask(first, second, third);
+    return factor;
+  };
+}
+
 // The masks of the encoder as the reference wants them.
 reference::Masks masks_of(const EncoderShape& shape, const PackedBatch& batch,
                           const EncoderDropout& dropout) {
   reference::Masks masks;
-  masks.hidden = [=](int64_t site, int64_t token, int64_t column) {
+  masks.hidden = computed_once([=](int64_t site, int64_t token, int64_t column) {
     const DropoutPlace place = site == 0       ? DropoutPlace::kEmbedding
                                : site % 2 == 1 ? DropoutPlace::kAttentionOutput
                                                : DropoutPlace::kOutput;
@@ -78,14 +94,15 @@ reference::Masks masks_of(const EncoderShape& shape, const PackedBatch& batch,
     uint8_t byte;
     mask.fill(token * mask_bytes(width) + column / 8, 1, &byte);
     return byte >> column % 8 & 1 ? double{mask.scale()} : 0.0;
-  };
-  masks.inner = [=](int64_t layer, int64_t token, int64_t column) {
+  });
+  masks.inner = computed_once([=](int64_t layer, int64_t token, int64_t column) {
     const DropoutMask mask(dropout, DropoutPlace::kInner, layer);
     uint8_t byte;
     mask.fill(token * mask_bytes(shape.intermediate) + column / 8, 1, &byte);
     return byte >> column % 8 & 1 ? double{mask.scale()} : 0.0;
-  };
-  masks.attention = [=](int64_t layer, int64_t head, int64_t token, int64_t key) {
+  });
+  const auto attention = computed_once([=](int64_t place, int64_t token, int64_t key) {
+    const int64_t layer = place / shape.heads, head = place % shape.heads;
     int64_t first = 0, n = 0;
     for (; batch.offsets[n + 1] <= token; ++n) {
       const int64_t length = batch.offsets[n + 1] - batch.offsets[n];
@@ -96,14 +113,17 @@ reference::Masks masks_of(const EncoderShape& shape, const PackedBatch& batch,
     uint8_t byte;
     DropoutMask(dropout, DropoutPlace::kAttention, layer).fill(first, 1, &byte);
     return byte >> key % 8 & 1 ? 65536.0 / (65536.0 - std::lround(dropout.attention * 65536)) : 0.0;
+  });
+  masks.attention = [=](int64_t layer, int64_t head, int64_t token, int64_t key) {
+    return attention(layer * shape.heads + head, token, key);
   };
-  masks.head = [=](int64_t layer, int64_t sequence, int64_t head) {
+  masks.head = computed_once([=](int64_t layer, int64_t sequence, int64_t head) {
     if (dropout.head == 0) return 1.0;
     std::vector<float> factors(static_cast<size_t>(shape.heads));
     DropoutMask(dropout, DropoutPlace::kHead, layer)
         .fill_heads(sequence, shape.heads, factors.data());
     return static_cast<double>(factors[head]);
-  };
+  });
   return masks;
 }
 

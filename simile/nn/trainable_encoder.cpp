@@ -11,10 +11,22 @@
 #include "simile/kernel/encoder_forward.h"
 
 namespace simile {
+namespace {
+
+// ATen's first parallel work on a thread sets OpenMP's threads to a default of its own, which is 1
+// without MKL: it does so here, and ours are set again. at::set_num_threads() also starts a pool
+// for mobile kernels, whose threads spin for some 20 ms each.
+void keep_thread_count() {
+  const int threads = thread_count();
+  at::get_num_threads();
+  set_thread_count(threads);
+  if (at::get_num_threads() != threads) at::set_num_threads(threads);  // ATen without OpenMP
+}
+
+}  // namespace
+
 EncoderMemory allocate_encoder_memory(const EncoderShape& shape, torch::Device device) {
-  // ATen's first parallel work would set OpenMP's threads to a default of its own, which is 1
-  // without MKL: it is told ours before it does any.
-  at::set_num_threads(thread_count());
+  keep_thread_count();
   const torch::Tensor parameters = torch::zeros({encoder_parameter_count(shape)}, device);
   return {parameters, torch::zeros_like(parameters)};
 }

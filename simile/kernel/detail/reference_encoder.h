@@ -112,17 +112,19 @@ inline Numbers attend(const EncoderShape& s, const PackedBatch& batch, const Num
         Numbers p;
         double sum = 0;
         for (int64_t k = begin; k < end; ++k) {
+          p.push_back(0.0);
+          if (s.is_local(layer) && std::abs(k - q) > s.local_window) continue;
           double score = 0;
           for (int64_t c = 0; c < d; ++c) {
             score += qkv[q * 3 * H + head * d + c] * qkv[k * 3 * H + H + head * d + c];
           }
           score /= std::sqrt(static_cast<double>(d));
           if (relative) score += relative[bucket(k - q, s.relative_buckets) * s.heads + head];
-          const bool seen = !s.is_local(layer) || std::abs(k - q) <= s.local_window;
-          p.push_back(seen ? std::exp(score) : 0.0);
+          p.back() = std::exp(score);
           sum += p.back();
         }
         for (int64_t k = begin; k < end; ++k) {
+          if (p[k - begin] == 0) continue;
           double weight = p[k - begin] / sum;
           if (masks.attention) weight *= masks.attention(layer, head, q, k - begin);
           if (masks.head) weight *= masks.head(layer, n, head);
