@@ -129,13 +129,9 @@ function(simile_module name)
   endif()
 endfunction()
 
-# What tests run with: as many threads on every machine, which do not spin while they wait for one another.
-set(SIMILE_TEST_THREADS ENVIRONMENT OMP_WAIT_POLICY=passive ENVIRONMENT_MODIFICATION OMP_NUM_THREADS=set:2)
-
 # Registers every gtest case with ctest, but for those that simile_discover_slow_tests() does.
 function(simile_discover_tests target)
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "-*Slow.*" PROPERTIES LABELS unit TIMEOUT 300
-                       ${SIMILE_TEST_THREADS})
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "-*Slow.*" PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
 
 # The cases of a program as two tests, every other case in each: loading torch for each case would take longer
@@ -143,13 +139,13 @@ endfunction()
 function(simile_register_program target)
   foreach(shard 0 1)
     add_test(NAME ${target}_${shard} COMMAND ${target} --gtest_filter=-*Slow.* --gtest_brief=1)
-    set_tests_properties(${target}_${shard} PROPERTIES LABELS unit TIMEOUT 900 ${SIMILE_TEST_THREADS})
-    set_property(TEST ${target}_${shard} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=${shard})
+    set_tests_properties(${target}_${shard} PROPERTIES LABELS unit TIMEOUT 900
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 
 # Cases whose suite name ends in Slow are labelled `slow`.
 function(simile_discover_slow_tests target)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "*Slow.*" TEST_LIST ${target}_slow
-                       PROPERTIES LABELS slow TIMEOUT 1200 ${SIMILE_TEST_THREADS})
+                       PROPERTIES LABELS slow TIMEOUT 1200)
 endfunction()

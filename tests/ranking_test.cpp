@@ -61,9 +61,10 @@ TEST_F(RankingTest, SoTheyDoByEverySimilarity) {
 
 TEST_F(RankingTest, CandidatesHaveTheScoresThatTheyHaveInTheWholeCorpus) {
   const Outcome outcome = shell(
-      "set -e; F=$S/examples/faq; for c in corpus judged; do "
-      "simile evaluate --model simile-mini --task ranking --queries $F/queries.tsv "
-      "--corpus $F/corpus.tsv --qrels $F/qrels.test.tsv --depth 0 --candidates $c "
+      "set -e; F=$S/examples/faq; head -n 101 $F/qrels.test.tsv >qrels.tsv; "
+      "for c in corpus judged; do simile evaluate --model simile-mini --task ranking --queries "
+      "$F/queries.tsv "
+      "--corpus $F/corpus.tsv --qrels qrels.tsv --depth 0 --candidates $c "
       "--predictions $c.trec; done; cut -d' ' -f1,3,5 corpus.trec | sort >all; "
       "cut -d' ' -f1,3,5 judged.trec | sort >some; test -s some; comm -23 some all");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -20,25 +20,34 @@ using Json = nlohmann::json;
 
 class TrainCommandTest : public ShellTest {
  protected:
-  // Sixty questions of dev and the answers to them.
+  // Sixty questions of dev and the answers to them; the first pieces of simile-mini's vocabulary.
   void SetUp() override {
     shell(
-        "head -n 61 \"$S\"/examples/faq/qrels.dev.tsv > qrels.tsv; "
+        "head -n 2000 \"$S\"/models/simile-mini/vocab.txt > vocab.txt; head -n 61 "
+        "\"$S\"/examples/faq/qrels.dev.tsv > qrels.tsv; "
         "awk -F '\\t' 'NR == FNR { wanted[$2] = 1; next } FNR == 1 || $1 in wanted' "
         "qrels.tsv \"$S\"/examples/faq/corpus.tsv > corpus.tsv");
   }
 
-  // recipes/faq.yaml from simile-mini, cut short.
-  static std::string train(const std::string& more) {
-    return "simile train \"$S\"/recipes/faq.yaml variant=transformer tests=[] baselines=[] "
-           "evaluations.0.corpus=corpus.tsv evaluations.0.qrels=qrels.tsv stages.0.steps=6 "
-           "stages.0.selection.every_steps=3 stages.0.objectives.batch_size=16 "
-           "stages.0.learning_rate=5e-4 " +
+  // recipes/faq.yaml cut short.
+  static std::string train_recipe(const std::string& more) {
+    return "simile train \"$S\"/recipes/faq.yaml tests=[] baselines=[] "
+           "evaluations.0.corpus=corpus.tsv evaluations.0.qrels=qrels.tsv "
+           "stages.0.objectives.batch_size=16 " +
            more;
   }
 
-  Outcome run(const std::string& more) const {
-    const Outcome outcome = shell(train(more));
+  // From small random weights, which learn in a moment.
+  static std::string train(const std::string& more) {
+    return train_recipe(
+        "model= 'architecture={layers: 1, hidden: 64, heads: 2, intermediate: 64}' "
+        "tokenizer=vocab.txt stages.0.steps=40 stages.0.selection.every_steps=20 "
+        "stages.0.learning_rate=3e-3 " +
+        more);
+  }
+
+  Outcome run(const std::string& line) const {
+    const Outcome outcome = shell(line);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome;
   }
@@ -54,7 +63,9 @@ class TrainCommandTest : public ShellTest {
 };
 
 TEST_F(TrainCommandTest, ARunEndsWithItsVerdict) {
-  const Outcome outcome = run("--output good");
+  const Outcome outcome =
+      run(train_recipe("variant=transformer stages.0.steps=6 stages.0.selection.every_steps=6 "
+                       "stages.0.learning_rate=5e-4 --output good"));
   const std::string line = last_line(outcome.out);
   std::smatch found;
   const std::regex form(
@@ -83,7 +94,9 @@ TEST_F(TrainCommandTest, ARunEndsWithItsVerdict) {
 }
 
 TEST_F(TrainCommandTest, ARunThatGainsNothingSaysSoAloud) {
-  const Outcome outcome = run("--output bad --quiet stages.0.learning_rate=0.05");
+  const Outcome outcome =
+      run(train("--output bad --quiet stages.0.learning_rate=0.05 stages.0.steps=4 "
+                "stages.0.selection.every_steps=2"));
   EXPECT_THAT(
       outcome.err,
       AllOf(StartsWith("warning: NOTHING WAS GAINED: the best weights are those before the "
@@ -104,19 +117,23 @@ TEST_F(TrainCommandTest, ARunThatGainsNothingSaysSoAloud) {
 }
 
 TEST_F(TrainCommandTest, AResumedRunEndsWithTheSameLine) {
-  const std::string whole = last_line(run("--output whole").out);
+  const std::string steps = "stages.0.steps=120 ";  // half a second in which to be stopped
+  const std::string whole = last_line(run(train(steps + "--output whole")).out);
   const Outcome stopped = shell(
-      "P() { exec " SIMILE_PROGRAM " \"$@\"; }; simile() { P \"$@\"; }; (" + train("--output cut") +
+      "P() { exec " SIMILE_PROGRAM " \"$@\"; }; simile() { P \"$@\"; }; (" +
+      train(steps + "--output cut") +
       ") & child=$!; while ! grep -qs '\"step\":2' cut/metrics.jsonl && kill -0 $child; do sleep "
       "0.02; done; kill -TERM $child; wait $child");
   EXPECT_EQ(stopped.code, 143) << stopped.err;
-  const Outcome resumed = run("--output cut --resume");
+  const Outcome resumed = run(train(steps + "--output cut --resume"));
   EXPECT_EQ(last_line(resumed.out), whole);
   EXPECT_EQ(verdict_in("cut"), verdict_in("whole"));
 }
 
 TEST_F(TrainCommandTest, SeedsEndWithTheMeanAndDeviationOfTheirGains) {
-  const Outcome outcome = run("--output seeds runs=2 stages.0.selection.every_steps=6 --json");
+  run(train("--output start stages.0.steps=1"));
+  const Outcome outcome =
+      run(train("--output seeds runs=2 --json architecture= tokenizer= model=start/model"));
   const Json document = Json::parse(outcome.out);
   const std::string line = document["verdict"]["line"];
   EXPECT_THAT(line, MatchesRegex("verdict: dev map [0-9.]+ -> [0-9.]+ [+]- [0-9.]+ "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
@@ -347,6 +349,7 @@ class TokenizerFolder : public testing::Test {
     folder_ = testing::TempDir() + "simile_text_" + info->name();
     make_folders(folder_);
   }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
   void write(const std::string& name, const std::string& text) {
     write_file_atomic(join_path(folder_, name), text);
   }
