@@ -58,7 +58,8 @@ struct PartConfig {
 constexpr double kLargestHalfPosition = 1e6;
 
 // A static encoder (simile/kernel/static_encoder.h), which has no config.json: model_type "static",
-// no dropout, texts of any length, every token with the same weight. Errors (kInput, naming `source`): absurd sizes.
+// no dropout, texts of any length, every token with the same weight. Errors (kInput, naming
+// `source`): absurd sizes.
 EncoderConfig static_encoder_config(int64_t vocabulary, int64_t hidden, const std::string& source);
 
 // Encoders side by side (simile/kernel/joined_encoder.h): model_type "joined", sizes and dropout
