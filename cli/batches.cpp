@@ -98,12 +98,7 @@ void add_batches(const Commands& commands) {
       "that compare vectors embed with the model the run starts from; the later epochs of a run, "
       "and stages after the first, embed with the weights of that moment",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command
-      ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
-      ->required();
-  command->add_option("overrides", arguments->overrides,
-                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
-                      "data=FOLDER, variant=NAME");
+  add_recipe(*command, arguments->recipe, arguments->overrides);
   OptionFlags flags(*command);
   arguments->options.visit(flags);
   command->add_option("--limit", arguments->limit, "Print so many batches; 0: all")

@@ -33,6 +33,14 @@ void note_signal(int number) {
 
 }  // namespace
 
+void add_recipe(CLI::App& command, std::string& recipe, std::vector<std::string>& overrides) {
+  command.add_option("recipe", recipe, "Recipe (YAML), or the run.json of an earlier run")
+      ->required();
+  command.add_option("overrides", overrides,
+                     "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
+                     "stages.*.epochs=2 for all of a list, data=FOLDER, variant=NAME");
+}
+
 std::string quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

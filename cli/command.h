@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/terminal.h"
 
@@ -53,6 +54,9 @@ void add_tokenize(const Commands& commands);
 void add_train_tokenizer(const Commands& commands);
 void add_train(const Commands& commands);  // in simile-training only
 void add_whiten(const Commands& commands);
+
+// The recipe of a command and the values that replace its own.
+void add_recipe(CLI::App& command, std::string& recipe, std::vector<std::string>& overrides);
 
 // A text as a JSON string; broken UTF-8 becomes U+FFFD.
 std::string quote(const std::string& text);

@@ -62,10 +62,7 @@ void add_data_check(const Commands& commands) {
   CLI::App* command = commands.add(
       "check", "Read the data of a recipe, report what it is, and look for mistakes",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("recipe", arguments->recipe, "Recipe (YAML) of simile train")->required();
-  command->add_option("overrides", arguments->overrides,
-                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
-                      "data=FOLDER, variant=NAME");
+  add_recipe(*command, arguments->recipe, arguments->overrides);
 }
 
 }  // namespace simile::cli

@@ -52,12 +52,7 @@ void add_training(const Commands& commands, const char* name, const char* help,
   CLI::App* command = commands.add(name, help, [arguments, &common, &training](Terminal& terminal) {
     run(training, *arguments, common.json, terminal);
   });
-  command
-      ->add_option("recipe", arguments->recipe, "Recipe (YAML), or the run.json of an earlier run")
-      ->required();
-  command->add_option("overrides", arguments->overrides,
-                      "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
-                      "data=FOLDER, variant=NAME");
+  add_recipe(*command, arguments->recipe, arguments->overrides);
   command->add_option("--output", arguments->output, "Folder of the run; runs/NAME by default");
   command->add_flag("--resume", arguments->resume, "Go on with the run in the folder");
   command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");

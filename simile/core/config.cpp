@@ -97,6 +97,23 @@ ConfigNode* member_or_item(ConfigNode& node, const std::string& name, const std:
   return &node.members.back().second;
 }
 
+// Sets what the parts of `key` from `begin` on name below `node`.
+void assign(ConfigNode& node, const std::string& key, size_t begin, const ConfigNode& value) {
+  if (begin > key.size()) {
+    node = value;
+    return;
+  }
+  const size_t end = std::min(key.find('.', begin), key.size());
+  const std::string name = key.substr(begin, end - begin);
+  if (name != "*") {
+    assign(*member_or_item(node, name, key), key, end + 1, value);
+  } else if (node.kind == ConfigNode::Kind::kList) {
+    for (ConfigNode& item : node.items) assign(item, key, end + 1, value);
+  } else {
+    assign(*member_or_item(node, "0", key), key, end + 1, value);
+  }
+}
+
 }  // namespace
 
 const ConfigNode* ConfigNode::find(const std::string& name) const {
@@ -121,15 +138,8 @@ ConfigNode parse_config(const std::string& text, const std::string& source) {
 
 ConfigNode load_config(const std::string& path) { return parse_config(read_file(path), path); }
 
-void apply_override(ConfigNode& root, const std::string& key, ConfigNode value) {
-  ConfigNode* node = &root;
-  size_t begin = 0;
-  while (begin <= key.size()) {
-    const size_t end = std::min(key.find('.', begin), key.size());
-    node = member_or_item(*node, key.substr(begin, end - begin), key);
-    begin = end + 1;
-  }
-  *node = std::move(value);
+void apply_override(ConfigNode& root, const std::string& key, const ConfigNode& value) {
+  assign(root, key, 0, value);
 }
 
 void apply_override(ConfigNode& root, const std::string& assignment) {
@@ -139,7 +149,7 @@ void apply_override(ConfigNode& root, const std::string& assignment) {
       fmt::format("'{}' is not an override; write key=value or key.sub=value", assignment));
   ConfigNode value = parse_config(assignment.substr(equals + 1), "command line");
   value.line = 0;
-  apply_override(root, assignment.substr(0, equals), std::move(value));
+  apply_override(root, assignment.substr(0, equals), value);
 }
 
 }  // namespace simile

@@ -30,11 +30,12 @@ ConfigNode load_config(const std::string& path);
 ConfigNode parse_config(const std::string& text, const std::string& source);
 
 // Applies one "key.sub=value" from the command line; the value is YAML ("[1, 2]" is a list), list
-// items are named by their number ("stages.0.epochs=2"). Missing maps are made; a single value on
-// the way stays as the map's `scalar`.
+// items are named by their number ("stages.0.epochs=2"), or all of them by a star
+// ("stages.*.epochs=2"). Missing maps are made; a single value on the way stays as the map's
+// `scalar`.
 void apply_override(ConfigNode& root, const std::string& assignment);
 
 // The same with the value as it is.
-void apply_override(ConfigNode& root, const std::string& key, ConfigNode value);
+void apply_override(ConfigNode& root, const std::string& key, const ConfigNode& value);
 
 }  // namespace simile

@@ -130,6 +130,25 @@ TEST(Options, OverridesReachIntoMapsAndLists) {
   EXPECT_THROW(apply_override(node, "novalue"), Error);
 }
 
+TEST(Options, AStarStandsForEveryItem) {
+  ConfigNode node = parse_config("stages: [{name: mse}, {name: bsc, margin: 1}]", "r.yaml");
+  apply_override(node, "stages.*.margin=2");
+  Outer o;
+  read_options(node, o);
+  ASSERT_EQ(o.stages.size(), 2u);
+  EXPECT_EQ(o.stages[0].margin, 2);
+  EXPECT_EQ(o.stages[1].margin, 2);
+  EXPECT_EQ(o.stages[1].name, "bsc");
+  apply_override(node, "stages={name: mse}");
+  apply_override(node, "stages.*.margin=0.5");
+  read_options(node, o);
+  ASSERT_EQ(o.stages.size(), 1u);
+  EXPECT_EQ(o.stages[0].name, "mse");
+  EXPECT_EQ(o.stages[0].margin, 0.5);
+  apply_override(node, "stages=[]");
+  EXPECT_NO_THROW(apply_override(node, "stages.*.margin=0.5"));
+}
+
 TEST(Options, AnOverrideBelowASingleValueKeepsTheValue) {
   ConfigNode node = parse_config("loss: bsc\nstages: bsc\nfiles: one", "r.yaml");
   apply_override(node, "loss.margin=0.25");
