@@ -14,15 +14,15 @@ constexpr size_t kBlock = 4096;  // texts encoded and written at a time
 
 struct Arguments {
   std::string model, input = "-", output;
-  std::string precision = "fp32";
   bool no_normalize = false;
-  EncodeOptions encode;
+  ModelOptions encode;
 };
 
 void run(Arguments arguments, Terminal& terminal) {
   const EmbeddingFormat format = embedding_format(arguments.output);
   if (arguments.no_normalize) arguments.encode.normalize = false;
-  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  const SentenceEncoder encoder =
+      load_encoder(arguments.model, terminal, arguments.encode.precision);
   TextListReader reader = open_texts(arguments.input);
   std::vector<std::string> texts;
   TextItem item;
@@ -60,9 +60,6 @@ void add_encode(const Commands& commands) {
       ->capture_default_str();
   command->add_option("--output", arguments->output,
                       "File ending in .npy, .jsonl or .tsv; JSON lines on stdout by default");
-  command->add_option("--precision", arguments->precision, "Precision of the computation")
-      ->check(CLI::IsMember({"fp32"}))
-      ->capture_default_str();
   command->add_flag("--no-normalize", arguments->no_normalize,
                     "Do not divide vectors by their norm");
   add_model_options(*command, arguments->encode);

@@ -26,7 +26,7 @@ struct Arguments {
   EvaluationOptions options;
   std::vector<const CLI::Option*> dataset_options;  // those of `options` but for the task
   std::string output, predictions;
-  EncodeOptions model_options;
+  ModelOptions model_options;
   FusionOptions fusion;
 };
 

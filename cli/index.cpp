@@ -18,7 +18,7 @@ constexpr size_t kBlock = 4096;  // documents embedded and stored at a time
 struct Arguments {
   std::string model, index, corpus;
   std::vector<std::string> ids;
-  EncodeOptions encode;
+  ModelOptions encode;
 };
 
 // Calls take(documents, vectors) for the corpus in blocks. Returns the number of documents.
@@ -50,7 +50,8 @@ int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder,
 }
 
 void build(const Arguments& arguments, Terminal& terminal) {
-  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  const SentenceEncoder encoder =
+      load_encoder(arguments.model, terminal, arguments.encode.precision);
   IndexBuilder builder(arguments.index, indexed_model(arguments.model, encoder, arguments.encode));
   const int64_t count = embed_corpus(
       arguments, encoder, terminal,
@@ -60,7 +61,8 @@ void build(const Arguments& arguments, Terminal& terminal) {
 }
 
 void add(Arguments arguments, Terminal& terminal) {
-  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  const SentenceEncoder encoder =
+      load_encoder(arguments.model, terminal, arguments.encode.precision);
   SearchIndex index = open_index(arguments.index, arguments.model, SearchIndex::Access::kWrite);
   keep_dimension(index.info(), arguments.encode);
   int64_t replaced = 0;

@@ -26,7 +26,7 @@ struct Arguments {
   PairDataOptions data;
   RankingDataOptions ranking;  // its corpus, on_error and folds also for a table of pairs
   MiningOptions mining;
-  EncodeOptions encode;
+  ModelOptions encode;
 };
 
 void tell_notes(const std::vector<std::string>& notes, Terminal& terminal) {
@@ -95,7 +95,8 @@ TextMining read_texts_to_mine(const Arguments& arguments, Terminal& terminal) {
 
 MinedNegatives mine_by_model(const Arguments& arguments, const TextMiningPlan& plan,
                              Terminal& terminal) {
-  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  const SentenceEncoder encoder =
+      load_encoder(arguments.model, terminal, arguments.encode.precision);
   const VectorMetric metric = mining_metric(encoder.settings().similarity);
   EncodeCounts counts;
   const Matrix<float> vectors =

@@ -7,6 +7,7 @@
 
 #include "cli/option_flags.h"
 #include "simile/encode/head.h"
+#include "simile/encode/precision.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"
@@ -26,13 +27,19 @@ void add_text_options(CLI::App& command, EncodeOptions& options) {
   options.visit_texts(flags);
 }
 
-void add_model_options(CLI::App& command, EncodeOptions& options) {
+void add_model_options(CLI::App& command, ModelOptions& options) {
   OptionFlags flags(command, {}, kPromptNames);
   options.visit(flags);
+  flags.field(
+      "precision", options.precision,
+      choice_info("What a transformer's matrix products are computed in, with sums and all else in "
+                  "fp32: bf16 on processors that have it (AMX, AVX-512-BF16)",
+                  precision_names()));
 }
 
-SentenceEncoder load_encoder(const std::string& model, Terminal& terminal) {
-  return SentenceEncoder::load(model, terminal);
+SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
+                             const std::string& precision) {
+  return SentenceEncoder::load(model, terminal, choose_precision(precision));
 }
 
 void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal) {
@@ -47,7 +54,7 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
   return out;
 }
 
-std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
+std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
                                     Terminal& terminal) {
   if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;
   const bool words_only = model.rfind(kWordsPrefix, 0) == 0;
@@ -57,7 +64,8 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOption
     return std::make_unique<EmbeddingScorer>(
         model, [words](const std::vector<std::string>& texts) { return words->means(texts); });
   }
-  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(name, terminal));
+  auto encoder =
+      std::make_shared<const SentenceEncoder>(load_encoder(name, terminal, options.precision));
   const EmbeddingScorer::RunHead heads =
       head_runner(encoder, load_heads(open_model_folder(name, silent_events())), options, terminal);
   return std::make_unique<EmbeddingScorer>(
@@ -68,7 +76,7 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOption
       parse_similarity(encoder->settings().similarity), nullptr, heads);
 }
 
-std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const EncodeOptions& options,
+std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const ModelOptions& options,
                                         const FusionOptions& fusion, Terminal& terminal) {
   const std::string vectors = hybrid_model(model);
   if (vectors.empty()) return make_scorer(model, options, terminal);

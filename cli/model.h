@@ -17,14 +17,20 @@ namespace simile::cli {
 inline constexpr const char* kModelHelp =
     "Model folder, or the name of a built-in model (simile-mini)";
 
+// What a command asks of its model.
+struct ModelOptions : EncodeOptions {
+  std::string precision = "fp32";  // precision.h
+};
+
 // Options of the commands that put texts through an encoder.
 void add_text_options(CLI::App& command, EncodeOptions& options);
 
-// The same and the number of dimensions, for those that use the embeddings.
-void add_model_options(CLI::App& command, EncodeOptions& options);
+// The same, the number of dimensions and the precision, for those that use the embeddings.
+void add_model_options(CLI::App& command, ModelOptions& options);
 
-// A model folder or the name of a built-in model. Errors: see open_model_folder().
-SentenceEncoder load_encoder(const std::string& model, Terminal& terminal);
+// A model folder or the name of a built-in model. Errors: see open_model_folder() and precision.h.
+SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
+                             const std::string& precision = "fp32");
 
 // Tells how many texts were longer than the model reads.
 void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal);
@@ -35,11 +41,11 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
 
 // A model folder, the name of a built-in model, a lexical baseline (bm25, tfidf), or words:MODEL
 // for the mean of that model's word embeddings.
-std::unique_ptr<Scorer> make_scorer(const std::string& model, const EncodeOptions& options,
+std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
                                     Terminal& terminal);
 
 // The same, or hybrid:MODEL for one of them together with BM25, for what scores whole sets.
-std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const EncodeOptions& options,
+std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const ModelOptions& options,
                                         const FusionOptions& fusion, Terminal& terminal);
 
 }  // namespace simile::cli

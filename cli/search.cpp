@@ -19,7 +19,7 @@ constexpr size_t kShownCharacters = 100;  // of a document's text in a table
 struct Arguments {
   std::string index, model, query, queries, output;
   int64_t top_k = 10;
-  EncodeOptions encode;
+  ModelOptions encode;
 };
 
 struct Query {
@@ -120,7 +120,7 @@ void run(Arguments arguments, bool json, Terminal& terminal) {
   const std::vector<Query> queries = read_queries(arguments, terminal);
   const std::string model =
       arguments.model.empty() ? read_index_info(arguments.index).model.name : arguments.model;
-  const SentenceEncoder encoder = load_encoder(model, terminal);
+  const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode.precision);
   const SearchIndex index = open_index(arguments.index, model);
   keep_dimension(index.info(), arguments.encode);
   std::vector<std::string> texts;

@@ -14,7 +14,7 @@ namespace {
 struct Arguments {
   std::string model;
   std::vector<std::string> texts;
-  EncodeOptions encode;
+  ModelOptions encode;
 };
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {

@@ -3,13 +3,13 @@
 // random weights and lengths drawn like STSb's (`short`) or long paragraphs' (`long`).
 //
 // usage: simile_encoder_bench [mini|minilm|bert] [threads] [batch] [rounds] [short|long]
-//     [fp32|bf16]
+//     [fp32|bf16|all] [inference|training]
 //
 // A round runs eight batches. One JSON object per line: sentences or pairs per second, GFLOP/s of
 // useful work, and their share of what oneDNN's sgemm reaches in the same round. "seconds" are of
 // the wall; with SIMILE_BENCH_CPU=1 they are the process's processor time, which load from others
-// disturbs less (use it with one thread). Training is measured with products of floats and, where
-// the processor has them, of bfloat16.
+// disturbs less (use it with one thread). Both are measured with products of floats and, where the
+// processor has them, of bfloat16.
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <time.h>
@@ -143,14 +143,20 @@ std::vector<PackedBatch> cut(const EncoderShape& shape, const std::vector<int32_
   return batches;
 }
 
+std::string in_what(ProductType products) {
+  return products == ProductType::kFloat ? "" : " in bf16";
+}
+
 bool run_inference(const EncoderShape& shape, const std::vector<float>& flat,
-                   const std::string& name, int64_t batch_size, int64_t rounds) {
+                   const std::string& name, int64_t batch_size, int64_t rounds,
+                   ProductType products) {
   const std::vector<int32_t> lengths = draw_lengths(name, kBatches * batch_size);
   const std::vector<PackedBatch> batches = cut(shape, lengths);
-  const EncoderForward encoder(shape, encoder_weights(shape, flat.data()));
+  const EncoderForward encoder(shape, encoder_weights(shape, flat.data()), products);
   std::vector<float> hidden(static_cast<size_t>(batch_size * 256 * shape.hidden));
-  report("inference", name, "sentences_per_second", static_cast<double>(lengths.size()),
-         work(shape, lengths), measure(rounds, thread_count(), [&] {
+  report("inference" + in_what(products), name, "sentences_per_second",
+         static_cast<double>(lengths.size()), work(shape, lengths),
+         measure(rounds, thread_count(), [&] {
            for (const PackedBatch& batch : batches) encoder(batch, hidden.data());
          }));
   return first_text_agrees(encoder, batches.back(), hidden);
@@ -169,8 +175,8 @@ void run_training(const EncoderShape& shape, const std::vector<float>& flat,
   EncoderTape tape(products);
   EncoderDropout dropout;
   dropout.hidden = dropout.attention = 0.1f;
-  report(products == ProductType::kFloat ? "training" : "training in bf16", name,
-         "pairs_per_second", static_cast<double>(lengths.size()) / 2, 3 * work(shape, lengths),
+  report("training" + in_what(products), name, "pairs_per_second",
+         static_cast<double>(lengths.size()) / 2, 3 * work(shape, lengths),
          measure(rounds, thread_count(), [&] {
            for (const PackedBatch& batch : batches) {
              encoder_forward_training(shape, weights, batch, dropout, nullptr, tape, hidden.data());
@@ -188,20 +194,22 @@ int main(int argc, char** argv) {
     return argc > i ? std::atoll(argv[i]) : otherwise;
   };
   const std::string model = argc > 1 ? argv[1] : "minilm", only = argc > 5 ? argv[5] : "";
-  const std::string compute = argc > 6 ? argv[6] : "";
+  const std::string compute = argc > 6 ? argv[6] : "all", task = argc > 7 ? argv[7] : "";
   simile::set_thread_count(static_cast<int>(number(2, 2)));
   const EncoderShape shape = model_shape(model);
   const std::vector<float> flat = random_parameters(shape, 0.02);
   for (const std::string workload : {"short", "long"}) {
     if (!only.empty() && only != workload) continue;
-    if (compute.empty() && !run_inference(shape, flat, workload, number(3, 32), number(4, 5))) {
-      std::fprintf(stderr, "a text's hidden states differ between batches\n");
-      return 1;
-    }
     for (const ProductType products : {ProductType::kFloat, ProductType::kBfloat}) {
       const bool is_rounded = products == ProductType::kBfloat;
       if (is_rounded && bfloat_kernels() == nullptr) continue;
-      if (!compute.empty() && (compute == "bf16") != is_rounded) continue;
+      if (compute != "all" && (compute == "bf16") != is_rounded) continue;
+      if (task != "training" &&
+          !run_inference(shape, flat, workload, number(3, 32), number(4, 5), products)) {
+        std::fprintf(stderr, "a text's hidden states differ between batches\n");
+        return 1;
+      }
+      if (task == "inference") continue;
       run_training(shape, flat, workload, number(3, 32), number(4, 5), products);
     }
   }

@@ -45,10 +45,11 @@ struct SentenceEncoder::Output {
   std::function<void(int64_t)> finished;  // called with the number of sequences of each batch
 };
 
-SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& events) {
+SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& events,
+                                      ProductType products) {
   const ModelFolder model = open_model_folder(folder, events);
   const Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
-  return SentenceEncoder(open_encoder(model.weights_path, model.settings.encoder, events),
+  return SentenceEncoder(open_encoder(model.weights_path, model.settings.encoder, events, products),
                          model.settings, tokenizer);
 }
 

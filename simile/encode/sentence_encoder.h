@@ -21,6 +21,7 @@
 #include "simile/encode/modules.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/packed.h"
+#include "simile/kernel/product_type.h"
 #include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
 
@@ -49,8 +50,10 @@ struct EncodeCounts {
 
 class SentenceEncoder {
  public:
-  // From a model folder. Errors: see model_folder.h and tokenizer.h.
-  static SentenceEncoder load(const std::string& folder, EventSink& events);
+  // From a model folder; `products` as encoder_forward.h. Errors: see model_folder.h and
+  // tokenizer.h.
+  static SentenceEncoder load(const std::string& folder, EventSink& events,
+                              ProductType products = ProductType::kFloat);
 
   // settings.encoder must describe `encoder`. Errors (kInput): another hidden size, a tokenizer
   // with more tokens than the encoder's vocabulary, a length limit above its longest sequence.

@@ -63,14 +63,14 @@ void BfloatMatrix::multiply_rows(const float* a, int64_t lda, int64_t m, float* 
       {m, n_, k_, a, lda, panels(), c, ldc, nullptr, reinterpret_cast<uint16_t*>(room)});
 }
 
-void check_bfloat_products(const std::string& where) {
+void check_bfloat_products(const std::string& where, const std::string& advice) {
   if (bfloat_kernels() != nullptr) return;
   throw Error(ErrorKind::kRecipe,
               where +
                   ": expected a processor with instructions for products of bfloat16 numbers "
                   "(AMX-BF16 or AVX-512-BF16), and a system that lets programs use them; this "
                   "one has " +
-                  vector_kernels().name + "; leave it at fp32");
+                  vector_kernels().name + "; " + advice);
 }
 
 }  // namespace simile

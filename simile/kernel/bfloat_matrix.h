@@ -49,8 +49,9 @@ class BfloatMatrix {
   LentFloats memory_;
 };
 
-// Errors (kRecipe): this processor has no instructions for products of bfloat16; the message says
-// what it has, and begins with `where`.
-void check_bfloat_products(const std::string& where);
+// Errors (kRecipe): this processor has no instructions for products of bfloat16; the message begins
+// with `where`, says what it has and ends with what to do.
+void check_bfloat_products(const std::string& where,
+                           const std::string& advice = "leave it at fp32");
 
 }  // namespace simile

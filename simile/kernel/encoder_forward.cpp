@@ -33,13 +33,18 @@ void forward(const EncoderShape& shape, const EncoderWeights& weights, const Wei
 
 }  // namespace
 
-EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights)
-    : shape_(shape), weights_(weights), panels_(std::make_unique<WeightPanels>()) {
+EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
+                               ProductType products)
+    : shape_(shape),
+      weights_(weights),
+      panels_(std::make_unique<WeightPanels>(EncoderProducts(products))) {
   panels_->pack(shape_, weights_, PanelUse::kForward);
 }
 EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
-                               const LayerReader& read_layer)
-    : shape_(shape), weights_(weights), panels_(std::make_unique<WeightPanels>()) {
+                               const LayerReader& read_layer, ProductType products)
+    : shape_(shape),
+      weights_(weights),
+      panels_(std::make_unique<WeightPanels>(EncoderProducts(products))) {
   panels_->pack(shape_, weights_, read_layer);
 }
 EncoderForward::EncoderForward(EncoderForward&&) noexcept = default;
@@ -51,12 +56,13 @@ void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
   forward(shape_, weights_, *panels_, batch, hidden);
 }
 
-std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat) {
+std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat,
+                                            ProductType products) {
   if (shape.is_joined()) {
     const std::vector<int64_t> offsets = part_offsets(shape);
     std::vector<std::shared_ptr<const Encoder>> parts;
     for (size_t i = 0; i < shape.parts.size(); ++i) {
-      parts.push_back(make_encoder(shape.parts[i].shape, flat + offsets[i]));
+      parts.push_back(make_encoder(shape.parts[i].shape, flat + offsets[i], products));
     }
     return std::make_shared<const JoinedEncoder>(shape, std::move(parts));
   }
@@ -64,7 +70,7 @@ std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const flo
     return std::make_shared<const StaticEncoder>(shape,
                                                  StaticTable{flat, nullptr, nullptr, nullptr});
   }
-  return std::make_shared<const EncoderForward>(shape, encoder_weights(shape, flat));
+  return std::make_shared<const EncoderForward>(shape, encoder_weights(shape, flat), products);
 }
 
 void encoder_forward(const EncoderShape& shape, const EncoderWeights& weights,

@@ -21,8 +21,11 @@
 //                     at the end; layer 0 attends to x as it is (ModernBERT, Warner et al. 2024)
 //   activation, gated W_down act(W_up a), or W_down (act(W_gate a) * W_value a) (Shazeer 2020)
 //
-// Results, threads and errors: encoder.h. It uses as many threads as the batch has use for (about
-// 64 tokens each).
+// Products with a layer's matrices and the projection are of the numbers that ProductType says; all
+// else is in float.
+//
+// Results, threads and errors: encoder.h; kFailed for products that the processor has no
+// instructions for. It uses as many threads as the batch has use for (about 64 tokens each).
 #pragma once
 
 #include <cstdint>
@@ -32,6 +35,7 @@
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/packed.h"
+#include "simile/kernel/product_type.h"
 
 namespace simile {
 
@@ -41,17 +45,18 @@ class WeightPanels;
 using LayerReader = std::function<LayerPointers<const float>(int64_t layer)>;
 
 // Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
-// layers' matrices); embeddings, biases and norms are read from `weights`, which must stay in
-// place and as they are. Each calling thread keeps its own work space: 4 bytes * (2H + max(4H, U,
-// E)) for some 130 tokens (or the longest text) per thread it uses.
+// layers' matrices, with kBfloat half of it); embeddings, biases and norms are read from `weights`,
+// which must stay in place and as they are. Each calling thread keeps its own work space: 4 bytes *
+// (2H + max(4H, U, E)) for some 130 tokens (or the longest text) per thread it uses.
 class EncoderForward final : public Encoder {
  public:
-  EncoderForward(const EncoderShape& shape, const EncoderWeights& weights);
+  EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
+                 ProductType products = ProductType::kFloat);
   // The same with matrices from `read_layer`, called for layers 0, 1, ... once each (shared layers:
   // for layer 0 alone); the layers' matrices of `weights` may be null. So the source of the
   // matrices is never in memory as a whole.
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
-                 const LayerReader& read_layer);
+                 const LayerReader& read_layer, ProductType products = ProductType::kFloat);
   EncoderForward(EncoderForward&&) noexcept;
   EncoderForward& operator=(EncoderForward&&) noexcept;
   ~EncoderForward() override;
@@ -70,8 +75,9 @@ class EncoderForward final : public Encoder {
 };
 
 // The encoder of a flat array laid out by encoder_layout(), which must outlive it and stay as it
-// is.
-std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat);
+// is. A static encoder has no such products.
+std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat,
+                                            ProductType products = ProductType::kFloat);
 
 // The same for one batch; orders the matrices anew on each call, which takes as long as a few
 // hundred tokens.

@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/half.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture.h"
 #include "simile/kernel/detail/reference_encoder.h"
 
@@ -17,11 +18,19 @@ namespace simile {
 namespace {
 
 std::vector<float> encode(const EncoderShape& shape, const std::vector<float>& flat,
-                          const PackedBatch& batch) {
+                          const PackedBatch& batch, ProductType products = ProductType::kFloat) {
   std::vector<float> hidden(static_cast<size_t>(batch.tokens() * shape.hidden),
                             std::numeric_limits<float>::quiet_NaN());
-  encoder_forward(shape, encoder_weights(shape, flat.data()), batch, hidden.data());
+  const EncoderForward encoder(shape, encoder_weights(shape, flat.data()), products);
+  encoder(batch, hidden.data());
   return hidden;
+}
+
+// Those that this processor has.
+std::vector<ProductType> product_types() {
+  std::vector<ProductType> types = {ProductType::kFloat};
+  if (bfloat_kernels() != nullptr) types.push_back(ProductType::kBfloat);
+  return types;
 }
 
 PackedBatch take_sequence(const PackedBatch& batch, int64_t i) {
@@ -63,19 +72,51 @@ TEST(EncoderForward, AgreesWithTheNaiveEncoder) {
   }
 }
 
+double norm_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum);
+}
+
+// Every variant has the products of a layer; the last one a projection and a gate as well.
+TEST(EncoderForward, RoundedProductsStayNearTheNaiveEncoder) {
+  std::vector<EncoderShape> shapes = {small_shape(2, 64, 2, 128), small_shape(2, 36, 6, 50),
+                                      small_shape(1, 255, 5, 257), small_shape(3, 44, 4, 70)};
+  shapes.back().embedding = 30;
+  shapes.back().projected = shapes.back().gated = shapes.back().pre_norm = true;
+  for (const EncoderShape& shape : shapes) {
+    const std::vector<float> flat = random_parameters(shape, 0.1);
+    const PackedBatch batch = random_batch(shape, {1, 5, 14, 0, 33});
+    const reference::Numbers wide(flat.begin(), flat.end());
+    const reference::Numbers expected =
+        reference::encode(shape, reference::pointers(shape, wide.data()), batch);
+    for (const ProductType products : product_types()) {
+      const std::vector<float> found = encode(shape, flat, batch, products);
+      std::vector<double> difference(found.begin(), found.end());
+      for (size_t i = 0; i < expected.size(); ++i) difference[i] -= expected[i];
+      EXPECT_LT(norm_of(difference), 0.02 * norm_of({expected.begin(), expected.end()}));
+      if (products != ProductType::kFloat) {
+        EXPECT_NE(found, encode(shape, flat, batch));
+      }
+    }
+  }
+}
+
 TEST(EncoderForward, ATextHasTheSameBitsAloneAndInAnyBatch) {
   for (const EncoderShape& shape : {small_shape(2, 64, 2, 128), small_shape(2, 44, 4, 70)}) {
     const std::vector<float> flat = random_parameters(shape, 0.1);
     std::vector<int32_t> lengths;
     for (int32_t i = 1; i <= 48; ++i) lengths.push_back(i * 7 % 48 + 1);
-    lengths.push_back(200);
+    for (const int32_t length : {200, 255, 256, 257}) lengths.push_back(length);
     const PackedBatch batch = random_batch(shape, lengths);
-    const std::vector<float> together = encode(shape, flat, batch);
-    for (int64_t i = 0; i < batch.size(); ++i) {
-      const std::vector<float> alone = encode(shape, flat, take_sequence(batch, i));
-      EXPECT_TRUE(std::equal(alone.begin(), alone.end(),
-                             together.begin() + batch.offsets[i] * shape.hidden))
-          << lengths[i] << " tokens";
+    for (const ProductType products : product_types()) {
+      const std::vector<float> together = encode(shape, flat, batch, products);
+      for (int64_t i = 0; i < batch.size(); ++i) {
+        const std::vector<float> alone = encode(shape, flat, take_sequence(batch, i), products);
+        EXPECT_TRUE(std::equal(alone.begin(), alone.end(),
+                               together.begin() + batch.offsets[i] * shape.hidden))
+            << lengths[i] << " tokens";
+      }
     }
   }
 }
@@ -85,11 +126,13 @@ TEST(EncoderForward, ThreadsDoNotChangeABit) {
   const std::vector<float> flat = random_parameters(shape, 0.1);
   const PackedBatch batch = random_batch(shape, {50, 3, 100, 20, 31, 64, 90, 12, 7, 8, 40});
   const int threads = thread_count();
-  set_thread_count(1);
-  const std::vector<float> one = encode(shape, flat, batch);
-  for (const int count : {2, 5}) {
-    set_thread_count(count);
-    EXPECT_EQ(encode(shape, flat, batch), one);
+  for (const ProductType products : product_types()) {
+    set_thread_count(1);
+    const std::vector<float> one = encode(shape, flat, batch, products);
+    for (const int count : {2, 5}) {
+      set_thread_count(count);
+      EXPECT_EQ(encode(shape, flat, batch, products), one);
+    }
   }
   set_thread_count(threads);
 }
@@ -115,8 +158,10 @@ TEST(EncoderForward, LongestSequencesAndEmptyBatchesWork) {
     const std::vector<float> found = encode(shape, flat, batch);
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-5);
   }
-  EXPECT_TRUE(encode(shape, flat, PackedBatch{}).empty());
-  EXPECT_EQ(encode(shape, flat, random_batch(shape, {0, 2, 0})).size(), 64u);
+  for (const ProductType products : product_types()) {
+    EXPECT_TRUE(encode(shape, flat, PackedBatch{}, products).empty());
+    EXPECT_EQ(encode(shape, flat, random_batch(shape, {0, 2, 0}), products).size(), 64u);
+  }
 }
 
 TEST(EncoderForward, BatchesThatDoNotFitTheModelAreRefused) {
@@ -154,7 +199,6 @@ TEST(EncoderForward, LayersReadOneByOneAndAWordTableOfHalvesGiveTheSameBits) {
   const int64_t words = shape.vocabulary * shape.hidden;
   round_to_halves(flat.data(), words);
   const PackedBatch batch = random_batch(shape, {3, 70, 1, 20});
-  const std::vector<float> expected = encode(shape, flat, batch);
 
   const EncoderWeights whole = encoder_weights(shape, flat.data());
   std::vector<uint16_t> halves(static_cast<size_t>(words));
@@ -177,11 +221,13 @@ TEST(EncoderForward, LayersReadOneByOneAndAWordTableOfHalvesGiveTheSameBits) {
     }
     return moved;
   };
-  const EncoderForward forward(shape, rest, read_layer);
-  std::fill(memory.begin(), memory.end(), std::numeric_limits<float>::quiet_NaN());
-  std::vector<float> found(expected.size());
-  forward(batch, found.data());
-  EXPECT_EQ(found, expected);
+  for (const ProductType products : product_types()) {
+    const EncoderForward forward(shape, rest, read_layer, products);
+    std::fill(memory.begin(), memory.end(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> found(static_cast<size_t>(batch.tokens() * shape.hidden));
+    forward(batch, found.data());
+    EXPECT_EQ(found, encode(shape, flat, batch, products));
+  }
 }
 
 }  // namespace

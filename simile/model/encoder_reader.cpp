@@ -246,23 +246,24 @@ LayerReader LoadedEncoder::layer_reader() const {
 }
 
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
-                                            EventSink& events) {
+                                            EventSink& events, ProductType products) {
   if (config.is_joined()) {
     std::vector<std::shared_ptr<const Encoder>> parts;
     for_each_part(path, config, [&](const auto& file, const auto& part, int64_t) {
-      parts.push_back(open_encoder(file, part, events));
+      parts.push_back(open_encoder(file, part, events, products));
     });
     return std::make_shared<const JoinedEncoder>(config.shape(), std::move(parts));
   }
   if (config.variant.averaged) return open_static_encoder(path, config, events);
   struct Opened {
-    Opened(const std::string& path, const EncoderConfig& config, EventSink& events)
+    Opened(const std::string& path, const EncoderConfig& config, EventSink& events,
+           ProductType products)
         : loaded(path, config, events),
-          forward(loaded.shape(), loaded.weights(), loaded.layer_reader()) {}
+          forward(loaded.shape(), loaded.weights(), loaded.layer_reader(), products) {}
     LoadedEncoder loaded;
     EncoderForward forward;
   };
-  const auto opened = std::make_shared<const Opened>(path, config, events);
+  const auto opened = std::make_shared<const Opened>(path, config, events, products);
   return {opened, &opened->forward};
 }
 

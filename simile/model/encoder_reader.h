@@ -60,12 +60,13 @@ class LoadedEncoder {
   EncoderWeights weights_;
 };
 
-// A model's encoder for inference, in fp32, with what it reads from; static tables and the parts of
-// joined models stay in the type they are stored in where static_weights.h and LoadedEncoder say
-// so. Errors: as LoadedEncoder, and
-// those of its layer_reader().
+// A model's encoder for inference, with what it reads from; static tables and the parts of joined
+// models stay in the type they are stored in where static_weights.h and LoadedEncoder say so.
+// `products` are those of its transformers. Errors: as LoadedEncoder, those of its layer_reader()
+// and of EncoderForward.
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
-                                            EventSink& events);
+                                            EventSink& events,
+                                            ProductType products = ProductType::kFloat);
 
 // Replaces each weight by what a file written with `type` gives back: the nearest half or bfloat16,
 // or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.

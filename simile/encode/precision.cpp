@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/precision.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "simile/core/error.h"
+#include "simile/kernel/bfloat_matrix.h"
+
+namespace simile {
+
+const std::vector<std::string>& precision_names() {
+  static const std::vector<std::string> names = {"fp32", "bf16"};  // as ProductType
+  return names;
+}
+
+ProductType choose_precision(const std::string& name) {
+  const auto& names = precision_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  SIMILE_CHECK(found != names.end(), ErrorKind::kRecipe,
+               fmt::format("precision {}: expected {}", name, fmt::join(names, ", ")));
+  const auto products = static_cast<ProductType>(found - names.begin());
+  if (products == ProductType::kBfloat) {
+    check_bfloat_products("precision bf16", "leave it at fp32");
+  }
+  return products;
+}
+
+}  // namespace simile

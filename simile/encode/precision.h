@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of what a model's matrix products are computed in (ProductType).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/kernel/product_type.h"
+
+namespace simile {
+
+const std::vector<std::string>& precision_names();  // fp32, bf16
+
+// Errors (kRecipe): none of these names, or one that this processor has no instructions for, with
+// those that it has.
+ProductType choose_precision(const std::string& name);
+
+}  // namespace simile
