@@ -32,9 +32,11 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   options.visit(flags);
   flags.field(
       "precision", options.precision,
-      choice_info("What a transformer's matrix products are computed in, with sums and all else in "
-                  "fp32: bf16 on processors that have it (AMX, AVX-512-BF16)",
-                  precision_names()));
+      choice_info(
+          "What a transformer's matrix products are computed in, with all else in fp32: bf16 on "
+          "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for "
+          "each row of a matrix and each token",
+          precision_names()));
 }
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,

@@ -3,13 +3,13 @@
 // random weights and lengths drawn like STSb's (`short`) or long paragraphs' (`long`).
 //
 // usage: simile_encoder_bench [mini|minilm|bert] [threads] [batch] [rounds] [short|long]
-//     [fp32|bf16|all] [inference|training]
+//     [fp32|bf16|int8|all] [inference|training]
 //
 // A round runs eight batches. One JSON object per line: sentences or pairs per second, GFLOP/s of
 // useful work, and their share of what oneDNN's sgemm reaches in the same round. "seconds" are of
 // the wall; with SIMILE_BENCH_CPU=1 they are the process's processor time, which load from others
 // disturbs less (use it with one thread). Both are measured with products of floats and, where the
-// processor has them, of bfloat16.
+// processor has them, of bfloat16, inference with those of bytes too.
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <time.h>
@@ -143,18 +143,22 @@ std::vector<PackedBatch> cut(const EncoderShape& shape, const std::vector<int32_
   return batches;
 }
 
-std::string in_what(ProductType products) {
-  return products == ProductType::kFloat ? "" : " in bf16";
-}
+struct Precision {
+  ProductType products;
+  const char *name, *ending;
+};
+const Precision kPrecisions[] = {{ProductType::kFloat, "fp32", ""},
+                                 {ProductType::kBfloat, "bf16", " in bf16"},
+                                 {ProductType::kByte, "int8", " in int8"}};
 
 bool run_inference(const EncoderShape& shape, const std::vector<float>& flat,
                    const std::string& name, int64_t batch_size, int64_t rounds,
-                   ProductType products) {
+                   const Precision& precision) {
   const std::vector<int32_t> lengths = draw_lengths(name, kBatches * batch_size);
   const std::vector<PackedBatch> batches = cut(shape, lengths);
-  const EncoderForward encoder(shape, encoder_weights(shape, flat.data()), products);
+  const EncoderForward encoder(shape, encoder_weights(shape, flat.data()), precision.products);
   std::vector<float> hidden(static_cast<size_t>(batch_size * 256 * shape.hidden));
-  report("inference" + in_what(products), name, "sentences_per_second",
+  report(std::string("inference") + precision.ending, name, "sentences_per_second",
          static_cast<double>(lengths.size()), work(shape, lengths),
          measure(rounds, thread_count(), [&] {
            for (const PackedBatch& batch : batches) encoder(batch, hidden.data());
@@ -164,7 +168,7 @@ bool run_inference(const EncoderShape& shape, const std::vector<float>& flat,
 
 void run_training(const EncoderShape& shape, const std::vector<float>& flat,
                   const std::string& name, int64_t batch_size, int64_t rounds,
-                  ProductType products) {
+                  const Precision& precision) {
   const std::vector<int32_t> lengths = draw_lengths(name, kBatches * 2 * batch_size);
   const std::vector<PackedBatch> batches = cut(shape, lengths);
   const EncoderWeights weights = encoder_weights(shape, flat.data());
@@ -172,10 +176,10 @@ void run_training(const EncoderShape& shape, const std::vector<float>& flat,
   const EncoderGradients pointers = encoder_gradients(shape, gradients.data());
   std::vector<float> hidden(static_cast<size_t>(2 * batch_size * 256 * shape.hidden));
   const std::vector<float> grad_hidden(hidden.size(), 0.01f);
-  EncoderTape tape(products);
+  EncoderTape tape(precision.products);
   EncoderDropout dropout;
   dropout.hidden = dropout.attention = 0.1f;
-  report("training" + in_what(products), name, "pairs_per_second",
+  report(std::string("training") + precision.ending, name, "pairs_per_second",
          static_cast<double>(lengths.size()) / 2, 3 * work(shape, lengths),
          measure(rounds, thread_count(), [&] {
            for (const PackedBatch& batch : batches) {
@@ -200,17 +204,16 @@ int main(int argc, char** argv) {
   const std::vector<float> flat = random_parameters(shape, 0.02);
   for (const std::string workload : {"short", "long"}) {
     if (!only.empty() && only != workload) continue;
-    for (const ProductType products : {ProductType::kFloat, ProductType::kBfloat}) {
-      const bool is_rounded = products == ProductType::kBfloat;
-      if (is_rounded && bfloat_kernels() == nullptr) continue;
-      if (compute != "all" && (compute == "bf16") != is_rounded) continue;
+    for (const Precision& precision : kPrecisions) {
+      if (precision.products == ProductType::kBfloat && bfloat_kernels() == nullptr) continue;
+      if (compute != "all" && compute != precision.name) continue;
       if (task != "training" &&
-          !run_inference(shape, flat, workload, number(3, 32), number(4, 5), products)) {
+          !run_inference(shape, flat, workload, number(3, 32), number(4, 5), precision)) {
         std::fprintf(stderr, "a text's hidden states differ between batches\n");
         return 1;
       }
-      if (task == "inference") continue;
-      run_training(shape, flat, workload, number(3, 32), number(4, 5), products);
+      if (task == "inference" || precision.products == ProductType::kByte) continue;
+      run_training(shape, flat, workload, number(3, 32), number(4, 5), precision);
     }
   }
   return 0;

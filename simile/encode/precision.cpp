@@ -12,7 +12,7 @@
 namespace simile {
 
 const std::vector<std::string>& precision_names() {
-  static const std::vector<std::string> names = {"fp32", "bf16"};  // as ProductType
+  static const std::vector<std::string> names = {"fp32", "bf16", "int8"};  // as ProductType
   return names;
 }
 
@@ -23,7 +23,7 @@ ProductType choose_precision(const std::string& name) {
                fmt::format("precision {}: expected {}", name, fmt::join(names, ", ")));
   const auto products = static_cast<ProductType>(found - names.begin());
   if (products == ProductType::kBfloat) {
-    check_bfloat_products("precision bf16", "leave it at fp32");
+    check_bfloat_products("precision bf16", "it computes fp32 and int8");
   }
   return products;
 }

@@ -9,7 +9,7 @@
 
 namespace simile {
 
-const std::vector<std::string>& precision_names();  // fp32, bf16
+const std::vector<std::string>& precision_names();  // fp32, bf16, int8
 
 // Errors (kRecipe): none of these names, or one that this processor has no instructions for, with
 // those that it has.

@@ -23,8 +23,9 @@ std::string message_of(const std::string& name) {
 
 TEST(Precision, NamesAreThoseOfProducts) {
   EXPECT_EQ(choose_precision("fp32"), ProductType::kFloat);
+  EXPECT_EQ(choose_precision("int8"), ProductType::kByte);
   EXPECT_THAT(message_of("fp8"),
-              testing::AllOf(testing::HasSubstr("fp8"), testing::HasSubstr("fp32, bf16")));
+              testing::AllOf(testing::HasSubstr("fp8"), testing::HasSubstr("fp32, bf16, int8")));
 }
 
 TEST(Precision, OneThatTheProcessorLacksIsRefusedWithThoseItHas) {
@@ -34,7 +35,7 @@ TEST(Precision, OneThatTheProcessorLacksIsRefusedWithThoseItHas) {
   }
   EXPECT_THAT(message_of("bf16"), testing::AllOf(testing::HasSubstr("precision bf16"),
                                                  testing::HasSubstr(vector_kernels().name),
-                                                 testing::HasSubstr("fp32")));
+                                                 testing::HasSubstr("fp32 and int8")));
 }
 
 }  // namespace

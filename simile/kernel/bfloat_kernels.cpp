@@ -2,12 +2,11 @@
 #include "simile/kernel/bfloat_kernels.h"
 
 #include "simile/core/error.h"
+#include "simile/kernel/detail/tiles.h"
 #include "simile/kernel/vector_kernels.h"
 
 #ifdef SIMILE_BFLOAT
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace simile {
@@ -33,29 +32,12 @@ bool has_vectors() {
   return vector_kernels_for(Isa::kAvx512) != nullptr && (read_leaf(1).a & kAvx512Bf16) != 0;
 }
 
-// Linux gives a process the tiles' registers when it asks for them (arch_prctl(2),
-// ARCH_REQ_XCOMP_PERM); all of its threads have them then.
-bool ask_for_tiles() {
-#ifdef SYS_arch_prctl
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-#else
-  return false;
-#endif
-}
-
-bool has_tiles() {
-  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;
-  static const bool has = has_vectors() && (read_leaf(0).d & kBf16) != 0 &&
-                          (read_leaf(0).d & kTile) != 0 && ask_for_tiles();
-  return has;
-}
-
 }  // namespace
 
 const BfloatKernels* bfloat_kernels_for(BfloatIsa isa) {
-  if (isa == BfloatIsa::kAmx) return has_tiles() ? &kAmxBfloatKernels : nullptr;
-  return has_vectors() ? &kAvx512BfloatKernels : nullptr;
+  if (isa == BfloatIsa::kAmx && !has_tiles(TileNumbers::kBfloat)) return nullptr;
+  if (!has_vectors()) return nullptr;
+  return isa == BfloatIsa::kAmx ? &kAmxBfloatKernels : &kAvx512BfloatKernels;
 }
 #else
 const BfloatKernels* bfloat_kernels_for(BfloatIsa) { return nullptr; }

@@ -222,8 +222,7 @@ class ChunkForward {
     const LayerPointers<const float>& w = weights_.layers[i];
     const LayerPanels& panels = pass_.panels.layer(i);
     float* const inner = places_.inner;
-    const bool at_once = at.up == inner && shape_.activation == Activation::kGelu &&
-                         !shape_.gated && !pass_.panels.products().is_rounded();
+    const bool at_once = at.up == inner && shape_.activation == Activation::kGelu && !shape_.gated;
     multiply(x, H, panels.up, w.up_bias, at.up, shape_.up_size(), at_once);
     if (!at_once) {
       kernels_.activate({shape_.activation, shape_.gated, chunk_.rows, I, at.up, inner});

@@ -13,9 +13,9 @@
 //     their table, sequences longer than longest_sequence(), offsets that do not rise from 0 to the
 //     tokens. `hidden` then holds nothing.
 //
-// EncoderForward (a transformer, fp32 on the CPU), StaticEncoder (an average of rows of a table)
+// EncoderForward (a transformer on the CPU), StaticEncoder (an average of rows of a table)
 // and JoinedEncoder (several of them side by side) implement it. The seam is for other arithmetic
-// behind the same call: products of bytes, a device.
+// behind the same call, on a device.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/encoder_forward.h"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "simile/core/error.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/byte_kernels.h"
 #include "simile/kernel/detail/chunk_forward.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/kernel/static_encoder.h"
@@ -31,20 +34,28 @@ void forward(const EncoderShape& shape, const EncoderWeights& weights, const Wei
   run_forward({shape, weights, panels, tables, plan, batch, hidden}, threads, memory);
 }
 
+WeightPanels panels_for(const EncoderShape& s, ProductType products) {
+  const int64_t longest = std::max({s.hidden, s.intermediate, s.embedding_size()});
+  SIMILE_CHECK(products != ProductType::kByte || longest <= kLongestByteSum, ErrorKind::kInput,
+               fmt::format("a layer is {} numbers wide; products in int8 take at most {}", longest,
+                           kLongestByteSum));
+  return WeightPanels(EncoderProducts(products));
+}
+
 }  // namespace
 
 EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
                                ProductType products)
     : shape_(shape),
       weights_(weights),
-      panels_(std::make_unique<WeightPanels>(EncoderProducts(products))) {
+      panels_(std::make_unique<WeightPanels>(panels_for(shape, products))) {
   panels_->pack(shape_, weights_, PanelUse::kForward);
 }
 EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
                                const LayerReader& read_layer, ProductType products)
     : shape_(shape),
       weights_(weights),
-      panels_(std::make_unique<WeightPanels>(EncoderProducts(products))) {
+      panels_(std::make_unique<WeightPanels>(panels_for(shape, products))) {
   panels_->pack(shape_, weights_, read_layer);
 }
 EncoderForward::EncoderForward(EncoderForward&&) noexcept = default;

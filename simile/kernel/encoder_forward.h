@@ -25,7 +25,8 @@
 // else is in float.
 //
 // Results, threads and errors: encoder.h; kFailed for products that the processor has no
-// instructions for. It uses as many threads as the batch has use for (about 64 tokens each).
+// instructions for, kInput for wider layers than bytes can be added up over. It uses as many
+// threads as the batch has use for (about 64 tokens each).
 #pragma once
 
 #include <cstdint>
@@ -45,9 +46,10 @@ class WeightPanels;
 using LayerReader = std::function<LayerPointers<const float>(int64_t layer)>;
 
 // Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
-// layers' matrices, with kBfloat half of it); embeddings, biases and norms are read from `weights`,
-// which must stay in place and as they are. Each calling thread keeps its own work space: 4 bytes *
-// (2H + max(4H, U, E)) for some 130 tokens (or the longest text) per thread it uses.
+// layers' matrices, with kBfloat half of it, with kByte a quarter); embeddings, biases and norms
+// are read from `weights`, which must stay in place and as they are. Each calling thread keeps its
+// own work space: 4 bytes * (2H + max(4H, U, E)) for some 130 tokens (or the longest text) per
+// thread it uses.
 class EncoderForward final : public Encoder {
  public:
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,

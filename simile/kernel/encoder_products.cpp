@@ -5,21 +5,26 @@
 
 #include "simile/core/float_buffer.h"
 #include "simile/kernel/bfloat_kernels.h"
+#include "simile/kernel/byte_kernels.h"
 
 namespace simile {
 namespace {
 
-constexpr int64_t kNumbersPerFloat = 2;
+constexpr int64_t kNumbersPerFloat = 2, kBytesPerFloat = 4;
 
 uint16_t* numbers(float* memory) { return reinterpret_cast<uint16_t*>(memory); }
 const uint16_t* numbers(const float* memory) { return reinterpret_cast<const uint16_t*>(memory); }
+int8_t* bytes(float* memory) { return reinterpret_cast<int8_t*>(memory); }
+const int8_t* bytes(const float* memory) { return reinterpret_cast<const int8_t*>(memory); }
 
 }  // namespace
 
 EncoderProducts::EncoderProducts(ProductType type)
-    : bfloat_(type == ProductType::kBfloat ? &require_bfloat_kernels() : nullptr) {}
+    : bfloat_(type == ProductType::kBfloat ? &require_bfloat_kernels() : nullptr),
+      byte_(type == ProductType::kByte ? &byte_kernels() : nullptr) {}
 
 int64_t EncoderProducts::panel_width() const {
+  if (byte_ != nullptr) return kBytePanel;
   return bfloat_ != nullptr ? kBfloatPanel : vector_kernels().panel_width;
 }
 
@@ -30,12 +35,14 @@ int64_t EncoderProducts::token_places(int64_t tokens) const {
 
 int64_t EncoderProducts::panel_floats(int64_t n, int64_t k) const {
   if (bfloat_ != nullptr) return bfloat_panel_size(n, k) / kNumbersPerFloat;
+  if (byte_ != nullptr) return byte_panel_size(n, k) / kBytesPerFloat;
   return simile::panel_floats(vector_kernels(), n, k);
 }
 
 void EncoderProducts::pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw,
                                 float* panels) const {
   if (bfloat_ != nullptr) return bfloat_->pack_rows(w, n, k, ldw, numbers(panels));
+  if (byte_ != nullptr) return pack_byte_rows(w, n, k, ldw, bytes(panels));
   vector_kernels().pack_rows(w, n, k, ldw, panels);
 }
 
@@ -46,8 +53,21 @@ void EncoderProducts::pack_columns(const float* b, int64_t n, int64_t k, int64_t
 }
 
 void EncoderProducts::multiply(const MatmulCall& call) const {
-  if (bfloat_ == nullptr) return vector_kernels().matmul(call);
+  if (bfloat_ == nullptr && byte_ == nullptr) return vector_kernels().matmul(call);
+  multiply_rounded(call);
+  for (int64_t r = 0; r < call.m && call.gelu; ++r) {
+    float* const row = call.c + r * call.ldc;
+    vector_kernels().activate({Activation::kGelu, false, 1, call.n, row, row});
+  }
+}
+
+void EncoderProducts::multiply_rounded(const MatmulCall& call) const {
   static thread_local FloatBuffer scratch;
+  if (byte_ != nullptr) {
+    float* const room = scratch.reserve(byte_scratch(call.k) / kNumbersPerFloat);
+    return byte_->matmul({call.m, call.n, call.k, call.a, call.lda, bytes(call.panels), call.c,
+                          call.ldc, call.bias, reinterpret_cast<int16_t*>(room)});
+  }
   float* const room = scratch.reserve(bfloat_scratch(call.k) / kNumbersPerFloat);
   bfloat_->matmul({call.m, call.n, call.k, call.a, call.lda, numbers(call.panels), call.c, call.ldc,
                    call.bias, numbers(room), call.accumulate});

@@ -23,7 +23,7 @@
 namespace simile {
 
 // The rows [V, H] in one of three forms, the others being null: floats, halves, which become floats
-// exactly as they are used, or bytes with a scale [V] for each row (simile/model/quantise.h).
+// exactly as they are used, or bytes with a scale [V] for each row (simile/kernel/quantise.h).
 struct StaticTable {
   const float* floats = nullptr;
   const uint16_t* halves = nullptr;

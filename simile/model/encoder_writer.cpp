@@ -6,9 +6,9 @@
 
 #include "simile/core/error.h"
 #include "simile/core/half.h"
+#include "simile/kernel/quantise.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/model/quantise.h"
 #include "simile/model/weight_reader.h"
 
 namespace simile {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix products of an encoder's linear maps, in either type of numbers: how what stands on
-// the right is packed as panels, and what is multiplied with it. Memory is floats with both types.
+// The matrix products of an encoder's linear maps, in each type of numbers: how what stands on the
+// right is packed as panels, and what is multiplied with it. Memory is floats with every type.
 //
-//   forward, backward  y = x W^T + b, dx = dy W: multiply()
-//   gradients          dW += dy^T x, over all tokens: add_gradient()
+//   forward    y = x W^T + b: pack_rows(), multiply()
+//   backward   dx = dy W: pack_columns(), multiply()
+//   gradients  dW += dy^T x, over all tokens: add_gradient()
 //
-// One thread each, and what vector_kernels.h and bfloat_kernels.h say of a row's bits.
+// Bytes are for forward alone. One thread each, and what vector_kernels.h, bfloat_kernels.h and
+// byte_kernels.h say of a row's bits.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@
 namespace simile {
 
 struct BfloatKernels;
+struct ByteKernels;
 
 // Some rows of one matrix's gradient: w [rows, n] += dy^T x over `tokens` tokens.
 struct WeightTile {
@@ -31,8 +34,8 @@ class EncoderProducts {
   // Errors: kFailed for bfloat16 on a processor without instructions for it.
   explicit EncoderProducts(ProductType type = ProductType::kFloat);
 
-  bool is_rounded() const { return bfloat_ != nullptr; }
-  int64_t panel_width() const;                 // columns
+  bool is_rounded() const { return bfloat_ != nullptr; }  // to bfloat16
+  int64_t panel_width() const;                            // columns
   int64_t token_places(int64_t tokens) const;  // that panels over tokens have for a part of them
 
   // Floats that panels of B [k, n] take.
@@ -40,7 +43,7 @@ class EncoderProducts {
   // From w [n, k], or from b [k, n].
   void pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw, float* panels) const;
   void pack_columns(const float* b, int64_t n, int64_t k, int64_t ldb, float* panels) const;
-  // With bfloat16 gelu is not to be had.
+  // With bytes there is no accumulate.
   void multiply(const MatmulCall& call) const;
 
   // Tokens first .. first + count - 1 of x [, width] into panels over `tokens` tokens, from these
@@ -55,7 +58,10 @@ class EncoderProducts {
   void add_gradient(const WeightTile& tile, int64_t tokens) const;
 
  private:
-  const BfloatKernels* bfloat_;  // null: floats
+  void multiply_rounded(const MatmulCall& call) const;
+
+  const BfloatKernels* bfloat_;  // both null: floats
+  const ByteKernels* byte_;
 };
 
 }  // namespace simile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/model/quantise.h"
+#include "simile/kernel/quantise.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/byte_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "simile/kernel/detail/tiles.h"
+#include "simile/kernel/quantise.h"
+
+namespace simile {
+
+extern const ByteKernels kBaselineByteKernels;
+#ifdef SIMILE_X86
+extern const ByteKernels kAvx2ByteKernels;
+extern const ByteKernels kAvx512ByteKernels;
+#endif
+#ifdef SIMILE_VNNI
+extern const ByteKernels kVnniByteKernels;
+extern const ByteKernels kAmxByteKernels;
+#endif
+
+namespace {
+
+constexpr int64_t kHalf = kBytePanel / 2, kQuad = 4;
+
+// Where row i, column j of a panel's numbers lie.
+int64_t place_of(int64_t i, int64_t j) {
+  const int64_t tile = i / kByteStep * 2 + j / kHalf;
+  return (tile * 16 + i % kByteStep / kQuad) * kHalf * kQuad + j % kHalf * kQuad + i % kQuad;
+}
+
+// `columns` rows of w [, k] as one panel.
+void pack_panel(const int8_t* numbers, const float* scales, int64_t columns, int64_t k,
+                int8_t* panel) {
+  std::memset(panel, 0, static_cast<size_t>(byte_panel_size(1, k)));
+  std::memcpy(panel, scales, static_cast<size_t>(columns) * sizeof(float));
+  int8_t* const tiles = panel + kByteHeader;
+  for (int64_t j = 0; j < columns; ++j) {
+    const int8_t* const row = numbers + j * k;
+    int32_t sum = 0;
+    for (int64_t i = 0; i < k; i += kQuad) {
+      const int64_t count = std::min(kQuad, k - i);
+      for (int64_t o = 0; o < count; ++o) sum += row[i + o];
+      std::memcpy(tiles + place_of(i, j), row + i, static_cast<size_t>(count));
+    }
+    sum *= -128;
+    std::memcpy(panel + (kBytePanel + j) * kQuad, &sum, sizeof sum);
+  }
+}
+
+}  // namespace
+
+void pack_byte_rows(const int8_t* numbers, const float* scales, int64_t n, int64_t k,
+                    int8_t* panels) {
+  for (int64_t j = 0; j < n; j += kBytePanel, panels += byte_panel_size(1, k)) {
+    pack_panel(numbers + j * k, scales + j, std::min(kBytePanel, n - j), k, panels);
+  }
+}
+
+void pack_byte_rows(const float* w, int64_t n, int64_t k, int64_t ldw, int8_t* panels) {
+  std::vector<int8_t> numbers(static_cast<size_t>(kBytePanel * k));
+  float scales[kBytePanel];
+  for (int64_t j = 0; j < n; j += kBytePanel, panels += byte_panel_size(1, k)) {
+    const int64_t columns = std::min(kBytePanel, n - j);
+    for (int64_t i = 0; i < columns; ++i) {
+      quantise_rows(w + (j + i) * ldw, 1, k, numbers.data() + i * k, scales + i);
+    }
+    pack_panel(numbers.data(), scales, columns, k, panels);
+  }
+}
+
+const ByteKernels* byte_kernels_for(ByteIsa isa) {
+  if (isa == ByteIsa::kBaseline) return &kBaselineByteKernels;
+#ifdef SIMILE_X86
+  if (isa == ByteIsa::kAvx2 && vector_kernels_for(Isa::kAvx2)) return &kAvx2ByteKernels;
+  const bool has_avx512 = vector_kernels_for(Isa::kAvx512) != nullptr;
+  if (isa == ByteIsa::kAvx512 && has_avx512) return &kAvx512ByteKernels;
+#endif
+#ifdef SIMILE_VNNI
+  const bool has_vnni = has_avx512 && __builtin_cpu_supports("avx512vnni");
+  if (isa == ByteIsa::kVnni && has_vnni) return &kVnniByteKernels;
+  if (isa == ByteIsa::kAmx && has_vnni && has_tiles(TileNumbers::kByte)) return &kAmxByteKernels;
+#endif
+  return nullptr;
+}
+
+const ByteKernels& byte_kernels() {
+  const Isa isa = vector_kernels().isa;
+  if (isa == Isa::kBaseline) return kBaselineByteKernels;
+  if (isa == Isa::kAvx512) {
+    for (const ByteIsa best : {ByteIsa::kAmx, ByteIsa::kVnni, ByteIsa::kAvx512}) {
+      if (const ByteKernels* kernels = byte_kernels_for(best)) return *kernels;
+    }
+  }
+  return *byte_kernels_for(ByteIsa::kAvx2);
+}
+
+}  // namespace simile

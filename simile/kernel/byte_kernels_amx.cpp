@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of tiles of bytes (AMX): 32 x 32 sums in four tiles, two tiles of A, two of B.
+#ifdef SIMILE_VNNI
+#include <immintrin.h>
+#include <stdint.h>
+
+#include "simile/kernel/byte_kernels.h"
+
+namespace simile {
+namespace {
+
+#include "simile/kernel/detail/byte_quads.inc"
+
+struct alignas(64) TileSettings {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+constexpr int kSumsRow = kBytePanel * 4;  // bytes
+
+// The compiler's tile loads do not say that they read memory: what was written to it must be there.
+inline void finish_writing(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
+
+inline __attribute__((always_inline)) void multiply_32(const ByteBlock<uint8_t>& block) {
+  _tile_loadd(0, block.start, 0);
+  _tile_loadd(1, block.start + kTileSide, 0);
+  _tile_loadd(2, block.start, 0);
+  _tile_loadd(3, block.start + kTileSide, 0);
+  const uint8_t* a = block.left;
+  const int8_t* b = block.tiles;
+  for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileBytes, b += 2 * kTileBytes) {
+    _tile_loadd(4, a, kByteStep);
+    _tile_loadd(6, b, kByteStep);
+    _tile_dpbusd(0, 4, 6);
+    _tile_loadd(7, b + kTileBytes, kByteStep);
+    _tile_dpbusd(1, 4, 7);
+    _tile_loadd(5, a + kTileBytes, kByteStep);
+    _tile_dpbusd(2, 5, 6);
+    _tile_dpbusd(3, 5, 7);
+  }
+  _tile_stored(0, block.sums, kSumsRow);
+  _tile_stored(1, block.sums + kTileSide, kSumsRow);
+  _tile_stored(2, block.sums + kTileSide * kBytePanel, kSumsRow);
+  _tile_stored(3, block.sums + kTileSide * kBytePanel + kTileSide, kSumsRow);
+}
+
+inline __attribute__((always_inline)) void multiply_16(const ByteBlock<uint8_t>& block) {
+  _tile_loadd(0, block.start, 0);
+  _tile_loadd(1, block.start + kTileSide, 0);
+  const uint8_t* a = block.left;
+  const int8_t* b = block.tiles;
+  for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileBytes, b += 2 * kTileBytes) {
+    _tile_loadd(4, a, kByteStep);
+    _tile_loadd(6, b, kByteStep);
+    _tile_dpbusd(0, 4, 6);
+    _tile_loadd(7, b + kTileBytes, kByteStep);
+    _tile_dpbusd(1, 4, 7);
+  }
+  _tile_stored(0, block.sums, kSumsRow);
+  _tile_stored(1, block.sums + kTileSide, kSumsRow);
+}
+
+struct AmxLayout : QuadLayout {
+  static inline __attribute__((always_inline)) void multiply(const ByteBlock<uint8_t>& block,
+                                                             int64_t rows) {
+    finish_writing(block.left);
+    if (rows > kTileSide) {
+      multiply_32(block);
+    } else {
+      multiply_16(block);
+    }
+    finish_writing(block.sums);
+  }
+};
+
+void matmul(const ByteCall& call) {
+  const TileSettings settings;
+  finish_writing(&settings);
+  _tile_loadconfig(&settings);
+  multiply_bytes<AmxLayout>(call);
+  _tile_release();
+}
+
+}  // namespace
+
+extern const ByteKernels kAmxByteKernels;
+const ByteKernels kAmxByteKernels = {ByteIsa::kAmx, "amx", matmul};
+
+}  // namespace simile
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/kernel/byte_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "simile/core/float_buffer.h"
+#include "simile/core/random.h"
+#include "simile/kernel/quantise.h"
+
+namespace simile {
+namespace {
+
+// Each test runs with every kind of instructions that this processor has.
+class ByteKernelsTest : public testing::TestWithParam<ByteIsa> {
+ protected:
+  void SetUp() override {
+    if (!byte_kernels_for(GetParam())) GTEST_SKIP() << "skipped: not on this processor";
+  }
+  const ByteKernels& kernels() const { return *byte_kernels_for(GetParam()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ByteKernelsTest,
+                         testing::Values(ByteIsa::kBaseline, ByteIsa::kAvx2, ByteIsa::kAvx512,
+                                         ByteIsa::kVnni, ByteIsa::kAmx),
+                         [](const testing::TestParamInfo<ByteIsa>& info) {
+                           return std::string(byte_kernels_for(info.param)
+                                                  ? byte_kernels_for(info.param)->name
+                                                  : "missing" + std::to_string(info.index));
+                         });
+
+std::vector<float> numbers(int64_t size, const char* name) {
+  RandomStream stream(6, name);
+  std::vector<float> values(static_cast<size_t>(size));
+  for (float& value : values) value = static_cast<float>(stream.normal());
+  return values;
+}
+
+struct Operands {
+  int64_t m, n, k;
+  std::vector<float> a, b, bias;  // b [n, k]
+};
+
+Operands operands(int64_t m, int64_t n, int64_t k) {
+  return {m, n, k, numbers(m * k, "a"), numbers(n * k, "b"), numbers(n, "bias")};
+}
+
+// Numbers of the panels in `memory`.
+int8_t* panels_in(FloatBuffer& memory, int64_t n, int64_t k) {
+  return reinterpret_cast<int8_t*>(memory.reserve(byte_panel_size(n, k) / 4));
+}
+
+std::vector<float> multiply(const ByteKernels& kernels, const Operands& o, bool with_bias = true) {
+  FloatBuffer panels, scratch;
+  int8_t* const packed = panels_in(panels, o.n, o.k);
+  pack_byte_rows(o.b.data(), o.n, o.k, o.k, packed);
+  std::vector<float> c(static_cast<size_t>(o.m * o.n), 7.0f);
+  kernels.matmul({o.m, o.n, o.k, o.a.data(), o.k, packed, c.data(), o.n,
+                  with_bias ? o.bias.data() : nullptr,
+                  reinterpret_cast<int16_t*>(scratch.reserve(byte_scratch(o.k) / 2))});
+  return c;
+}
+
+// The formulas of the header, one number after the other.
+std::vector<float> multiply_naively(const Operands& o, bool with_bias = true) {
+  std::vector<int8_t> q(o.b.size());
+  std::vector<float> scales(static_cast<size_t>(o.n)), c;
+  EXPECT_TRUE(quantise_rows(o.b.data(), o.n, o.k, q.data(), scales.data()));
+  for (int64_t r = 0; r < o.m; ++r) {
+    const float* const row = o.a.data() + r * o.k;
+    float most = 0;
+    for (int64_t i = 0; i < o.k; ++i) most = std::max(most, std::abs(row[i]));
+    const float scale = most / 127.0f, inverse = most > 0 ? 127.0f / most : 0.0f;
+    for (int64_t j = 0; j < o.n; ++j) {
+      int64_t sum = 0;
+      for (int64_t i = 0; i < o.k; ++i) {
+        sum += std::lrint(row[i] * inverse) * q[static_cast<size_t>(j * o.k + i)];
+      }
+      volatile float product = scale * scales[static_cast<size_t>(j)];
+      product = static_cast<float>(sum) * product;
+      c.push_back(with_bias ? product + o.bias[static_cast<size_t>(j)] : product);
+    }
+  }
+  return c;
+}
+
+TEST_P(ByteKernelsTest, ProductsHaveTheBitsOfTheNaiveOne) {
+  std::vector<std::vector<int64_t>> shapes = {
+      {1, 1, 1},     {2, 2, 2},      {255, 33, 31}, {256, 32, 64}, {257, 31, 65}, {1, 255, 64},
+      {3, 256, 257}, {16, 257, 255}, {0, 5, 5},     {5, 0, 5},     {5, 5, 0},     {300, 40, 1}};
+  RandomStream stream(5, "shapes");
+  for (int i = 0; i < 20; ++i) {
+    const auto draw = [&] { return static_cast<int64_t>(stream.below(i < 10 ? 40 : 300)); };
+    const int64_t m = draw(), n = draw(), k = draw();
+    shapes.push_back({m, n, k});
+  }
+  for (const std::vector<int64_t>& s : shapes) {
+    const Operands o = operands(s[0], s[1], s[2]);
+    EXPECT_EQ(multiply(kernels(), o), multiply_naively(o)) << s[0] << " " << s[1] << " " << s[2];
+    EXPECT_EQ(multiply(kernels(), o, false), multiply_naively(o, false));
+  }
+}
+
+TEST_P(ByteKernelsTest, ARowHasTheSameBitsAloneAndRowsMayLieApart) {
+  const Operands o = operands(140, 70, 100);
+  const std::vector<float> whole = multiply(kernels(), o);
+  for (const int64_t row : {0, 5, 127, 128, 139}) {
+    Operands one = o;
+    one.m = 1;
+    one.a.assign(o.a.begin() + row * o.k, o.a.begin() + (row + 1) * o.k);
+    const std::vector<float> alone = multiply(kernels(), one);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), whole.begin() + row * o.n));
+  }
+  constexpr int64_t lda = 111, ldc = 75;
+  std::vector<float> a(static_cast<size_t>(o.m * lda), NAN);
+  std::vector<float> c(static_cast<size_t>(o.m * ldc), 3.0f);
+  for (int64_t i = 0; i < o.m; ++i) {
+    std::copy(o.a.begin() + i * o.k, o.a.begin() + (i + 1) * o.k, a.begin() + i * lda);
+  }
+  FloatBuffer panels, scratch;
+  int8_t* const packed = panels_in(panels, o.n, o.k);
+  pack_byte_rows(o.b.data(), o.n, o.k, o.k, packed);
+  kernels().matmul({o.m, o.n, o.k, a.data(), lda, packed, c.data(), ldc, o.bias.data(),
+                    reinterpret_cast<int16_t*>(scratch.reserve(byte_scratch(o.k) / 2))});
+  for (int64_t i = 0; i < o.m; ++i) {
+    EXPECT_TRUE(
+        std::equal(c.begin() + i * ldc, c.begin() + i * ldc + o.n, whole.begin() + i * o.n));
+    for (int64_t j = o.n; j < ldc; ++j) EXPECT_EQ(c[static_cast<size_t>(i * ldc + j)], 3.0f);
+  }
+}
+
+TEST_P(ByteKernelsTest, SumsOfTheLargestNumbersDoNotOverflow) {
+  const int64_t k = kLongestByteSum;
+  Operands o = operands(2, 2, k);
+  for (int64_t i = 0; i < k; ++i) {
+    o.a[i] = o.b[i] = 127;
+    o.a[k + i] = -127;
+    o.b[k + i] = i % 2 == 0 ? 127 : -127;
+  }
+  const float most = 127.0f * 127.0f * static_cast<float>(k);
+  EXPECT_EQ(multiply(kernels(), o, false), (std::vector<float>{most, 0, -most, 0}));
+}
+
+TEST_P(ByteKernelsTest, ZerosGiveTheBiasAndWhatIsNotFiniteItsRowAlone) {
+  Operands o = operands(5, 33, 40);
+  std::fill(o.a.begin(), o.a.begin() + 40, 0.0f);
+  std::fill(o.a.begin() + 40, o.a.begin() + 80, -1e-35f);
+  std::fill(o.b.begin(), o.b.begin() + 40, 0.0f);
+  o.a[80] = std::numeric_limits<float>::infinity();
+  o.a[125] = -std::numeric_limits<float>::quiet_NaN();
+  o.a[160] = 1e36f;
+  const std::vector<float> c = multiply(kernels(), o);
+  for (int64_t j = 0; j < o.n; ++j) {
+    EXPECT_EQ(c[j], o.bias[j]);
+    EXPECT_EQ(c[o.n + j], o.bias[j]);
+    EXPECT_TRUE(std::isnan(c[2 * o.n + j]));
+    EXPECT_TRUE(std::isnan(c[3 * o.n + j]));
+    EXPECT_TRUE(std::isfinite(c[4 * o.n + j]));
+  }
+  EXPECT_EQ(c[4 * o.n], o.bias[0]);
+}
+
+TEST(ByteKernels, BytesAndFloatsArePackedAlike) {
+  for (const int64_t k : {1, 64, 100}) {
+    const int64_t n = 70;
+    const std::vector<float> b = numbers(n * k, "b");
+    std::vector<int8_t> q(b.size());
+    std::vector<float> scales(static_cast<size_t>(n));
+    EXPECT_TRUE(quantise_rows(b.data(), n, k, q.data(), scales.data()));
+    FloatBuffer one, other;
+    int8_t *const floats = panels_in(one, n, k), *const bytes = panels_in(other, n, k);
+    pack_byte_rows(b.data(), n, k, k, floats);
+    pack_byte_rows(q.data(), scales.data(), n, k, bytes);
+    EXPECT_EQ(std::memcmp(floats, bytes, static_cast<size_t>(byte_panel_size(n, k))), 0);
+  }
+}
+
+}  // namespace
+}  // namespace simile
