@@ -57,6 +57,22 @@ TEST_F(CliTest, EncodesTextsToEveryFormat) {
   EXPECT_EQ(std::count(tsv.begin(), tsv.end(), '\t'), 4);
 }
 
+TEST_F(CliTest, PrecisionsAreChosenByNameAndOneThatTheProcessorLacksIsRefused) {
+  EXPECT_EQ(shell("simile encode --model $M --input texts.txt --output v.npy").code, 0);
+  const Outcome bytes =
+      shell("simile encode --model $M --input texts.txt --output b.npy --precision int8");
+  EXPECT_EQ(bytes.code, 0) << bytes.err;
+  EXPECT_EQ(read_file(path("v.npy")).size(), read_file(path("b.npy")).size());
+  EXPECT_NE(read_file(path("v.npy")), read_file(path("b.npy")));
+  const std::string older = "export SIMILE_ISA=baseline; ";
+  expect_error(older + "simile encode --model $M --input texts.txt --precision bf16", 2,
+               "it computes fp32 and int8");
+  EXPECT_EQ(
+      shell(older + "simile evaluate --model $M --task sts --data pairs.tsv --precision int8").code,
+      0);
+  expect_error("simile search --index i --query x --precision fp8", 2, "int8");
+}
+
 TEST_F(CliTest, TokenizesAndComparesTexts) {
   const Outcome tokens = shell("echo hello | simile tokenize --model $M");
   EXPECT_EQ(tokens.code, 0) << tokens.err;

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
+#include <limits>
 
+#include "simile/core/detail/error_of.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
@@ -115,6 +118,35 @@ TEST_F(Convert, EveryPrecisionPassesItsSelfTestAndStaysWhenConvertedAgain) {
     EXPECT_EQ(convert("once", "floats", TensorType::kF32).largest_difference, 0);
     EXPECT_EQ(vectors("floats").values, vectors("once").values);
   }
+}
+
+TEST_F(Convert, BytesWhoseScalesCannotBeAreRefusedByEveryPrecision) {
+  convert("model", "small", TensorType::kI8);
+  const std::string weights = path("small/model.safetensors"), intact = read_file(weights);
+  const std::string name = "encoder.layer.0.output.dense.weight.scale";
+  const auto put = [&](float scale) {
+    std::string bytes = intact;
+    const SafetensorsFile file(weights);
+    std::memcpy(bytes.data() + file.find(name)->offset + sizeof scale, &scale, sizeof scale);
+    write_file_atomic(weights, bytes);
+  };
+  for (const float scale : {0.0f, -1.0f, std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN()}) {
+    put(scale);
+    for (const ProductType products : {ProductType::kFloat, ProductType::kByte}) {
+      const std::string message = error_of(ErrorKind::kInput, [&] {
+        SentenceEncoder::load(path("small"), silent_events(), products);
+      });
+      EXPECT_THAT(message, testing::AllOf(testing::HasSubstr(name), testing::HasSubstr("row 1")));
+    }
+  }
+  std::string renamed = intact;
+  renamed.replace(renamed.find(name), name.size(), std::string(name.size() - 1, 'x') + "y");
+  write_file_atomic(weights, renamed);
+  EXPECT_THAT(
+      error_of(ErrorKind::kInput,
+               [&] { SentenceEncoder::load(path("small"), silent_events(), ProductType::kByte); }),
+      testing::HasSubstr("I8 with one F32 a row in '" + name + "'"));
 }
 
 TEST_F(Convert, TensorsThatAreNoPartOfTheEncoderAreKept) {

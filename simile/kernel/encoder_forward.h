@@ -30,20 +30,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/layer_reader.h"
 #include "simile/kernel/packed.h"
 #include "simile/kernel/product_type.h"
 
 namespace simile {
 
 class WeightPanels;
-
-// Gives the weights of one layer; what it returned last may be gone once it is called again.
-using LayerReader = std::function<LayerPointers<const float>(int64_t layer)>;
 
 // Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
 // layers' matrices, with kBfloat half of it, with kByte a quarter); embeddings, biases and norms

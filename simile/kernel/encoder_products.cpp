@@ -52,6 +52,11 @@ void EncoderProducts::pack_columns(const float* b, int64_t n, int64_t k, int64_t
   vector_kernels().pack_columns(b, n, k, ldb, panels);
 }
 
+void EncoderProducts::pack_bytes(const int8_t* numbers, const float* scales, int64_t n, int64_t k,
+                                 float* panels) const {
+  pack_byte_rows(numbers, scales, n, k, bytes(panels));
+}
+
 void EncoderProducts::multiply(const MatmulCall& call) const {
   if (bfloat_ == nullptr && byte_ == nullptr) return vector_kernels().matmul(call);
   multiply_rounded(call);

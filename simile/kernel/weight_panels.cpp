@@ -31,6 +31,7 @@ int64_t WeightPanels::count_all_floats(const EncoderShape& s, PanelUse use) cons
 
 struct WeightPanels::Piece {  // one panel of one matrix
   const float* from;
+  ByteMatrix bytes;  // in place of `from`, with numbers
   int64_t width, k, ld;
   float* to;
 };
@@ -42,15 +43,21 @@ void WeightPanels::reserve(const EncoderShape& shape, PanelUse use) {
 }
 
 // w [rows, columns] as matrix B [k, n] of a product.
-float* WeightPanels::list_matrix(const float* w, int64_t rows, int64_t columns, PanelUse use,
-                                 std::vector<Piece>& pieces) {
+float* WeightPanels::list_matrix(const float* w, const ByteMatrix& bytes, int64_t rows,
+                                 int64_t columns, PanelUse use, std::vector<Piece>& pieces) {
   const bool forward = use == PanelUse::kForward;
   const int64_t panel_width = products_.panel_width();
   const int64_t n = forward ? rows : columns, k = forward ? columns : rows;
   float* const here = next_;
   for (int64_t j = 0; j < n; j += panel_width) {
-    pieces.push_back({w + (forward ? j * columns : j), std::min(panel_width, n - j), k, columns,
-                      here + products_.panel_floats(j, k)});
+    Piece piece = {nullptr, {},      std::min(panel_width, n - j),
+                   k,       columns, here + products_.panel_floats(j, k)};
+    if (bytes.numbers != nullptr) {
+      piece.bytes = {bytes.numbers + j * columns, bytes.scales + j};
+    } else {
+      piece.from = w + (forward ? j * columns : j);
+    }
+    pieces.push_back(piece);
   }
   next_ += count_floats(rows, columns, use);
   return here;
@@ -60,17 +67,17 @@ void WeightPanels::list_projection(const EncoderShape& shape, const EncoderWeigh
                                    PanelUse use, std::vector<Piece>& pieces) {
   if (!shape.projected) return;
   projection_ =
-      list_matrix(weights.projection_weight, shape.hidden, shape.embedding_size(), use, pieces);
+      list_matrix(weights.projection_weight, {}, shape.hidden, shape.embedding_size(), use, pieces);
 }
 
-void WeightPanels::list_layer(const EncoderShape& shape, const LayerPointers<const float>& layer,
-                              PanelUse use, std::vector<Piece>& pieces) {
+void WeightPanels::list_layer(const EncoderShape& shape, const LayerMatrices& layer, PanelUse use,
+                              std::vector<Piece>& pieces) {
   const int64_t H = shape.hidden, I = shape.intermediate;
   LayerPanels panels;
-  panels.qkv = list_matrix(layer.qkv_weight, 3 * H, H, use, pieces);
-  panels.attention = list_matrix(layer.attention_weight, H, H, use, pieces);
-  panels.up = list_matrix(layer.up_weight, shape.up_size(), H, use, pieces);
-  panels.down = list_matrix(layer.down_weight, H, I, use, pieces);
+  panels.qkv = list_matrix(layer.qkv_weight, layer.qkv, 3 * H, H, use, pieces);
+  panels.attention = list_matrix(layer.attention_weight, layer.attention, H, H, use, pieces);
+  panels.up = list_matrix(layer.up_weight, layer.up, shape.up_size(), H, use, pieces);
+  panels.down = list_matrix(layer.down_weight, layer.down, H, I, use, pieces);
   layers_.push_back(panels);
 }
 
@@ -78,7 +85,9 @@ void WeightPanels::copy(const std::vector<Piece>& pieces, PanelUse use, bool par
 #pragma omp parallel for schedule(dynamic, 4) if (parallel)
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Piece& p = pieces[i];
-    if (use == PanelUse::kForward) {
+    if (p.bytes.numbers != nullptr) {
+      products_.pack_bytes(p.bytes.numbers, p.bytes.scales, p.width, p.k, p.to);
+    } else if (use == PanelUse::kForward) {
       products_.pack_rows(p.from, p.width, p.k, p.ld, p.to);
     } else {
       products_.pack_columns(p.from, p.width, p.k, p.ld, p.to);
@@ -97,7 +106,7 @@ void WeightPanels::pack(const EncoderShape& shape, const EncoderWeights& weights
 }
 
 void WeightPanels::pack(const EncoderShape& shape, const EncoderWeights& weights,
-                        const std::function<LayerPointers<const float>(int64_t)>& read_layer) {
+                        const LayerReader& read_layer) {
   constexpr PanelUse use = PanelUse::kForward;
   reserve(shape, use);
   const bool parallel = count_layer_floats(shape, use) > kParallelLayerFloats;

@@ -84,6 +84,7 @@ void copy_pieces(const TensorSource& file, const std::vector<Piece>& pieces) {
 void check_readable(const TensorSource& file, const TensorInfo& tensor) {
   float nothing = 0;
   file.read_floats(tensor, 0, 0, &nothing);  // throws for types that are not floats
+  file.check_row_scales(tensor);
 }
 
 void add_pieces(const TensorInfo& tensor, float* out, std::vector<Piece>& pieces) {
@@ -219,20 +220,75 @@ void LoadedEncoder::copy_vectors() {
   weights_.half_word = half_word;
 }
 
-LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, FloatBuffer& memory) const {
-  const int64_t stored = std::min(layer, shape_.stored_layers() - 1);
-  std::vector<size_t> matrices;
-  int64_t size = 0;
+// Of one layer at a time.
+struct LoadedEncoder::LayerMemory {
+  FloatBuffer floats;
+  std::vector<int8_t> bytes[4];  // of each matrix
+  std::vector<float> scales[4];
+};
+
+// The slots of a layer's query, key and value, of its attention's output, and of the feed-forward's
+// two matrices.
+std::vector<std::vector<size_t>> LoadedEncoder::matrix_slots(int64_t layer) const {
+  const int64_t H = shape_.hidden;
+  const int64_t sizes[] = {3 * H * H, H * H, shape_.up_size() * H, H * shape_.intermediate};
+  std::vector<std::vector<size_t>> matrices(4);
+  size_t matrix = 0;
+  int64_t filled = 0;
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].layer != stored || !is_layer_matrix(slots_[i])) continue;
-    matrices.push_back(i);
-    size += tensors_[i]->size;
+    if (slots_[i].layer != layer || !is_layer_matrix(slots_[i])) continue;
+    matrices[matrix].push_back(i);
+    filled += slots_[i].size;
+    if (filled < sizes[matrix]) continue;
+    filled = 0;
+    ++matrix;
+  }
+  return matrices;
+}
+
+// The tensors of one matrix, all in I8, one behind the other.
+void LoadedEncoder::copy_bytes(const std::vector<size_t>& slots, std::vector<int8_t>& numbers,
+                               std::vector<float>& scales) const {
+  numbers.clear();
+  scales.clear();
+  for (const size_t i : slots) {
+    const TensorInfo& tensor = *tensors_[i];
+    const std::string_view bytes = file_->bytes(tensor);
+    numbers.insert(numbers.end(), bytes.begin(), bytes.end());
+    scales.resize(scales.size() + static_cast<size_t>(tensor.shape[0]));
+    file_->read_floats(*file_->row_scales(tensor), 0, tensor.shape[0],
+                       scales.data() + scales.size() - tensor.shape[0]);
+    file_->release(tensor, 0, tensor.size);
+  }
+}
+
+LayerMatrices LoadedEncoder::read_layer(int64_t layer, ProductType products,
+                                        LayerMemory& memory) const {
+  static constexpr ByteMatrix LayerMatrices::*kMatrices[] = {
+      &LayerMatrices::qkv, &LayerMatrices::attention, &LayerMatrices::up, &LayerMatrices::down};
+  LayerMatrices result(weights_.layers[static_cast<size_t>(layer)]);
+  const auto matrices = matrix_slots(std::min(layer, shape_.stored_layers() - 1));
+  std::vector<size_t> copied;
+  int64_t size = 0;
+  for (size_t m = 0; m < matrices.size(); ++m) {
+    const bool in_bytes = products == ProductType::kByte &&
+                          std::all_of(matrices[m].begin(), matrices[m].end(), [&](size_t i) {
+                            return file_->row_scales(*tensors_[i]) != nullptr;
+                          });
+    if (in_bytes) {
+      copy_bytes(matrices[m], memory.bytes[m], memory.scales[m]);
+      result.*kMatrices[m] = {memory.bytes[m].data(), memory.scales[m].data()};
+      continue;
+    }
+    for (const size_t i : matrices[m]) {
+      copied.push_back(i);
+      size += tensors_[i]->size;
+    }
   }
   std::vector<const float*> places(tensors_.size(), nullptr);
-  copy_tensors(*file_, tensors_, matrices, memory.reserve(size), places);
+  copy_tensors(*file_, tensors_, copied, memory.floats.reserve(size), places);
   const EncoderWeights pointers = encoder_weights_at(shape_, places);
   const LayerPointers<const float>& read = pointers.layers[static_cast<size_t>(layer)];
-  LayerPointers<const float> result = weights_.layers[static_cast<size_t>(layer)];
   result.qkv_weight = read.qkv_weight;
   result.attention_weight = read.attention_weight;
   result.up_weight = read.up_weight;
@@ -240,9 +296,9 @@ LayerPointers<const float> LoadedEncoder::read_layer(int64_t layer, FloatBuffer&
   return result;
 }
 
-LayerReader LoadedEncoder::layer_reader() const {
-  const auto memory = std::make_shared<FloatBuffer>();
-  return [this, memory](int64_t layer) { return read_layer(layer, *memory); };
+LayerReader LoadedEncoder::layer_reader(ProductType products) const {
+  const auto memory = std::make_shared<LayerMemory>();
+  return [this, products, memory](int64_t layer) { return read_layer(layer, products, *memory); };
 }
 
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
@@ -259,7 +315,7 @@ std::shared_ptr<const Encoder> open_encoder(const std::string& path, const Encod
     Opened(const std::string& path, const EncoderConfig& config, EventSink& events,
            ProductType products)
         : loaded(path, config, events),
-          forward(loaded.shape(), loaded.weights(), loaded.layer_reader(), products) {}
+          forward(loaded.shape(), loaded.weights(), loaded.layer_reader(products), products) {}
     LoadedEncoder loaded;
     EncoderForward forward;
   };

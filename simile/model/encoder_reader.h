@@ -45,12 +45,17 @@ class LoadedEncoder {
   const EncoderWeights& weights() const { return weights_; }
 
   // Reads one layer after the other into the same memory, which the reader owns; valid while this
-  // object lives. Calls of it throw what read_encoder_weights() throws.
-  LayerReader layer_reader() const;
+  // object lives. With kByte, matrices stored as I8 come in bytes and become no floats. Calls of it
+  // throw what read_encoder_weights() throws.
+  LayerReader layer_reader(ProductType products = ProductType::kFloat) const;
 
  private:
+  struct LayerMemory;
   void copy_vectors();
-  LayerPointers<const float> read_layer(int64_t layer, FloatBuffer& memory) const;
+  LayerMatrices read_layer(int64_t layer, ProductType products, LayerMemory& memory) const;
+  std::vector<std::vector<size_t>> matrix_slots(int64_t layer) const;
+  void copy_bytes(const std::vector<size_t>& slots, std::vector<int8_t>& numbers,
+                  std::vector<float>& scales) const;
 
   EncoderShape shape_;
   std::unique_ptr<TensorSource> file_;

@@ -152,6 +152,36 @@ TEST(EncoderReader, AMatrixThatIsNotFiniteIsAnErrorWhenItsLayerIsRead) {
   }
 }
 
+TEST(EncoderReader, MatricesInBytesComeAsSuchForProductsOfBytes) {
+  const EncoderConfig config = tiny_config();
+  const std::vector<float> flat = tiny_weights(config);
+  const std::string path = test_path("bytes.safetensors");
+  write_encoder_weights(path, config, flat.data(), TensorType::kI8);
+  const LoadedEncoder encoder(path, config, silent_events());
+  const LayerReader read_floats = encoder.layer_reader();
+  const LayerReader read_bytes = encoder.layer_reader(ProductType::kByte);
+  for (const int64_t i : {0, 1}) {
+    const LayerMatrices floats = read_floats(i), bytes = read_bytes(i);
+    EXPECT_EQ(floats.qkv.numbers, nullptr);
+    EXPECT_EQ(bytes.qkv_weight, nullptr);
+    EXPECT_EQ(floats.qkv_bias, bytes.qkv_bias);
+    const auto expect_same = [](const float* w, const ByteMatrix& q, int64_t rows, int64_t k) {
+      for (int64_t j = 0; j < rows * k; ++j) ASSERT_EQ(w[j], q.numbers[j] * q.scales[j / k]) << j;
+    };
+    expect_same(floats.qkv_weight, bytes.qkv, 3 * 32, 32);
+    expect_same(floats.attention_weight, bytes.attention, 32, 32);
+    expect_same(floats.up_weight, bytes.up, 64, 32);
+    expect_same(floats.down_weight, bytes.down, 32, 64);
+  }
+  std::vector<float> grown(flat);
+  read_encoder_weights(path, config, grown.data(), silent_events());
+  const PackedBatch batch = {{3, 1, 4, 1, 5}, {}, {0, 2, 5}};
+  std::vector<float> expected(5 * 32), found(expected);
+  (*make_encoder(config.shape(), grown.data(), ProductType::kByte))(batch, expected.data());
+  (*open_encoder(path, config, silent_events(), ProductType::kByte))(batch, found.data());
+  EXPECT_EQ(found, expected);
+}
+
 TEST(EncoderReader, AWeightBeyondTheLargestHalfIsNotSavedAsOne) {
   const EncoderConfig config = tiny_config();
   std::vector<float> flat = tiny_weights(config);

@@ -146,6 +146,7 @@ std::shared_ptr<const Encoder> open_static_encoder(const std::string& path,
   opened->file = open_weights(path);
   const TensorInfo& table = find_table(*opened->file);
   StaticTable place;
+  opened->file->check_row_scales(table);
   if (is_composed_table(*opened->file) || !place_table(*opened->file, table, place)) {
     opened->copy.resize(static_cast<size_t>(encoder_parameter_count(config.shape())));
     read_encoder_weights(path, config, opened->copy.data(), events);

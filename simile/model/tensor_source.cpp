@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "simile/core/error.h"
@@ -121,7 +122,6 @@ const uint16_t* TensorSource::halves_in_place(const TensorInfo& tensor) const {
   return static_cast<const uint16_t*>(numbers_in_place(tensor, TensorType::kF16));
 }
 
-// The scale of each row of a matrix in I8, or null where there is none.
 const TensorInfo* TensorSource::row_scales(const TensorInfo& tensor) const {
   if (tensor.type != TensorType::kI8 || tensor.shape.size() != 2 || !tensor.strides.empty()) {
     return nullptr;
@@ -130,6 +130,25 @@ const TensorInfo* TensorSource::row_scales(const TensorInfo& tensor) const {
   const bool fits = scale != nullptr && scale->type == TensorType::kF32 &&
                     scale->shape == std::vector<int64_t>{tensor.shape[0]} && scale->strides.empty();
   return fits ? scale : nullptr;
+}
+
+void TensorSource::check_row_scales(const TensorInfo& tensor) const {
+  const TensorInfo* const scales = row_scales(tensor);
+  if (scales == nullptr) return;
+  const std::string_view numbers = bytes(tensor);
+  const auto columns = static_cast<size_t>(tensor.shape[1]);
+  for (int64_t r = 0; r < tensor.shape[0]; ++r) {
+    float scale;
+    read_floats(*scales, r, 1, &scale);
+    const std::string_view row = numbers.substr(static_cast<size_t>(r) * columns, columns);
+    const bool is_right = scale == 0 ? row.find_first_not_of('\0') == std::string_view::npos
+                                     : scale > 0 && std::isfinite(scale);
+    SIMILE_CHECK(
+        is_right, ErrorKind::kInput,
+        fmt::format("{}: tensor '{}' gives row {} of a matrix in I8 the scale {}; expected "
+                    "a finite number above 0 (0 for a row of zeros): the model is damaged",
+                    path_, scales->name, r, scale));
+  }
 }
 
 void TensorSource::read_floats(const TensorInfo& tensor, int64_t begin, int64_t count,

@@ -78,6 +78,12 @@ class TensorSource {
   // one number a row. Other types are an error.
   void read_floats(const TensorInfo& tensor, int64_t begin, int64_t count, float* out) const;
 
+  // The F32 tensor NAME.scale, one number a row, of a matrix in I8 named NAME; null where `tensor`
+  // is no such matrix or has no such scales.
+  const TensorInfo* row_scales(const TensorInfo& tensor) const;
+  // Errors (kInput): one of these scales is not finite, or not above 0 while its row is not zeros.
+  void check_row_scales(const TensorInfo& tensor) const;
+
   // Lets the system drop these numbers' pages from memory; does nothing with strides.
   void release(const TensorInfo& tensor, int64_t begin, int64_t count) const;
 
@@ -89,7 +95,6 @@ class TensorSource {
 
  private:
   const void* numbers_in_place(const TensorInfo& tensor, TensorType type) const;
-  const TensorInfo* row_scales(const TensorInfo& tensor) const;
 
   std::string path_;
   std::vector<MappedFile> files_;

@@ -43,6 +43,9 @@ class EncoderProducts {
   // From w [n, k], or from b [k, n].
   void pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw, float* panels) const;
   void pack_columns(const float* b, int64_t n, int64_t k, int64_t ldb, float* panels) const;
+  // With bytes alone: from those that stand for w [n, k].
+  void pack_bytes(const int8_t* numbers, const float* scales, int64_t n, int64_t k,
+                  float* panels) const;
   // With bytes there is no accumulate.
   void multiply(const MatmulCall& call) const;
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "simile/core/float_buffer.h"
 #include "simile/kernel/detail/encoder_products.h"
 #include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/layer_reader.h"
 
 namespace simile {
 
@@ -37,7 +37,7 @@ class WeightPanels {
   // The same for kForward, layer by layer: the source of a layer is done with when the next is
   // asked for. Layers that share weights are asked for once.
   void pack(const EncoderShape& shape, const EncoderWeights& weights,
-            const std::function<LayerPointers<const float>(int64_t)>& read_layer);
+            const LayerReader& read_layer);
   int64_t size() const { return memory_.size(); }  // floats
   const LayerPanels& layer(int64_t i) const {
     return layers_[std::min(static_cast<size_t>(i), layers_.size() - 1)];
@@ -50,11 +50,11 @@ class WeightPanels {
   int64_t count_layer_floats(const EncoderShape& shape, PanelUse use) const;
   int64_t count_all_floats(const EncoderShape& shape, PanelUse use) const;
   void reserve(const EncoderShape& shape, PanelUse use);
-  float* list_matrix(const float* w, int64_t rows, int64_t columns, PanelUse use,
-                     std::vector<Piece>& pieces);
+  float* list_matrix(const float* w, const ByteMatrix& bytes, int64_t rows, int64_t columns,
+                     PanelUse use, std::vector<Piece>& pieces);
   void list_projection(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use,
                        std::vector<Piece>& pieces);
-  void list_layer(const EncoderShape& shape, const LayerPointers<const float>& layer, PanelUse use,
+  void list_layer(const EncoderShape& shape, const LayerMatrices& layer, PanelUse use,
                   std::vector<Piece>& pieces);
   void copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel) const;
 
