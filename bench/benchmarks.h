@@ -18,7 +18,7 @@ struct BenchOptions {
   int64_t batches = 10;                        // of 32 sentences, or of 32 pairs
   int64_t rounds = 1;                          // passes over these batches; medians are told
   double dropout = 0.1;                        // training only
-  ProductType products = ProductType::kFloat;  // training only: the encoder's
+  ProductType products = ProductType::kFloat;  // the encoder's
 };
 
 // Encodes the first 32 * batches sentences in one call of SentenceEncoder::encode_ids: it sorts and

@@ -3,6 +3,7 @@
 //
 //   simile_bench model FOLDER mini|minilm|bert TOKENIZER_FOLDER
 //   simile_bench infer MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] [THREADS]
+//   [fp32|bf16|int8]
 //   simile_bench train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] [THREADS]
 //   [DROPOUT] [fp32|bf16]
 //
@@ -21,6 +22,7 @@
 #include "bench/benchmarks.h"
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
+#include "simile/encode/precision.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace {
@@ -30,8 +32,12 @@ using simile::bench::BenchOptions;
 
 constexpr const char* kUsage =
     "usage: simile_bench model FOLDER mini|minilm|bert TOKENIZER_FOLDER\n"
-    "       simile_bench infer|train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] "
-    "[THREADS] [DROPOUT] [fp32|bf16]";
+    "       simile_bench infer MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] "
+    "[THREADS] "
+    "[fp32|bf16|int8]\n"
+    "       simile_bench train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] "
+    "[THREADS] "
+    "[DROPOUT] [fp32|bf16]";
 
 int64_t count_at(const std::vector<std::string>& arguments, size_t i, int64_t otherwise) {
   if (i >= arguments.size()) return otherwise;
@@ -50,12 +56,16 @@ nlohmann::json measure(const std::vector<std::string>& arguments) {
   options.rounds = count_at(arguments, 5, options.rounds);
   const auto threads = static_cast<int>(count_at(arguments, 6, simile::thread_count()));
   simile::set_thread_count(threads);
-  if (arguments.size() > 7) options.dropout = std::atof(arguments[7].c_str());
-  if (arguments.size() > 8 && arguments[8] == "bf16") {
-    options.products = simile::ProductType::kBfloat;
+  const bool infers = arguments[0] == "infer";
+  if (!infers && arguments.size() > 7) options.dropout = std::atof(arguments[7].c_str());
+  const size_t precision = infers ? 7 : 8;
+  if (arguments.size() > precision) {
+    options.products = simile::choose_precision(arguments[precision]);
+    SIMILE_CHECK(infers || options.products != simile::ProductType::kByte, ErrorKind::kUsage,
+                 kUsage);
   }
-  nlohmann::json result = arguments[0] == "infer" ? simile::bench::measure_inference(options)
-                                                  : simile::bench::measure_training(options);
+  nlohmann::json result =
+      infers ? simile::bench::measure_inference(options) : simile::bench::measure_training(options);
   SIMILE_CHECK(simile::thread_count() == threads, ErrorKind::kFailed,
                "the work began with " + std::to_string(threads) + " threads and ended with " +
                    std::to_string(simile::thread_count()) +

@@ -13,6 +13,7 @@
 #include "simile/batch/pack.h"
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
+#include "simile/encode/precision.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/pooling.h"
@@ -23,7 +24,12 @@ namespace {
 
 constexpr int64_t kBatch = 32;
 constexpr int64_t kChecked = 8;  // sentences
-constexpr double kTolerance = 1e-5;
+
+// How far vectors of length 1 may be from those in fp32.
+double tolerance_of(ProductType products) {
+  if (products == ProductType::kFloat) return 1e-5;
+  return products == ProductType::kBfloat ? 1e-2 : 5e-2;
+}
 
 // Largest difference between vectors of `encoder` and those of plain ATen calls with the weights of
 // the same file.
@@ -49,14 +55,16 @@ double difference_from_oracle(const SentenceEncoder& encoder, const std::string&
 }  // namespace
 
 nlohmann::json measure_inference(const BenchOptions& options) {
-  const SentenceEncoder encoder = SentenceEncoder::load(options.model_folder, silent_events());
+  const SentenceEncoder encoder =
+      SentenceEncoder::load(options.model_folder, silent_events(), options.products);
   const Workload all = read_workload(options.workload_folder, options.distribution);
   const Workload sequences = take_batch(all, 0, kBatch * options.batches);
   const double difference =
       difference_from_oracle(encoder, options.model_folder, take_batch(all, 0, kChecked));
-  SIMILE_CHECK(difference < kTolerance, ErrorKind::kFailed,
+  const double tolerance = tolerance_of(options.products);
+  SIMILE_CHECK(difference < tolerance, ErrorKind::kFailed,
                fmt::format("vectors differ from the oracle's by {}, expected less than {}",
-                           difference, kTolerance));
+                           difference, tolerance));
 
   SgemmPeak peak;
   peak.measure();
@@ -71,6 +79,7 @@ nlohmann::json measure_inference(const BenchOptions& options) {
   const double time = median(seconds);
   const double operations = forward_operations(encoder.settings().encoder.shape(), sequences);
   return {{"mode", "infer"},
+          {"precision", precision_names()[static_cast<size_t>(options.products)]},
           {"sentences_per_second", static_cast<double>(sequences.size()) / time},
           {"sentences", sequences.size()},
           {"seconds", seconds},

@@ -6,7 +6,8 @@
 #
 # From the environment: ROUNDS (5), THREADS (all processors), MODELS ("minilm"; "minilm bert"),
 # DISTRIBUTIONS ("short long"), MODES ("train infer load"), INFER_BATCHES and TRAIN_BATCHES (batches of
-# 32 a round; the defaults are below), SERVING (the build without torch, build/serving). Builds
+# 32 a round; the defaults are below), PRECISIONS of inference ("fp32 bf16 int8", less what the processor
+# has no instructions for), SERVING (the build without torch, build/serving). Builds
 # nothing. Needs ../shared/peers, ../shared/tokenizers and /usr/bin/python3 with torch and numpy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,6 +20,9 @@ threads=${THREADS:-$(nproc)}
 models=${MODELS:-minilm}
 distributions=${DISTRIBUTIONS:-short long}
 modes=${MODES:-train infer load}
+known="fp32 int8"
+if grep -qE -m1 'amx_bf16|avx512_bf16' /proc/cpuinfo; then known="fp32 bf16 int8"; fi
+precisions=${PRECISIONS:-$known}
 shared=../shared
 python=/usr/bin/python3
 bench=$build/bench/simile_bench
@@ -65,9 +69,9 @@ measure_peer() {  # mode model distribution batches round
   echo "  peer    $line" >&2
 }
 
-measure_simile() {  # mode model distribution batches round
+measure_simile() {  # mode model distribution batches round [precision]
   local line
-  line=$("$bench" "$1" "$work/$2" "$work" "$3" "$4" 1 "$threads")
+  line=$("$bench" "$1" "$work/$2" "$work" "$3" "$4" 1 "$threads" ${6:+"$6"})
   record simile "$2" "$5" "$line"
   echo "  simile  $(grep -oE '"(pairs|sentences)_per_second":[0-9.]+|"share_of_sgemm":[0-9.]+' <<< "$line" | tr '\n' ' ')" >&2
 }
@@ -81,7 +85,13 @@ for model in $models; do
       for ((round = 1; round <= rounds; ++round)); do
         echo "$mode $model $distribution, $count batches, round $round of $rounds" >&2
         measure_peer "$mode" "$model" "$distribution" "$count" "$round"
-        measure_simile "$mode" "$model" "$distribution" "$count" "$round"
+        if [ "$mode" = infer ]; then
+          for precision in $precisions; do
+            measure_simile "$mode" "$model" "$distribution" "$count" "$round" "$precision"
+          done
+        else
+          measure_simile "$mode" "$model" "$distribution" "$count" "$round"
+        fi
       done
     done
   done

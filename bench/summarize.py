@@ -62,15 +62,20 @@ def middle_phases(results):
 
 def summarise(runs):
     rows = []
-    keys = dict.fromkeys((run["model"], run["result"]["mode"], run["result"]["distribution"])
+    keys = dict.fromkeys((run["model"], run["result"]["mode"], run["result"]["distribution"],
+                          run["result"].get("precision", "fp32"))
                          for run in runs if run["result"]["mode"] in UNITS)
-    for model, mode, distribution in keys:
-        def results(who):
+    for model, mode, distribution, precision in keys:
+        def results(who):  # the peer computes in fp32 alone
             return [run["result"] for run in runs if run["who"] == who and run["model"] == model
                     and (run["result"]["mode"], run["result"].get("distribution"))
-                    == (mode, distribution)]
+                    == (mode, distribution)
+                    and (who == "peer" or run["result"].get("precision", "fp32") == precision)]
         simile, peer = results("simile"), results("peer")
-        row = {"model": model, "mode": mode, "distribution": distribution, "unit": UNITS[mode],
+        if not simile:
+            continue
+        row = {"model": model, "mode": mode, "distribution": distribution,
+               "precision": precision, "unit": UNITS[mode],
                "simile": middle([r["rate"] for r in simile]),
                "peer": middle([r["rate"] for r in peer]),
                "gflops": statistics.median(r["gflops"] for r in simile),
@@ -78,7 +83,8 @@ def summarise(runs):
         row["ratio"] = row["simile"]["median"] / row["peer"]["median"]
         row["ratio_of_best"] = row["simile"]["best"] / row["peer"]["best"]
         row["share_of_sgemm"] = row["gflops"] / row["sgemm_gflops"]
-        row["aim"] = AIMS[mode, distribution] if model == "minilm" else None
+        row["aim"] = (AIMS[mode, distribution] if model == "minilm" and precision == "fp32"
+                      else None)
         if mode == "train":
             row["simile_milliseconds_per_step"] = middle_phases(simile)
             row["peer_milliseconds_per_step"] = middle_phases(peer)
@@ -106,15 +112,16 @@ def verdict(met):
 
 
 def speed_table(rows):
-    lines = ["| model | work | lengths | Simile | peer | ratio | of the best rounds | aim | | "
+    lines = ["| model | work | precision | lengths | Simile | peer | ratio | of the best rounds | aim | | "
              "share of sgemm |",
-             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         aim = row["aim"]
         lines.append(
-            "| {} | {} | {} | {:.1f} {} (±{:.0f} %) | {:.1f} (±{:.0f} %) | {:.2f} | {:.2f} | {} | {} | "
+            "| {} | {} | {} | {} | {:.1f} {} (±{:.0f} %) | {:.1f} (±{:.0f} %) | {:.2f} | {:.2f} | {} | {} | "
             "{:.0f} % of {:.0f} GFLOP/s |".format(
-                row["model"], row["mode"], row["distribution"], row["simile"]["median"],
+                row["model"], row["mode"], row["precision"], row["distribution"],
+                row["simile"]["median"],
                 row["unit"], 50 * row["simile"]["spread"], row["peer"]["median"],
                 50 * row["peer"]["spread"], row["ratio"], row["ratio_of_best"],
                 f"≥ {aim}" if aim else "–",
