@@ -41,7 +41,12 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
                              const std::string& precision) {
-  return SentenceEncoder::load(model, terminal, choose_precision(precision));
+  SentenceEncoder encoder = SentenceEncoder::load(model, terminal, choose_precision(precision));
+  if (precision != "fp32" && encoder.settings().encoder.is_static()) {
+    terminal.warning("a static encoder has no matrix products: --precision " + precision +
+                     " changes nothing");
+  }
+  return encoder;
 }
 
 void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal) {

@@ -59,7 +59,9 @@ TEST_F(JoinTest, MakesOneModelThatEveryCommandTakes) {
   EXPECT_EQ(check["self_test_difference"], 0.0);
   EXPECT_EQ(shell("simile check --model both/0_Joined/0").code, 0);
   EXPECT_EQ(json("simile evaluate --model both --task sts --data pairs.tsv --json")["examples"], 4);
-  EXPECT_EQ(shell("simile similarity --model both 'the cat' 'a cat'").code, 0);
+  EXPECT_EQ(shell("simile similarity --model both 'the cat' 'a cat' --precision int8").code, 0);
+  EXPECT_THAT(shell("simile similarity --model table cat dog --precision int8").err,
+              HasSubstr("--precision int8 changes nothing"));
   EXPECT_EQ(shell("simile index build --model both --index ix --corpus corpus.tsv").code, 0);
   EXPECT_THAT(shell("simile search --index ix --query 'the dog'").out, HasSubstr("the dog"));
   EXPECT_EQ(shell("simile convert --model both --output half --precision fp16").code, 0);
