@@ -111,7 +111,7 @@ class EachRecipe : public ::testing::TestWithParam<Run>, protected TestFiles {
     set(recipe, {"architecture={layers: 1, heads: 2, intermediate: 64}",
                  is_wide ? "architecture.hidden=256" : "architecture.hidden=64",
                  "tokenizer=" + path("vocab.txt")});
-    if (is_training(recipe)) set(recipe, {"model="});
+    if (is_training(recipe)) set(recipe, {"model=", "stages.*.static_learning_rate=0"});
   }
 
   void expect_runs(bool from_own_model) const {

@@ -40,7 +40,8 @@ class TrainCommandTest : public ShellTest {
   // From small random weights, which learn in a moment.
   static std::string train(const std::string& more) {
     return train_recipe(
-        "model= 'architecture={layers: 1, hidden: 64, heads: 2, intermediate: 64}' "
+        "variant=transformer model= "
+        "'architecture={layers: 1, hidden: 64, heads: 2, intermediate: 64}' "
         "tokenizer=vocab.txt stages.0.steps=40 stages.0.selection.every_steps=20 "
         "stages.0.learning_rate=3e-3 " +
         more);
