@@ -19,6 +19,7 @@
 #include <cstring>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -70,12 +71,8 @@ class StepClock final : public EventSink {
     if (!pairs_.empty()) laps_.push_back({now.wall - last_.wall, now.processor - last_.processor});
     last_ = now;
     pairs_.push_back(static_cast<double>(progress.done));
-    for (const auto& [name, value] : progress.values) {
-      if (name == "loss") losses_.push_back(value);
-    }
   }
 
-  const std::vector<double>& losses() const { return losses_; }
   double pairs_per_step() const { return pairs_[1] - pairs_[0]; }
 
   nlohmann::json result() const {
@@ -92,15 +89,25 @@ class StepClock final : public EventSink {
             {"pairs_per_processor_second", pairs_per_step() / median(processor)},
             {"milliseconds_per_step", 1e3 * median(wall)},
             {"processor_milliseconds_per_step", 1e3 * median(processor)},
-            {"steps", wall.size()},
-            {"losses", losses_}};
+            {"steps", wall.size()}};
   }
 
  private:
-  std::vector<double> pairs_, losses_;
+  std::vector<double> pairs_;
   std::vector<Lap> laps_;
   Lap last_{};
 };
+
+// Of each step of the run in a folder.
+std::vector<double> read_losses(const std::string& folder) {
+  std::istringstream lines(read_file(join_path(folder, "metrics.jsonl")));
+  std::vector<double> losses;
+  for (std::string line; std::getline(lines, line);) {
+    const auto step = nlohmann::json::parse(line);
+    if (step.contains("loss")) losses.push_back(step["loss"]);
+  }
+  return losses;
+}
 
 nlohmann::json measure_training(const std::vector<std::string>& arguments) {
   set_thread_count(static_cast<int>(count_of(arguments[3])));
@@ -108,7 +115,9 @@ nlohmann::json measure_training(const std::vector<std::string>& arguments) {
       load_recipe(arguments[1], std::vector<std::string>(arguments.begin() + 4, arguments.end()));
   StepClock clock;
   train(recipe, arguments[2], false, true, clock);
-  return clock.result();
+  nlohmann::json result = clock.result();
+  result["losses"] = read_losses(arguments[2]);
+  return result;
 }
 
 void write_model(const std::vector<std::string>& arguments) {
