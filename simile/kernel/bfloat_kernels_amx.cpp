@@ -9,18 +9,10 @@
 namespace simile {
 namespace {
 
+#include "simile/kernel/detail/amx_tiles.inc"
 #include "simile/kernel/detail/bfloat_pack.inc"
 
-struct alignas(64) TileSettings {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
 constexpr int kTileBytes = 64;  // of a row
-
-// The compiler's tile loads do not say that they read memory: what was written to it must be there.
-inline void finish_writing(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
 inline int64_t row_bytes(const Block& block) {
   return block.ldc * static_cast<int64_t>(sizeof(float));
@@ -97,12 +89,6 @@ inline void multiply_rows(const Block& block, int64_t rows) {
   } else {
     multiply_16(block);
   }
-}
-
-void start_tiles() {
-  const TileSettings settings;
-  finish_writing(&settings);
-  _tile_loadconfig(&settings);
 }
 
 void matmul(const BfloatCall& call) {

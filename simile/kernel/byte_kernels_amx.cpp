@@ -9,18 +9,10 @@
 namespace simile {
 namespace {
 
+#include "simile/kernel/detail/amx_tiles.inc"
 #include "simile/kernel/detail/byte_quads.inc"
 
-struct alignas(64) TileSettings {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
 constexpr int kSumsRow = kBytePanel * 4;  // bytes
-
-// The compiler's tile loads do not say that they read memory: what was written to it must be there.
-inline void finish_writing(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
 inline __attribute__((always_inline)) void multiply_32(const ByteBlock<uint8_t>& block) {
   _tile_loadd(0, block.start, 0);
@@ -75,9 +67,7 @@ struct AmxLayout : QuadLayout {
 };
 
 void matmul(const ByteCall& call) {
-  const TileSettings settings;
-  finish_writing(&settings);
-  _tile_loadconfig(&settings);
+  start_tiles();
   multiply_bytes<AmxLayout>(call);
   _tile_release();
 }
