@@ -101,5 +101,17 @@ TEST_F(JoinTest, MistakesSayWhatToChange) {
   EXPECT_FALSE(folder_exists(path("out")));
 }
 
+TEST_F(JoinTest, ModelsThatComeWithSimileGiveTheVectorsTheyWereShippedWith) {
+  for (const std::string model : {"simile-mini", "simile-mini-2"}) {
+    const nlohmann::json check = json("simile check --model " + model + " --json");
+    EXPECT_LT(check["self_test_difference"], 1e-6) << model;
+  }
+  const nlohmann::json both = json("simile check --model simile-mini-2 --json");
+  EXPECT_EQ(both["dimension"], 768);
+  const nlohmann::json table = json("simile check --model simile-mini-2-static --json");
+  EXPECT_EQ(table["family"], "static");
+  EXPECT_EQ(table["dimension"], both["parts"][0]["hidden"]);
+}
+
 }  // namespace
 }  // namespace simile
