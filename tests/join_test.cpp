@@ -104,7 +104,7 @@ TEST_F(JoinTest, MistakesSayWhatToChange) {
 TEST_F(JoinTest, ModelsThatComeWithSimileGiveTheVectorsTheyWereShippedWith) {
   for (const std::string model : {"simile-mini", "simile-mini-2"}) {
     const nlohmann::json check = json("simile check --model " + model + " --json");
-    EXPECT_LT(check["self_test_difference"], 1e-6) << model;
+    EXPECT_LT(check["self_test_difference"], 1e-5) << model;
   }
   const nlohmann::json both = json("simile check --model simile-mini-2 --json");
   EXPECT_EQ(both["dimension"], 768);
