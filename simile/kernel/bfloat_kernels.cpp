@@ -5,10 +5,6 @@
 #include "simile/kernel/detail/tiles.h"
 #include "simile/kernel/vector_kernels.h"
 
-#ifdef SIMILE_BFLOAT
-#include <cpuid.h>
-#endif
-
 namespace simile {
 
 #ifdef SIMILE_BFLOAT
@@ -17,19 +13,8 @@ extern const BfloatKernels kAmxBfloatKernels;
 
 namespace {
 
-struct Leaf {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-};
-
-Leaf read_leaf(unsigned sub) {
-  Leaf leaf;
-  if (__get_cpuid_count(7, sub, &leaf.a, &leaf.b, &leaf.c, &leaf.d) == 0) return {};
-  return leaf;
-}
-
 bool has_vectors() {
-  constexpr unsigned kAvx512Bf16 = 1u << 5;
-  return vector_kernels_for(Isa::kAvx512) != nullptr && (read_leaf(1).a & kAvx512Bf16) != 0;
+  return vector_kernels_for(Isa::kAvx512) != nullptr && __builtin_cpu_supports("avx512bf16");
 }
 
 }  // namespace

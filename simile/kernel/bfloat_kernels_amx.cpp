@@ -47,31 +47,18 @@ inline void store_upper(const Block& block) {
   _tile_stored(0, block.c, row_bytes(block));
   _tile_stored(1, block.c + kTileSide, row_bytes(block));
 }
-
-inline __attribute__((always_inline)) void multiply_32(const Block& block) {
-  finish_writing(block.a);
-  start_upper(block);
-  start_lower(block);
-  const uint16_t *a = block.a, *b = block.b;
-  for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileNumbers, b += 2 * kTileNumbers) {
-    _tile_loadd(4, a, kTileBytes);
-    _tile_loadd(6, b, kTileBytes);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, b + kTileNumbers, kTileBytes);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, a + kTileNumbers, kTileBytes);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-  }
-  store_upper(block);
-  float* lower = block.c + kTileSide * block.ldc;
+inline void store_lower(const Block& block) {
+  float* const lower = block.c + kTileSide * block.ldc;
   _tile_stored(2, lower, row_bytes(block));
   _tile_stored(3, lower + kTileSide, row_bytes(block));
 }
 
-inline __attribute__((always_inline)) void multiply_16(const Block& block) {
+// A block of 32 rows, or of 16.
+template <bool kLower>
+inline __attribute__((always_inline)) void multiply_tiles(const Block& block) {
   finish_writing(block.a);
   start_upper(block);
+  if constexpr (kLower) start_lower(block);
   const uint16_t *a = block.a, *b = block.b;
   for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileNumbers, b += 2 * kTileNumbers) {
     _tile_loadd(4, a, kTileBytes);
@@ -79,15 +66,21 @@ inline __attribute__((always_inline)) void multiply_16(const Block& block) {
     _tile_dpbf16ps(0, 4, 6);
     _tile_loadd(7, b + kTileNumbers, kTileBytes);
     _tile_dpbf16ps(1, 4, 7);
+    if constexpr (kLower) {
+      _tile_loadd(5, a + kTileNumbers, kTileBytes);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
   }
   store_upper(block);
+  if constexpr (kLower) store_lower(block);
 }
 
 inline void multiply_rows(const Block& block, int64_t rows) {
   if (rows > kTileSide) {
-    multiply_32(block);
+    multiply_tiles<true>(block);
   } else {
-    multiply_16(block);
+    multiply_tiles<false>(block);
   }
 }
 

@@ -14,11 +14,15 @@ namespace {
 
 constexpr int kSumsRow = kBytePanel * 4;  // bytes
 
-inline __attribute__((always_inline)) void multiply_32(const ByteBlock<uint8_t>& block) {
+// A block of 32 rows, or of 16.
+template <bool kLower>
+inline __attribute__((always_inline)) void multiply_tiles(const ByteBlock<uint8_t>& block) {
   _tile_loadd(0, block.start, 0);
   _tile_loadd(1, block.start + kTileSide, 0);
-  _tile_loadd(2, block.start, 0);
-  _tile_loadd(3, block.start + kTileSide, 0);
+  if constexpr (kLower) {
+    _tile_loadd(2, block.start, 0);
+    _tile_loadd(3, block.start + kTileSide, 0);
+  }
   const uint8_t* a = block.left;
   const int8_t* b = block.tiles;
   for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileBytes, b += 2 * kTileBytes) {
@@ -27,30 +31,18 @@ inline __attribute__((always_inline)) void multiply_32(const ByteBlock<uint8_t>&
     _tile_dpbusd(0, 4, 6);
     _tile_loadd(7, b + kTileBytes, kByteStep);
     _tile_dpbusd(1, 4, 7);
-    _tile_loadd(5, a + kTileBytes, kByteStep);
-    _tile_dpbusd(2, 5, 6);
-    _tile_dpbusd(3, 5, 7);
+    if constexpr (kLower) {
+      _tile_loadd(5, a + kTileBytes, kByteStep);
+      _tile_dpbusd(2, 5, 6);
+      _tile_dpbusd(3, 5, 7);
+    }
   }
   _tile_stored(0, block.sums, kSumsRow);
   _tile_stored(1, block.sums + kTileSide, kSumsRow);
-  _tile_stored(2, block.sums + kTileSide * kBytePanel, kSumsRow);
-  _tile_stored(3, block.sums + kTileSide * kBytePanel + kTileSide, kSumsRow);
-}
-
-inline __attribute__((always_inline)) void multiply_16(const ByteBlock<uint8_t>& block) {
-  _tile_loadd(0, block.start, 0);
-  _tile_loadd(1, block.start + kTileSide, 0);
-  const uint8_t* a = block.left;
-  const int8_t* b = block.tiles;
-  for (int64_t s = 0; s < block.steps; ++s, a += 2 * kTileBytes, b += 2 * kTileBytes) {
-    _tile_loadd(4, a, kByteStep);
-    _tile_loadd(6, b, kByteStep);
-    _tile_dpbusd(0, 4, 6);
-    _tile_loadd(7, b + kTileBytes, kByteStep);
-    _tile_dpbusd(1, 4, 7);
+  if constexpr (kLower) {
+    _tile_stored(2, block.sums + kTileSide * kBytePanel, kSumsRow);
+    _tile_stored(3, block.sums + kTileSide * kBytePanel + kTileSide, kSumsRow);
   }
-  _tile_stored(0, block.sums, kSumsRow);
-  _tile_stored(1, block.sums + kTileSide, kSumsRow);
 }
 
 struct AmxLayout : QuadLayout {
@@ -58,9 +50,9 @@ struct AmxLayout : QuadLayout {
                                                              int64_t rows) {
     finish_writing(block.left);
     if (rows > kTileSide) {
-      multiply_32(block);
+      multiply_tiles<true>(block);
     } else {
-      multiply_16(block);
+      multiply_tiles<false>(block);
     }
     finish_writing(block.sums);
   }

@@ -27,8 +27,7 @@ struct ChunkGradients {
 class ChunkBackward {
  public:
   static int64_t work_floats(const EncoderShape& s, const TapeContents& tape) {
-    const int64_t aside = tape.panels.products().is_rounded() ? 5 * s.hidden + s.up_size() : 0;
-    return tape.plan.largest_chunk * (s.hidden + s.up_size() + aside) +
+    return tape.plan.largest_chunk * (s.hidden + s.up_size() + aside_width(s, tape)) +
            attention_scratch_floats(tape.plan.longest, s.head_size());
   }
 
@@ -46,8 +45,7 @@ class ChunkBackward {
     inner_ = branch_ + chunk_.rows * shape.hidden;
     d_inner_ = inner_ + chunk_.rows * shape.intermediate;
     aside_ = inner_ + chunk_.rows * shape.up_size();
-    scratch_ =
-        aside_ + (products_.is_rounded() ? chunk_.rows * (5 * shape.hidden + shape.up_size()) : 0);
+    scratch_ = aside_ + chunk_.rows * aside_width(shape, tape);
     hidden_ = memory.hidden + chunk_.row * shape.hidden;
   }
 
@@ -108,6 +106,11 @@ class ChunkBackward {
  private:
   float* rows(float* all, int64_t width) const { return all + chunk_.row * width; }
   const float* rows(const float* all, int64_t width) const { return all + chunk_.row * width; }
+
+  // Floats a token of the gradients that stand aside.
+  static int64_t aside_width(const EncoderShape& s, const TapeContents& tape) {
+    return tape.panels.products().is_rounded() ? 5 * s.hidden + s.up_size() : 0;
+  }
 
   // In place, or aside when they are packed later.
   ChunkGradients gradients_of(const LayerGradients& all) const {
