@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <torch/nn/functional/normalization.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -44,8 +43,9 @@ double difference_from_oracle(const SentenceEncoder& encoder, const std::string&
   const PackedBatch batch = pack_texts(sequences, {}, all);
   const int threads = thread_count();
   const torch::NoGradGuard no_grad;
-  const torch::Tensor expected = torch::nn::functional::normalize(pool_tokens(
-      encode_with_torch(config.shape(), weights, batch), batch.offsets, PoolingMode::kMean));
+  const torch::Tensor pooled = pool_tokens(encode_with_torch(config.shape(), weights, batch),
+                                           batch.offsets, PoolingMode::kMean);
+  const torch::Tensor expected = pooled / pooled.norm(2, 1, true);
   set_thread_count(threads);  // ATen's first call sets it to its own default
   Matrix<float> found = encoder.encode_ids(sequences, {}, silent_events());
   const torch::Tensor vectors = torch::from_blob(found.values.data(), {found.rows, found.cols});

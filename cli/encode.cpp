@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "cli/command.h"
 #include "cli/embedding_writer.h"
 #include "cli/input.h"
@@ -9,8 +7,6 @@
 
 namespace simile::cli {
 namespace {
-
-constexpr size_t kBlock = 4096;  // texts encoded and written at a time
 
 struct Arguments {
   std::string model, input = "-", output;
@@ -37,13 +33,11 @@ void run(Arguments arguments, Terminal& terminal) {
                                 encoder.dimension(arguments.encode)));
   EncodeCounts counts;
   BlockProgress progress(terminal, "encode", static_cast<int64_t>(texts.size()), "texts");
-  for (size_t begin = 0; begin < texts.size(); begin += kBlock) {
-    const size_t end = std::min(texts.size(), begin + kBlock);
-    const std::vector<std::string> block(texts.begin() + static_cast<int64_t>(begin),
-                                         texts.begin() + static_cast<int64_t>(end));
-    output.write(
-        embedding_rows(format, block, encoder.encode(block, arguments.encode, progress, &counts)));
-  }
+  const auto write = [&](size_t first, const Matrix<float>& vectors) {
+    const auto begin = texts.begin() + static_cast<int64_t>(first);
+    output.write(embedding_rows(format, {begin, begin + vectors.rows}, vectors));
+  };
+  encoder.encode_blocks(texts, arguments.encode, write, progress, &counts);
   output.finish();
   warn_about(counts, encoder, terminal);
 }

@@ -60,11 +60,22 @@ void build(const Arguments& arguments, Terminal& terminal) {
   terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
 }
 
+// Vectors of one index are computed alike.
+void check_precision(const IndexInfo& info, const Arguments& arguments) {
+  SIMILE_CHECK(
+      arguments.encode.precision == info.model.precision, ErrorKind::kUsage,
+      fmt::format("--precision {}: the vectors of {} were computed in {}; leave the option "
+                  "out, or build the index anew",
+                  arguments.encode.precision, arguments.index, info.model.precision));
+}
+
 void add(Arguments arguments, Terminal& terminal) {
+  const IndexInfo info = read_index_info(arguments.index);
+  keep_settings(info, arguments.encode);
+  check_precision(info, arguments);
   const SentenceEncoder encoder =
       load_encoder(arguments.model, terminal, arguments.encode.precision);
   SearchIndex index = open_index(arguments.index, arguments.model, SearchIndex::Access::kWrite);
-  keep_dimension(index.info(), arguments.encode);
   int64_t replaced = 0;
   const int64_t count =
       embed_corpus(arguments, encoder, terminal, [&](const auto& documents, const auto& vectors) {
@@ -88,6 +99,7 @@ void show_info(const std::string& path, bool json) {
   nlohmann::ordered_json document = {{"documents", info.count},
                                      {"dimension", info.model.dimension},
                                      {"model", info.model.name},
+                                     {"precision", info.model.precision},
                                      {"fingerprint", info.model.fingerprint},
                                      {"generation", info.generation}};
   Output output("-");
@@ -112,35 +124,39 @@ void add_index(const Commands& commands) {
   const Commands inner{*parent, commands.common, commands.run};
   const CommonOptions& common = commands.common;
 
-  const auto add_folder = [&](CLI::App* command) {
-    command->add_option("--index", arguments->index, "Index folder")->required();
+  const auto add_folder = [](CLI::App* command, Arguments& to) {
+    command->add_option("--index", to.index, "Index folder")->required();
   };
-  const auto add_corpus = [&](CLI::App* command) {
-    add_folder(command);
-    command->add_option("--model", arguments->model, kModelHelp)->required();
+  const auto add_corpus = [&](CLI::App* command, Arguments& to) {
+    add_folder(command, to);
+    command->add_option("--model", to.model, kModelHelp)->required();
     command
-        ->add_option("--corpus", arguments->corpus,
+        ->add_option("--corpus", to.corpus,
                      "Documents: .tsv, .csv or .jsonl with id, text and optionally title")
         ->required();
-    add_model_options(*command, arguments->encode);
+    add_model_options(*command, to.encode);
   };
   add_corpus(
       inner.add_without_json("build", "Embed a corpus into a new index",
-                             [arguments](Terminal& terminal) { build(*arguments, terminal); }));
-  add_corpus(
-      inner.add_without_json("add", "Add documents, replacing those with the same id",
-                             [arguments](Terminal& terminal) { add(*arguments, terminal); }));
+                             [arguments](Terminal& terminal) { build(*arguments, terminal); }),
+      *arguments);
+  auto added = std::make_shared<Arguments>();
+  added->encode.precision.clear();
+  add_corpus(inner.add_without_json("add", "Add documents, replacing those with the same id",
+                                    [added](Terminal& terminal) { add(*added, terminal); }),
+             *added);
   CLI::App* removal =
       inner.add_without_json("delete", "Remove documents by id",
                              [arguments](Terminal& terminal) { remove(*arguments, terminal); });
-  add_folder(removal);
+  add_folder(removal, *arguments);
   removal->add_option(
       "--model", arguments->model,
       "Model folder or name of a built-in model; the one the index names by default");
   removal->add_option("ids", arguments->ids, "Ids of the documents")->required();
-  add_folder(inner.add("info", "Show what an index holds", [arguments, &common](Terminal&) {
-    show_info(arguments->index, common.json);
-  }));
+  add_folder(
+      inner.add("info", "Show what an index holds",
+                [arguments, &common](Terminal&) { show_info(arguments->index, common.json); }),
+      *arguments);
 }
 
 }  // namespace simile::cli

@@ -17,11 +17,12 @@ std::string fingerprint_of(const std::string& model) {
 }  // namespace
 
 IndexedModel indexed_model(const std::string& model, const SentenceEncoder& encoder,
-                           const EncodeOptions& options) {
+                           const ModelOptions& options) {
   IndexedModel indexed;
   indexed.fingerprint = fingerprint_of(model);
   const bool built_in = resolve_model(model) != model;
   indexed.name = built_in ? model : std::filesystem::absolute(model).lexically_normal().string();
+  if (!encoder.settings().encoder.is_static()) indexed.precision = options.precision;
   indexed.dimension = encoder.dimension(options);
   indexed.metric = ranking_metric(parse_similarity(encoder.settings().similarity));
   return indexed;
@@ -32,8 +33,9 @@ SearchIndex open_index(const std::string& index, const std::string& model,
   return SearchIndex::open(index, fingerprint_of(model), model, access);
 }
 
-void keep_dimension(const IndexInfo& index, EncodeOptions& options) {
+void keep_settings(const IndexInfo& index, ModelOptions& options) {
   if (options.dimensions == 0) options.dimensions = index.model.dimension;
+  if (options.precision.empty()) options.precision = index.model.precision;
 }
 
 }  // namespace simile::cli

@@ -12,13 +12,13 @@ namespace simile::cli {
 // What an index remembers of a model: its absolute folder, or the name of a built-in one. Errors:
 // ErrorKind::kInput when the model compares vectors in a way that an index cannot.
 IndexedModel indexed_model(const std::string& model, const SentenceEncoder& encoder,
-                           const EncodeOptions& options);
+                           const ModelOptions& options);
 
 // Errors: ErrorKind::kInput when the index holds vectors of another model.
 SearchIndex open_index(const std::string& index, const std::string& model,
                        SearchIndex::Access access = SearchIndex::Access::kRead);
 
-// Where no number of dimensions was asked for, takes that of the index.
-void keep_dimension(const IndexInfo& index, EncodeOptions& options);
+// Where no number of dimensions, or no precision, was asked for, takes that of the index.
+void keep_settings(const IndexInfo& index, ModelOptions& options);
 
 }  // namespace simile::cli

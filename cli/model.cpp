@@ -27,16 +27,22 @@ void add_text_options(CLI::App& command, EncodeOptions& options) {
   options.visit_texts(flags);
 }
 
+void add_precision(CLI::App& command, ModelOptions& options) {
+  const std::string help =
+      "What a transformer's matrix products are computed in, with all else in fp32: bf16 on "
+      "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for "
+      "each row of a matrix and each token";
+  OptionFlags flags(command);
+  flags.field(
+      "precision", options.precision,
+      choice_info(options.precision.empty() ? help + "; by default that of the index" : help,
+                  precision_names()));
+}
+
 void add_model_options(CLI::App& command, ModelOptions& options) {
   OptionFlags flags(command, {}, kPromptNames);
   options.visit(flags);
-  flags.field(
-      "precision", options.precision,
-      choice_info(
-          "What a transformer's matrix products are computed in, with all else in fp32: bf16 on "
-          "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for "
-          "each row of a matrix and each token",
-          precision_names()));
+  add_precision(command, options);
 }
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,

@@ -19,13 +19,15 @@ inline constexpr const char* kModelHelp =
 
 // What a command asks of its model.
 struct ModelOptions : EncodeOptions {
-  std::string precision = "fp32";  // precision.h
+  std::string precision = "fp32";  // precision.h; empty: that of the index at hand
 };
 
 // Options of the commands that put texts through an encoder.
 void add_text_options(CLI::App& command, EncodeOptions& options);
 
-// The same, the number of dimensions and the precision, for those that use the embeddings.
+void add_precision(CLI::App& command, ModelOptions& options);
+
+// All of these and the number of dimensions, for those that use the embeddings.
 void add_model_options(CLI::App& command, ModelOptions& options);
 
 // A model folder or the name of a built-in model. Errors: see open_model_folder() and precision.h.

@@ -17,7 +17,7 @@ constexpr size_t kBlock = 4096;  // texts or pairs read, predicted and written a
 
 struct Arguments {
   std::string model, head, input = "-";
-  EncodeOptions encode;
+  ModelOptions encode;
 };
 
 // Cuts a line of a plain file at its tab.
@@ -79,7 +79,8 @@ std::string to_json(const HeadSettings& head, const double* values) {
 
 void run(const Arguments& arguments, Terminal& terminal) {
   const Head head = load_head(open_model_folder(arguments.model, silent_events()), arguments.head);
-  const SentenceEncoder encoder = load_encoder(arguments.model, terminal);
+  const SentenceEncoder encoder =
+      load_encoder(arguments.model, terminal, arguments.encode.precision);
   const Predictor predictor(encoder, head);
   Inputs inputs(arguments.input, head_takes_pairs(head.settings()));
   Output output("-");
@@ -115,6 +116,7 @@ void add_predict(const Commands& commands) {
                    "- is stdin")
       ->capture_default_str();
   add_text_options(*command, arguments->encode);
+  add_precision(*command, arguments->encode);
 }
 
 }  // namespace simile::cli

@@ -118,11 +118,11 @@ std::string show(Format format, bool as_list, const std::vector<Query>& queries,
 void run(Arguments arguments, bool json, Terminal& terminal) {
   const Format format = choose_format(arguments.output, json);
   const std::vector<Query> queries = read_queries(arguments, terminal);
-  const std::string model =
-      arguments.model.empty() ? read_index_info(arguments.index).model.name : arguments.model;
+  const IndexInfo info = read_index_info(arguments.index);
+  keep_settings(info, arguments.encode);
+  const std::string model = arguments.model.empty() ? info.model.name : arguments.model;
   const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode.precision);
   const SearchIndex index = open_index(arguments.index, model);
-  keep_dimension(index.info(), arguments.encode);
   std::vector<std::string> texts;
   for (const Query& query : queries) texts.push_back(query.text);
   const auto results = index.search(
@@ -154,6 +154,7 @@ void add_search(const Commands& commands) {
       "--output", arguments->output,
       "File ending in .trec (a TREC run) or .jsonl (one query a line); by default a "
       "table on stdout, or with --json one document: a list for --queries");
+  arguments->encode.precision.clear();
   add_model_options(*command, arguments->encode);
 }
 

@@ -73,6 +73,22 @@ TEST_F(CliTest, PrecisionsAreChosenByNameAndOneThatTheProcessorLacksIsRefused) {
   expect_error("simile search --index i --query x --precision fp8", 2, "int8");
 }
 
+TEST_F(CliTest, AnIndexIsSearchedAndGrowsInItsOwnPrecision) {
+  EXPECT_EQ(
+      shell("simile index build --model $M --index i --corpus corpus.tsv --precision int8").code,
+      0);
+  EXPECT_THAT(shell("simile index info --index i").out, HasSubstr("int8"));
+  const std::string search = "simile search --index i --query 'a fox' --json";
+  const Outcome found = shell(search);
+  EXPECT_EQ(found.code, 0) << found.err;
+  EXPECT_EQ(found.out, shell(search + " --precision int8").out);
+  EXPECT_NE(found.out, shell(search + " --precision fp32").out);
+  const std::string add = "simile index add --model $M --index i --corpus corpus.tsv";
+  EXPECT_EQ(shell(add).code, 0);
+  EXPECT_EQ(shell(search).out, found.out);
+  expect_error(add + " --precision fp32", 2, "were computed in int8");
+}
+
 TEST_F(CliTest, TokenizesAndComparesTexts) {
   const Outcome tokens = shell("echo hello | simile tokenize --model $M");
   EXPECT_EQ(tokens.code, 0) << tokens.err;

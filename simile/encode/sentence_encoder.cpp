@@ -16,7 +16,7 @@
 namespace simile {
 namespace {
 
-constexpr size_t kTextsPerBlock = 16384;
+constexpr size_t kTextsPerBlock = 4096;
 
 // Positions of the sequences, longest first, equal lengths in their own order.
 std::vector<size_t> order_by_length(const std::vector<std::vector<int32_t>>& sequences) {
@@ -36,6 +36,17 @@ int64_t count_dimensions(const EncodeOptions& options, const ModelSettings& sett
 }
 
 }  // namespace
+
+// Rows of a matrix from `first` on.
+struct SentenceEncoder::VectorRows {
+  Matrix<float>& vectors;
+  int64_t first;
+};
+
+struct SentenceEncoder::Blocks {
+  std::function<VectorRows(size_t begin, size_t end)> begin;
+  std::function<void(size_t begin)> finish;
+};
 
 struct SentenceEncoder::Output {
   Matrix<float>& vectors;
@@ -104,18 +115,17 @@ int64_t SentenceEncoder::count_left_out(const std::string& prompt) const {
   return static_cast<int64_t>(ids.size()) - (ends_special ? 1 : 0);
 }
 
-Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& tokenise,
-                                             int64_t left_out, const EncodeOptions& options,
-                                             EventSink& events, EncodeCounts* counts) const {
+void SentenceEncoder::run_blocks(size_t count, const Tokenise& tokenise, int64_t left_out,
+                                 const EncodeOptions& options, const Blocks& blocks,
+                                 EventSink& events, EncodeCounts* counts) const {
   const auto total = static_cast<int64_t>(count);
-  Matrix<float> vectors(total, dimension(options));
   EncodeCounts counted;
   int64_t done = 0;
   const auto finished = [&](int64_t more) {
     done += more;
     events.progress({"embed", done, total, "texts", {}});
   };
-  Output output{vectors, 0, options.normalize.value_or(settings_.normalize), left_out, finished};
+  const bool normalize = options.normalize.value_or(settings_.normalize);
   const auto read_block = [&](size_t begin) {
     return tokenise(begin, std::min(begin + kTextsPerBlock, count), counted);
   };
@@ -124,8 +134,10 @@ Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& token
     const size_t next = begin + kTextsPerBlock;
     std::future<Sequences> ahead;  // its end is waited for, also when encoding throws
     if (next < count) ahead = std::async(std::launch::async, read_block, next);
-    output.first_row = static_cast<int64_t>(begin);
-    encode_sequences(sequences.ids, sequences.type_ids, options.batch_tokens, output);
+    const VectorRows rows = blocks.begin(begin, std::min(next, count));
+    encode_sequences(sequences.ids, sequences.type_ids, options.batch_tokens,
+                     {rows.vectors, rows.first, normalize, left_out, finished});
+    blocks.finish(begin);
     if (ahead.valid()) sequences = ahead.get();
   }
   if (counts != nullptr) {
@@ -134,17 +146,58 @@ Matrix<float> SentenceEncoder::encode_blocks(size_t count, const Tokenise& token
     counts->truncated += counted.truncated;
     counts->replaced += counted.replaced;
   }
+}
+
+Matrix<float> SentenceEncoder::encode_all(size_t count, const Tokenise& tokenise, int64_t left_out,
+                                          const EncodeOptions& options, EventSink& events,
+                                          EncodeCounts* counts) const {
+  Matrix<float> vectors(static_cast<int64_t>(count), dimension(options));
+  const Blocks blocks{[&](size_t begin, size_t) {
+                        return VectorRows{vectors, static_cast<int64_t>(begin)};
+                      },
+                      [](size_t) {}};
+  run_blocks(count, tokenise, left_out, options, blocks, events, counts);
   return vectors;
+}
+
+SentenceEncoder::Tokenise SentenceEncoder::tokenise(const std::vector<std::string>& texts,
+                                                    const std::string& prompt) const {
+  return [this, &texts, prompt](size_t begin, size_t end, EncodeCounts& counted) {
+    return tokenise(texts, begin, end, prompt, counted);
+  };
 }
 
 Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
                                       const EncodeOptions& options, EventSink& events,
                                       EncodeCounts* counts) const {
   const std::string prompt = prepared(find_prompt(options));
-  const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
-    return tokenise(texts, begin, end, prompt, counted);
+  return encode_all(texts.size(), tokenise(texts, prompt), count_left_out(prompt), options, events,
+                    counts);
+}
+
+void SentenceEncoder::encode_blocks(const std::vector<std::string>& texts,
+                                    const EncodeOptions& options, const TakeVectors& take,
+                                    EventSink& events, EncodeCounts* counts) const {
+  const std::string prompt = prepared(find_prompt(options));
+  const int64_t D = dimension(options);
+  Matrix<float> block, taken;
+  std::future<void> taking;
+  const auto wait = [&taking] {
+    if (taking.valid()) taking.get();
   };
-  return encode_blocks(texts.size(), tokens, count_left_out(prompt), options, events, counts);
+  const Blocks blocks{[&](size_t begin, size_t end) {
+                        block = Matrix<float>(static_cast<int64_t>(end - begin), D);
+                        return VectorRows{block, 0};
+                      },
+                      [&](size_t begin) {
+                        wait();
+                        taken = std::move(block);
+                        taking = std::async(std::launch::async,
+                                            [&take, &taken, begin] { take(begin, taken); });
+                      }};
+  run_blocks(texts.size(), tokenise(texts, prompt), count_left_out(prompt), options, blocks, events,
+             counts);
+  wait();
 }
 
 Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left,
@@ -159,7 +212,7 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
   const auto tokens = [&](size_t begin, size_t end, EncodeCounts& counted) {
     return tokenise_pairs(left, right, begin, end, counted);
   };
-  return encode_blocks(left.size(), tokens, 0, options, events, counts);
+  return encode_all(left.size(), tokens, 0, options, events, counts);
 }
 
 Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>>& sequences,

@@ -60,17 +60,26 @@ class SentenceEncoder {
   SentenceEncoder(std::shared_ptr<const Encoder> encoder, const ModelSettings& settings,
                   const Tokenizer& tokenizer);
 
-  // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 32,768 texts
-  // (those of the next 16,384 are made while the others are encoded) and the activations of one
-  // batch; give files of any size in pieces. Progress: task "embed".
+  // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 8,192 texts
+  // (those of the next 4,096 are made while the others are encoded) and the activations of one
+  // batch. Progress: task "embed".
   // Errors (kRecipe): a prompt name the model does not have, dimensions beyond the embedding
   // size.
   Matrix<float> encode(const std::vector<std::string>& texts, const EncodeOptions& options,
                        EventSink& events, EncodeCounts* counts = nullptr) const;
 
-  // The same for pairs read as one sequence each, [CLS] left [SEP] right [SEP] with token types
-  // where the encoder has two; row i for left[i] and right[i]. Of a pair that is too long, the
-  // longer text is cut first. Prompts are for texts alone and are not put before pairs;
+  // What takes the vectors [n, D] of texts first .. first + n.
+  using TakeVectors = std::function<void(size_t first, const Matrix<float>& vectors)>;
+
+  // The same, handed to `take` in blocks of at most 4,096 texts and in order, each while the next
+  // is encoded: one call at a time, on another thread. Throws what `take` throws.
+  void encode_blocks(const std::vector<std::string>& texts, const EncodeOptions& options,
+                     const TakeVectors& take, EventSink& events,
+                     EncodeCounts* counts = nullptr) const;
+
+  // The same as encode() for pairs read as one sequence each, [CLS] left [SEP] right [SEP] with
+  // token types where the encoder has two; row i for left[i] and right[i]. Of a pair that is too
+  // long, the longer text is cut first. Prompts are for texts alone and are not put before pairs;
   // counts.texts counts pairs. Errors (kInput): sides of different lengths; (kRecipe) as encode(),
   // and a static or joined encoder, which cannot read two texts together.
   Matrix<float> encode_pairs(const std::vector<std::string>& left,
@@ -91,6 +100,7 @@ class SentenceEncoder {
   const Tokenizer& tokenizer() const { return tokenizer_; }  // with the model's length limit
 
  private:
+  struct VectorRows;
   struct Output;  // where pooled vectors go and how they are finished
   struct Sequences {
     std::vector<std::vector<int32_t>> ids;
@@ -104,14 +114,21 @@ class SentenceEncoder {
   std::string prepared(const std::string& text) const;
   std::vector<std::string> prepared(const std::vector<std::string>& texts, size_t begin,
                                     size_t end) const;
+  Tokenise tokenise(const std::vector<std::string>& texts, const std::string& prompt) const;
   Sequences tokenise(const std::vector<std::string>& texts, size_t begin, size_t end,
                      const std::string& prompt, EncodeCounts& counts) const;
   Sequences tokenise_pairs(const std::vector<std::string>& left,
                            const std::vector<std::string>& right, size_t begin, size_t end,
                            EncodeCounts& counts) const;
-  Matrix<float> encode_blocks(size_t count, const Tokenise& tokenise, int64_t left_out,
-                              const EncodeOptions& options, EventSink& events,
-                              EncodeCounts* counts) const;
+  // Calls begin(first, end) for where each block's vectors go, and finish(first) when they are
+  // there.
+  struct Blocks;
+  void run_blocks(size_t count, const Tokenise& tokenise, int64_t left_out,
+                  const EncodeOptions& options, const Blocks& blocks, EventSink& events,
+                  EncodeCounts* counts) const;
+  Matrix<float> encode_all(size_t count, const Tokenise& tokenise, int64_t left_out,
+                           const EncodeOptions& options, EventSink& events,
+                           EncodeCounts* counts) const;
   void encode_sequences(const std::vector<std::vector<int32_t>>& sequences,
                         const std::vector<std::vector<int32_t>>& type_ids, int64_t batch_tokens,
                         const Output& output) const;

@@ -130,6 +130,35 @@ TEST(SentenceEncoder, BatchSizeOrderAndThreadsChangeNoBit) {
   }
 }
 
+TEST(SentenceEncoder, BlocksAreTheVectorsOfAllTextsInOrder) {
+  const SentenceEncoder encoder = golden_encoder();
+  for (const int count : {0, 3, 4096, 9000}) {
+    const std::vector<std::string> texts = many_texts(count);
+    std::vector<float> taken;
+    std::vector<size_t> firsts;
+    EncodeCounts counts;
+    const auto take = [&](size_t first, const Matrix<float>& vectors) {
+      firsts.push_back(first);
+      taken.insert(taken.end(), vectors.values.begin(), vectors.values.end());
+    };
+    encoder.encode_blocks(texts, {}, take, silent_events(), &counts);
+    EXPECT_EQ(taken, encoder.encode(texts, {}, silent_events()).values);
+    EXPECT_EQ(counts.texts, count);
+    EXPECT_EQ(firsts.size(), (static_cast<size_t>(count) + 4095) / 4096);
+    EXPECT_TRUE(std::is_sorted(firsts.begin(), firsts.end()));
+  }
+}
+
+TEST(SentenceEncoder, WhatTakingABlockThrowsEndsTheWork) {
+  const SentenceEncoder encoder = golden_encoder();
+  for (const size_t bad : {size_t{0}, size_t{4096}}) {
+    const auto take = [&](size_t first, const Matrix<float>&) {
+      if (first == bad) throw Error(ErrorKind::kIo, "full");
+    };
+    EXPECT_THROW(encoder.encode_blocks(many_texts(5000), {}, take, silent_events()), Error);
+  }
+}
+
 TEST(SentenceEncoder, IdsGiveTheVectorsOfTheirTexts) {
   const SentenceEncoder encoder = golden_encoder();
   const std::vector<std::string> texts = many_texts(10);

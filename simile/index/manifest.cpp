@@ -34,6 +34,7 @@ void write_manifest(const std::string& folder, const IndexInfo& info) {
   const Json json = {{"format", kFormat},
                      {"model", info.model.name},
                      {"fingerprint", info.model.fingerprint},
+                     {"precision", info.model.precision},
                      {"dimension", info.model.dimension},
                      {"metric", kMetricNames[static_cast<size_t>(info.model.metric)]},
                      {"count", info.count}};
@@ -53,6 +54,7 @@ IndexInfo read_manifest(const std::string& folder) {
   IndexInfo info;
   info.model.name = json.text("model");
   info.model.fingerprint = json.text("fingerprint");
+  if (json.has("precision")) info.model.precision = json.text("precision");
   info.model.dimension = json.integer("dimension", 1, 1 << 20);
   info.count = json.integer("count", 0, int64_t{1} << 40);
   const std::string metric = json.text("metric");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A folder of documents and their vectors that can be searched:
 //
-//   manifest.json      format, model fingerprint and name, dimension, metric, count
+//   manifest.json      format, model fingerprint and name, precision, dimension, metric, count
 //   vectors-<g>.bin    the vectors of generation g (vector_index.h)
 //   documents.sqlite   ids and texts, and the generation that counts (document_store.h)
 //
@@ -29,6 +29,7 @@ struct IndexedModel {
   std::string name;  // for messages: the folder it was loaded from
   int64_t dimension = 0;
   VectorMetric metric = VectorMetric::kInnerProduct;
+  std::string precision = "fp32";  // of the products that made the vectors, as its user names it
 };
 
 struct IndexInfo {
