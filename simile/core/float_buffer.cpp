@@ -5,15 +5,23 @@
 #include <sys/mman.h>
 #endif
 
+#include <fmt/format.h>
+
 #include <new>
-#include <string>
 
 #include "simile/core/error.h"
+#include "simile/core/memory.h"
 
 namespace simile {
 namespace {
 
 constexpr size_t kLine = 64, kHugePage = size_t{2} << 20;  // bytes
+constexpr size_t kLarge = size_t{64} << 20;  // bytes worth asking whether they are there
+
+// Systems hand out memory that they do not have and kill who uses it.
+bool is_there(size_t bytes) {
+  return bytes < kLarge || bytes <= static_cast<uint64_t>(available_memory());
+}
 
 }  // namespace
 
@@ -22,9 +30,15 @@ float* FloatBuffer::reserve(int64_t size) {
   release();
   const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + kLine - 1) / kLine * kLine;
   alignment_ = bytes >= 2 * kHugePage ? kHugePage : kLine;
-  data_ = static_cast<float*>(::operator new (bytes, std::align_val_t{alignment_}, std::nothrow));
-  SIMILE_CHECK(data_ != nullptr, ErrorKind::kFailed,
-               "no memory for " + std::to_string(bytes) + " bytes; use smaller batches");
+  if (is_there(bytes)) {
+    data_ = static_cast<float*>(::operator new (bytes, std::align_val_t{alignment_}, std::nothrow));
+  }
+  SIMILE_CHECK(
+      data_ != nullptr, ErrorKind::kFailed,
+      fmt::format("{} MB of memory are needed at once, {} MB are free; use smaller batches "
+                  "(in training batch_size, chunk_tokens or max_length, else "
+                  "--batch-tokens)",
+                  bytes >> 20, available_memory() >> 20));
   size_ = size;
 #ifdef MADV_HUGEPAGE
   // Rows of wide matrices lie on a page each: large pages spare most of the address look-ups.

@@ -19,7 +19,8 @@ class FloatBuffer {
   }
   ~FloatBuffer() { release(); }
 
-  // Room for `size` floats; what was in it is lost when it grows. Errors: kFailed without memory.
+  // Room for `size` floats; what was in it is lost when it grows. Errors: kFailed where that much
+  // memory is not free.
   float* reserve(int64_t size);
 
   float* data() { return data_; }

@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/float_buffer.h"
 #include "simile/encode/pooling.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/text/lower_text.h"
@@ -53,6 +54,7 @@ struct SentenceEncoder::Output {
   int64_t first_row;  // of sequence 0
   bool normalize;
   int64_t left_out;                       // tokens of each sequence that pooling leaves out
+  FloatBuffer& hidden;                    // memory for the states of a batch
   std::function<void(int64_t)> finished;  // called with the number of sequences of each batch
 };
 
@@ -129,6 +131,7 @@ void SentenceEncoder::run_blocks(size_t count, const Tokenise& tokenise, int64_t
   const auto read_block = [&](size_t begin) {
     return tokenise(begin, std::min(begin + kTextsPerBlock, count), counted);
   };
+  FloatBuffer hidden;
   Sequences sequences = count > 0 ? read_block(0) : Sequences();
   for (size_t begin = 0; begin < count; begin += kTextsPerBlock) {
     const size_t next = begin + kTextsPerBlock;
@@ -136,7 +139,7 @@ void SentenceEncoder::run_blocks(size_t count, const Tokenise& tokenise, int64_t
     if (next < count) ahead = std::async(std::launch::async, read_block, next);
     const VectorRows rows = blocks.begin(begin, std::min(next, count));
     encode_sequences(sequences.ids, sequences.type_ids, options.batch_tokens,
-                     {rows.vectors, rows.first, normalize, left_out, finished});
+                     {rows.vectors, rows.first, normalize, left_out, hidden, finished});
     blocks.finish(begin);
     if (ahead.valid()) sequences = ahead.get();
   }
@@ -236,8 +239,10 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
     done += more;
     events.progress({"embed", done, total, "texts", {}});
   };
-  encode_sequences(sequences, {}, options.batch_tokens,
-                   {vectors, 0, options.normalize.value_or(settings_.normalize), 0, finished});
+  FloatBuffer hidden;
+  encode_sequences(
+      sequences, {}, options.batch_tokens,
+      {vectors, 0, options.normalize.value_or(settings_.normalize), 0, hidden, finished});
   return vectors;
 }
 
@@ -329,9 +334,10 @@ void SentenceEncoder::encode_batch(const PackedBatch& batch, const std::vector<s
   if (settings_.pooling.modes.empty()) {
     (*encoder_)(batch, pooled.values.data());
   } else {
-    const std::vector<float> hidden = hidden_states(batch);
-    pool(settings_.pooling, hidden.data(), batch.offsets, encoder_->hidden_size(),
-         pooled.values.data(), output.left_out);
+    float* const hidden = output.hidden.reserve(encoder_->states(batch) * encoder_->hidden_size());
+    (*encoder_)(batch, hidden);
+    pool(settings_.pooling, hidden, batch.offsets, encoder_->hidden_size(), pooled.values.data(),
+         output.left_out);
   }
   pooled = (*modules_)(std::move(pooled));
   const int64_t D = output.vectors.cols;
