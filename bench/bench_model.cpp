@@ -37,10 +37,11 @@ EncoderConfig make_config(const std::string& name) {
 }  // namespace
 
 void write_random_model(const std::string& path, const std::string& name,
-                        const std::string& tokenizer_folder) {
+                        const std::string& tokenizer_folder, int64_t positions) {
   ModelToSave model;
   EncoderConfig& config = model.settings.encoder;
   config = make_config(name);
+  config.positions = model.settings.max_length = positions;
   config.vocabulary = Tokenizer::load(tokenizer_folder).vocabulary_size();
   std::vector<float> weights(static_cast<size_t>(encoder_parameter_count(config.shape())));
   initialise_encoder_weights(config, 1, weights.data());

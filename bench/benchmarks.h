@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two measurements. Each checks its answers first and throws ErrorKind::kFailed when they are
-// wrong: a speed is only told of a right result.
+// The measurements. Each checks its answers and throws ErrorKind::kFailed when they are wrong: a
+// speed is only told of a right result. All times are wall time.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ struct BenchOptions {
   std::string model_folder;
   std::string workload_folder;
   std::string distribution;                    // short or long
-  int64_t batches = 10;                        // of 32 sentences, or of 32 pairs
+  int64_t batches = 10;                        // of 32 sentences, or of `pairs`
   int64_t rounds = 1;                          // passes over these batches; medians are told
+  int64_t pairs = 32;                          // of a training step
   double dropout = 0.1;                        // training only
   ProductType products = ProductType::kFloat;  // the encoder's
 };
@@ -29,5 +30,23 @@ nlohmann::json measure_inference(const BenchOptions& options);
 // cross entropy of 20 times the cosines within the batch, backward, gradients clipped to norm 1,
 // AdamW. Unit: pairs; phases in ms per step.
 nlohmann::json measure_training(const BenchOptions& options);
+
+// The same steps on `pairs` pairs, two to warm up and `batches` more, and the peak of the process's
+// memory. Answers are not checked here, since that would take memory too; measure_training() does.
+nlohmann::json measure_training_memory(const BenchOptions& options);
+
+// Calls of SentenceEncoder::encode_ids with one sequence each, the first `calls` of the workload,
+// after 50 to warm up. Median and 99th percentile in ms.
+nlohmann::json measure_latency(const BenchOptions& options, int64_t calls);
+
+// The lines of a file tokenised, and then encoded in one call of SentenceEncoder::encode_ids.
+// Seconds of both, and of loading the model.
+nlohmann::json measure_texts(const BenchOptions& options, const std::string& text_file);
+
+// One text of `tokens` tokens encoded, alone; or a training step on a pair of such texts beside a
+// pair of short ones. Seconds of the second time, the peak of memory meanwhile and what was
+// resident before, in bytes.
+nlohmann::json measure_long_inference(const BenchOptions& options, int64_t tokens);
+nlohmann::json measure_long_training(const BenchOptions& options, int64_t tokens);
 
 }  // namespace simile::bench

@@ -1,210 +1,194 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians, spread and ratios of what bench/run.sh recorded.
+"""Medians, spread and ratios of what bench/run.sh recorded, as one JSON file.
 
-usage: summarize.py RAW.jsonl OUTPUT_FOLDER     (THREADS and TUNING from the environment)
-
-Writes bench.json (every run and the summary) and bench.md (the table). Ratios are medians over
-medians, and best over best, which load from others disturbs less; the spread is (largest - smallest)
-/ median. The sgemm peak is the highest that any run saw.
+A ratio is median over median; `low` and `high` are the smallest and largest ratio within a round. The
+sgemm peak is the highest that any run with as many threads saw.
 """
 import json
-import os
-import platform
-import re
 import statistics
-import sys
 
-PEER = re.compile(r"RES (\w+) py\w+ (\w+) (\w+) b32 t\d+: ([\d.]+) (?:pairs|sent)/s  ([\d.]+) GFLOP/s"
-                  r"  fwd ([\d.]+) bwd ([\d.]+) opt ([\d.]+) ms/step")
-AIMS = {("train", "short"): 3.0, ("train", "long"): 5.0, ("infer", "short"): 1.4,
-        ("infer", "long"): 1.4}
-LOAD_AIM_MS, MEMORY_AIM = 300.0, 1.5
-UNITS = {"train": "pairs/s", "infer": "sentences/s"}
-
-
-def read_peer(line):
-    match = PEER.match(line)
-    if not match:
-        sys.exit(f"summarize.py: the peer printed another line than expected: {line}")
-    mode, _, distribution = match.group(1, 2, 3)
-    rate, gflops, forward, backward, optimizer = map(float, match.group(4, 5, 6, 7, 8))
-    result = {"mode": mode, "distribution": distribution, "rate": rate, "gflops": gflops}
-    if mode == "train":
-        result["milliseconds_per_step"] = {"forward_and_loss": forward, "backward": backward,
-                                           "optimizer": optimizer}
-    return result
+BOTH = ("short", "long")
+# number, mode, who, beside whom, {(model, lengths): at least so many times the rate}
+SPEED = [
+    (1, "train", "simile fp32", "eager fp32", {("minilm", "short"): 4.8, ("minilm", "long"): 9, ("bert", "short"): 4}),
+    (2, "train", "simile fp32", "sgemm", {("minilm", "short"): 0.8, ("minilm", "long"): 0.8}),
+    (3, "infer", "simile fp32", "onnx fp32", {("minilm", "short"): 1.7, ("minilm", "long"): 1.9}),
+    (4, "train", "simile bf16", "simile fp32", {("minilm", "short"): 2.5, ("minilm", "long"): 2.5}),
+    (4, "train", "simile bf16", "eager bf16", {("minilm", "short"): 5, ("minilm", "long"): 9}),
+    (5, "infer", "simile bf16", "simile fp32", {("minilm", "short"): 2.5, ("minilm", "long"): 2.5}),
+    (6, "infer", "simile int8", "onnx int8", {("minilm", "short"): 1.8, ("minilm", "long"): 2.2}),
+]
+LATENCY, MEMORY, THREADS, PROGRAM, LINEAR = 1.5, 0.5, 1.85, 0.95, 2.1
+LOAD_MILLISECONDS, LOAD_MEMORY = 300.0, 1.5
 
 
-def read_runs(path):
-    runs = []
-    with open(path, encoding="utf-8") as lines:
-        for line in lines:
-            run = json.loads(line)
-            if run["who"] == "peer":
-                run["result"] = read_peer(run["result"])
-            elif run["result"]["mode"] in UNITS:
-                result = run["result"]
-                result["rate"] = result.get("pairs_per_second") or result["sentences_per_second"]
-            runs.append(run)
-    return runs
+class Runs:
+    def __init__(self, runs):
+        self.runs = runs
+
+    def find(self, mode, model, distribution, who):
+        return {run["round"]: run["result"] for run in self.runs
+                if (run["mode"], run["model"], run["distribution"], run["who"]) == (mode, model, distribution, who)}
+
+    def numbers(self, mode, model, distribution, who, field):
+        return {number: result[field] for number, result in self.find(mode, model, distribution, who).items()}
+
+    def peak(self, threads):
+        return max((run["result"].get("sgemm_gflops", 0) for run in self.runs
+                    if run["result"].get("threads") == threads), default=0)
 
 
 def middle(values):
     median = statistics.median(values)
-    return {"median": median, "best": max(values), "spread": (max(values) - min(values)) / median,
-            "values": values}
+    return {"median": median, "low": min(values), "high": max(values), "values": list(values)}
 
 
-def middle_phases(results):
-    phases = [result["milliseconds_per_step"] for result in results]
-    return {name: statistics.median(phase[name] for phase in phases) for name in phases[0]}
+def ratio(upper, lower):
+    """Of numbers by round; nothing where one of them was not measured."""
+    rounds = sorted(upper.keys() & lower.keys())
+    if not rounds:
+        return None
+    ratios = [upper[i] / lower[i] for i in rounds]
+    medians = [statistics.median(numbers[i] for i in rounds) for numbers in (upper, lower)]
+    return {"measured": medians[0] / medians[1], "low": min(ratios), "high": max(ratios), "rounds": len(rounds)}
 
 
-def summarise(runs):
-    rows = []
-    keys = dict.fromkeys((run["model"], run["result"]["mode"], run["result"]["distribution"],
-                          run["result"].get("precision", "fp32"))
-                         for run in runs if run["result"]["mode"] in UNITS)
-    for model, mode, distribution, precision in keys:
-        def results(who):  # the peer computes in fp32 alone
-            return [run["result"] for run in runs if run["who"] == who and run["model"] == model
-                    and (run["result"]["mode"], run["result"].get("distribution"))
-                    == (mode, distribution)
-                    and (who == "peer" or run["result"].get("precision", "fp32") == precision)]
-        simile, peer = results("simile"), results("peer")
-        if not simile:
+def row(number, what, against, target, unit, found, at_most=False, note=""):
+    result = {"row": number, "what": what, "against": against, "target": target, "at_most": at_most, "unit": unit,
+              "note": note, "measured": None, **(found or {})}
+    if target is not None and found:
+        measured = result["measured"]
+        result["met"] = measured <= target if at_most else measured >= target
+    return result
+
+
+def speed_rows(runs):
+    names = {"train": "training", "infer": "inference"}
+    for number, mode, who, other, targets in SPEED:
+        for model in ("minilm", "bert"):
+            for distribution in BOTH:
+                target = targets.get((model, distribution))
+                mine = runs.find(mode, model, distribution, who)
+                if other == "sgemm":
+                    found = ratio({i: result["gflops"] for i, result in mine.items()},
+                                  {i: runs.peak(result["threads"]) for i, result in mine.items()})
+                else:
+                    found = ratio(*(runs.numbers(mode, model, distribution, name, "rate") for name in (who, other)))
+                if target is not None or found:
+                    what = f"{names[mode]} {who.split()[1]}, {model}, {distribution}"
+                    yield row(number, what, other, target, "share" if other == "sgemm" else "times", found)
+
+
+def latency_rows(runs):
+    for model in ("minilm", "bert"):
+        for name in ("fp32", "int8"):
+            found = ratio(*(runs.numbers("latency", model, "short", f"{who} {name}", "milliseconds_median")
+                            for who in ("onnx", "simile")))
+            target = LATENCY if model == "minilm" else None
+            if target or found:
+                yield row(7, f"one short text, one thread, {name}, {model}", f"ONNX Runtime {name}, one at a time",
+                          target, "times", found)
+
+
+def memory_rows(runs):
+    for model in ("bert", "minilm"):
+        peer = runs.find("memory", model, "long", "eager fp32")
+        pairs = next((result["pairs"] for result in peer.values()), 64)
+        bound = any(not result["finished"] for result in peer.values())
+        for name in ("fp32", "bf16"):
+            found = ratio(*(runs.numbers("memory", model, "long", who, "peak_bytes")
+                            for who in (f"simile {name}", "eager fp32")))
+            target = MEMORY if (model, name) == ("bert", "fp32") else None
+            note = "at most: the peer ended for want of memory" if bound and found else ""
+            if target or found:
+                result = row(8, f"peak memory of training {name}, {model}, long, {pairs} pairs", "eager fp32", target,
+                             "times", found, True, note)
+                if bound and not result.get("met"):
+                    result["met"] = None  # the peer may need more still
+                yield result
+
+
+def thread_rows(runs):
+    for mode, name in (("train", "training"), ("infer", "inference")):
+        for distribution in BOTH:
+            found = ratio(*(runs.numbers(f"threads {mode}", "minilm", distribution, who, "rate")
+                            for who in ("2", "1")))
+            yield row(9, f"{name} fp32, minilm, {distribution}, 2 threads", "1 thread", THREADS, "times", found)
+
+
+def program_rows(runs):
+    for name in ("fp32", "bf16", "int8"):
+        program, encoder, start = (runs.numbers("program", "minilm", "", f"{who} {name}", "seconds")
+                                   for who in ("program", "encoder", "start"))
+        target = PROGRAM if name == "fp32" else None
+        loaded = {i: program[i] - start[i] for i in program.keys() & start.keys()}
+        for what, seconds in (("from start to exit", program), ("less start, loading and one text", loaded)):
+            found = ratio(encoder, seconds)
+            if target or found:
+                yield row(10, f"speed of `simile encode` {name}, minilm, {what}", "its encoder alone", target, "share",
+                          found)
+
+
+def long_texts(runs):
+    table = []
+    for run in runs.runs:
+        if run["mode"] == "long" and run["round"] == 1:
+            work, tokens = run["who"].split()
+            found = runs.find("long", run["model"], "", run["who"]).values()
+            added = [result["peak_bytes"] - result["bytes_before"] for result in found]
+            table.append({"work": work, "tokens": int(tokens), "added_bytes": middle(added),
+                          "peak_bytes": middle([result["peak_bytes"] for result in found]),
+                          "seconds": middle([result["seconds"] for result in found])})
+    return sorted(table, key=lambda entry: (entry["work"], entry["tokens"]))
+
+
+def long_rows(table):
+    for work, name in (("infer", "inference"), ("train", "training")):
+        added = {entry["tokens"]: entry["added_bytes"]["median"] for entry in table if entry["work"] == work}
+        longest = max(added, default=8192)
+        found = None
+        if longest // 2 in added:
+            growth = added[longest] / added[longest // 2]
+            found = {"measured": growth, "low": growth, "high": growth, "rounds": 1}
+        yield row(11, f"memory that {name} adds to the model's for a text of {longest} tokens",
+                  f"{longest // 2} tokens", LINEAR, "times", found, True, "linear: 2; quadratic: 4")
+
+
+def contenders(runs):
+    """Every contender's rate or latency, and shares of a step."""
+    table = []
+    for key in dict.fromkeys((run["mode"], run["model"], run["distribution"], run["who"]) for run in runs.runs
+                             if run["mode"] != "load"):
+        results = list(runs.find(*key).values())
+        fields = [field for field in ("rate", "milliseconds_median") if field in results[0]]
+        if not fields:
             continue
-        row = {"model": model, "mode": mode, "distribution": distribution,
-               "precision": precision, "unit": UNITS[mode],
-               "simile": middle([r["rate"] for r in simile]),
-               "peer": middle([r["rate"] for r in peer]),
-               "gflops": statistics.median(r["gflops"] for r in simile),
-               "sgemm_gflops": max(run["result"].get("sgemm_gflops", 0) for run in runs)}
-        row["ratio"] = row["simile"]["median"] / row["peer"]["median"]
-        row["ratio_of_best"] = row["simile"]["best"] / row["peer"]["best"]
-        row["share_of_sgemm"] = row["gflops"] / row["sgemm_gflops"]
-        row["aim"] = (AIMS[mode, distribution] if model == "minilm" and precision == "fp32"
-                      else None)
-        if mode == "train":
-            row["simile_milliseconds_per_step"] = middle_phases(simile)
-            row["peer_milliseconds_per_step"] = middle_phases(peer)
-        rows.append(row)
-    return rows
+        entry = dict(zip(("mode", "model", "distribution", "who"), key))
+        entry[fields[0]] = middle([result[fields[0]] for result in results])
+        for field in ("gflops", "sgemm_gflops", "bf16_gemm_gflops", "milliseconds_p99"):
+            if field in results[0]:
+                entry[field] = statistics.median(result[field] for result in results)
+        if "milliseconds_per_step" in results[0]:
+            entry["milliseconds_per_step"] = {
+                phase: statistics.median(result["milliseconds_per_step"][phase] for result in results)
+                for phase in results[0]["milliseconds_per_step"]}
+        table.append(entry)
+    return table
 
 
-def describe_machine(runs):
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        model = next((line.split(":", 1)[1].strip() for line in lines
-                      if line.startswith("model name")), platform.machine())
-    version = next((run["result"] for run in runs if "onednn" in run["result"]), {})
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    import torch  # only for its version: the peer's
-    return {"processor": model, "processors": os.cpu_count(),
-            "threads": int(os.environ.get("THREADS", "0")),
-            "instructions": version.get("instructions"), "onednn": version.get("onednn"),
-            "libtorch": version.get("torch"), "peer_torch": torch.__version__,
-            "peer_environment": os.environ.get("TUNING", ""), "system": platform.platform(),
-            "load_average": [min(run["load"] for run in runs), max(run["load"] for run in runs)]}
+def summarise(machine, run_list):
+    runs = Runs(run_list)
+    table = long_texts(runs)
+    rows = [*speed_rows(runs), *latency_rows(runs), *memory_rows(runs), *thread_rows(runs), *program_rows(runs),
+            *long_rows(table)]
+    return {"machine": {**machine, "sgemm_gflops": runs.peak(machine["threads"])}, "targets": rows,
+            "contenders": contenders(runs), "long": table,
+            "memory": [{"model": run["model"], "who": run["who"], **run["result"]} for run in run_list
+                       if run["mode"] == "memory"],
+            "load": [run["result"] for run in run_list if run["mode"] == "load"], "runs": run_list}
 
 
-def verdict(met):
-    return "met" if met else "**not met**"
-
-
-def speed_table(rows):
-    lines = ["| model | work | precision | lengths | Simile | peer | ratio | of the best rounds | aim | | "
-             "share of sgemm |",
-             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for row in rows:
-        aim = row["aim"]
-        lines.append(
-            "| {} | {} | {} | {} | {:.1f} {} (±{:.0f} %) | {:.1f} (±{:.0f} %) | {:.2f} | {:.2f} | {} | {} | "
-            "{:.0f} % of {:.0f} GFLOP/s |".format(
-                row["model"], row["mode"], row["precision"], row["distribution"],
-                row["simile"]["median"],
-                row["unit"], 50 * row["simile"]["spread"], row["peer"]["median"],
-                50 * row["peer"]["spread"], row["ratio"], row["ratio_of_best"],
-                f"≥ {aim}" if aim else "–",
-                verdict(row["ratio"] >= aim) if aim else "", 100 * row["share_of_sgemm"],
-                row["sgemm_gflops"]))
-    return lines
-
-
-def phase_table(rows):
-    rows = [row for row in rows if row["mode"] == "train"]
-    if not rows:
-        return []
-    names = list(rows[0]["simile_milliseconds_per_step"])
-    lines = ["", "A training step of 32 pairs in ms, medians:", "",
-             "| model | lengths | " + " | ".join(name.replace("_", " ") for name in names) +
-             " | peer forward, backward, optimizer |",
-             "| --- | --- |" + " --- |" * (len(names) + 1)]
-    for row in rows:
-        lines.append("| {} | {} | {} | {} |".format(
-            row["model"], row["distribution"],
-            " | ".join(f"{row['simile_milliseconds_per_step'][name]:.1f}" for name in names),
-            ", ".join(f"{t:.0f}" for t in row["peer_milliseconds_per_step"].values())))
-    return lines
-
-
-def load_table(loads):
-    if not loads:
-        return []
-    lines = ["", "Loading a model of {:.0f} MB and embedding one text, from start to exit of "
-             "`simile encode` (aim: under {:.0f} ms, at most {} times the model in memory):".format(
-                 loads[0]["model_bytes"] / 1e6, LOAD_AIM_MS, MEMORY_AIM), "",
-             "| program | median ms | best ms | | peak memory MB | times the model | |",
-             "| --- | --- | --- | --- | --- | --- | --- |"]
-    names = {"release": "with libtorch (trains and serves)", "serving": "without (serving)"}
-    for load in loads:
-        lines.append("| {} | {:.0f} | {:.0f} | {} | {:.0f} | {:.2f} | {} |".format(
-            names.get(load["program"], load["program"]), load["milliseconds_median"],
-            load["milliseconds_best"], verdict(load["milliseconds_median"] < LOAD_AIM_MS),
-            load["peak_bytes"] / 1e6, load["memory_ratio"],
-            verdict(load["memory_ratio"] <= MEMORY_AIM)))
-    return lines
-
-
-def make_page(machine, rows, loads):
-    low, high = machine["load_average"]
-    lines = ["# Speed beside eager PyTorch", "",
-             "Written by `bench/run.sh`; [bench/README.md](../../bench/README.md) says what is "
-             "measured. Simile and the peer take turns on the same sequences; medians, with half the "
-             "range from smallest to largest behind ±.", ""]
-    if high > machine["processors"] + 1:
-        lines += [f"**Other work ran meanwhile (load average up to {high} on "
-                  f"{machine['processors']} processors), which slows the peer more than Simile: "
-                  "the verdicts below do not count. Measure again on a quiet machine.**", ""]
-    if rows:
-        lines += speed_table(rows)
-    lines += phase_table(rows) + load_table(loads)
-    lines += ["", "Machine: {processor}, {processors} processors, {threads} threads, {system}. "
-              "Simile: kernels for {instructions}, oneDNN {onednn}, libtorch {libtorch}. "
-              "Peer: PyTorch {peer_torch}, environment `{peer_environment}`.".format(**machine),
-              f"Load average while it ran, the measured programs included: {low} to {high}.", "",
-              "Commands of a round: `eager.py train padded MODEL LENGTHS 32 THREADS BATCHES`, "
-              "`eager.py infer paddedsorted ...`; `simile_bench train|infer MODEL_FOLDER "
-              "WORKLOAD_FOLDER LENGTHS BATCHES 1 THREADS`; `simile encode --model MODEL_FOLDER "
-              "--input TEXT --output OUT.jsonl --quiet`.", ""]
-    return "\n".join(lines)
-
-
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    runs = read_runs(sys.argv[1])
-    rows = summarise(runs)
-    loads = [run["result"] for run in runs if run["result"]["mode"] == "load"]
-    machine = describe_machine(runs)
-    page = make_page(machine, rows, loads)
-    document = {"machine": machine, "speed": rows, "load": loads, "runs": runs}
-    with open(os.path.join(sys.argv[2], "bench.json"), "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
+def write(machine, runs, path):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(summarise(machine, runs), file, indent=1)
         file.write("\n")
-    with open(os.path.join(sys.argv[2], "bench.md"), "w", encoding="utf-8") as file:
-        file.write(page)
-    print(page)
-
-
-if __name__ == "__main__":
-    main()

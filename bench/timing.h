@@ -2,7 +2,12 @@
 // Wall time, and the speed of the machine's matrix multiplication to compare with.
 #pragma once
 
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
+
+#include "simile/kernel/product_type.h"
 
 namespace simile::bench {
 
@@ -21,6 +26,34 @@ class SgemmPeak {
  private:
   std::vector<float> a_, b_, c_;
   double best_ = 0;
+};
+
+// The same of oneDNN's product of bfloat16 matrices with sums in float, the second matrix in the
+// order that oneDNN likes best. Errors (kFailed): the processor has no such instructions.
+class BfloatPeak {
+ public:
+  BfloatPeak();
+  ~BfloatPeak();
+  void measure();
+  double gflops() const { return best_; }
+
+ private:
+  struct Product;
+  std::unique_ptr<Product> product_;
+  double best_ = 0;
+};
+
+// Both as far as they concern work with such products: sgemm always, the other with kBfloat.
+class MachinePeak {
+ public:
+  explicit MachinePeak(ProductType products);
+  void measure();
+  // Adds gflops, and of each peak its own and the share of it that `operations_per_second` is.
+  void report(double operations_per_second, nlohmann::json& result) const;
+
+ private:
+  SgemmPeak sgemm_;
+  std::optional<BfloatPeak> bfloat_;
 };
 
 }  // namespace simile::bench

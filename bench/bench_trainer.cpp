@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/bench_trainer.h"
+
+#include <fmt/format.h>
+#include <torch/types.h>
+
+#include <cmath>
+
+#include "bench/timing.h"
+#include "simile/batch/pack.h"
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/loss/mnrl.h"
+#include "simile/model/encoder_reader.h"
+#include "simile/nn/pooling.h"
+#include "simile/nn/torch_encoder.h"
+
+namespace simile::bench {
+namespace {
+
+LossOptions mnrl_options() {
+  LossOptions options;
+  options.name = "mnrl";
+  options.get<MnrlOptions>().scale = 20.0;
+  return options;
+}
+
+LossInput halves(const torch::Tensor& embeddings) {
+  const int64_t pairs = embeddings.size(0) / 2;
+  LossInput input;
+  input.left = embeddings.narrow(0, 0, pairs);
+  input.right = embeddings.narrow(0, pairs, pairs);
+  return input;
+}
+
+PackedBatch pack(const Workload& sequences) {
+  std::vector<int32_t> all(sequences.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
+  return pack_texts(sequences, {}, all);
+}
+
+}  // namespace
+
+Trainer::Trainer(const std::string& model_folder, double dropout, ProductType products)
+    : folder_(open_model_folder(model_folder, silent_events())),
+      products_(products),
+      node_(folder_.settings.encoder.shape(),
+            allocate_encoder_memory(folder_.settings.encoder.shape(), torch::kCPU), products),
+      loss_(mnrl_options()) {
+  dropout_.key = stream_key(1, "dropout");
+  start_again(dropout);
+}
+
+void Trainer::start_again(double dropout) {
+  dropout_.hidden = dropout_.attention = static_cast<float>(dropout);
+  read_encoder_weights(folder_.weights_path, folder_.settings.encoder,
+                       node_.parameters().data_ptr<float>(), silent_events());
+  const std::vector<ParameterSlot> layout = encoder_layout(node_.shape());
+  optimizer_ = std::make_unique<FlatOptimizer>(OptimizerOptions(), layout,
+                                               node_.parameters().data_ptr<float>(),
+                                               deferred_table(layout.front()));
+}
+
+double Trainer::step(const Workload& sequences, double learning_rate, Phases& phases) {
+  double at = now_seconds();
+  const auto lap = [&at](double& phase) {
+    const double now = now_seconds();
+    phase += 1e3 * (now - at);
+    at = now;
+  };
+  const PackedBatch batch = pack(sequences);
+  optimizer_->prepare_rows(batch.ids);
+  ++dropout_.step;
+  lap(phases.prepare);
+  const torch::Tensor hidden = node_.forward(batch, dropout_);
+  lap(phases.forward);
+  const torch::Tensor loss = loss_(halves(pool_tokens(hidden, batch.offsets, PoolingMode::kMean)));
+  const double value = loss.item<double>();
+  SIMILE_CHECK(std::isfinite(value), ErrorKind::kFailed, "the loss is not finite");
+  lap(phases.loss);
+  hidden.register_hook([&](const torch::Tensor&) { lap(phases.loss_backward); });
+  loss.backward();
+  lap(phases.backward);
+  const double norm = optimizer_->step(learning_rate, node_.gradients().data_ptr<float>());
+  SIMILE_CHECK(std::isfinite(norm), ErrorKind::kFailed, "the gradient is not finite");
+  lap(phases.optimizer);
+  return value;
+}
+
+double Trainer::check_gradient(const Workload& sequences) {
+  const PackedBatch batch = pack(sequences);
+  const auto backward = [&](const torch::Tensor& hidden) {
+    loss_(halves(pool_tokens(hidden, batch.offsets, PoolingMode::kMean))).backward();
+  };
+  backward(node_.forward(batch, EncoderDropout()));
+  const torch::Tensor found = node_.gradients().clone();
+  const torch::Tensor weights = node_.parameters().clone().set_requires_grad(true);
+  backward(encode_with_torch(node_.shape(), weights, batch));
+  const double difference = (found - weights.grad()).norm().item<double>();
+  const double scale = weights.grad().norm().item<double>();
+  node_.gradients().zero_();
+  const double tolerance = products_ == ProductType::kFloat ? 1e-4 : 1e-2;
+  SIMILE_CHECK(difference < tolerance * scale, ErrorKind::kFailed,
+               fmt::format("the gradient differs from the oracle's by {} of its norm, expected "
+                           "less than {}",
+                           difference / scale, tolerance));
+  return difference / scale;
+}
+
+}  // namespace simile::bench

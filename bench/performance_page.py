@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/performance.md from what bench/run.sh measured.
+
+usage: performance_page.py BENCH.json PAGE.md     (BENCH.json in the folder results beside the page)
+"""
+import json
+import sys
+
+from summarize import LOAD_MEMORY, LOAD_MILLISECONDS
+
+NAMES = {"eager fp32": "eager PyTorch, padded", "eager bf16": "eager PyTorch, padded, bf16 autocast",
+         "onnx fp32": "ONNX Runtime, sorted by length", "onnx int8": "ONNX Runtime, dynamic int8, sorted by length",
+         "sgemm": "useful FLOP/s over oneDNN's sgemm peak", "simile fp32": "Simile fp32"}
+MODES = {"train": "training", "infer": "inference", "latency": "one text", "threads train": "training",
+         "threads infer": "inference"}
+
+HEAD = """# Speed and memory
+
+Written by `bench/run.sh` from [results/bench.json](results/bench.json);
+[bench/README.md](../bench/README.md) says what is measured and how. All of it comes from one run on one
+machine, the contenders taking turns. A ratio is median over median; in brackets the smallest and the
+largest within a round.
+"""
+
+PEAK = """The sgemm peak is what one call of oneDNN's `dnnl_sgemm` reaches on matrices of 2048 x 2048
+in fp32, with as many threads and inside the measured processes, before and after their work: {peak} here,
+the highest of the run. The peak of bfloat16 is that of oneDNN's matmul of two such matrices with sums in
+fp32, the second in the order that oneDNN likes best. Useful operations are those of the tokens there
+are, padding excluded: per layer 2 L (4 H² + 2 H I) + 4 L² H for a text of L tokens, three times that in
+training. Softmax, GELU, LayerNorm, dropout, loss and optimiser count as none, so a share of 100 % is out
+of reach.
+"""
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows] + [""]
+
+
+def number(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def quantity(row, value):
+    return f"{100 * value:.0f} %" if row["unit"] == "share" else f"{value:.2f} ×"
+
+
+def verdict(row):
+    if row["target"] is None:
+        return ""
+    if row["measured"] is None:
+        return "–"
+    if row["met"] or row["met"] is None:
+        return "met" if row["met"] else "not known"
+    missed = abs(row["measured"] / row["target"] - 1)
+    return f"**missed by {100 * missed:.0f} %**"
+
+
+def target_rows(rows):
+    for row in rows:
+        goal = "–"
+        if row["target"] is not None:
+            sign = "≤" if row["at_most"] else "≥"
+            goal = f"{sign} {100 * row['target']:.0f} %" if row["unit"] == "share" else f"{sign} {row['target']:g} ×"
+        measured = "not measured"
+        if row["measured"] is not None:
+            measured = quantity(row, row["measured"])
+            if row["rounds"] > 1:
+                measured += f" ({quantity(row, row['low'])} to {quantity(row, row['high'])})"
+            if row["note"]:
+                measured += f", {row['note']}"
+        yield row["row"], row["what"], NAMES.get(row["against"], row["against"]), goal, measured, verdict(row)
+    yield "", "training and inference on a GPU", "", "–", "not measured", ""
+
+
+def share(part, whole):
+    return f"{100 * part / whole:.0f} %" if whole else ""
+
+
+def contender_rows(contenders, sgemm):
+    for entry in contenders:
+        work = MODES[entry["mode"]]
+        who = entry["who"]
+        if entry["mode"].startswith("threads"):
+            who = f"simile fp32, {who} thread" + ("s" if who != "1" else "")
+        if "rate" in entry:
+            middle, unit = entry["rate"], "pairs/s" if work == "training" else "sentences/s"
+        else:
+            middle, unit = entry["milliseconds_median"], f"ms, 99 % in {entry['milliseconds_p99']:.2f} ms"
+        spread = f" ({number(middle['low'])} to {number(middle['high'])})" if len(middle["values"]) > 1 else ""
+        full_threads = not entry["mode"].startswith("threads")
+        yield (work, entry["model"], entry["distribution"], who, f"{number(middle['median'])} {unit}{spread}",
+               number(entry["gflops"]) if "gflops" in entry else "",
+               share(entry["gflops"], sgemm) if "gflops" in entry and full_threads else "",
+               share(entry["gflops"], entry["bf16_gemm_gflops"]) + f" of {entry['bf16_gemm_gflops']:.0f}"
+               if "bf16_gemm_gflops" in entry else "")
+
+
+def phase_tables(contenders):
+    steps = [entry for entry in contenders if entry["mode"] == "train" and "milliseconds_per_step" in entry]
+    lines = []
+    for who, title in (("simile", "Simile"), ("eager", "The peer")):
+        entries = [entry for entry in steps if entry["who"].startswith(who)]
+        if not entries:
+            continue
+        names = [name for name in entries[0]["milliseconds_per_step"] if name != "total"]
+        rows = []
+        for entry in entries:
+            phases = entry["milliseconds_per_step"]
+            whole = sum(phases[name] for name in names)
+            rows.append((entry["model"], entry["distribution"], entry["who"].split()[1], f"{whole:.0f} ms",
+                         *(share(phases[name], whole) for name in names)))
+        lines += [f"{title}:", ""]
+        lines += table(["model", "lengths", "precision", "step", *(name.replace("_", " ") for name in names)], rows)
+    return ["## Where a training step of 32 pairs goes", "", *lines] if lines else []
+
+
+def memory_table(memory):
+    if not memory:
+        return []
+    rows = [(entry["model"], entry["who"], entry["pairs"], f"{entry['peak_bytes'] / 1e9:.2f} GB" if entry["finished"]
+             else f"more than {entry['peak_bytes'] / 1e9:.2f} GB: none left of {entry['limit_bytes'] / 1e9:.1f}")
+            for entry in memory]
+    return ["## Peak memory of training, long texts", "",
+            *table(["model", "who", "pairs a step", "most that was resident"], rows)]
+
+
+def long_table(entries):
+    if not entries:
+        return []
+    rows = [("inference" if entry["work"] == "infer" else "training", entry["tokens"],
+             f"{entry['seconds']['median']:.2f}", f"{entry['peak_bytes']['median'] / 1e6:.0f}",
+             f"{entry['added_bytes']['median'] / 1e6:.0f}",
+             f"{entry['added_bytes']['median'] / entry['tokens'] / 1e3:.1f}") for entry in entries]
+    return ["## Long texts", "", "One text encoded, or a training step on a pair of such texts beside a pair of 16 "
+            "tokens; shape `minilm` with 8192 positions, fp32. Attention never holds the scores of a whole text, so "
+            "memory grows with the length and not with its square (time does grow with the square).", "",
+            *table(["work", "tokens", "seconds", "peak MB", "MB above what was there before", "kB a token"], rows)]
+
+
+def load_table(loads):
+    if not loads:
+        return []
+    rows = [(load["program"], f"{load['milliseconds_median']:.0f}", f"{load['milliseconds_best']:.0f}",
+             f"{load['peak_bytes'] / 1e6:.0f}", f"{load['memory_ratio']:.2f}",
+             "met" if load["milliseconds_median"] < LOAD_MILLISECONDS and load["memory_ratio"] <= LOAD_MEMORY
+             else "**missed**") for load in loads]
+    return ["## Loading", "", f"A model of {loads[0]['model_bytes'] / 1e6:.0f} MB and one text, from start to exit of "
+            f"`simile encode`; under {LOAD_MILLISECONDS:.0f} ms, at most {LOAD_MEMORY} times the model in memory. "
+            "`serving` is the build without torch.", "",
+            *table(["build", "median ms", "best ms", "peak MB", "times the model", ""], rows)]
+
+
+def machine_lines(machine):
+    low, high = machine["load_average"]
+    onnx = machine.get("onnxruntime")
+    memory = machine.get("memory_bytes")
+    lines = ["## Machine", "", "{processor}, {processors} processors, {threads} threads, ".format(**machine)
+             + (f"{memory / 1e9:.0f} GB of memory, " if memory else "") + machine["system"] + ".",
+             "Simile: kernels for {instructions}, oneDNN {onednn}, libtorch {libtorch}.".format(**machine),
+             "Peers: PyTorch {peer_torch}, environment `{peer_environment}`; ".format(**machine)
+             + (f"ONNX Runtime {onnx}." if onnx else "ONNX Runtime not measured."),
+             f"Load average while it ran, the measured programs included: {low:.2f} to {high:.2f}.", ""]
+    if high > machine["processors"] + 1:
+        lines += ["**Other work ran meanwhile, which slows some contenders more than others: the verdicts do not "
+                  "count. Measure again on a quiet machine.**", ""]
+    return lines
+
+
+def make_page(document):
+    machine = document["machine"]
+    peak = machine["sgemm_gflops"]
+    lines = HEAD.split("\n")
+    lines += table(["", "what", "against", "target", "measured", ""], target_rows(document["targets"]))
+    lines += PEAK.format(peak=f"{peak:.0f} GFLOP/s").split("\n")
+    lines += ["## Every contender", ""]
+    lines += table(["work", "model", "lengths", "who", "median (slowest to fastest round)", "useful GFLOP/s",
+                    "of the sgemm peak", "of the bf16 peak"], contender_rows(document["contenders"], peak))
+    lines += phase_tables(document["contenders"]) + memory_table(document["memory"])
+    lines += long_table(document["long"]) + load_table(document["load"]) + machine_lines(machine)
+    return "\n".join(lines)
+
+
+def write(source, target):
+    with open(source, encoding="utf-8") as file:
+        page = make_page(json.load(file))
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    write(*sys.argv[1:])
