@@ -19,6 +19,11 @@ PYTHON = "/usr/bin/python3"
 ONNX_TOLERANCE = {"fp32": 1e-4, "int8": 5e-2}  # of vectors of length 1
 PEER = re.compile(r"RES \w+ \S+ \w+ \w+ b\d+ t\d+: ([\d.]+) (?:pairs|sent)/s  ([\d.]+) GFLOP/s"
                   r"(?:  fwd ([\d.]+) bwd ([\d.]+) opt ([\d.]+) ms/step)?")
+PROFILE_LINE = re.compile(r"\s*([\d.]+)%\s+\[[.k]\]\s+(.*\S)")
+TEMPLATE = re.compile(r"[<(\[].*$")
+PROFILE_DELAY = 4000  # ms
+PROFILED = {("train", "short"): (80, 1), ("train", "long"): (15, 1), ("infer", "short"): (64, 20),
+            ("infer", "long"): (64, 5)}  # batches and rounds, enough for seconds
 NO_MEMORY = re.compile(r"can't allocate memory|MemoryError|bad_alloc")
 
 
@@ -63,6 +68,18 @@ def peer_environment():
     return environment
 
 
+def read_profile(output):
+    """{function: share}, the largest first; instances of a template are one function."""
+    shares = {}
+    for line in output.splitlines():
+        match = PROFILE_LINE.match(line)
+        if match:
+            symbol = match.group(2).replace("(anonymous namespace)::", "").replace("simile::", "")
+            symbol = TEMPLATE.sub("", symbol).strip()
+            shares[symbol] = shares.get(symbol, 0) + float(match.group(1)) / 100
+    return dict(sorted(shares.items(), key=lambda entry: -entry[1]))
+
+
 class Simile:
     def __init__(self, build, work, threads):
         self.bench = os.path.join(build, "bench", "simile_bench")
@@ -94,6 +111,19 @@ class Simile:
 
     def latency(self, model, distribution, calls, precision):
         return self.measure("latency", self.model(model), self.work, distribution, calls, 1, precision)
+
+    def profile(self, work, model, distribution, precision):
+        """Shares of the processor's time by function, from perf; the first seconds, of checks, are left out."""
+        samples = os.path.join(self.work, "perf.data")
+        batches, rounds = PROFILED[work, distribution]
+        dropout = [0.1] if work == "train" else []
+        run(["perf", "record", "-q", "-o", samples, "-F", "499", "-D", PROFILE_DELAY, "--", self.bench, work,
+             self.model(model), self.work, distribution, batches, rounds, self.threads, *dropout, precision])
+        answer = run(["perf", "report", "-q", "-i", samples, "--no-children", "-g", "none", "-F", "overhead,symbol",
+                      "--stdio", "--percentage", "relative", "--dsos",
+                      "simile_bench,[kernel.kallsyms],libc.so.6,libgomp.so.1"])  # not oneDNN, which measures the peak
+        os.remove(samples)
+        return {"shares": read_profile(answer.output)}
 
     def texts(self, model, path, precision):
         return self.measure("texts", self.model(model), path, self.threads, precision)

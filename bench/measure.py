@@ -23,7 +23,7 @@ from contenders import PYTHON, Eager, Onnx, Simile, fail, peer_environment, run
 SHARED = "../shared"
 TOKENIZER = f"{SHARED}/tokenizers/bert-base-uncased-MiniLM-L6"
 SENTENCES = f"{SHARED}/data/wiki_sents_2015/dev.txt"
-MODES = "train infer latency threads program long memory load"
+MODES = "train infer latency threads program long memory profile load"
 LATENCY_CALLS = 500
 THREADS_COMPARED = (1, 2)
 LONGEST = 8192  # tokens of a text
@@ -37,6 +37,7 @@ BATCHES = {("train", "minilm", "short"): 10, ("train", "minilm", "long"): 2, ("t
 ROUNDS = {("train", "bert", "short"): 3, ("train", "bert", "long"): 1, ("infer", "bert", "short"): 3,
           ("infer", "bert", "long"): 1, ("latency", "bert", "short"): 3, ("memory", "bert", "long"): 1,
           ("memory", "minilm", "long"): 1, ("program", "minilm", ""): 3, ("long", "minilm", ""): 2,
+          ("profile", "minilm", "short"): 1, ("profile", "minilm", "long"): 1,
           **{(f"threads {mode}", "minilm", lengths): 3 for mode in ("train", "infer") for lengths in ("short", "long")}}
 
 
@@ -179,9 +180,21 @@ def memory_cases(bench):
         yield Case("memory", model, "long", {"pairs": pairs, "threads": bench.threads}, contenders)
 
 
+def profile_cases(bench):
+    if not shutil.which("perf") or run(["perf", "stat", "true"], may_fail=True).code != 0:
+        print("without perf, or not allowed to use it: no shares by function", file=sys.stderr)
+        return
+    for distribution in bench.distributions:
+        contenders = {f"{work} {name}": functools.partial(bench.simile.profile, work, bench.model("minilm"), distribution,
+                                                          name)
+                      for work, names in (("train", bench.training_precisions()), ("infer", bench.precisions))
+                      for name in names}
+        yield Case("profile", "minilm", distribution, {"threads": bench.threads}, contenders)
+
+
 CASES = {"train": lambda bench: work_cases(bench, "train"), "infer": lambda bench: work_cases(bench, "infer"),
          "latency": latency_cases, "threads": thread_cases, "program": program_cases, "long": long_cases,
-         "memory": memory_cases}
+         "memory": memory_cases, "profile": profile_cases}
 
 
 class Log:

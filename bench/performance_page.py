@@ -14,6 +14,8 @@ NAMES = {"eager fp32": "eager PyTorch, padded", "eager bf16": "eager PyTorch, pa
 MODES = {"train": "training", "infer": "inference", "latency": "one text", "threads train": "training",
          "threads infer": "inference"}
 
+LEAST_SHARE = 0.01  # of the functions that are listed
+
 HEAD = """# Speed and memory
 
 Written by `bench/run.sh` from [results/bench.json](results/bench.json);
@@ -115,6 +117,19 @@ def phase_tables(contenders):
     return ["## Where a training step of 32 pairs goes", "", *lines] if lines else []
 
 
+def profile_table(profiles):
+    if not profiles:
+        return []
+    rows = []
+    for entry in profiles:
+        work, precision = entry["who"].split()
+        largest = [f"{name} {100 * part:.1f} %" for name, part in entry["shares"].items() if part >= LEAST_SHARE]
+        rows.append((MODES[work], entry["distribution"], precision, ", ".join(largest)))
+    return ["## Where the time goes, by function", "", "Of all samples that `perf` took, threads waiting for others "
+            f"included; functions of at least {100 * LEAST_SHARE:.0f} %, shape `minilm`.", "",
+            *table(["work", "lengths", "precision", "share of the processor's time"], rows)]
+
+
 def memory_table(memory):
     if not memory:
         return []
@@ -176,7 +191,8 @@ def make_page(document):
     lines += ["## Every contender", ""]
     lines += table(["work", "model", "lengths", "who", "median (slowest to fastest round)", "useful GFLOP/s",
                     "of the sgemm peak", "of the bf16 peak"], contender_rows(document["contenders"], peak))
-    lines += phase_tables(document["contenders"]) + memory_table(document["memory"])
+    lines += phase_tables(document["contenders"]) + profile_table(document.get("profile", []))
+    lines += memory_table(document["memory"])
     lines += long_table(document["long"]) + load_table(document["load"]) + machine_lines(machine)
     return "\n".join(lines)
 

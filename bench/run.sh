@@ -6,7 +6,7 @@
 # usage: bench/run.sh [BUILD_FOLDER [OUTPUT_FOLDER]]     defaults: build/release docs
 #
 # From the environment:
-#   MODES          "train infer latency threads program long memory load"; those but the first three and
+#   MODES          "train infer latency threads program long memory profile load"; those but the first three and
 #                  memory are measured with minilm alone
 #   MODELS         "minilm"; "minilm bert"
 #   DISTRIBUTIONS  "short long"

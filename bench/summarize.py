@@ -185,6 +185,8 @@ def summarise(machine, run_list):
             "contenders": contenders(runs), "long": table,
             "memory": [{"model": run["model"], "who": run["who"], **run["result"]} for run in run_list
                        if run["mode"] == "memory"],
+            "profile": [{"who": run["who"], "distribution": run["distribution"], **run["result"]} for run in run_list
+                        if run["mode"] == "profile"],
             "load": [run["result"] for run in run_list if run["mode"] == "load"], "runs": run_list}
 
 
