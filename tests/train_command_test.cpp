@@ -11,7 +11,6 @@ namespace {
 #ifdef SIMILE_WITH_TRAINING
 
 using ::testing::AllOf;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
