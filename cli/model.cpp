@@ -7,7 +7,7 @@
 
 #include "cli/option_flags.h"
 #include "simile/encode/head.h"
-#include "simile/encode/precision.h"
+#include "simile/kernel/precision.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"

@@ -5,6 +5,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/owned_options.h"
+#include "simile/kernel/precision.h"
 
 namespace simile {
 
@@ -43,6 +44,12 @@ void OrderOptions::visit(OptionVisitor& v) {
     of.field("pool_batches", pool_batches,
              {"batches whose examples are sorted by length together", "batches", 1});
   });
+  v.only_for("name", {"neighbours", "clusters", "neighbour_words"}, [&](OptionVisitor& of) {
+    of.field("precision", precision,
+             choice_info("what the matrix products of the vectors that are compared are computed "
+                         "in; int8 and bf16 make the order several times cheaper",
+                         precision_names()));
+  });
   visit_labelled_negatives(v);
 }
 
@@ -72,6 +79,7 @@ void check_order_options(const OrderOptions& options, const std::string& file) {
   const OrderOptions untouched;
   const std::string foreign = find_foreign_options("order", "name", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, fmt::format("{}: {}", file, foreign));
+  choose_precision(options.precision);
   SIMILE_CHECK(
       options.labelled_negatives > 0 || options.positive_above == untouched.positive_above,
       ErrorKind::kRecipe,

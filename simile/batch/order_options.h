@@ -37,6 +37,7 @@ struct OrderOptions {
   int64_t clusters = 300;
   int64_t top_words = 3;
   int64_t pool_batches = 64;
+  std::string precision = "fp32";  // kernel/precision.h
   int64_t labelled_negatives = 0;
   double positive_above = -1;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused engine of training: one autograd node over the CPU's packed kernels, with a
 // hand-written backward (simile/kernel/encoder_training.h), whose matrix products are in floats or
-// in bfloat16; inference() is in floats with either. Its bits do not depend on the number of
-// threads.
+// in bfloat16; inference() is in floats unless asked otherwise. Its bits do not depend on the
+// number of threads.
 #pragma once
 
 #include <torch/types.h>

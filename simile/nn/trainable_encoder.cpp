@@ -45,9 +45,9 @@ void TrainableEncoder::from_host(const float* weights) {
   weights_set();
 }
 
-std::shared_ptr<const Encoder> TrainableEncoder::inference() const {
+std::shared_ptr<const Encoder> TrainableEncoder::inference(ProductType products) const {
   const torch::Tensor host = parameters().cpu();  // the same memory on the CPU
-  auto encoder = make_encoder(shape_, host.data_ptr<float>());
+  auto encoder = make_encoder(shape_, host.data_ptr<float>(), products);
   const Encoder* const pointer = encoder.get();
   return {pointer, [host, kept = std::move(encoder)](const Encoder*) mutable { kept.reset(); }};
 }

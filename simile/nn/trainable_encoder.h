@@ -24,6 +24,7 @@
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/kernel/packed.h"
+#include "simile/kernel/product_type.h"
 
 namespace simile {
 
@@ -75,8 +76,9 @@ class TrainableEncoder {
   void from_host(const float* weights);
 
   // The weights as they are for inference: for evaluation, neighbours, mining, the self test. To be
-  // made anew once they have changed; on the CPU it reads parameters() in place.
-  std::shared_ptr<const Encoder> inference() const;
+  // made anew once they have changed; on the CPU it reads parameters() in place. `products` as
+  // make_encoder().
+  std::shared_ptr<const Encoder> inference(ProductType products = ProductType::kFloat) const;
 
   // All weights were set from the host: from_host() says so, and to a part of a joined encoder the
   // whole.

@@ -8,6 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/precision.h"
 #include "simile/report/run_folder.h"
 #include "simile/train/epoch_planner.h"
 #include "simile/train/run_data.h"
@@ -79,11 +80,12 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
   const ExampleSet set{read_set(run, number, chosen, start, events), {}};
   const EpochPlanner planner(objective, set,
                              order_seed(static_cast<uint64_t>(run.seed), stage, chosen));
+  const ProductType products = choose_precision(objective.order.precision);
   const auto embed = [&](const std::vector<std::vector<int32_t>>& texts) {
     const EncoderShape shape = start.settings.encoder.shape();
-    return embed_for_order(
-        SentenceEncoder(make_encoder(shape, start.weights.data()), start.settings, start.tokenizer),
-        texts, events);
+    return embed_for_order(SentenceEncoder(make_encoder(shape, start.weights.data(), products),
+                                           start.settings, start.tokenizer),
+                           texts, events);
   };
   BatchListing listing;
   listing.stage = stage.name;

@@ -14,6 +14,7 @@
 #include "simile/core/random.h"
 #include "simile/data/candidate_texts.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/precision.h"
 #include "simile/train/detail/bytes_of.h"
 
 namespace simile {
@@ -256,7 +257,8 @@ NegativeMiner::Negatives NegativeMiner::choose(size_t objective, int64_t epoch) 
   const std::string& similarity = start_.settings.similarity;
   EncodeOptions encode;
   if (similarity == "cosine") encode.normalize = true;
-  const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings, start_.tokenizer);
+  const SentenceEncoder encoder(weights_.encoder().inference(choose_precision(options.precision)),
+                                start_.settings, start_.tokenizer);
   const Matrix<float> vectors = encoder.encode_ids(pool(objective).sequences(), encode, events_);
   const uint64_t seed =
       stream_key(static_cast<uint64_t>(run_.seed),

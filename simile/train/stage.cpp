@@ -14,6 +14,7 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/precision.h"
 #include "simile/nn/pooling.h"
 
 namespace simile {
@@ -122,15 +123,17 @@ std::vector<int32_t> Stage::mix_epoch(int64_t epoch) const {
 }
 
 Batches Stage::plan_epoch(size_t objective, int64_t epoch) {
+  const ProductType products = choose_precision(objectives_[objective].options().order.precision);
   return objectives_[objective].plan_epoch(
-      epoch, [this](const auto& texts) { return embed_texts(texts); }, events_);
+      epoch, [&](const auto& texts) { return embed_texts(texts, products); }, events_);
 }
 
-Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts) {
+Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts,
+                                 ProductType products) {
   optimizer_->flush_rows();
-  return embed_for_order(
-      SentenceEncoder(model_.weights.encoder().inference(), model_.settings, model_.tokenizer),
-      texts, events_);
+  return embed_for_order(SentenceEncoder(model_.weights.encoder().inference(products),
+                                         model_.settings, model_.tokenizer),
+                         texts, events_);
 }
 
 StepBatch Stage::make_batch(int64_t number, const Objective& objective,

@@ -77,7 +77,7 @@ class Stage {
   Smoothing& smoothing() { return smoothing_; }
 
  private:
-  Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts);
+  Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts, ProductType products);
   StepBatch make_batch(int64_t number, const Objective& objective,
                        const std::vector<int32_t>& examples) const;
   torch::Tensor encode(const BatchChunk& chunk);  // and pool

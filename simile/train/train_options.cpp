@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/owned_options.h"
+#include "simile/kernel/precision.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/model_settings.h"
@@ -81,6 +82,9 @@ void ObjectiveMiningOptions::visit(OptionVisitor& v) {
           {"columns: mine again, with the weights of then, after this many epochs of the "
            "objective; 0: once",
            "epochs", 0});
+  v.field("precision", precision,
+          choice_info("what the matrix products of the vectors that are searched are computed in",
+                      precision_names()));
 }
 
 void ObjectiveOptions::visit(OptionVisitor& v) {
@@ -330,6 +334,7 @@ void check_objectives(const TrainOptions& options, size_t number) {
     check_new_name(names, stage.objective_name(i), fmt::format("objectives of '{}'", stage.name));
     check_dev(stage.objectives[i]);
     check_order_options(stage.objectives[i].order, stage.objectives[i].data.file());
+    choose_precision(stage.objectives[i].mine.precision);
     check_mining(stage, stage.objectives[i]);
     for (const std::string& teacher : stage.objectives[i].teachers) {
       const int64_t found = find_stage(options, teacher, options.stages.size());

@@ -67,6 +67,7 @@ struct ObjectiveMiningOptions : MiningOptions {
   double positive_above = 0.5;
   std::string corpus;
   int64_t every_epochs = 0;
+  std::string precision = "fp32";  // kernel/precision.h
 
   ObjectiveMiningOptions() { method = "none"; }
   bool is_on() const { return method != "none"; }

@@ -23,7 +23,7 @@ const std::vector<std::string> kRunOrders = {"no_duplicates",
                                              "neighbours",
                                              "words",
                                              "{name: clusters, clusters: 5, group_size: 4}",
-                                             "neighbour_words",
+                                             "{name: neighbour_words, precision: int8}",
                                              "{name: random, labelled_negatives: 2}"};
 
 class TrainerOrdersTest : public testing::RunTest {
@@ -95,12 +95,15 @@ TEST_F(TrainerOrdersTest, ListBatchesTellsWhatIsTrained) {
 }
 
 TEST_F(TrainerOrdersTest, TheFirstEpochOfNeighboursIsListedAsItIsTrained) {
-  ConfigNode node = recipe();
-  apply_override(node, "stages.0.objectives.0.order=neighbours");
-  Interrupter interrupter(1);
-  EXPECT_THROW(train(node, path("run"), false, false, interrupter), Error);
-  const BatchListing listing = list_batches(node, {}, silent_events());
-  EXPECT_EQ(join_batches(listing.batches), read_numbers("run", "order.0"));
+  for (const std::string precision : {"fp32", "int8"}) {
+    ConfigNode node = recipe();
+    apply_override(node, "stages.0.objectives.0.order={name: neighbours, precision: " + precision +
+                             ", group_size: 4}");
+    Interrupter interrupter(1);
+    EXPECT_THROW(train(node, path(precision), false, false, interrupter), Error);
+    const BatchListing listing = list_batches(node, {}, silent_events());
+    EXPECT_EQ(join_batches(listing.batches), read_numbers(precision, "order.0"));
+  }
 }
 
 TEST_F(TrainerOrdersTest, AnOptionOfAnotherOrderIsToldBeforeTheFirstStep) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/precision.h"
+#include "simile/kernel/precision.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
