@@ -18,6 +18,7 @@ constexpr size_t kBlock = 4096;  // documents embedded and stored at a time
 struct Arguments {
   std::string model, index, corpus;
   std::vector<std::string> ids;
+  bool overwrite = false;
   ModelOptions encode;
 };
 
@@ -29,13 +30,12 @@ int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder,
   BlockProgress progress(terminal, "index", 0, "documents");
   const EncodeOptions options = index_options(arguments.encode, encoder);
   std::vector<Document> block;
-  int64_t count = 0;
+  EncodeCounts counts;
   const auto flush = [&] {
     if (block.empty()) return;
     std::vector<std::string> texts;
     for (const Document& document : block) texts.push_back(document.text);
-    take(block, encoder.encode(texts, options, progress));
-    count += static_cast<int64_t>(block.size());
+    take(block, encoder.encode(texts, options, progress, &counts));
     block.clear();
   };
   CorpusText text;
@@ -46,10 +46,15 @@ int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder,
   }
   flush();
   warn_about(reader.report(), terminal);
-  return count;
+  warn_about(counts, encoder, terminal);
+  return counts.texts;
 }
 
 void build(const Arguments& arguments, Terminal& terminal) {
+  SIMILE_CHECK(arguments.overwrite || !is_index(arguments.index), ErrorKind::kUsage,
+               fmt::format("'{}' is an index already; put documents into it with `simile index "
+                           "add`, or replace it with --overwrite",
+                           arguments.index));
   const SentenceEncoder encoder =
       load_encoder(arguments.model, terminal, arguments.encode.precision);
   IndexBuilder builder(arguments.index, indexed_model(arguments.model, encoder, arguments.encode));
@@ -136,10 +141,11 @@ void add_index(const Commands& commands) {
         ->required();
     add_model_options(*command, to.encode);
   };
-  add_corpus(
+  CLI::App* building =
       inner.add_without_json("build", "Embed a corpus into a new index",
-                             [arguments](Terminal& terminal) { build(*arguments, terminal); }),
-      *arguments);
+                             [arguments](Terminal& terminal) { build(*arguments, terminal); });
+  add_corpus(building, *arguments);
+  building->add_flag("--overwrite", arguments->overwrite, "Replace the index in the folder");
   auto added = std::make_shared<Arguments>();
   added->encode.precision.clear();
   add_corpus(inner.add_without_json("add", "Add documents, replacing those with the same id",

@@ -7,12 +7,12 @@
 
 #include "cli/option_flags.h"
 #include "simile/encode/head.h"
-#include "simile/kernel/precision.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/head_runner.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
+#include "simile/kernel/precision.h"
 
 namespace simile::cli {
 namespace {
@@ -84,7 +84,10 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
   return std::make_unique<EmbeddingScorer>(
       model,
       [encoder, options, &terminal](const std::vector<std::string>& texts) {
-        return encoder->encode(texts, options, terminal);
+        EncodeCounts counts;
+        Matrix<float> vectors = encoder->encode(texts, options, terminal, &counts);
+        warn_about(counts, *encoder, terminal);
+        return vectors;
       },
       parse_similarity(encoder->settings().similarity), nullptr, heads);
 }

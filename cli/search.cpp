@@ -125,8 +125,11 @@ void run(Arguments arguments, bool json, Terminal& terminal) {
   const SearchIndex index = open_index(arguments.index, model);
   std::vector<std::string> texts;
   for (const Query& query : queries) texts.push_back(query.text);
-  const auto results = index.search(
-      encoder.encode(texts, index_options(arguments.encode, encoder), terminal), arguments.top_k);
+  EncodeCounts counts;
+  const Matrix<float> vectors =
+      encoder.encode(texts, index_options(arguments.encode, encoder), terminal, &counts);
+  warn_about(counts, encoder, terminal);
+  const auto results = index.search(vectors, arguments.top_k);
   if (format == Format::kTrec) return write_trec(arguments.output, queries, results);
   Output output(arguments.output);
   output.write(show(format, !arguments.queries.empty(), queries, results));

@@ -19,7 +19,8 @@ step "3/4 Fine-tuning simile-mini-2 on examples/faq (recipes/faq.yaml); figures 
 "$simile" train recipes/faq.yaml --output runs/faq --overwrite
 
 step "4/4 Indexing the answers and asking three questions"
-"$simile" index build --model runs/faq/model --index runs/faq/index --corpus examples/faq/corpus.tsv
+"$simile" index build --model runs/faq/model --index runs/faq/index --corpus examples/faq/corpus.tsv \
+  --overwrite
 for question in "forgot my password, how do I get back in" "move all my old mail over from gmail" \
                 "the phone app shows no new messages"; do
   printf '\n? %s\n' "$question"

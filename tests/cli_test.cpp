@@ -288,10 +288,37 @@ TEST_F(CliTest, AFolderThatHoldsOtherFilesIsNotReplaced) {
   expect_error("simile train-tokenizer --input texts.txt --output keep --vocab-size 30", 2, "keep");
   EXPECT_EQ(read_file(path("keep/thesis.txt")), "years of work");
   EXPECT_TRUE(is_tidy());
+}
+
+TEST_F(CliTest, AnIndexIsReplacedOnlyWhenAskedTo) {
   fs::create_directories(path("ix"));
-  for (int times = 0; times < 2; ++times) {
-    EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  const std::string build = "simile index build --model $M --index ix --corpus ";
+  EXPECT_EQ(shell(build + "corpus.tsv").code, 0);
+  write("one.tsv", "id\ttext\nz\thello\n");
+  expect_error(build + "one.tsv", 2, "--overwrite");
+  EXPECT_THAT(shell("simile index info --index ix").out, HasSubstr("documents    3"));
+  EXPECT_EQ(shell(build + "one.tsv --overwrite").code, 0);
+  EXPECT_THAT(shell("simile index info --index ix").out, HasSubstr("documents    1"));
+}
+
+TEST_F(CliTest, TextsThatAreCutAreCounted) {
+  std::string text = "id\ttext\na\tshort\nb\t";
+  for (int i = 0; i < 400; ++i) text += "hello world ";
+  write("long.tsv", text + "\n");
+  const std::string told = "1 of 2 texts were cut at the model's limit";
+  for (const char* command :
+       {"index build --index ix --corpus long.tsv", "index add --index ix --corpus long.tsv",
+        "search --index ix --queries long.tsv"}) {
+    const Outcome outcome = shell(std::string("simile ") + command + " --model $M");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(told)) << command;
   }
+  write("qrels.tsv", "query_id\tdoc_id\trelevance\na\ta\t1\n");
+  EXPECT_THAT(
+      shell("simile evaluate --model $M --task ranking --queries long.tsv --corpus long.tsv "
+            "--qrels qrels.tsv")
+          .err,
+      HasSubstr(told));
 }
 
 TEST_F(CliTest, ASignalEndsWaitingForInput) {

@@ -56,6 +56,8 @@ DocumentStore::Change SearchIndex::Parts::change(const std::vector<std::string>&
   return result;
 }
 
+bool is_index(const std::string& path) { return file_exists(join_path(path, detail::kManifest)); }
+
 IndexInfo read_index_info(const std::string& path) {
   IndexInfo info = detail::read_manifest(path);
   const DocumentStore documents(detail::documents_path(path), DocumentStore::Access::kRead);

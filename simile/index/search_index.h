@@ -60,6 +60,9 @@ class IndexBuilder {
   std::unique_ptr<Parts> parts_;
 };
 
+// Whether an index stands at `path`, whole or damaged.
+bool is_index(const std::string& path);
+
 // What the folder says of itself. Reads no vectors.
 IndexInfo read_index_info(const std::string& path);
 
