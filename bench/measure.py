@@ -185,8 +185,8 @@ def profile_cases(bench):
         print("without perf, or not allowed to use it: no shares by function", file=sys.stderr)
         return
     for distribution in bench.distributions:
-        contenders = {f"{work} {name}": functools.partial(bench.simile.profile, work, bench.model("minilm"), distribution,
-                                                          name)
+        model = bench.model("minilm")
+        contenders = {f"{work} {name}": functools.partial(bench.simile.profile, work, model, distribution, name)
                       for work, names in (("train", bench.training_precisions()), ("infer", bench.precisions))
                       for name in names}
         yield Case("profile", "minilm", distribution, {"threads": bench.threads}, contenders)
@@ -280,7 +280,7 @@ def describe_machine(bench, runs):
         processor = next((line.split(":", 1)[1].strip() for line in lines
                           if line.startswith("model name")), platform.machine())
     version = next((entry["result"] for entry in runs if "onednn" in entry["result"]), {})
-    loads = [entry["load"] for entry in runs]
+    loads = [entry["load"] for entry in runs if entry["mode"] != "memory"]  # which other work does not change
     return {"processor": processor, "processors": os.cpu_count(), "threads": bench.threads,
             "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             "instructions": version.get("instructions"), "onednn": version.get("onednn"),

@@ -55,7 +55,8 @@ def verdict(row):
     if row["met"] or row["met"] is None:
         return "met" if row["met"] else "not known"
     missed = abs(row["measured"] / row["target"] - 1)
-    return f"**missed by {100 * missed:.0f} %**"
+    needed = row.get("share_of_sgemm_at_target")
+    return f"**missed by {100 * missed:.0f} %**" + (f": it takes {100 * needed:.0f} % of sgemm's peak" if needed else "")
 
 
 def target_rows(rows):
@@ -148,8 +149,9 @@ def long_table(entries):
              f"{entry['added_bytes']['median'] / 1e6:.0f}",
              f"{entry['added_bytes']['median'] / entry['tokens'] / 1e3:.1f}") for entry in entries]
     return ["## Long texts", "", "One text encoded, or a training step on a pair of such texts beside a pair of 16 "
-            "tokens; shape `minilm` with 8192 positions, fp32. Attention never holds the scores of a whole text, so "
-            "memory grows with the length and not with its square (time does grow with the square).", "",
+            "tokens; shape `minilm` with 8192 positions, fp32. Attention never holds the scores of a whole text: "
+            "memory grows with the length, time with its square. In training the bits of attention's dropout, one for "
+            "each layer, head and pair of tokens, grow with the square too.", "",
             *table(["work", "tokens", "seconds", "peak MB", "MB above what was there before", "kB a token"], rows)]
 
 
@@ -175,7 +177,7 @@ def machine_lines(machine):
              "Simile: kernels for {instructions}, oneDNN {onednn}, libtorch {libtorch}.".format(**machine),
              "Peers: PyTorch {peer_torch}, environment `{peer_environment}`; ".format(**machine)
              + (f"ONNX Runtime {onnx}." if onnx else "ONNX Runtime not measured."),
-             f"Load average while it ran, the measured programs included: {low:.2f} to {high:.2f}.", ""]
+             f"Load average while times were taken, the measured programs included: {low:.2f} to {high:.2f}.", ""]
     if high > machine["processors"] + 1:
         lines += ["**Other work ran meanwhile, which slows some contenders more than others: the verdicts do not "
                   "count. Measure again on a quiet machine.**", ""]

@@ -76,7 +76,11 @@ def speed_rows(runs):
                     found = ratio(*(runs.numbers(mode, model, distribution, name, "rate") for name in (who, other)))
                 if target is not None or found:
                     what = f"{names[mode]} {who.split()[1]}, {model}, {distribution}"
-                    yield row(number, what, other, target, "share" if other == "sgemm" else "times", found)
+                    result = row(number, what, other, target, "share" if other == "sgemm" else "times", found)
+                    if target and found and who == "simile fp32" and other != "sgemm":
+                        share = statistics.median(one["gflops"] / runs.peak(one["threads"]) for one in mine.values())
+                        result["share_of_sgemm_at_target"] = share * target / found["measured"]
+                    yield result
 
 
 def latency_rows(runs):
