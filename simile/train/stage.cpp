@@ -49,7 +49,7 @@ std::vector<size_t> find_trained_heads(const StageOptions& options, const ModelW
 }
 
 // The gradient of a leaf, from the first on at one place.
-torch::Tensor gradient_of(torch::Tensor leaf) {
+torch::Tensor gradient_of(const torch::Tensor& leaf) {
   if (!leaf.grad().defined()) leaf.mutable_grad() = torch::zeros_like(leaf);
   return leaf.grad();
 }
