@@ -19,9 +19,9 @@ LEAST_SHARE = 0.01  # of the functions that are listed
 HEAD = """# Speed and memory
 
 Written by `bench/run.sh` from [results/bench.json](results/bench.json);
-[bench/README.md](../bench/README.md) says what is measured and how. All of it comes from one run on one
-machine, the contenders taking turns. A ratio is median over median; in brackets the smallest and the
-largest within a round.
+[bench/README.md](../bench/README.md) says what is measured and how. All of it comes from one machine and one
+build, the contenders of a row taking turns, in one run or in parts put together. A ratio is median over
+median; in brackets the smallest and the largest within a round.
 """
 
 PEAK = """The sgemm peak is what one call of oneDNN's `dnnl_sgemm` reaches on matrices of 2048 x 2048
