@@ -115,7 +115,6 @@ BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_
       wanted < multiple ? wanted : (wanted + multiple - 1) / multiple * multiple;
   const std::vector<int64_t> masks = attention_mask_offsets(shape, batch);
   BatchPlan plan;
-  plan.mask_bytes = masks.back();
   for (const auto& members :
        share_out(shape, batch, std::max<int64_t>(1, std::min(rounded, batch.size())))) {
     PlannedChunk chunk{static_cast<int64_t>(plan.sequences.size()), 0, plan.rows, 0};

@@ -274,18 +274,14 @@ class ChunkForward {
     for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
       const PlannedSequence& s = pass_.plan.sequences[i];
       const int64_t row = s.row - chunk_.row;
-      uint8_t* const keep = shifted(at.keep, s.mask);
       float* const factors = shifted(at.head_factors, s.index * heads);
-      if (keep) {
-        mask.fill(origin.attention_byte + s.mask, heads * s.length * mask_bytes(s.length), keep);
-      }
       if (factors) head_mask.fill_heads(origin.sequence + s.index, heads, factors);
       float* const qkv = at.qkv + row * 3 * H;
       rotate_sequence(shape_, tables, local, s.length, qkv);
       kernels_.attention({s.length, heads, shape_.head_size(), qkv, 3 * H, at.context + row * H, H,
-                          keep, mask.scale(), factors, shifted(at.statistics, row * heads * 2),
-                          places_.scratch, tables.shift(), tables.ld_shift(),
-                          local ? shape_.local_window : 0});
+                          mask.stream(origin.attention_byte + s.mask), factors,
+                          shifted(at.statistics, row * heads * 2), places_.scratch, tables.shift(),
+                          tables.ld_shift(), local ? shape_.local_window : 0});
     }
   }
 

@@ -79,6 +79,10 @@ void DropoutMask::fill(int64_t first, int64_t bytes, uint8_t* mask) const {
   vector_kernels().fill_mask(key_, site_, threshold_, static_cast<uint64_t>(first), bytes, mask);
 }
 
+MaskStream DropoutMask::stream(int64_t first) const {
+  return {key_, site_, threshold_, static_cast<uint64_t>(first), scale_};
+}
+
 float DropoutMask::head_scale(int64_t heads) const {
   const double dropped = threshold_ / 65536.0;
   double all_dropped = 1.0;  // by products, since pow() may differ between machines

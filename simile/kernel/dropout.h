@@ -23,6 +23,8 @@
 
 namespace simile {
 
+struct MaskStream;
+
 // Where a part of a batch begins in the whole: its masks are then those that the whole batch would
 // have there, so that a batch may be encoded in parts (gradient caching).
 struct DropoutOrigin {
@@ -73,6 +75,9 @@ class DropoutMask {
   // embeddings E, kInner I), tokens in the order of the batch; attention masks, sequence by
   // sequence, mask_bytes(length) bytes for each head and query token.
   void fill(int64_t first, int64_t bytes, uint8_t* mask) const;
+
+  // The same bytes from `first` on, for a kernel that makes them itself.
+  MaskStream stream(int64_t first) const;
 
   // kHead: the factors on the heads of sequence `index` of the batch, 0 or 1 / s, the same for all
   // that survive; at least one does. factors [heads].

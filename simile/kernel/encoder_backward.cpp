@@ -236,7 +236,7 @@ class ChunkBackward {
     const bool local = shape_.is_local(layer);
     const LayerTape& tape = tape_.layers[layer];
     const PositionTables& tables = tape_.tables;
-    const float scale = DropoutMask(dropout_, DropoutPlace::kAttention, layer).scale();
+    const DropoutMask mask(dropout_, DropoutPlace::kAttention, layer);
     const bool shifts = tables.shift() && memory_.for_weights;
     float* const d_shift =
         shifts ? memory_.encoder_sums[number_].shift + tables.shift_origin() : nullptr;
@@ -249,8 +249,7 @@ class ChunkBackward {
                                3 * H,
                                tape.context + s.row * H,
                                H,
-                               tape.keep ? tape.keep + s.mask : nullptr,
-                               scale,
+                               mask.stream(dropout_.origin.attention_byte + s.mask),
                                tape.head_factors ? tape.head_factors + s.index * heads : nullptr,
                                tape.statistics + s.row * heads * 2,
                                scratch_,

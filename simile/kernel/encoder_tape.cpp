@@ -31,7 +31,6 @@ LayerTape carve_layer(const EncoderShape& s, const EncoderDropout& dropout, cons
   layer.up = carver.floats(rows * s.up_size());
   layer.output = carve_norm(carver, rows, H);
   layer.output.keep = keep(s.output_dropout, DropoutPlace::kOutput, rows * mask_bytes(H));
-  layer.keep = keep(true, DropoutPlace::kAttention, plan.mask_bytes);
   layer.inner_keep = keep(s.inner_dropout, DropoutPlace::kInner, rows * mask_bytes(s.intermediate));
   const int64_t factors = static_cast<int64_t>(plan.sequences.size()) * s.heads;
   layer.head_factors = active(DropoutPlace::kHead) ? carver.floats(factors) : nullptr;

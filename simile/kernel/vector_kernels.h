@@ -34,6 +34,15 @@ struct MatmulCall {
   bool gelu;          // C = gelu(A B + bias), as Activation::kGelu
 };
 
+// Dropout bits that are made where they are used: what fill_mask() gives from byte `first` on.
+struct MaskStream {
+  uint64_t key = 0;
+  uint32_t site = 0;
+  uint32_t threshold = 0;  // 0: no dropout
+  uint64_t first = 0;
+  float scale = 1;  // 1 / (1 - p), of what is kept
+};
+
 // Softmax attention of one sequence, all heads. Rows of qkv are tokens: H floats of query, H of
 // key, H of value; head h owns floats h * head_size .. of each.
 struct AttentionCall {
@@ -42,8 +51,7 @@ struct AttentionCall {
   int64_t ld_qkv;
   float* context;  // [length, H]; backward: as forward left it
   int64_t ld_context;
-  const uint8_t* keep;      // dropout bits [heads, length, attention_mask_bytes(length)] or null
-  float keep_scale;         // 1 / (1 - p) of that dropout
+  MaskStream dropout;       // of the probabilities: bits [heads, length, mask_bytes(length)]
   const float* head_scale;  // [heads] factor on each head's context, or null
   float* statistics;        // [heads, length, 2]: row maximum, 1 / row sum; null: not kept
   float* scratch;           // attention_scratch_floats(length, head_size) floats
@@ -254,7 +262,8 @@ inline int64_t panel_floats(const VectorKernels& kernels, int64_t n, int64_t k) 
 // Floats of scratch an AttentionCall needs (the same for every instruction set).
 constexpr int64_t attention_scratch_floats(int64_t length, int64_t head_size) {
   const int64_t padded_length = (length + 15) / 16 * 16, padded_size = (head_size + 15) / 16 * 16;
-  return 12 * padded_length * padded_size + 3 * 32 * padded_length + 64 * padded_size + 256;
+  return 12 * padded_length * padded_size + 3 * 32 * padded_length + 64 * padded_size + 256 +
+         32 * mask_bytes(length) / 4;
 }
 
 }  // namespace simile

@@ -242,22 +242,35 @@ TEST_P(VectorKernelsTest, RotationTurnsPairsOfQueryAndKeyAndBack) {
 
 TEST_P(VectorKernelsTest, AttentionOfOneSequenceAgreesWithDoublePrecision) {
   struct Case {
-    int64_t length, heads, size;
+    int64_t length, heads, size, window;
+    uint32_t threshold;
   };
-  for (const Case& c :
-       {Case{1, 1, 4}, {5, 2, 32}, {14, 3, 8}, {33, 2, 5}, {70, 1, 64}, {29, 1, 16}}) {
-    const int64_t H = c.heads * c.size, ld = 3 * H + 2;
+  for (const Case& c : {Case{1, 1, 4, 0, 0},
+                        {5, 2, 32, 0, 0},
+                        {14, 3, 8, 0, 20000},
+                        {33, 2, 5, 0, 0},
+                        {70, 1, 64, 0, 0},
+                        {29, 1, 16, 0, 6554},
+                        {257, 2, 16, 0, 30000},
+                        {130, 2, 16, 9, 0},
+                        {130, 2, 16, 9, 30000}}) {
+    const int64_t H = c.heads * c.size, ld = 3 * H + 2, row = mask_bytes(c.length);
     const std::vector<float> qkv = normals(c.length * ld, "qkv", 1.5);
     std::vector<float> context(static_cast<size_t>(c.length * H), NAN);
     std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(c.length, c.size)),
                                NAN);
-    kernels().attention({c.length, c.heads, c.size, qkv.data(), ld, context.data(), H, nullptr,
-                         1.0f, nullptr, nullptr, scratch.data()});
+    const MaskStream dropout{77, 5, c.threshold, 1000, c.threshold > 0 ? 1.5f : 1.0f};
+    std::vector<uint8_t> bits(static_cast<size_t>(c.heads * c.length * row));
+    kernels().fill_mask(dropout.key, dropout.site, c.threshold, dropout.first,
+                        c.heads * c.length * row, bits.data());
+    kernels().attention({c.length, c.heads, c.size, qkv.data(), ld, context.data(), H, dropout,
+                         nullptr, nullptr, scratch.data(), nullptr, 0, c.window});
     for (int64_t h = 0; h < c.heads; ++h) {
       for (int64_t q = 0; q < c.length; ++q) {
         std::vector<double> p(c.length), out(c.size);
         double sum = 0;
         for (int64_t k = 0; k < c.length; ++k) {
+          if (c.window > 0 && std::abs(k - q) > c.window) continue;
           double score = 0;
           for (int64_t i = 0; i < c.size; ++i) {
             score += double{qkv[q * ld + h * c.size + i]} * qkv[k * ld + H + h * c.size + i];
@@ -265,8 +278,10 @@ TEST_P(VectorKernelsTest, AttentionOfOneSequenceAgreesWithDoublePrecision) {
           sum += p[k] = std::exp(score / std::sqrt(double(c.size)));
         }
         for (int64_t k = 0; k < c.length; ++k) {
+          const bool kept = bits[(h * c.length + q) * row + k / 8] >> (k % 8) & 1;
+          const double factor = kept ? dropout.scale : 0;
           for (int64_t i = 0; i < c.size; ++i) {
-            out[i] += p[k] / sum * qkv[k * ld + 2 * H + h * c.size + i];
+            out[i] += factor * p[k] / sum * qkv[k * ld + 2 * H + h * c.size + i];
           }
         }
         for (int64_t i = 0; i < c.size; ++i) {
@@ -282,8 +297,17 @@ TEST_P(VectorKernelsTest, LargeScoresDoNotOverflow) {
   std::vector<float> qkv(length * 12, 30.0f), context(length * size);
   std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(length, size)));
   qkv[4] = -30.0f;
-  kernels().attention({length, 1, size, qkv.data(), 12, context.data(), size, nullptr, 1.0f,
-                       nullptr, nullptr, scratch.data()});
+  kernels().attention({length,
+                       1,
+                       size,
+                       qkv.data(),
+                       12,
+                       context.data(),
+                       size,
+                       {},
+                       nullptr,
+                       nullptr,
+                       scratch.data()});
   for (const float v : context) EXPECT_NEAR(v, 30.0f, 1e-4);
 }
 

@@ -17,7 +17,7 @@ struct PlannedSequence {
   int64_t length;  // tokens
   int64_t token;   // first token in the batch
   int64_t row;     // first row in the order of the plan
-  int64_t mask;    // first byte of its attention dropout bits
+  int64_t mask;    // first byte of its attention dropout bits in a layer's
 };
 
 struct PlannedChunk {
@@ -31,7 +31,6 @@ struct BatchPlan {
   int64_t rows = 0;
   int64_t longest = 0;        // tokens of the longest sequence
   int64_t largest_chunk = 0;  // rows
-  int64_t mask_bytes = 0;     // attention dropout bits of one layer
 };
 
 // Errors: kInput for offsets that do not rise from 0 to the number of tokens, sequences longer than

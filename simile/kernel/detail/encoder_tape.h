@@ -47,7 +47,6 @@ struct LayerTape {
   NormTape attention;   // after the attention's output projection and residual
   float* up;            // [rows, U], before the activation
   NormTape output;      // after the feed-forward and residual: the layer's hidden states
-  uint8_t* keep;        // bits on attention probabilities, null without dropout
   uint8_t* inner_keep;  // bits [rows, mask_bytes(I)] behind the activation, null without dropout
   float* head_factors;  // [sequences, heads], null without DropHead
 };
