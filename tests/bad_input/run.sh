@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Runs every command line of the case files on the files of files.sh and prints one row each: the line, its exit
+# code and what it says. A line is run in a folder of its own; what a refused one leaves there is told in its row.
+#   tests/bad_input/run.sh PROGRAM CASES...
+set -euo pipefail
+export LC_ALL=C.UTF-8
+here=$(cd "$(dirname "$0")" && pwd)
+export PROGRAM SOURCE
+PROGRAM=$(realpath "$1")
+SOURCE=$(realpath "$here/../..")
+shift
+WORK=$(mktemp -d)
+export WORK
+trap 'chmod -R u+w "$WORK"; rm -rf "$WORK"' EXIT
+
+# What a row may not hold: places of this machine, and what breaks a table.
+tidy() {
+  sed -e "s|$WORK/files/||g" -e "s|$1/||g" -e "s|$1|.|g" -e 's/[.]tmp-[0-9]*/.tmp-N/g' -e "s|$SOURCE|\$S|g" -e 's/|/\\|/g' | tr -s '\n\t' '  ' | sed -e 's/ $//'
+}
+# What is there: files by size, so that one replaced is seen too.
+listing() { (cd "$1" && find . -mindepth 1 -printf '%p %s\n' | grep -v '^\./[.]' | sort); }
+
+run_case() {
+  local number=$1 line folder code=0
+  line=$(sed -n "${number}p" "$WORK/lines")
+  folder=$WORK/case$number
+  cp -r "$WORK/files" "$folder"
+  listing "$folder" >"$folder.before"
+  (
+    cd "$folder"
+    simile() { "$PROGRAM" "$@"; }
+    eval "$line"
+  ) >"$folder.out" 2>"$folder.err" </dev/null || code=$?
+  local said left=""
+  said=$(tidy "$folder" <"$folder.err")
+  if [ "$code" != 0 ]; then
+    left=$(listing "$folder" | comm -13 "$folder.before" - | cut -d' ' -f1 | tr '\n' ' ')
+    [ -z "$left" ] || left="; **leaves** $left"
+  elif [ -z "$said" ]; then
+    said="(nothing)"
+  fi
+  printf '| `%s` | %s | %s%s |\n' "${line//|/\\|}" "$code" "${said:-**no message**}" "$left" >"$WORK/row$number"
+  rm -rf "$folder"
+}
+export -f tidy listing run_case
+
+mkdir "$WORK/files"
+(cd "$WORK/files" && M=$SOURCE/tests/golden/tiny-bert bash "$here/files.sh") >/dev/null
+cat "$@" >"$WORK/lines"
+grep -n '^[^#]' "$WORK/lines" | cut -d: -f1 |
+  xargs -P "${JOBS:-2}" -I{} bash -c 'set -uo pipefail; run_case {}'
+number=0
+while IFS= read -r line; do
+  number=$((number + 1))
+  case $line in
+    '## '*) printf '\n%s\n\n| line | exit | what it says |\n| --- | --- | --- |\n' "$line" ;;
+    '#'* | '') ;;
+    *) cat "$WORK/row$number" ;;
+  esac
+done <"$WORK/lines"
