@@ -60,7 +60,7 @@ Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path,
   report.metrics = {{"f1", at_f1.f1()},
                     {"accuracy", at_accuracy.accuracy()},
                     {"ap", average_precision(scores, labels_)},
-                    {"mcc", at_accuracy.mcc()},
+                    {"mcc", at_f1.mcc()},
                     {"threshold", accuracy_threshold},
                     {"f1_threshold", f1_threshold}};
   if (oracle) {

@@ -4,7 +4,7 @@
 //
 //   f1, accuracy        at the thresholds best for each on the dev set, applied to the test set
 //   ap                  average precision; needs no threshold
-//   mcc                 Matthews correlation at the accuracy threshold
+//   mcc                 Matthews correlation at the F1 threshold, as in sentence-transformers
 //   threshold           for accuracy;  f1_threshold: for F1
 //
 // Without a dev set the thresholds are chosen on the test set itself, which flatters: the report

@@ -59,7 +59,7 @@ Statistic score_statistic(const Predictions& predictions, const std::string& met
   const auto found = counted.find(metric);
   if (found == counted.end() || report == nullptr) return nullptr;
   for (const auto& [name, threshold] : report->metrics) {
-    if (name == (metric == "f1" ? "f1_threshold" : "threshold")) {
+    if (name == (metric == "accuracy" ? "threshold" : "f1_threshold")) {
       return threshold_statistic(predictions, threshold, found->second);
     }
   }

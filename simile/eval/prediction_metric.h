@@ -3,7 +3,7 @@
 // examples, as a bootstrap draws them:
 //
 //   sts              spearman, pearson (simile/metric/correlation.h)
-//   pairs            ap; with the report's thresholds also accuracy, mcc ("threshold") and f1
+//   pairs            ap; with the report's thresholds also accuracy ("threshold"), mcc and f1
 //                    ("f1_threshold") (simile/metric/threshold.h)
 //   classification   accuracy, macro_f1 of the classes that occur (simile/metric/classification.h)
 //   ranking          means of the table's columns

@@ -47,7 +47,7 @@ TEST(PredictionMetric, OfChosenExamplesIsTheMetricOfThose) {
   Report report;
   report.metrics = {{"threshold", 1.25}, {"f1_threshold", 0.75}};
   EXPECT_DOUBLE_EQ(value("accuracy", &report), apply_threshold(r.score, r.labels, 1.25).accuracy());
-  EXPECT_DOUBLE_EQ(value("mcc", &report), apply_threshold(r.score, r.labels, 1.25).mcc());
+  EXPECT_DOUBLE_EQ(value("mcc", &report), apply_threshold(r.score, r.labels, 0.75).mcc());
   EXPECT_DOUBLE_EQ(value("f1", &report), apply_threshold(r.score, r.labels, 0.75).f1());
   EXPECT_FALSE(make_statistic(r.predictions, "accuracy", nullptr));
   EXPECT_FALSE(make_statistic(r.predictions, "map", &report));

@@ -125,6 +125,20 @@ TEST(PairTask, ThresholdIsChosenOnDevAndAppliedToTest) {
   EXPECT_THAT(oracle.notes, ElementsAre(HasSubstr("threshold: oracle")));
 }
 
+TEST(PairTask, TheCorrelationIsThatAtTheThresholdOfF1) {
+  const TestFiles files;
+  NumberScorer scorer;
+  // Accuracy is best where all are negative, which correlates with nothing.
+  const Report report = evaluate(
+      pair_options(
+          "pairs",
+          files.write("t.tsv", pairs_of({{"4", "0"}, {"3", "1"}, {"2", "0"}, {"1", "0"}}))),
+      scorer);
+  EXPECT_DOUBLE_EQ(report.metric("accuracy"), 0.75);
+  EXPECT_DOUBLE_EQ(report.metric("f1_threshold"), 2.5);
+  EXPECT_DOUBLE_EQ(report.metric("mcc"), 1 / std::sqrt(3.0));
+}
+
 TEST(PairTask, DataThatDoesNotFitIsRefused) {
   const TestFiles files;
   const auto graded = files.write("t.tsv", pairs_of({{"1", "1"}, {"1", "2.5"}}));

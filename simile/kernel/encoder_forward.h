@@ -11,12 +11,14 @@
 // What other families do differently (EncoderVariant), everything else being the same:
 //   projected         x = W_p norm(...) + b_p, the embeddings having another width than x
 //                     (ALBERT, Lan et al. 2020; ELECTRA, Clark et al. 2020)
-//   position_offset   the first token takes that row of the position table (RoBERTa's padding)
+//   position_offset   the first token takes that row of the position table, and the token of the
+//                     number before it, RoBERTa's padding, takes its own and is not counted
 //   rotary_base       no position table; q and k of each head are rotated by their place in the
 //                     sequence (Su et al. 2021), in local layers with local_rotary_base
 //   local_window      layers whose number is no multiple of global_every see w tokens to each side
 //   relative_buckets  score (i, j) is shifted by a number learned for head and bucket of j - i
-//                     (MPNet, Song et al. 2020; the buckets of Raffel et al. 2020)
+//                     (MPNet, Song et al. 2020; the buckets of Raffel et al. 2020), of which 32
+//                     at most are used
 //   pre_norm          a = x + attention(norm(x)), x = a + feed-forward(norm(a)), and one more norm
 //                     at the end; layer 0 attends to x as it is (ModernBERT, Warner et al. 2024)
 //   activation, gated W_down act(W_up a), or W_down (act(W_gate a) * W_value a) (Shazeer 2020)

@@ -20,6 +20,10 @@ int64_t relative_bucket(int64_t distance, int64_t buckets) {
   return first + std::min(half - 1, exact + scaled);
 }
 
+int64_t bucket_count(const EncoderShape& shape) {
+  return std::min<int64_t>(shape.relative_buckets, 32);
+}
+
 void PositionTables::Rotary::build(double base, int64_t head_size, int64_t longest) {
   numbers.clear();
   if (base <= 0) return;
@@ -51,7 +55,7 @@ void PositionTables::build(const EncoderShape& shape, const EncoderWeights& weig
   shift_.resize(static_cast<size_t>(shape.heads * ld_shift_));
   for (int64_t distance = 1 - longest; distance < longest; ++distance) {
     const float* row =
-        weights.relative + relative_bucket(distance, shape.relative_buckets) * shape.heads;
+        weights.relative + relative_bucket(distance, bucket_count(shape)) * shape.heads;
     for (int64_t h = 0; h < shape.heads; ++h) {
       shift_[static_cast<size_t>(h * ld_shift_ + longest + distance)] = row[h];
     }
@@ -61,7 +65,7 @@ void PositionTables::build(const EncoderShape& shape, const EncoderWeights& weig
 void PositionTables::add_shift_gradient(const EncoderShape& shape, const float* d_shift,
                                         float* relative) const {
   for (int64_t distance = 1 - longest_; distance < longest_; ++distance) {
-    float* row = relative + relative_bucket(distance, shape.relative_buckets) * shape.heads;
+    float* row = relative + relative_bucket(distance, bucket_count(shape)) * shape.heads;
     for (int64_t h = 0; h < shape.heads; ++h)
       row[h] += d_shift[h * ld_shift_ + longest_ + distance];
   }

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "simile/kernel/detail/position_rows.h"
+
 namespace simile {
 namespace {
 
@@ -20,6 +22,27 @@ TEST(PositionTables, BucketsBeginWhereTheModelsHaveThem) {
         {16, 26},   {23, 27},  {32, 28},   {46, 29},  {64, 30},  {90, 30},  {91, 31},  {600, 31}}) {
     EXPECT_EQ(relative_bucket(c.distance, 32), c.bucket) << c.distance;
   }
+}
+
+TEST(PositionTables, NoMoreThan32BucketsAreUsed) {
+  EncoderShape shape;
+  for (const auto& [rows, used] :
+       std::vector<std::pair<int64_t, int64_t>>{{8, 8}, {32, 32}, {64, 32}}) {
+    shape.relative_buckets = rows;
+    EXPECT_EQ(bucket_count(shape), used);
+  }
+}
+
+TEST(PositionRows, PaddingTakesItsOwnRowAndIsNotCounted) {
+  const auto rows_of = [](int64_t offset, const std::vector<int32_t>& ids) {
+    PositionRows row(offset);
+    std::vector<int64_t> rows;
+    for (const int32_t id : ids) rows.push_back(row(id));
+    return rows;
+  };
+  // As transformers numbers <s> a <pad> <pad> b </s>, <pad> being token 1.
+  EXPECT_EQ(rows_of(2, {0, 7, 1, 1, 8, 2}), (std::vector<int64_t>{2, 3, 1, 1, 4, 5}));
+  EXPECT_EQ(rows_of(0, {5, 0, 1, 6}), (std::vector<int64_t>{0, 1, 2, 3}));
 }
 
 TEST(PositionTables, ShiftsAreThoseOfTheBucketsAndTheirGradientsGoBack) {

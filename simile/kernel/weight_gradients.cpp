@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "simile/kernel/detail/position_rows.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -92,10 +93,11 @@ void add_embeddings(const EncoderShape& s, const PackedBatch& batch, const Batch
   for (int64_t column = 0; column < E; column += kColumns) {
     const int64_t width = std::min(kColumns, E - column);
     for (const PlannedSequence& sequence : plan.sequences) {
+      PositionRows position_row(s.position_offset);
       for (int64_t j = 0; j < sequence.length; ++j) {
         const int64_t token = sequence.token + j;
         const int64_t type = batch.type_ids.empty() ? 0 : batch.type_ids[token];
-        const int64_t place = s.position_offset + j;
+        const int64_t place = position_row(batch.ids[token]);
         const float* from = rows + (sequence.row + j) * E + column;
         kernels.add_to(width, from, gradients.word + batch.ids[token] * E + column);
         if (gradients.position)

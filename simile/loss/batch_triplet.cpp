@@ -57,34 +57,43 @@ class Miner {
         mined_(m_) {
     for (int64_t anchor = 0; anchor < m_; ++anchor) {
       const Candidates c = candidates_of(anchor, classes_.data_ptr<int64_t>(), m_);
-      if (!c.positives.empty() && !c.negatives.empty()) mine(anchor, c, options.mining);
+      if (c.negatives.empty()) continue;
+      if (options.mining == "batch_hard") {
+        mine_hardest(anchor, c);
+      } else {
+        mine(anchor, c, options.mining);
+      }
     }
   }
 
   const Mined& mined() const { return mined_; }
 
  private:
+  static constexpr int64_t kNone = -1;  // a positive at distance 0
+
   double distance(int64_t anchor, int64_t other) const {
-    return distances_.data_ptr<double>()[anchor * m_ + other];
+    return other == kNone ? 0.0 : distances_.data_ptr<double>()[anchor * m_ + other];
   }
 
   void add(int64_t anchor, int64_t positive, int64_t negative) {
     ++mined_.all;
     if (!(distance(anchor, positive) - distance(anchor, negative) + margin_ > 0.0)) return;
     ++mined_.above;
-    mined_.weights[static_cast<size_t>(anchor * m_ + positive)] += 1.0;
+    if (positive != kNone) mined_.weights[static_cast<size_t>(anchor * m_ + positive)] += 1.0;
     mined_.weights[static_cast<size_t>(anchor * m_ + negative)] -= 1.0;
   }
 
-  void mine(int64_t anchor, const Candidates& c, const std::string& mining) {
+  void mine_hardest(int64_t anchor, const Candidates& c) {
     const auto nearer = [&](int64_t a, int64_t b) {
       return distance(anchor, a) < distance(anchor, b);
     };
-    if (mining == "batch_hard") {
-      add(anchor, *std::max_element(c.positives.begin(), c.positives.end(), nearer),
-          *std::min_element(c.negatives.begin(), c.negatives.end(), nearer));
-      return;
-    }
+    const int64_t positive =
+        c.positives.empty() ? kNone
+                            : *std::max_element(c.positives.begin(), c.positives.end(), nearer);
+    add(anchor, positive, *std::min_element(c.negatives.begin(), c.negatives.end(), nearer));
+  }
+
+  void mine(int64_t anchor, const Candidates& c, const std::string& mining) {
     for (const int64_t positive : c.positives) {
       if (mining == "batch_semi_hard") {
         add(anchor, positive, semi_hard_negative(anchor, positive, c.negatives));

@@ -35,9 +35,10 @@ double line_value(const std::string& mining, const std::vector<double>& places,
 }
 
 // Classes 0 at 0 and 2, class 1 at 3: the anchor at 3 has no positive. Anchor 0: d+ = 2, d- = 3.
-// Anchor 2: d+ = 2, d- = 1.
+// Anchor 2: d+ = 2, d- = 1. batch_hard keeps anchor 3: d+ = 0, d- = 1.
 TEST(BatchTriplet, OfThreeTextsOnALineHasKnownValues) {
-  EXPECT_NEAR(line_value("batch_hard", {0, 2, 3}, {0, 0, 1}), (0.0 + 1.5) / 2, 1e-12);
+  EXPECT_NEAR(line_value("batch_hard", {0, 2, 3}, {0, 0, 1}), (0.0 + 1.5 + 0.0) / 3, 1e-12);
+  EXPECT_NEAR(line_value("batch_hard", {0, 2, 3}, {0, 0, 1}, 2), (1.0 + 3.0 + 1.0) / 3, 1e-12);
   EXPECT_NEAR(line_value("batch_semi_hard", {0, 2, 3}, {0, 0, 1}), (0.0 + 1.5) / 2, 1e-12);
   EXPECT_NEAR(line_value("batch_all", {0, 2, 3}, {0, 0, 1}), 1.5, 1e-12);
 }
@@ -46,7 +47,8 @@ TEST(BatchTriplet, OfThreeTextsOnALineHasKnownValues) {
 TEST(BatchTriplet, MiningsChooseDifferentNegatives) {
   const std::vector<double> places = {0, 1, 0.5, 1.25};
   const std::vector<int64_t> classes = {0, 0, 1, 2};
-  EXPECT_NEAR(line_value("batch_hard", places, classes), (1.0 + 1.25) / 2, 1e-12);
+  // The anchors at 0.5 and 1.25 are alone; their nearest are 0.5 and 0.25 away.
+  EXPECT_NEAR(line_value("batch_hard", places, classes), (1.0 + 1.25 + 0.0 + 0.25) / 4, 1e-12);
   // Anchor 0: 1.25 is beyond the positive. Anchor 1: none is, and the farthest is 0.5 away.
   EXPECT_NEAR(line_value("batch_semi_hard", places, classes), (0.25 + 1.0) / 2, 1e-12);
   EXPECT_NEAR(line_value("batch_all", places, classes), (1.0 + 0.25 + 1.0 + 1.25) / 4, 1e-12);
@@ -83,6 +85,7 @@ TEST(BatchTriplet, WithoutTripletsTheLossIsZeroWithZeroGradients) {
   const std::vector<std::vector<int64_t>> cases = {{0}, {3, 3, 3}, {0, 1, 2}};
   for (const auto& classes : cases) {
     for (const std::string& mining : kMinings) {
+      if (mining == "batch_hard" && classes.back() == 2) continue;  // each is alone, and counts
       for (const std::string distance : {"euclidean", "cosine"}) {
         LossInput input = testing::random_texts(classes, 3);
         const auto leaves = require_gradients(input);

@@ -2,6 +2,7 @@
 #include "simile/model/detail/family_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -99,6 +100,16 @@ int64_t read_layer_types(const JsonObject& json, int64_t layers, int64_t fallbac
   return every;
 }
 
+// Its code computes gelu by erf for every name but the gated ones.
+void check_nomic_activation(const std::string& name, const std::string& source) {
+  constexpr const char* kNames[] = {"gelu",   "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+                                    "swiglu", "geglu"};
+  SIMILE_CHECK(
+      std::count(std::begin(kNames), std::end(kNames), name) > 0, ErrorKind::kInput,
+      fmt::format("{}: \"activation_function\" is \"{}\", which is not supported; known: {}",
+                  source, name, fmt::join(kNames, ", ")));
+}
+
 int64_t read_embedding_size(const JsonObject& json) {
   return json.integer_or("embedding_size", 128, 1, kWidest);
 }
@@ -145,12 +156,9 @@ void read_distilbert_variant(const JsonObject& json, EncoderConfig& config) {
 
 void read_mpnet_variant(const JsonObject& json, EncoderConfig& config) {
   check_encoder_only(json);
-  config.variant.position_offset = 2;  // whatever the padding token
-  constexpr const char* kBuckets = "relative_attention_num_buckets";
-  config.variant.relative_buckets = json.integer_or(kBuckets, 32, 4, 256);
-  SIMILE_CHECK(config.variant.relative_buckets % 2 == 0, ErrorKind::kInput,
-               fmt::format("{}: \"{}\" is {}; expected an even number", json.source(), kBuckets,
-                           config.variant.relative_buckets));
+  config.variant.position_offset = 2;  // whatever the config's padding token
+  // Rows of a table of which the first 32 are used, whatever it has.
+  config.variant.relative_buckets = json.integer_or("relative_attention_num_buckets", 32, 32, 256);
 }
 
 void read_electra_variant(const JsonObject& json, EncoderConfig& config) {
@@ -205,10 +213,8 @@ void read_nomic_variant(const JsonObject& json, EncoderConfig& config) {
   v.down_bias = json.flag_or("mlp_fc2_bias", true);
   const std::string activation = json.text_or("activation_function", "gelu");
   v.gated = activation == "swiglu" || activation == "geglu";
-  v.activation = activation == "swiglu" ? Activation::kSilu
-                 : activation == "geglu"
-                     ? Activation::kGelu
-                     : parse_activation(activation, "activation_function", json.source());
+  v.activation = activation == "swiglu" ? Activation::kSilu : Activation::kGelu;
+  check_nomic_activation(activation, json.source());
   const auto rounded = [](int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; };
   if (v.gated) config.intermediate = rounded(config.intermediate, 256);
   config.vocabulary =

@@ -122,6 +122,10 @@ TEST(FamilyConfig, NomicIsRead) {
   const EncoderConfig plain = parse("nomic_bert", "activation_function", "\"gelu\"");
   EXPECT_FALSE(plain.variant.gated);
   EXPECT_EQ(plain.intermediate, 300);
+  // By erf whatever it is called, unlike elsewhere.
+  EXPECT_EQ(parse("nomic_bert", "activation_function", "\"gelu_new\"").variant.activation,
+            Activation::kGelu);
+  EXPECT_EQ(parse("bert", "hidden_act", "\"gelu_new\"").variant.activation, Activation::kGeluTanh);
 }
 
 TEST(FamilyConfig, WhatWouldChangeTheNumbersIsNamed) {
@@ -142,9 +146,10 @@ TEST(FamilyConfig, WhatWouldChangeTheNumbersIsNamed) {
       {"distilbert", "n_heads", "5", "\"dim\" 32 is not a multiple of \"n_heads\" 5"},
       {"distilbert", "activation", "\"selu\"", "\"activation\" is \"selu\""},
       {"distilbert", "sinusoidal_pos_embds", "3", "\"sinusoidal_pos_embds\" must be"},
-      {"mpnet", "relative_attention_num_buckets", "2",
+      {"mpnet", "relative_attention_num_buckets", "30",
        "\"relative_attention_num_buckets\" must be"},
-      {"mpnet", "relative_attention_num_buckets", "33", "\"relative_attention_num_buckets\" is 33"},
+      {"nomic_bert", "activation_function", "\"relu\"",
+       "\"activation_function\" is \"relu\", which is not supported; known: gelu, gelu_new"},
       {"electra", "embedding_size", "0", "\"embedding_size\" must be"},
       {"albert", "num_hidden_groups", "2", "\"num_hidden_groups\" is 2; only 1"},
       {"albert", "inner_group_num", "2", "\"inner_group_num\" is 2; only 1"},
@@ -188,15 +193,16 @@ TEST(FamilyConfig, SavedConfigsKeepWhatTheyDoNotKnow) {
   EncoderConfig config = parse("modernbert", "classifier_pooling", "\"mean\"");
   config.hidden_dropout = 0.25;
   config.embedding_dropout = -1;
-  const Json json = Json::parse(encoder_config_to_json(config, "float16"));
+  const Json json = Json::parse(encoder_config_to_json(config));
   EXPECT_EQ(json["classifier_pooling"], "mean");
   EXPECT_EQ(json["mlp_dropout"], 0.25);
   EXPECT_EQ(json["embedding_dropout"], 0.25);
-  EXPECT_EQ(json["torch_dtype"], "float16");
+  EXPECT_EQ(json["torch_dtype"], "float32");
   EXPECT_EQ(json["architectures"], Json::array({"ModernBertModel"}));
   EXPECT_FALSE(json.contains("type_vocab_size"));
-  EXPECT_EQ(Json::parse(encoder_config_to_json(parse("bert", "dtype", "\"x\"")))["dtype"],
-            "float32");
+  const Json newer = Json::parse(encoder_config_to_json(parse("bert", "dtype", "\"float16\"")));
+  EXPECT_EQ(newer["dtype"], "float32");
+  EXPECT_FALSE(newer.contains("torch_dtype"));
 }
 
 TEST(FamilyConfig, AFamilyByHandIsNotSaved) {

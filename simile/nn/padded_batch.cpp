@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "simile/kernel/detail/batch_plan.h"
+#include "simile/kernel/detail/position_rows.h"
 #include "simile/kernel/detail/position_tables.h"
 
 namespace simile {
@@ -118,8 +119,11 @@ PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
   Numbers rows(static_cast<size_t>(batch.tokens())), all_places(rows), lengths;
   for (int64_t i = 0; i < batch.size(); ++i) {
     lengths.push_back(maker.length_of(i));
-    const auto begin = rows.begin() + batch.offsets[static_cast<size_t>(i)];
-    std::iota(begin, begin + lengths.back(), shape.position_offset);
+    PositionRows position_row(shape.position_offset);
+    for (int64_t t = 0; t < lengths.back(); ++t) {
+      const auto token = static_cast<size_t>(batch.offsets[static_cast<size_t>(i)] + t);
+      rows[token] = position_row(batch.ids[token]);
+    }
   }
   ids = on_device(Numbers(batch.ids.begin(), batch.ids.end()), device);
   types = batch.type_ids.empty()
@@ -148,7 +152,7 @@ PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
     sines[local] = copy(tables.sines(local));
   }
   if (shape.relative_buckets > 0) {
-    buckets = relative_buckets(longest, shape.relative_buckets, device);
+    buckets = relative_buckets(longest, bucket_count(shape), device);
   }
 }
 

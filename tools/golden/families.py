@@ -111,11 +111,21 @@ def bert_layer(model, base, x, heads, inner, eps, act, names=None, shift=None):
     return model.norm(base + n["norm2"], x + model.linear(base + n["down"], up, width), eps)
 
 
+def position_ids(ids, first):
+    """From `first` on; with padding before the first row, a padding token has its own and is not counted."""
+    places, counted = [], 0
+    for token in ids:
+        is_padding = first > 0 and token == first - 1
+        places.append(token if is_padding else first + counted)
+        counted += 0 if is_padding else 1
+    return places
+
+
 def embed(model, ids, types, width, eps, positions=0, first=0, type_count=0):
     x = model.rows("embeddings.word_embeddings", WORDS, width, ids)
     if positions:
         x = x + model.rows("embeddings.position_embeddings", positions, width,
-                           [first + i for i in range(len(ids))])
+                           position_ids(ids, first))
     if type_count:
         x = x + model.rows("embeddings.token_type_embeddings", type_count, width, types)
     return model.norm("embeddings.LayerNorm", x, eps)

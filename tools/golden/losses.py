@@ -322,10 +322,10 @@ def batch_triplet(case, tensors, o):
         near = [distance(anchor, x[i], name) for i in range(len(x))
                 if i != a and classes[i] == classes[a]]
         far = [distance(anchor, x[i], name) for i in range(len(x)) if classes[i] != classes[a]]
+        if mining == 'batch_hard' and far:  # an anchor alone of its class counts with distance 0
+            terms.append((max(near) if near else 0) - min(far) + margin)
         if not near or not far:
             continue
-        if mining == 'batch_hard':
-            terms.append(max(near) - min(far) + margin)
         for d in near:
             if mining == 'batch_semi_hard':
                 beyond = [n for n in far if n > d]

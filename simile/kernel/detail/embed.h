@@ -6,6 +6,7 @@
 
 #include "simile/core/half.h"
 #include "simile/kernel/detail/batch_plan.h"
+#include "simile/kernel/detail/position_rows.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -24,6 +25,7 @@ inline void embed_chunk(const EncoderShape& shape, const EncoderWeights& weights
   const int64_t E = shape.embedding_size();
   for (int64_t i = chunk.first_sequence; i < chunk.end_sequence; ++i) {
     const PlannedSequence& s = plan.sequences[i];
+    PositionRows position_row(shape.position_offset);
     for (int64_t j = 0; j < s.length; ++j) {
       const int64_t token = s.token + j;
       const int64_t type = batch.type_ids.empty() ? 0 : batch.type_ids[token];
@@ -31,7 +33,7 @@ inline void embed_chunk(const EncoderShape& shape, const EncoderWeights& weights
       const float* const word = word_row(weights, E, batch.ids[token], row);
       const float* const of_type = weights.type ? weights.type + type * E : nullptr;
       if (weights.position) {
-        const float* const place = weights.position + (shape.position_offset + j) * E;
+        const float* const place = weights.position + position_row(batch.ids[token]) * E;
         vector_kernels().add_rows(E, word, place, of_type, row);
       } else if (of_type) {
         vector_kernels().add_rows(E, word, of_type, nullptr, row);

@@ -6,6 +6,7 @@
 // Relative positions: score (i, j) of head h is shifted by relative[bucket(j - i), h], buckets as
 // in Raffel et al. 2020, section 2.1, for both directions: half of them for j > i; of each half,
 // one for each distance below half its buckets, the rest on a logarithmic scale up to distance 128.
+// Rows of `relative` beyond the 32nd are never used, as in MPNet's own code.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@ namespace simile {
 
 // The bucket of a key `distance` tokens behind the query, of an even number of buckets, at least 4.
 int64_t relative_bucket(int64_t distance, int64_t buckets);
+
+// How many buckets the distances of a shape with relative positions fall into.
+int64_t bucket_count(const EncoderShape& shape);
 
 class PositionTables {
  public:

@@ -119,7 +119,9 @@ inline Numbers attend(const EncoderShape& s, const PackedBatch& batch, const Num
             score += qkv[q * 3 * H + head * d + c] * qkv[k * 3 * H + H + head * d + c];
           }
           score /= std::sqrt(static_cast<double>(d));
-          if (relative) score += relative[bucket(k - q, s.relative_buckets) * s.heads + head];
+          if (relative)
+            score +=
+                relative[bucket(k - q, std::min<int64_t>(s.relative_buckets, 32)) * s.heads + head];
           p.back() = std::exp(score);
           sum += p.back();
         }
@@ -155,9 +157,13 @@ inline Numbers embed(const EncoderShape& s, const EncoderPointers<const double>&
   const int64_t E = s.embedding_size();
   Numbers x;
   for (int64_t n = 0; n < batch.size(); ++n) {
+    const int64_t padding = s.position_offset > 0 ? s.position_offset - 1 : -1;
+    int64_t counted = 0;
     for (int64_t t = batch.offsets[n]; t < batch.offsets[n + 1]; ++t) {
       const int64_t type = batch.type_ids.empty() ? 0 : batch.type_ids[t];
-      const int64_t place = t - batch.offsets[n] + s.position_offset;
+      const bool is_padding = batch.ids[t] == padding;
+      const int64_t place = is_padding ? padding : s.position_offset + counted;
+      if (!is_padding) ++counted;
       for (int64_t i = 0; i < E; ++i) {
         x.push_back(w.word[batch.ids[t] * E + i] + (w.position ? w.position[place * E + i] : 0.0) +
                     (w.type ? w.type[type * E + i] : 0.0));
