@@ -28,7 +28,7 @@ int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder,
                      Take take) {
   CorpusReader reader(arguments.corpus, CorpusReader::Titles::kPrepend);
   BlockProgress progress(terminal, "index", 0, "documents");
-  const EncodeOptions options = index_options(arguments.encode, encoder);
+  const EncodeOptions options = index_options(arguments.encode, encoder, TextRole::kDocument);
   std::vector<Document> block;
   EncodeCounts counts;
   const auto flush = [&] {

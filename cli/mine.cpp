@@ -93,17 +93,30 @@ TextMining read_texts_to_mine(const Arguments& arguments, Terminal& terminal) {
   return mining;
 }
 
+std::vector<std::string> anchor_texts(const TextMiningPlan& plan) {
+  std::vector<std::string> texts;
+  for (const int32_t row : plan.plan.anchors) {
+    texts.push_back(plan.texts[static_cast<size_t>(row)]);
+  }
+  return texts;
+}
+
 MinedNegatives mine_by_model(const Arguments& arguments, const TextMiningPlan& plan,
                              Terminal& terminal) {
   const SentenceEncoder encoder =
       load_encoder(arguments.model, terminal, arguments.encode.precision);
   const VectorMetric metric = mining_metric(encoder.settings().similarity);
   EncodeCounts counts;
-  const Matrix<float> vectors =
-      encoder.encode(plan.texts, index_options(arguments.encode, encoder), terminal, &counts);
+  const EncodeOptions documents = index_options(arguments.encode, encoder, TextRole::kDocument);
+  const EncodeOptions queries = index_options(arguments.encode, encoder, TextRole::kQuery);
+  const bool is_alike = encoder.prompt(queries) == encoder.prompt(documents);
+  const Matrix<float> vectors = encoder.encode(plan.texts, documents, terminal, &counts);
+  const Matrix<float> anchors =
+      is_alike ? Matrix<float>() : encoder.encode(anchor_texts(plan), queries, terminal, &counts);
   warn_about(counts, encoder, terminal);
-  return mine_negatives(plan.plan, score_by_vectors(vectors, plan.plan, metric), arguments.mining,
-                        static_cast<uint64_t>(arguments.seed));
+  return mine_negatives(plan.plan,
+                        score_by_vectors(vectors, plan.plan, metric, is_alike ? nullptr : &anchors),
+                        arguments.mining, static_cast<uint64_t>(arguments.seed));
 }
 
 MinedNegatives mine(const Arguments& arguments, const TextMiningPlan& plan, Terminal& terminal) {

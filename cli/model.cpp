@@ -9,7 +9,7 @@
 #include "simile/encode/head.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
-#include "simile/eval/head_runner.h"
+#include "simile/eval/encoder_scorer.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/kernel/precision.h"
@@ -61,8 +61,10 @@ void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Term
                                counts.truncated, counts.texts, encoder.settings().max_length));
 }
 
-EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder) {
+EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder,
+                            TextRole role) {
   EncodeOptions out = options;
+  out.role = role;
   if (encoder.settings().similarity == "cosine") out.normalize = true;
   return out;
 }
@@ -79,17 +81,9 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
   }
   auto encoder =
       std::make_shared<const SentenceEncoder>(load_encoder(name, terminal, options.precision));
-  const EmbeddingScorer::RunHead heads =
-      head_runner(encoder, load_heads(open_model_folder(name, silent_events())), options, terminal);
-  return std::make_unique<EmbeddingScorer>(
-      model,
-      [encoder, options, &terminal](const std::vector<std::string>& texts) {
-        EncodeCounts counts;
-        Matrix<float> vectors = encoder->encode(texts, options, terminal, &counts);
-        warn_about(counts, *encoder, terminal);
-        return vectors;
-      },
-      parse_similarity(encoder->settings().similarity), nullptr, heads);
+  return make_encoder_scorer(
+      model, encoder, load_heads(open_model_folder(name, silent_events())), options, terminal,
+      [encoder, &terminal](const EncodeCounts& counts) { warn_about(counts, *encoder, terminal); });
 }
 
 std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const ModelOptions& options,

@@ -37,9 +37,10 @@ SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
 // Tells how many texts were longer than the model reads.
 void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal);
 
-// The options with vectors of length 1 where the model compares them by cosine, so that the inner
-// products of an index are cosines.
-EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder);
+// The options for texts of a role, with vectors of length 1 where the model compares them by
+// cosine, so that the inner products of an index are cosines.
+EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder,
+                            TextRole role);
 
 // A model folder, the name of a built-in model, a lexical baseline (bm25, tfidf), or words:MODEL
 // for the mean of that model's word embeddings.

@@ -126,8 +126,8 @@ void run(Arguments arguments, bool json, Terminal& terminal) {
   std::vector<std::string> texts;
   for (const Query& query : queries) texts.push_back(query.text);
   EncodeCounts counts;
-  const Matrix<float> vectors =
-      encoder.encode(texts, index_options(arguments.encode, encoder), terminal, &counts);
+  const Matrix<float> vectors = encoder.encode(
+      texts, index_options(arguments.encode, encoder, TextRole::kQuery), terminal, &counts);
   warn_about(counts, encoder, terminal);
   const auto results = index.search(vectors, arguments.top_k);
   if (format == Format::kTrec) return write_trec(arguments.output, queries, results);

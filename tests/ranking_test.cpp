@@ -41,22 +41,53 @@ class RankingTest : public ShellTest {
 
 TEST_F(RankingTest, EvaluationAndSearchRankAlikeToTheLastBit) { expect_one_ranking("simile-mini"); }
 
-TEST_F(RankingTest, SoTheyDoByEverySimilarity) {
+class OtherModelTest : public RankingTest {
+ protected:
   // A model that does not normalise its vectors itself.
-  shell(
-      "cp -r $S/tests/golden/tiny-bert model && chmod -R u+w model && cd model && mkdir -p "
-      "1_Pooling "
-      "&& echo '{\"word_embedding_dimension\":32,\"pooling_mode_mean_tokens\":true}' "
-      "> 1_Pooling/config.json && echo '["
-      "{\"idx\":0,\"name\":\"0\",\"path\":\"\",\"type\":\"sentence_transformers.models."
-      "Transformer\"},"
-      "{\"idx\":1,\"name\":\"1\",\"path\":\"1_Pooling\","
-      "\"type\":\"sentence_transformers.models.Pooling\"}]' > modules.json");
+  void make_model() const {
+    shell(
+        "cp -r $S/tests/golden/tiny-bert model && chmod -R u+w model && cd model && mkdir -p "
+        "1_Pooling "
+        "&& echo '{\"word_embedding_dimension\":32,\"pooling_mode_mean_tokens\":true}' "
+        "> 1_Pooling/config.json && echo '["
+        "{\"idx\":0,\"name\":\"0\",\"path\":\"\",\"type\":\"sentence_transformers.models."
+        "Transformer\"},"
+        "{\"idx\":1,\"name\":\"1\",\"path\":\"1_Pooling\","
+        "\"type\":\"sentence_transformers.models.Pooling\"}]' > modules.json");
+  }
+};
+
+TEST_F(OtherModelTest, SoTheyDoByEverySimilarity) {
+  make_model();
   for (const char* similarity : {"cosine", "dot", "euclidean", "manhattan"}) {
     write("model/config_sentence_transformers.json",
           fmt::format("{{\"similarity_fn_name\":\"{}\"}}", similarity));
     expect_one_ranking("model");
   }
+}
+
+TEST_F(OtherModelTest, QueriesAndDocumentsHaveTheirOwnPrompts) {
+  make_model();
+  const auto set_prompts = [this](const char* prompts) {
+    write("model/config_sentence_transformers.json",
+          fmt::format("{{\"prompts\":{{{}}}}}", prompts));
+  };
+  const auto evaluated = [this](const std::string& options, const std::string& prefix = "") {
+    // `prefix` stands before the queries' texts.
+    const Outcome outcome = shell(fmt::format(
+        "F=$S/examples/faq; head -n 21 $F/qrels.test.tsv >qrels.tsv; awk -F'\t' -v OFS='\t' "
+        "-v p='{}' 'NR>1 {{$2 = p $2}} 1' $F/queries.tsv >q.tsv; simile evaluate --model model "
+        "--task ranking --queries q.tsv --corpus $F/corpus.tsv --qrels qrels.tsv --depth 100 "
+        "--predictions run.trec {}",
+        prefix, options));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return read_file(path("run.trec"));
+  };
+  set_prompts("\"query\":\"find \",\"corpus\":\"\"");
+  expect_one_ranking("model");
+  const std::string with_roles = evaluated("");
+  EXPECT_EQ(with_roles, evaluated("--prompt-name corpus", "find "));
+  EXPECT_NE(with_roles, evaluated("--prompt-name query"));
 }
 
 TEST_F(RankingTest, CandidatesHaveTheScoresThatTheyHaveInTheWholeCorpus) {

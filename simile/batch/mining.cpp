@@ -275,13 +275,15 @@ VectorMetric mining_metric(const std::string& similarity) {
 }
 
 MiningScores score_by_vectors(const Matrix<float>& vectors, const MiningPlan& plan,
-                              VectorMetric metric) {
+                              VectorMetric metric, const Matrix<float>* anchors) {
+  const auto anchor_row = [&vectors, &plan, anchors](int64_t a) {
+    return anchors != nullptr ? anchors->row(a) : vectors.row(plan.anchors[static_cast<size_t>(a)]);
+  };
   MiningScores scores;
-  scores.rank = [&vectors, &plan, metric](int64_t begin, int64_t end, int64_t depth) {
+  scores.rank = [&vectors, &plan, metric, anchor_row](int64_t begin, int64_t end, int64_t depth) {
     Matrix<float> queries(end - begin, vectors.cols);
     for (int64_t a = begin; a < end; ++a) {
-      std::copy_n(vectors.row(plan.anchors[static_cast<size_t>(a)]), vectors.cols,
-                  queries.row(a - begin));
+      std::copy_n(anchor_row(a), vectors.cols, queries.row(a - begin));
     }
     return exact_search(vectors.values.data(), plan.candidates, queries.values.data(), queries.rows,
                         vectors.cols, depth, metric);
@@ -289,8 +291,8 @@ MiningScores score_by_vectors(const Matrix<float>& vectors, const MiningPlan& pl
   for (size_t a = 0; a < plan.anchors.size(); ++a) {
     double lowest = std::numeric_limits<double>::quiet_NaN();
     for (const int32_t row : plan.positives[a]) {
-      lowest = std::fmin(
-          lowest, score_rows(vectors.row(plan.anchors[a]), vectors.row(row), vectors.cols, metric));
+      lowest = std::fmin(lowest, score_rows(anchor_row(static_cast<int64_t>(a)), vectors.row(row),
+                                            vectors.cols, metric));
     }
     scores.lowest_positive.push_back(lowest);
   }

@@ -83,9 +83,10 @@ struct MiningScores {
 };
 
 // By the vectors [texts, D] of plan.texts: exact_search(), so exact and with the same bits whatever
-// the number of threads and anchors. Vectors and plan outlive what is returned.
+// the number of threads and anchors. `anchors` [anchors, D] are the anchors' vectors where they are
+// others than those of their texts. Vectors and plan outlive what is returned.
 MiningScores score_by_vectors(const Matrix<float>& vectors, const MiningPlan& plan,
-                              VectorMetric metric);
+                              VectorMetric metric, const Matrix<float>* anchors = nullptr);
 
 struct MiningCounts {
   int64_t anchors = 0;

@@ -233,6 +233,19 @@ MiningPlan random_plan() {
   return plan_mining(pairs);
 }
 
+TEST(Mining, AnchorsMayHaveVectorsOfTheirOwn) {
+  const MiningPlan plan = plan_mining({{0, 1}, {1, 0}, {true, true}, {0, 1, 2}});
+  Matrix<float> vectors(3, 2), anchors(2, 2);
+  vectors.values = {1, 0, 0, 1, -1, 0};
+  anchors.values = {-1, 0, 0, 2};
+  const MiningScores scores =
+      score_by_vectors(vectors, plan, VectorMetric::kInnerProduct, &anchors);
+  EXPECT_THAT(scores.lowest_positive, testing::ElementsAre(0, 0));
+  const auto ranked = scores.rank(0, 2, 1);
+  EXPECT_EQ(ranked[0][0].id, 2);
+  EXPECT_EQ(ranked[1][0].id, 1);
+}
+
 TEST(Mining, VectorsRankCandidatesExactlyWithAnyThreads) {
   const MiningPlan plan = random_plan();
   const Matrix<float> vectors = random_vectors(static_cast<int64_t>(plan.texts.size()), 24);

@@ -28,6 +28,17 @@ std::vector<size_t> order_by_length(const std::vector<std::vector<int32_t>>& seq
   return order;
 }
 
+// The names under which a prompt is looked for, in that order.
+std::vector<std::string> prompt_names(const EncodeOptions& options, const std::string& name) {
+  const std::vector<std::string> of_documents = {"document", "passage", "corpus"};
+  if (!options.prompt_name.empty()) return name == "document" ? of_documents : std::vector{name};
+  std::vector<std::string> names;
+  if (options.role == TextRole::kQuery) names = {"query"};
+  if (options.role == TextRole::kDocument) names = of_documents;
+  if (!name.empty()) names.push_back(name);
+  return names;
+}
+
 int64_t count_dimensions(const EncodeOptions& options, const ModelSettings& settings) {
   const int64_t size = settings.embedding_size();
   SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= size, ErrorKind::kRecipe,
@@ -88,19 +99,18 @@ int64_t SentenceEncoder::dimension(const EncodeOptions& options) const {
   return count_dimensions(options, settings_);
 }
 
-std::string SentenceEncoder::find_prompt(const EncodeOptions& options) const {
+std::string SentenceEncoder::prompt(const EncodeOptions& options) const {
   if (options.prompt) return *options.prompt;
   const std::string& name =
       options.prompt_name.empty() ? settings_.default_prompt : options.prompt_name;
-  if (name.empty()) return "";
-  std::vector<std::string> candidates = {name};
-  if (name == "document") candidates = {"document", "passage", "corpus"};
-  for (const std::string& candidate : candidates) {
-    const auto found = settings_.prompts.find(candidate);
-    if (found != settings_.prompts.end()) return found->second;
+  const auto& prompts = settings_.prompts;
+  for (const std::string& candidate : prompt_names(options, name)) {
+    const auto found = prompts.find(candidate);
+    if (found != prompts.end()) return found->second;
   }
+  if (name.empty()) return "";
   std::string names;
-  for (const auto& prompt : settings_.prompts) names += (names.empty() ? "" : ", ") + prompt.first;
+  for (const auto& [known, text] : prompts) names += (names.empty() ? "" : ", ") + known;
   throw Error(ErrorKind::kRecipe, fmt::format("the model has no prompt \"{}\"; it has: {}", name,
                                               names.empty() ? "none" : names));
 }
@@ -173,7 +183,7 @@ SentenceEncoder::Tokenise SentenceEncoder::tokenise(const std::vector<std::strin
 Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
                                       const EncodeOptions& options, EventSink& events,
                                       EncodeCounts* counts) const {
-  const std::string prompt = prepared(find_prompt(options));
+  const std::string prompt = prepared(this->prompt(options));
   return encode_all(texts.size(), tokenise(texts, prompt), count_left_out(prompt), options, events,
                     counts);
 }
@@ -181,7 +191,7 @@ Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
 void SentenceEncoder::encode_blocks(const std::vector<std::string>& texts,
                                     const EncodeOptions& options, const TakeVectors& take,
                                     EventSink& events, EncodeCounts* counts) const {
-  const std::string prompt = prepared(find_prompt(options));
+  const std::string prompt = prepared(this->prompt(options));
   const int64_t D = dimension(options);
   Matrix<float> block, taken;
   std::future<void> taking;

@@ -27,11 +27,16 @@
 
 namespace simile {
 
+// What a text is to a search, which decides its prompt where none is asked for.
+enum class TextRole { kAny, kQuery, kDocument };
+
 struct EncodeOptions {
   int64_t batch_tokens = 16384;  // tokens encoded at a time; a longer text makes its own batch
-  // Of the model's prompts; empty: the model's default prompt, if any. "document" is the first
-  // there is of document, passage and corpus.
+  // Of the model's prompts; "document" is the first there is of document, passage and corpus.
+  // Empty: the prompt called as the role, "query" or "document", else the model's default prompt,
+  // if any.
   std::string prompt_name;
+  TextRole role = TextRole::kAny;
   std::optional<std::string> prompt;  // the prompt itself, before any name
   int64_t dimensions = 0;             // leading dimensions kept; 0: as the model says
   std::optional<bool> normalize;      // empty: as the model says
@@ -96,6 +101,8 @@ class SentenceEncoder {
   std::vector<float> hidden_states(const PackedBatch& batch) const;
 
   int64_t dimension(const EncodeOptions& options = {}) const;  // D
+  // What is put before texts. Errors: as encode().
+  std::string prompt(const EncodeOptions& options) const;
   const ModelSettings& settings() const { return settings_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }  // with the model's length limit
 
@@ -108,7 +115,6 @@ class SentenceEncoder {
   };
   // Texts, or pairs, begin .. end as tokens.
   using Tokenise = std::function<Sequences(size_t begin, size_t end, EncodeCounts& counts)>;
-  std::string find_prompt(const EncodeOptions& options) const;
   int64_t count_left_out(const std::string& prompt) const;
   // Texts as the tokenizer sees them: lower-cased where the model says so.
   std::string prepared(const std::string& text) const;

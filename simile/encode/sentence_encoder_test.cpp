@@ -22,6 +22,7 @@ namespace simile {
 namespace {
 
 using nlohmann::json;
+using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
@@ -240,6 +241,37 @@ TEST(SentenceEncoder, PromptsArePutBeforeTheText) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("document, query"));
   }
+}
+
+TEST(SentenceEncoder, RolesHaveTheirPromptsElseTheDefault) {
+  const SentenceEncoder loaded = golden_encoder();
+  ModelSettings settings = loaded.settings();
+  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
+  initialise_encoder_weights(settings.encoder, 5, flat.data());
+  const auto fp32 = make_encoder(settings.encoder.shape(), flat.data());
+  const auto prompts = [&](std::map<std::string, std::string> of_model, const char* by_default) {
+    settings.prompts = std::move(of_model);
+    settings.default_prompt = by_default;
+    const SentenceEncoder encoder(fp32, settings, loaded.tokenizer());
+    std::vector<std::string> found;
+    for (const TextRole role : {TextRole::kAny, TextRole::kQuery, TextRole::kDocument}) {
+      EncodeOptions options;
+      options.role = role;
+      found.push_back(encoder.prompt(options));
+    }
+    return found;
+  };
+  EXPECT_THAT(prompts({}, ""), ElementsAre("", "", ""));
+  EXPECT_THAT(prompts({{"query", "q "}, {"document", "d "}, {"passage", "p "}}, ""),
+              ElementsAre("", "q ", "d "));
+  EXPECT_THAT(prompts({{"passage", "p "}, {"corpus", "c "}, {"all", "a "}}, "all"),
+              ElementsAre("a ", "a ", "p "));
+  EXPECT_THAT(prompts({{"query", ""}, {"corpus", "c "}, {"all", "a "}}, "all"),
+              ElementsAre("a ", "", "c "));
+  EncodeOptions named;
+  named.prompt_name = "corpus";
+  named.role = TextRole::kQuery;
+  EXPECT_EQ(SentenceEncoder(fp32, settings, loaded.tokenizer()).prompt(named), "c ");
 }
 
 // The tiny model with other settings and random weights.

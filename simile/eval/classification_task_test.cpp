@@ -48,8 +48,7 @@ EmbeddingScorer scorer_with(const std::string& kind, const Texts& classes, int64
   return EmbeddingScorer(
       "reader",
       [](const Texts& texts) { return Matrix<float>(static_cast<int64_t>(texts.size()), 1, 1); },
-      Similarity::kCosine, nullptr,
-      LogitReader(HeadOutput{kind, classes, Matrix<float>(0, columns)}));
+      Similarity::kCosine, {}, LogitReader(HeadOutput{kind, classes, Matrix<float>(0, columns)}));
 }
 
 EvaluationOptions options_for(const std::string& data) {

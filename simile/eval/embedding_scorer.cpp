@@ -78,6 +78,10 @@ TwoSides embed_sides(const EmbeddingScorer::Embed& embed_left,
 }
 
 double compare_exactly(Similarity similarity, const float* a, const float* b, int64_t D) {
+  const bool is_cosine = similarity == Similarity::kCosine;
+  if (is_cosine && std::equal(a, a + D, b)) {
+    return std::any_of(a, a + D, [](float x) { return x != 0; }) ? 1 : 0;
+  }
   double dot = 0, aa = 0, bb = 0, squares = 0, absolutes = 0;
   for (int64_t i = 0; i < D; ++i) {
     const double x = a[i], y = b[i];
@@ -182,17 +186,19 @@ VectorMetric ranking_metric(Similarity similarity) {
 }
 
 EmbeddingScorer::EmbeddingScorer(std::string name, Embed embed, Similarity similarity,
-                                 Embed embed_queries, RunHead heads)
+                                 Retrieval retrieval, RunHead heads)
     : name_(std::move(name)),
       embed_(std::move(embed)),
-      embed_queries_(std::move(embed_queries)),
+      retrieval_(std::move(retrieval)),
       similarity_(similarity),
-      heads_(std::move(heads)) {}
+      heads_(std::move(heads)) {
+  if (!retrieval_.documents) retrieval_.documents = embed_;
+}
 
 std::vector<double> EmbeddingScorer::score_pairs(const std::vector<std::string>& left,
                                                  const std::vector<std::string>& right) {
   if (left.empty()) return {};
-  const TwoSides sides = embed_sides(embed_queries_, embed_, left, right);
+  const TwoSides sides = embed_sides(nullptr, embed_, left, right);
   std::vector<double> scores(left.size());
   for (size_t i = 0; i < left.size(); ++i) {
     scores[i] = compare_exactly(similarity_, sides.left_matrix.row(sides.left_rows[i]),
@@ -208,7 +214,8 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
   std::vector<Ranking> rankings(queries.size());
   if (queries.empty() || corpus.empty()) return rankings;
   if (!candidates.empty()) return Scorer::rank(queries, corpus, candidates, depth);
-  const EmbeddingScores scores(embed_sides(embed_queries_, embed_, queries, corpus), similarity_);
+  const EmbeddingScores scores(
+      embed_sides(retrieval_.queries, retrieval_.documents, queries, corpus), similarity_);
   for (size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
     const size_t count = std::min(kQueriesAtOnce, queries.size() - first);
     const auto hits =
@@ -220,8 +227,8 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
 
 std::unique_ptr<CorpusScores> EmbeddingScorer::score_corpus(
     const std::vector<std::string>& queries, const std::vector<std::string>& corpus) {
-  return std::make_unique<EmbeddingScores>(embed_sides(embed_queries_, embed_, queries, corpus),
-                                           similarity_);
+  return std::make_unique<EmbeddingScores>(
+      embed_sides(retrieval_.queries, retrieval_.documents, queries, corpus), similarity_);
 }
 
 HeadOutput EmbeddingScorer::run_head(const std::string& head, const std::vector<std::string>& left,

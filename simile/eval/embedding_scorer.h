@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores by comparing embeddings. For vectors a and b of length D:
 //
-//   cosine     a.b / (|a| |b|); 0 when one of them is all zeros
+//   cosine     a.b / (|a| |b|); 0 when one of them is all zeros. Of pairs of equal vectors exactly
+//   1,
+//              so that equal texts tie in rank correlations, whatever rounding gave each of them
 //   dot        a.b
 //   euclidean  -|a - b|
 //   manhattan  -sum_i |a_i - b_i|
@@ -45,10 +47,15 @@ class EmbeddingScorer : public Scorer {
       std::function<HeadOutput(const std::string& head, const std::vector<std::string>& left,
                                const std::vector<std::string>& right)>;
 
-  // Left texts and queries go through `embed_queries` where it is given, for models whose queries
-  // are prompted in another way than documents. Without `heads` the model has none.
+  // Of rankings, for models that put other prompts before them than before texts of pairs. Null:
+  // queries are embedded as documents are, documents as the texts of pairs.
+  struct Retrieval {
+    Embed queries, documents;
+  };
+
+  // Without `heads` the model has none.
   EmbeddingScorer(std::string name, Embed embed, Similarity similarity = Similarity::kCosine,
-                  Embed embed_queries = nullptr, RunHead heads = nullptr);
+                  Retrieval retrieval = {}, RunHead heads = nullptr);
 
   std::string name() const override { return name_; }
   std::vector<double> score_pairs(const std::vector<std::string>& left,
@@ -64,7 +71,8 @@ class EmbeddingScorer : public Scorer {
 
  private:
   std::string name_;
-  Embed embed_, embed_queries_;
+  Embed embed_;
+  Retrieval retrieval_;  // its documents never null, but where embed_ is
   Similarity similarity_;
   RunHead heads_;
 };

@@ -78,7 +78,7 @@ TEST(EmbeddingScorer, EncodesEachDistinctTextOnce) {
   EXPECT_THAT(calls, ElementsAre(ElementsAre("1 0", "0 1", "1 1"), ElementsAre("1 0", "0 1")));
 }
 
-TEST(EmbeddingScorer, QueriesMayBeEmbeddedInTheirOwnWay) {
+TEST(EmbeddingScorer, QueriesAndDocumentsMayBeEmbeddedInTheirOwnWay) {
   const auto swap = [](const Texts& texts) {
     Matrix<float> embeddings = read_numbers(texts);
     for (int64_t i = 0; i < embeddings.rows; ++i) {
@@ -86,9 +86,15 @@ TEST(EmbeddingScorer, QueriesMayBeEmbeddedInTheirOwnWay) {
     }
     return embeddings;
   };
-  EmbeddingScorer scorer("m", read_numbers, Similarity::kDot, swap);
-  EXPECT_THAT(scorer.score_pairs({"1 0"}, {"1 0"}), ElementsAre(0));
-  EXPECT_THAT(documents_of(scorer.rank({"1 0"}, {"1 0", "0 1"}, {}, 0)[0]), ElementsAre(1, 0));
+  const struct {
+    EmbeddingScorer::Retrieval retrieval;
+    std::vector<int64_t> ranking;
+  } cases[] = {{{swap, nullptr}, {1, 0}}, {{swap, swap}, {0, 1}}, {{nullptr, swap}, {0, 1}}};
+  for (const auto& c : cases) {
+    EmbeddingScorer scorer("m", read_numbers, Similarity::kDot, c.retrieval);
+    EXPECT_THAT(scorer.score_pairs({"1 0"}, {"1 0"}), ElementsAre(1));
+    EXPECT_EQ(documents_of(scorer.rank({"1 0"}, {"1 0", "0 1"}, {}, 0)[0]), c.ranking);
+  }
 }
 
 TEST(EmbeddingScorer, BrokenEmbeddingsAreErrors) {
@@ -110,6 +116,16 @@ Matrix<float> random_embeddings(const Texts& texts) {
     }
   }
   return embeddings;
+}
+
+TEST(EmbeddingScorer, EqualVectorsHaveCosinesThatTie) {
+  EmbeddingScorer scorer("m", random_embeddings);
+  Texts texts;
+  for (int i = 0; i < 100; ++i) texts.push_back(std::to_string(i));
+  for (const double cosine : scorer.score_pairs(texts, texts)) EXPECT_EQ(cosine, 1);
+  EmbeddingScorer zeros(
+      "m", [](const Texts& some) { return Matrix<float>(static_cast<int64_t>(some.size()), 2); });
+  EXPECT_THAT(zeros.score_pairs({"a"}, {"a"}), ElementsAre(0));
 }
 
 TEST(EmbeddingScorer, TheScanFindsWhatAFullSortFindsForAnyNumberOfThreads) {

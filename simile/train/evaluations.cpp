@@ -6,8 +6,7 @@
 #include "simile/core/error.h"
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/eval/embedding_scorer.h"
-#include "simile/eval/head_runner.h"
+#include "simile/eval/encoder_scorer.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
@@ -45,13 +44,7 @@ std::unique_ptr<Scorer> make_model_scorer(const std::string& name, const Evaluat
   for (HeadModule& head : model.weights.heads()) {
     heads.emplace_back(head.settings(), settings.embedding_size(), head.to_host());
   }
-  return std::make_unique<EmbeddingScorer>(
-      name,
-      [encoder, &events](const std::vector<std::string>& texts) {
-        return encoder->encode(texts, {}, events);
-      },
-      parse_similarity(settings.similarity), nullptr,
-      head_runner(encoder, heads, EncodeOptions(), events));
+  return make_encoder_scorer(name, encoder, std::move(heads), {}, events);
 }
 
 }  // namespace

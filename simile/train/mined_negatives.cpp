@@ -141,10 +141,10 @@ class NegativeMiner::Pool {
 
   void read_corpus(const ObjectiveOptions& objective, const StartModel& start, EventSink& events) {
     corpus_ = read_candidate_texts(options_.corpus, events);
-    corpus_ids_ =
-        tokenise_as({objective.data, objective.max_length, nullptr, start.settings.encoder.types,
-                     start.tokenizer, training_prompt(start.settings), false},
-                    corpus_);
+    const ColumnPrompts prompts = find_column_prompts(objective.prompts, start.settings, nullptr);
+    corpus_ids_ = tokenise_as({objective.data, objective.max_length, nullptr,
+                               start.settings.encoder.types, start.tokenizer, prompts, false},
+                              corpus_);
     if (set_->originals.empty()) corpus_ = {};  // only for teachers with another tokenizer
   }
 

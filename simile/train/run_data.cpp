@@ -2,6 +2,7 @@
 #include "simile/train/run_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -23,10 +24,7 @@ int64_t vector_size(const ModelSettings& settings) {
 class Reader {
  public:
   Reader(const TrainOptions& options, const StartModel& start, EventSink& events)
-      : options_(options),
-        start_(start),
-        events_(events),
-        prompt_(training_prompt(start.settings)) {}
+      : options_(options), start_(start), events_(events) {}
 
   ObjectiveData read(size_t stage, const ObjectiveOptions& objective) {
     ObjectiveData data;
@@ -51,14 +49,18 @@ class Reader {
         objective.order.name == "words" ||
         std::any_of(objective.teachers.begin(), objective.teachers.end(),
                     [&](const std::string& name) { return find_stage(options_, name, stage) < 0; });
-    const std::string key = fmt::format("{} {} {} {}", options_to_json(data), objective.max_length,
-                                        objective.head, keep_originals);
+    ColumnPromptOptions prompt_options = objective.prompts;
+    const std::string key =
+        fmt::format("{} {} {} {} {}", options_to_json(data), options_to_json(prompt_options),
+                    objective.max_length, objective.head, keep_originals);
     std::shared_ptr<const TrainingSet>& set = sets_[key];
     if (!set) {
-      set = std::make_shared<const TrainingSet>(read_training_set(
-          {data, objective.max_length, head_of(objective), start_.settings.encoder.types,
-           start_.tokenizer, prompt_, keep_originals},
-          events_));
+      const HeadSettings* head = head_of(objective);
+      const ColumnPrompts prompts = find_column_prompts(prompt_options, start_.settings, head);
+      set = std::make_shared<const TrainingSet>(
+          read_training_set({data, objective.max_length, head, start_.settings.encoder.types,
+                             start_.tokenizer, prompts, keep_originals},
+                            events_));
     }
     return set;
   }
@@ -86,6 +88,7 @@ class Reader {
     const std::vector<int64_t> sizes = teacher_sizes(stage, objective, set);
     try_loss(objective.loss, offer, start_.settings.embedding_size(), sizes);
     warn_about_equal_sides(stage, set);
+    warn_about_prompts(stage, objective, set);
   }
 
   std::vector<int64_t> teacher_sizes(size_t stage, const ObjectiveOptions& objective,
@@ -112,10 +115,22 @@ class Reader {
                     options_.stages[stage].name));
   }
 
+  // Evaluations and searches put prompts before texts.
+  void warn_about_prompts(size_t stage, const ObjectiveOptions& objective, const TrainingSet& set) {
+    std::vector<std::string> names;
+    for (const auto& [name, prompt] : start_.settings.prompts) {
+      if (!prompt.empty()) names.push_back(name);
+    }
+    if (names.empty() || objective.prompts.is_set() || !set.second.empty()) return;
+    events_.warning(fmt::format(
+        "stage '{}': the model has prompts ({}), which evaluations and searches put before texts, "
+        "and training puts none; say which with `prompts: {{left: NAME, right: NAME}}`",
+        options_.stages[stage].name, fmt::join(names, ", ")));
+  }
+
   const TrainOptions& options_;
   const StartModel& start_;
   EventSink& events_;
-  std::string prompt_;
   std::map<std::string, std::shared_ptr<const TrainingSet>> sets_;
 };
 

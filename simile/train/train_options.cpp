@@ -87,11 +87,20 @@ void ObjectiveMiningOptions::visit(OptionVisitor& v) {
                       precision_names()));
 }
 
+void ColumnPromptOptions::visit(OptionVisitor& v) {
+  v.field("left", left,
+          {"put before left and single texts: the name of one of the model's prompts, or the text "
+           "itself; empty: nothing"});
+  v.field("right", right,
+          {"the same before right texts, negatives and texts that they are mined from"});
+}
+
 void ObjectiveOptions::visit(OptionVisitor& v) {
   v.group("data", data, "training pairs");
   v.group("dev", dev,
           "data on which the loss is measured at every evaluation: `loss.NAME`, and `loss.all` for "
           "the weighted sum over the objectives");
+  v.group("prompts", prompts, "what is put before texts");
   v.group("mine", mine, "negatives mined with the weights that the stage begins with");
   v.group("loss", loss, "loss and its options (see `simile docs losses`)");
   v.group("order", order, "batch order");

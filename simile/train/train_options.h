@@ -76,10 +76,20 @@ struct ObjectiveMiningOptions : MiningOptions {
   void visit(OptionVisitor& v);
 };
 
+// What is put before the texts of an objective: names of the model's prompts, or texts.
+struct ColumnPromptOptions {
+  std::string left;
+  std::string right;  // also before negatives, and texts that they are mined from
+
+  bool is_set() const { return !left.empty() || !right.empty(); }
+  void visit(OptionVisitor& v);
+};
+
 // What a stage trains on, with which loss, in which order.
 struct ObjectiveOptions {
   PairDataOptions data;
   DevDataOptions dev;
+  ColumnPromptOptions prompts;
   ObjectiveMiningOptions mine;
   LossOptions loss;
   OrderOptions order;

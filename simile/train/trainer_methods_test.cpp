@@ -199,7 +199,7 @@ TEST_F(MethodsTest, TheSavedHeadsGiveTheReportedMetrics) {
       [&](const std::vector<std::string>& texts) {
         return encoder->encode(texts, {}, silent_events());
       },
-      Similarity::kCosine, nullptr,
+      Similarity::kCosine, {},
       head_runner(encoder, load_heads(folder), EncodeOptions(), silent_events()));
   EvaluationOptions options;
   options.task = "classification";

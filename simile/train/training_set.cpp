@@ -25,19 +25,23 @@ constexpr size_t kTextsTokenised = 1 << 16;  // at a time
 // held once: taken out of the columns, which are emptied.
 class TextNumbers {
  public:
-  std::vector<int32_t> number(std::vector<std::string>& column) {
-    std::vector<int32_t> out;
-    out.reserve(column.size());
-    for (std::string& text : column) {
+  struct Column {
+    std::vector<int32_t> numbers;
+    std::vector<std::string> added;  // texts that are new, in the order of their numbers
+  };
+  Column number(std::vector<std::string>& texts, const std::string& prompt) {
+    Column column;
+    column.numbers.reserve(texts.size());
+    for (std::string& text : texts) {
       const auto [found, is_new] =
-          numbers_.emplace(hash_key(text), static_cast<int32_t>(texts_.size()));
-      if (is_new) texts_.push_back(std::move(text));
-      out.push_back(found->second);
+          numbers_.emplace(prompt.empty() ? hash_key(text) : hash_key(prompt + '\0' + text),
+                           static_cast<int32_t>(numbers_.size()));
+      if (is_new) column.added.push_back(std::move(text));
+      column.numbers.push_back(found->second);
     }
-    column = {};
-    return out;
+    texts = {};
+    return column;
   }
-  std::vector<std::string> take_texts() { return std::move(texts_); }
 
  private:
   struct LowHalf {
@@ -45,7 +49,6 @@ class TextNumbers {
   };
 
   std::unordered_map<HashKey, int32_t, LowHalf> numbers_;
-  std::vector<std::string> texts_;
 };
 
 LossData describe_data(const PairDataset& pairs, const TrainingSetSource& source) {
@@ -115,19 +118,10 @@ int64_t count_cut(const Tokenizer& tokenizer, const std::vector<std::string>& te
                        [&](const auto& sequence) { return sequence.size() > limit; });
 }
 
-// Takes the texts of all columns, which are emptied, each once and in order of appearance.
-std::vector<std::string> number_texts(PairDataset& pairs, TrainingSet& set) {
-  TextNumbers numbers;
-  set.left = numbers.number(pairs.left);
-  set.right = numbers.number(pairs.right);
-  for (auto& column : pairs.negatives) set.negatives.push_back(numbers.number(column));
-  return numbers.take_texts();
-}
-
 // Block by block, so that a text makes room for its ids.
 void tokenise_texts(std::vector<std::string> texts, const Tokenizer& tokenizer,
                     const std::string& prompt, bool keep_originals, TrainingSet& set) {
-  set.texts.reserve(texts.size());
+  set.texts.reserve(set.texts.size() + texts.size());
   for (size_t begin = 0; begin < texts.size(); begin += kTextsTokenised) {
     const auto first = texts.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last =
@@ -142,6 +136,20 @@ void tokenise_texts(std::vector<std::string> texts, const Tokenizer& tokenizer,
       set.texts.push_back(std::move(sequence));
     }
   }
+}
+
+// The texts of all columns, which are emptied, each once and in order of appearance.
+void tokenise_columns(PairDataset& pairs, const Tokenizer& tokenizer,
+                      const TrainingSetSource& source, TrainingSet& set) {
+  TextNumbers numbers;
+  const auto add = [&](std::vector<std::string>& texts, const std::string& prompt) {
+    TextNumbers::Column column = numbers.number(texts, prompt);
+    tokenise_texts(std::move(column.added), tokenizer, prompt, source.keep_originals, set);
+    return std::move(column.numbers);
+  };
+  set.left = add(pairs.left, source.prompts.left);
+  set.right = add(pairs.right, source.prompts.right);
+  for (auto& texts : pairs.negatives) set.negatives.push_back(add(texts, source.prompts.right));
 }
 
 void tokenise_joint(const PairDataset& pairs, const Tokenizer& tokenizer, int64_t token_types,
@@ -210,14 +218,25 @@ std::vector<int32_t> TrainingSet::texts_of(const std::vector<int32_t>& examples)
   return picked;
 }
 
-std::string training_prompt(const ModelSettings& settings) {
-  const auto prompt = settings.prompts.find(settings.default_prompt);
-  return prompt == settings.prompts.end() ? "" : prompt->second;
+ColumnPrompts find_column_prompts(const ColumnPromptOptions& options, const ModelSettings& settings,
+                                  const HeadSettings* head) {
+  if (!options.is_set()) return {};
+  SIMILE_CHECK(head == nullptr || head->input != "joint", ErrorKind::kRecipe,
+               "`prompts` are put before single texts, and a joint head reads two texts as one "
+               "sequence; remove them");
+  SIMILE_CHECK(settings.pooling.include_prompt, ErrorKind::kRecipe,
+               "the model leaves prompts out of pooling (\"include_prompt\" false), which training "
+               "does not support; remove `prompts` or set \"include_prompt\" to true");
+  const auto find = [&settings](const std::string& prompt) {
+    const auto named = settings.prompts.find(prompt);
+    return named == settings.prompts.end() ? prompt : named->second;
+  };
+  return {find(options.left), find(options.right)};
 }
 
 std::vector<std::vector<int32_t>> tokenise_as(const TrainingSetSource& source,
                                               const std::vector<std::string>& texts) {
-  return with_limit(source).encode_ids_batch(put_before(source.prompt, texts));
+  return with_limit(source).encode_ids_batch(put_before(source.prompts.right, texts));
 }
 
 TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events) {
@@ -237,7 +256,7 @@ TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events
   if (source.head != nullptr && source.head->input == "joint") {
     tokenise_joint(pairs, tokenizer, source.token_types, set);
   } else {
-    tokenise_texts(number_texts(pairs, set), tokenizer, source.prompt, source.keep_originals, set);
+    tokenise_columns(pairs, tokenizer, source, set);
   }
   return set;
 }

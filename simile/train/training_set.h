@@ -54,24 +54,31 @@ struct ExampleSet {
   int64_t size() const { return examples ? examples->size() : 0; }
 };
 
+// What stands before the texts of columns. A text with other words before it is another text.
+struct ColumnPrompts {
+  std::string left, right;  // right: also of negatives
+};
+
 struct TrainingSetSource {
   const PairDataOptions& data;
   int64_t max_length;        // 0: the tokenizer's limit
   const HeadSettings* head;  // that reads the examples, or null
   int64_t token_types;       // that the encoder has
   const Tokenizer& tokenizer;
-  const std::string& prompt;  // put before every text; not before those of a joint head
-  bool keep_originals;        // for teachers with a tokenizer of their own, and the order `words`
+  const ColumnPrompts& prompts;  // none where a joint head reads
+  bool keep_originals;  // for teachers with a tokenizer of their own, and the order `words`
 };
 
 // 32 hexadecimal digits that change with the texts of a set, and with all that is trained on.
 std::string fingerprint_texts(const TrainingSet& set);
 std::string fingerprint_examples(const TrainingSet& set);
 
-// What the model puts before every text, its default prompt; empty: nothing.
-std::string training_prompt(const ModelSettings& settings);
+// The texts that `options` mean. Errors: ErrorKind::kRecipe for a model that leaves prompts out of
+// its pooling, which training does not, and for prompts before the texts of a joint head.
+ColumnPrompts find_column_prompts(const ColumnPromptOptions& options, const ModelSettings& settings,
+                                  const HeadSettings* head);
 
-// Token ids of texts that are not in the data, made as those of the data.
+// Token ids of texts that are not in the data, made as those of its right column.
 std::vector<std::vector<int32_t>> tokenise_as(const TrainingSetSource& source,
                                               const std::vector<std::string>& texts);
 

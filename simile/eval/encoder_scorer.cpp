@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/encoder_scorer.h"
+
+#include "simile/eval/head_runner.h"
+
+namespace simile {
+
+std::unique_ptr<EmbeddingScorer> make_encoder_scorer(
+    const std::string& name, const std::shared_ptr<const SentenceEncoder>& encoder,
+    std::vector<Head> heads, const EncodeOptions& options, EventSink& events,
+    const std::function<void(const EncodeCounts&)>& counted) {
+  const auto embed_as = [&](TextRole role) -> EmbeddingScorer::Embed {
+    EncodeOptions of_role = options;
+    of_role.role = role;
+    return [encoder, of_role, counted, &events](const std::vector<std::string>& texts) {
+      EncodeCounts counts;
+      Matrix<float> vectors = encoder->encode(texts, of_role, events, &counts);
+      if (counted) counted(counts);
+      return vectors;
+    };
+  };
+  const auto prompt_of = [&](TextRole role) {
+    EncodeOptions of_role = options;
+    of_role.role = role;
+    return encoder->prompt(of_role);
+  };
+  EmbeddingScorer::Retrieval retrieval;
+  retrieval.documents = embed_as(TextRole::kDocument);
+  if (prompt_of(TextRole::kQuery) != prompt_of(TextRole::kDocument)) {
+    retrieval.queries = embed_as(TextRole::kQuery);
+  }
+  return std::make_unique<EmbeddingScorer>(
+      name, embed_as(TextRole::kAny), parse_similarity(encoder->settings().similarity), retrieval,
+      head_runner(encoder, std::move(heads), options, events));
+}
+
+}  // namespace simile
