@@ -113,16 +113,28 @@ TEST_F(Convert, EveryPrecisionPassesItsSelfTestAndStaysWhenConvertedAgain) {
     const SentenceEncoder encoder = SentenceEncoder::load(path("once"), silent_events());
     EXPECT_EQ(check_self_test(path("once"), encoder), 0.0);
     EXPECT_EQ(convert("once", "twice", c.type).largest_difference, 0);
-    EXPECT_EQ(bytes("once/model.safetensors"), bytes("twice/model.safetensors"));
+    const std::string file = std::string("/") + weight_file_name(c.type);
+    EXPECT_EQ(bytes("once" + file), bytes("twice" + file));
     // Made of what was rounded: as floats it gives the same vectors.
     EXPECT_EQ(convert("once", "floats", TensorType::kF32).largest_difference, 0);
     EXPECT_EQ(vectors("floats").values, vectors("once").values);
   }
 }
 
+TEST_F(Convert, BytesLieWhereNoOtherProgramTakesThemForFloats) {
+  convert("model", "small", TensorType::kI8);
+  for (const char* file : {"model.safetensors", "pytorch_model.bin"}) {
+    EXPECT_FALSE(file_exists(path("small/") + file));
+  }
+  // As earlier versions saved them.
+  const std::vector<float> expected = vectors("small").values;
+  std::filesystem::rename(path("small/simile-int8.safetensors"), path("small/model.safetensors"));
+  EXPECT_EQ(vectors("small").values, expected);
+}
+
 TEST_F(Convert, BytesWhoseScalesCannotBeAreRefusedByEveryPrecision) {
   convert("model", "small", TensorType::kI8);
-  const std::string weights = path("small/model.safetensors"), intact = read_file(weights);
+  const std::string weights = path("small/simile-int8.safetensors"), intact = read_file(weights);
   const std::string name = "encoder.layer.0.output.dense.weight.scale";
   const auto put = [&](float scale) {
     std::string bytes = intact;
@@ -151,7 +163,7 @@ TEST_F(Convert, BytesWhoseScalesCannotBeAreRefusedByEveryPrecision) {
 
 TEST_F(Convert, TensorsThatAreNoPartOfTheEncoderAreKept) {
   convert("model", "small", TensorType::kI8);
-  const SafetensorsFile file(path("small/model.safetensors"));
+  const SafetensorsFile file(path("small/simile-int8.safetensors"));
   const TensorInfo* pooler = file.find("pooler.dense.bias");
   ASSERT_NE(pooler, nullptr);
   EXPECT_EQ(pooler->type, TensorType::kF32);

@@ -135,7 +135,8 @@ TEST_F(Join, TheFolderIsWhatItWasMadeFrom) {
   EXPECT_EQ(settings.encoder.closing_tokens, 1);
   EXPECT_EQ(settings.max_length, open("bytes").settings().max_length);
   EXPECT_TRUE(settings.normalize);
-  const auto table = open_weights(path("both/0_Joined/0/0_StaticEmbedding/model.safetensors"));
+  const auto table =
+      open_weights(path("both/0_Joined/0/0_StaticEmbedding/simile-int8.safetensors"));
   EXPECT_EQ(table->find("embedding.weight")->type, TensorType::kI8);
   EXPECT_EQ(open_weights(path("both/0_Joined/1/model.safetensors"))->tensors()[0].type,
             TensorType::kF16);
@@ -180,7 +181,7 @@ TEST_F(Join, EveryPrecisionPassesItsSelfTest) {
     EXPECT_GE(report.least_cosine, 0.99) << tensor_type_name(type);
     EXPECT_GT(report.bytes_after, 0);
     EXPECT_LT(check_self_test(path("other"), open("other")).value_or(1), 1e-6);
-    EXPECT_EQ(open_weights(path("other/0_Joined/1/model.safetensors"))
+    EXPECT_EQ(open_weights(path(std::string("other/0_Joined/1/") + weight_file_name(type)))
                   ->find("embeddings.word_embeddings.weight")
                   ->type,
               type);

@@ -231,7 +231,7 @@ EncoderConfig read_encoder_config(const std::string& path) {
   return parse_encoder_config(read_file(path), path);
 }
 
-std::string encoder_config_to_json(const EncoderConfig& c, const std::string& torch_dtype) {
+std::string encoder_config_to_json(const EncoderConfig& c) {
   constexpr const char* kSource = "encoder config";
   if (c.is_joined()) {
     detail::Json parts = detail::Json::array();
@@ -288,7 +288,9 @@ std::string encoder_config_to_json(const EncoderConfig& c, const std::string& to
   set(keys.attention_dropout, c.attention_dropout);
   set(keys.embedding_dropout, c.embedding_dropout < 0 ? c.hidden_dropout : c.embedding_dropout);
   if (c.pad_token_id < c.vocabulary) set("pad_token_id", c.pad_token_id);
-  set(json.contains("dtype") ? "dtype" : "torch_dtype", torch_dtype);
+  const bool has_newer = json.contains("dtype");
+  if (has_newer) set("dtype", "float32");
+  if (!has_newer || json.contains("torch_dtype")) set("torch_dtype", "float32");
   return detail::dump_json(json) + "\n";
 }
 

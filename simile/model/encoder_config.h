@@ -80,11 +80,10 @@ EncoderConfig parse_encoder_config(const std::string& json, const std::string& s
 void check_encoder_config(const EncoderConfig& config, const std::string& source);
 
 // A config.json that transformers and parse_encoder_config() read: that of the document with what
-// may have changed since (sizes, dropout, padding token). Of a static or joined encoder, a
-// description of it that nobody reads back. `torch_dtype`: how the weights beside it
-// are stored, as torch names it; it does not change what the encoder computes. Errors: kInput for a
+// may have changed since (sizes, dropout, padding token). Its "torch_dtype" is float32 however the
+// weights are stored: transformers computes in the type that stands there, and Simile in floats. Of
+// a static or joined encoder, a description of it that nobody reads back. Errors: kInput for a
 // config of another family than BERT without a document.
-std::string encoder_config_to_json(const EncoderConfig& config,
-                                   const std::string& torch_dtype = "float32");
+std::string encoder_config_to_json(const EncoderConfig& config);
 
 }  // namespace simile

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "simile/core/error.h"
@@ -169,7 +170,7 @@ TEST_F(ModelFolderTest, HalfPrecisionIsSavedOnceAndForAll) {
   save_model_folder(folder_, model);
   const std::string bytes = read_file(join_path(folder_, "model.safetensors"));
   EXPECT_THAT(read_file(join_path(folder_, "config.json")),
-              HasSubstr("\"torch_dtype\": \"float16\""));
+              HasSubstr("\"torch_dtype\": \"float32\""));
   const std::string fingerprint = model_fingerprint(open());
   std::vector<float> read(weights_.size());
   read_encoder_weights(open().weights_path, config_, read.data(), silent_events());
@@ -235,6 +236,29 @@ TEST_F(ModelFolderTest, WithoutNormalizeThereAreTwoModules) {
   s.normalize = false;
   save(s);
   EXPECT_FALSE(open().settings.normalize);
+}
+
+TEST_F(ModelFolderTest, DropoutIsPassedOver) {
+  save(settings());
+  const std::string fingerprint = model_fingerprint(open());
+  put("modules.json",
+      R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},
+          {"type":"a.Dropout","path":"2_Dropout"},{"type":"a.Normalize","path":"3_Normalize"}])");
+  put("2_Dropout/config.json", R"({"dropout":0.2})");
+  EXPECT_EQ(model_fingerprint(open()), fingerprint);
+}
+
+TEST_F(ModelFolderTest, PoolingSaysNoMoreThanOlderVersionsKnow) {
+  ModelSettings s = settings();
+  save(s);
+  EXPECT_EQ(nlohmann::json::parse(read_file(join_path(folder_, "1_Pooling/config.json"))),
+            nlohmann::json::parse(R"({"word_embedding_dimension":8,"pooling_mode_cls_token":false,
+                "pooling_mode_max_tokens":false,"pooling_mode_mean_tokens":true,
+                "pooling_mode_mean_sqrt_len_tokens":false})"));
+  s.pooling.include_prompt = false;
+  s.pooling.modes = {PoolingMode::kLastToken};
+  save(s);
+  EXPECT_EQ(open().settings.pooling, s.pooling);
 }
 
 TEST_F(ModelFolderTest, TheNewerSchemaIsRead) {
@@ -394,9 +418,12 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
   };
   const Case cases[] = {
       {"modules.json",
-       R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.Dropout","path":"2_Dropout"}])",
-       "\"Dropout\" is not supported; known: Transformer, Pooling, StaticEmbedding, Joined, Dense, "
-       "LayerNorm, Normalize"},
+       R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.LSTM","path":"2_LSTM"}])",
+       "\"LSTM\" is not supported; known: Transformer, Pooling, StaticEmbedding, Joined, Dense, "
+       "LayerNorm, Normalize, Dropout"},
+      {"modules.json",
+       R"([{"type":"a.Transformer"},{"type":"a.Dropout"},{"type":"a.Pooling","path":"1_Pooling"}])",
+       "in this order"},
       {"modules.json",
        R"([{"type":"a.Transformer"},{"type":"a.Dense"},{"type":"a.Pooling","path":"1_Pooling"}])",
        "in this order"},

@@ -85,11 +85,15 @@ void write_modules(const ModelSettings& settings, const FolderWriter& writer) {
 }
 
 Json pooling_json(const ModelSettings& settings) {
-  Json json = {{"word_embedding_dimension", settings.encoder.hidden},
-               {"include_prompt", settings.pooling.include_prompt}};
+  Json json = {{"word_embedding_dimension", settings.encoder.hidden}};
   const std::vector<PoolingMode>& modes = settings.pooling.modes;
+  // What sentence-transformers 2.2 does not know is written only where it says something.
+  if (!settings.pooling.include_prompt) json["include_prompt"] = false;
   for (const PoolingModeRow& row : pooling_modes()) {
-    json[row.flag] = std::find(modes.begin(), modes.end(), row.mode) != modes.end();
+    const bool is_on = std::find(modes.begin(), modes.end(), row.mode) != modes.end();
+    const bool is_newer =
+        row.mode == PoolingMode::kWeightedMean || row.mode == PoolingMode::kLastToken;
+    if (is_on || !is_newer) json[row.flag] = is_on;
   }
   // The older schema's flags have one order and no repeats; the newer one's list says everything.
   if (!std::is_sorted(modes.begin(), modes.end()) ||
@@ -107,23 +111,6 @@ Json sentence_json(const ModelSettings& settings) {
   if (!settings.default_prompt.empty()) json["default_prompt_name"] = settings.default_prompt;
   if (settings.dimensions > 0) json["truncate_dim"] = settings.dimensions;
   return json;
-}
-
-const char* torch_type_name(TensorType type) {
-  switch (type) {
-    case TensorType::kF32:
-      return "float32";
-    case TensorType::kF16:
-      return "float16";
-    case TensorType::kBf16:
-      return "bfloat16";
-    case TensorType::kI8:
-      return "int8";
-    default:
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("weights are saved as F32, F16, BF16 or I8, not as {}",
-                              tensor_type_name(type)));
-  }
 }
 
 void write_heads(const std::vector<HeadToSave>& heads, int64_t H, const FolderWriter& writer) {
@@ -147,19 +134,23 @@ struct StoredEncoder {
 // Weights, tokenizer and length limit, and what says how tokens become one vector.
 void write_encoder(const ModelSettings& settings, const StoredEncoder& encoder,
                    TokenizerFiles tokenizer, const FolderWriter& model) {
+  const TensorType types[] = {TensorType::kF32, TensorType::kF16, TensorType::kBf16,
+                              TensorType::kI8};
+  SIMILE_CHECK(std::count(std::begin(types), std::end(types), encoder.type) > 0, ErrorKind::kUsage,
+               fmt::format("weights are saved as F32, F16, BF16 or I8, not as {}",
+                           tensor_type_name(encoder.type)));
   complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
   const bool is_static = settings.encoder.variant.averaged;
   const FolderWriter writer = is_static ? model.folder(detail::kStaticFolder) : model;
   if (!is_static) {
-    writer.text("config.json",
-                encoder_config_to_json(settings.encoder, torch_type_name(encoder.type)));
+    writer.text("config.json", encoder_config_to_json(settings.encoder));
     writer.folder("1_Pooling").json("config.json", pooling_json(settings));
   }
   if (settings.encoder.variant.weighs_tokens()) {
     writer.text(detail::kTokenWeights, detail::token_weights_to_json(settings.encoder));
   }
-  write_encoder_weights(writer.file("model.safetensors"), settings.encoder, encoder.weights,
-                        encoder.type, encoder.others);
+  write_encoder_weights(writer.file(weight_file_name(encoder.type)), settings.encoder,
+                        encoder.weights, encoder.type, encoder.others);
   for (const auto& [name, bytes] : tokenizer) writer.text(name, bytes);
   writer.json("sentence_bert_config.json",
               {{"max_seq_length", settings.max_length}, {"do_lower_case", settings.lower_case}});

@@ -20,6 +20,7 @@ constexpr const char* kStatic = "StaticEmbedding";
 constexpr const char* kJoined = "Joined";
 constexpr ModuleKind kKinds[] = {ModuleKind::kDense, ModuleKind::kLayerNorm,
                                  ModuleKind::kNormalize};
+constexpr const char* kDropout = "Dropout";  // changes nothing at inference
 constexpr size_t kMostModules = 64;
 
 const ModuleKind* find_kind(const std::string& type) {
@@ -27,6 +28,8 @@ const ModuleKind* find_kind(const std::string& type) {
                                   [&](ModuleKind k) { return type == module_kind_name(k); });
   return kind == std::end(kKinds) ? nullptr : kind;
 }
+
+bool may_follow(const std::string& type) { return type == kDropout || find_kind(type) != nullptr; }
 
 // How many modules make the vector that the others go on from.
 size_t encoder_modules(const std::vector<ModuleEntry>& list) {
@@ -36,23 +39,22 @@ size_t encoder_modules(const std::vector<ModuleEntry>& list) {
 void check_list(const std::vector<ModuleEntry>& list, const std::string& source) {
   for (const ModuleEntry& module : list) {
     const bool known = module.type == kTransformer || module.type == kPooling ||
-                       module.type == kStatic || module.type == kJoined ||
-                       find_kind(module.type) != nullptr;
+                       module.type == kStatic || module.type == kJoined || may_follow(module.type);
     SIMILE_CHECK(known, ErrorKind::kInput,
                  fmt::format("{}: module \"{}\" is not supported; known: Transformer, Pooling, "
-                             "StaticEmbedding, Joined, Dense, LayerNorm, Normalize",
+                             "StaticEmbedding, Joined, Dense, LayerNorm, Normalize, Dropout",
                              source, module.type));
   }
   const bool pools = list.size() >= 2 && list[0].type == kTransformer && list[1].type == kPooling;
   const bool ordered =
       (pools || encoder_modules(list) == 1) && list.size() <= kMostModules &&
       std::all_of(list.begin() + static_cast<int64_t>(encoder_modules(list)), list.end(),
-                  [](const ModuleEntry& m) { return find_kind(m.type) != nullptr; });
+                  [](const ModuleEntry& m) { return may_follow(m.type); });
   SIMILE_CHECK(
       ordered, ErrorKind::kInput,
       fmt::format(
           "{}: modules must be Transformer, Pooling (or StaticEmbedding or Joined alone) and "
-          "then any of Dense, LayerNorm and Normalize, in this order and {} at "
+          "then any of Dense, LayerNorm, Normalize and Dropout, in this order and {} at "
           "most",
           source, kMostModules));
 }
@@ -148,6 +150,9 @@ std::vector<ModuleEntry> read_module_list(const std::string& path) {
     check_inside(modules.back().folder, path);
   }
   check_list(modules, path);
+  modules.erase(std::remove_if(modules.begin(), modules.end(),
+                               [](const ModuleEntry& m) { return m.type == kDropout; }),
+                modules.end());
   return modules;
 }
 

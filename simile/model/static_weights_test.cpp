@@ -161,7 +161,7 @@ TEST_F(StaticWeightsTest, EveryPrecisionGivesTheRowsAsRounded) {
     save(settings(), type);
     std::vector<float> rounded = table_;
     round_encoder_weights(settings().encoder, type, rounded.data());
-    const std::string file = path("model/0_StaticEmbedding/model.safetensors");
+    const std::string file = path(std::string("model/0_StaticEmbedding/") + weight_file_name(type));
     for (int32_t token = 0; token < 5; ++token) {
       const std::vector<float> expected(rounded.begin() + 4 * token,
                                         rounded.begin() + 4 * token + 4);

@@ -102,8 +102,13 @@ class TensorSource {
   std::map<std::string, size_t> index_;
 };
 
-// model.safetensors, model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json.
+// model.safetensors, simile-int8.safetensors, model.safetensors.index.json, pytorch_model.bin,
+// pytorch_model.bin.index.json.
 const std::vector<std::string>& weight_file_names();
+
+// The file in which weights are saved: model.safetensors; simile-int8.safetensors for those in I8,
+// which other programs would read without their scales, and so do not find.
+const char* weight_file_name(TensorType type);
 
 // The weights of `folder`: the first there is of weight_file_names(). Errors (kInput): there is
 // none.

@@ -17,6 +17,7 @@ namespace {
 using detail::Json;
 
 constexpr const char* kIndexEnding = ".index.json";
+constexpr const char* kByteWeights = "simile-int8.safetensors";
 
 std::string beside(const std::string& path, const std::string& name) {
   const size_t slash = path.rfind('/');
@@ -97,9 +98,13 @@ class ShardedWeights : public TensorSource {
 
 const std::vector<std::string>& weight_file_names() {
   static const std::vector<std::string> names = {
-      "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+      "model.safetensors", kByteWeights, "model.safetensors.index.json", "pytorch_model.bin",
       "pytorch_model.bin.index.json"};
   return names;
+}
+
+const char* weight_file_name(TensorType type) {
+  return type == TensorType::kI8 ? kByteWeights : "model.safetensors";
 }
 
 std::string find_weights(const std::string& folder) {

@@ -105,7 +105,8 @@ TEST_F(WeightFiles, AnIndexThatDoesNotHoldIsRefused) {
 
 TEST_F(WeightFiles, TheFirstKindThereIsTaken) {
   const char* const names[] = {"pytorch_model.bin.index.json", "pytorch_model.bin",
-                               "model.safetensors.index.json", "model.safetensors"};
+                               "model.safetensors.index.json", "simile-int8.safetensors",
+                               "model.safetensors"};
   EXPECT_THROW(find_weights(folder_), Error);
   for (const char* name : names) {
     write_file_atomic(path(name), "");

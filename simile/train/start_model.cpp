@@ -76,17 +76,27 @@ void check_trainable(const ModelFolder& model) {
                   "support; start from its encoder alone (a folder with config.json, "
                   "weights and tokenizer, but without modules.json)",
                   model.path, module_kind_name(settings.modules[0].kind)));
-  SIMILE_CHECK(settings.pooling.include_prompt || settings.default_prompt.empty(),
-               ErrorKind::kRecipe,
-               fmt::format("the model '{}' leaves its prompt \"{}\" out of pooling "
-                           "(\"include_prompt\" false), which training does not support; remove "
-                           "\"default_prompt_name\" or set \"include_prompt\" to true",
-                           model.path, settings.default_prompt));
   SIMILE_CHECK(!settings.lower_case, ErrorKind::kRecipe,
                fmt::format("the model '{}' lower-cases texts before its tokenizer "
                            "(\"do_lower_case\"), which training does not support; set it to false "
                            "and lower-case the data",
                            model.path));
+}
+
+std::vector<KeptTensor> read_pooler(const ModelFolder& folder) {
+  const EncoderConfig& config = folder.settings.encoder;
+  if (config.is_joined()) return {};
+  const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
+  std::vector<std::string> copied;
+  std::vector<KeptTensor> pooler;
+  for (const TensorView& tensor : other_tensors(*source, config, copied)) {
+    if (!starts_with(tensor.name, "pooler.")) continue;
+    size_t bytes = tensor_type_width(tensor.type);
+    for (const int64_t side : tensor.shape) bytes *= static_cast<size_t>(side);
+    pooler.push_back({tensor.name, tensor.shape, tensor.type,
+                      std::string(static_cast<const char*>(tensor.values), bytes)});
+  }
+  return pooler;
 }
 
 StartModel load_model(const TrainOptions& options, EventSink& events) {
@@ -102,6 +112,7 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
       static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
   read_encoder_weights(folder.weights_path, folder.settings.encoder, start.weights.data(), events);
   add_heads(options, folder.heads, start);
+  start.pooler = read_pooler(folder);
   return start;
 }
 
@@ -241,6 +252,9 @@ void save_trained_model(const std::string& path, const TrainOptions& options,
   for (const HeadModule& head : weights.heads()) {
     model.heads.push_back({head.settings(), next});
     next += head.parameter_count();
+  }
+  for (const KeptTensor& kept : start.pooler) {
+    model.other_tensors.push_back({kept.name, kept.shape, kept.bytes.data(), kept.type, true});
   }
   model.tokenizer = start.tokenizer_files;
   model.model_card = make_card(options, model, reports);

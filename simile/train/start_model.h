@@ -15,12 +15,22 @@
 
 namespace simile {
 
+// A tensor that is no part of the encoder and not trained: saved as it was read, for programs that
+// miss it.
+struct KeptTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  TensorType type;
+  std::string bytes;
+};
+
 struct StartModel {
   Tokenizer tokenizer;  // with the recipe's length limit
   TokenizerFiles tokenizer_files;
-  ModelSettings settings;           // with the recipe's length limit and dropout
-  std::vector<HeadSettings> heads;  // the recipe's, then the model's others
-  std::vector<float> weights;       // as ModelWeights::copy() lists them
+  ModelSettings settings;               // with the recipe's length limit and dropout
+  std::vector<HeadSettings> heads;      // the recipe's, then the model's others
+  std::vector<float> weights;           // as ModelWeights::copy() lists them
+  std::vector<KeptTensor> pooler = {};  // of the model, where it is no joined one
 };
 
 // The recipe's `model`, or random weights of its `architecture` with its `tokenizer`. A head of the

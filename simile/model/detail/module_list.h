@@ -19,7 +19,8 @@ struct ModuleEntry {
 };
 
 // Transformer and Pooling, or StaticEmbedding, or simile.StaticEmbedding (static_folder.h), or
-// simile.Joined (joined_folder.h), then any of Dense, LayerNorm and Normalize.
+// simile.Joined (joined_folder.h), then any of Dense, LayerNorm and Normalize. Dropout among these
+// is passed over.
 std::vector<ModuleEntry> read_module_list(const std::string& path);
 
 bool is_static(const std::vector<ModuleEntry>& list);
