@@ -45,9 +45,10 @@ constexpr const char* kJoined =
     "- config.json: `parts`, a list of `{\"path\": ..., \"weight\": ...}`, and `closing_tokens`, "
     "how "
     "many special tokens the tokenizer puts behind a text;\n"
-    "- each part at its path: a model folder of its own, which sentence-transformers loads, with "
-    "the "
-    "same tokenizer.json as the others, and with nothing after pooling but Normalize. README.md of "
+    "- each part at its path: a model folder of its own, which sentence-transformers loads (but "
+    "for "
+    "weights in I8), with the same tokenizer.json as the others, and with nothing after pooling "
+    "but Normalize. README.md of "
     "the model says how to put their vectors together in Python;\n"
     "- sentence_bert_config.json: `max_seq_length` of the whole. A part whose own limit is shorter "
     "sees the beginning of a text, and the special tokens behind it.\n\n"
@@ -76,14 +77,20 @@ std::string weights() {
       "tensor must be in the file that the index names.\n\n"
       "- safetensors: F32, F16 and BF16; I8 for matrices with one F32 a row in `NAME.scale`, which "
       "`simile convert --precision int8` writes and Simile alone reads. Such a file has about a "
-      "quarter of the size in F32.\n"
+      "quarter of the size in F32. It is called `{}`, so that other programs find no weights in "
+      "the "
+      "folder rather than take bytes for floats; those of earlier versions, called "
+      "`model.safetensors`, are read too.\n"
+      "- `torch_dtype` of a saved config.json is float32 in every precision: transformers computes "
+      "in the type that stands there, Simile in floats.\n"
+      "- A pooler's weights are kept when a model is trained or converted, as they were.\n"
       "- torch: files of `torch.save(model.state_dict())` since torch 1.6 (zip). The pickle inside "
       "is read as data: only a dictionary of tensors is understood, everything else is refused by "
       "its name and nothing is run. Check sums of the zip are not compared.\n\n"
       "Files are mapped and read where they lie. Every offset and size is checked before anything "
       "is read or allocated; a weight that is missing, of another shape or type, or not finite is "
       "an error that names it.\n",
-      list_of(weight_file_names()));
+      list_of(weight_file_names()), weight_file_name(TensorType::kI8));
 }
 
 std::string poolings() {
@@ -103,14 +110,14 @@ std::string modules() {
   std::string text =
       "\n## Modules\n\nmodules.json lists Transformer and Pooling, or StaticEmbedding, or "
       "simile.StaticEmbedding, or simile.Joined, and then any of these in any order. Training "
-      "knows Normalize alone, at the "
-      "end; models with others "
+      "knows Normalize alone, at the end, and Dropout, which it passes over; models with others "
       "are for inference.\n\n"
       "| module | vector | config.json | tensors |\n| --- | --- | --- | --- |\n"
       "| Dense | f(W x + b), with `use_residual` + R x, or + x where sizes are equal | "
       "`in_features`, "
       "`out_features`, `bias`, `activation_function`, `use_residual` | `linear.weight`, "
       "`linear.bias`, `residual.weight` |\n"
+      "| Dropout | x, and it is left out of what is saved | | |\n"
       "| LayerNorm | (x - mean) / sqrt(variance + 1e-5) * w + b | `dimension` | `norm.weight`, "
       "`norm.bias` |\n| Normalize | x / norm of x | | |\n\nActivations f of Dense:\n\n"
       "| activation_function | f(x) |\n| --- | --- |\n";
@@ -127,9 +134,16 @@ std::string texts() {
          "of tokenizer.json do not count.\n"
          "- `do_lower_case`: texts are lower-cased before the tokenizer, unless it does so "
          "itself.\n"
-         "- Prompts of config_sentence_transformers.json: `--prompt-name NAME`, else "
-         "`default_prompt_name`. `document` is the first there is of document, passage and corpus. "
-         "A name the model does not have is an error that lists those it has.\n"
+         "- Prompts of config_sentence_transformers.json: `--prompt-name NAME`. Without it, "
+         "queries "
+         "of a ranking, a search and of mining have the prompt `query`, their documents (also "
+         "those "
+         "of an index) the first there is of `document`, `passage` and `corpus`; where there is "
+         "none, and for all other texts, `default_prompt_name` counts. `document` as a NAME is the "
+         "first of these three too. A name the model does not have is an error that lists those it "
+         "has.\n"
+         "- Training puts no prompt before texts but those of an objective's `prompts`: `{left: "
+         "NAME, right: NAME}`, names of the model's prompts or texts.\n"
          "- `similarity_fn_name`: cosine, dot, euclidean, manhattan. `truncate_dim`: leading "
          "dimensions kept.\n";
 }
@@ -145,6 +159,26 @@ std::string tokenizers() {
   }
   return text;
 }
+
+constexpr const char* kVersions =
+    "\n## Where versions and programs differ\n\nSimile follows sentence-transformers 5.4 and "
+    "later, "
+    "and the models' own code:\n\n"
+    "- Texts and prompts keep white space at their ends, which versions up to 5.3 strip.\n"
+    "- With `include_prompt` false, cls is the first token behind the prompt; up to 5.3 it is the "
+    "first of all.\n"
+    "- A model without a prompt `document` falls back to `passage`, `corpus` and the default; in "
+    "5.0 "
+    "to 5.3 every model has empty prompts `query` and `document`, which come first.\n"
+    "- Position tables of RoBERTa's kin and MPNet: where the padding token is written out in a "
+    "text, it takes its own row and is not counted. MPNet has 32 buckets of distances, whatever "
+    "`relative_attention_num_buckets` says. Nomic computes gelu by erf, also where "
+    "`activation_function` is gelu_new, gelu_fast or gelu_pytorch_tanh.\n"
+    "- `mcc` of pairs is at the threshold of F1. Mining `batch_hard` keeps texts that are alone of "
+    "their class.\n"
+    "- Pairs of equal vectors have the cosine 1 exactly, so that they tie in Spearman's "
+    "correlation; "
+    "rounding would put them in some order. sentence-transformers does not do this.\n";
 
 constexpr const char* kRefused =
     "\n## Refused\n\nWith a message that names the file, the key and what is known:\n\n"
@@ -163,7 +197,8 @@ std::string model_reference() {
   return "# Models\n\nPrinted by `simile docs models`: folders of sentence-transformers in its "
          "older "
          "and newer schema, and plain folders of transformers.\n\n" +
-         families() + weights() + poolings() + modules() + texts() + tokenizers() + kRefused;
+         families() + weights() + poolings() + modules() + texts() + tokenizers() + kVersions +
+         kRefused;
 }
 
 }  // namespace simile
