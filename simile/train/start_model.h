@@ -8,6 +8,7 @@
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
 #include "simile/model/model_settings.h"
+#include "simile/model/tensor_source.h"
 #include "simile/model/tokenizer_files.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/model_weights.h"
