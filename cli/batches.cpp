@@ -102,7 +102,7 @@ void add_batches(const Commands& commands) {
   OptionFlags flags(*command);
   arguments->options.visit(flags);
   command->add_option("--limit", arguments->limit, "Print so many batches; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
 }
 

@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace simile::cli {
 namespace {
 
 // CLI11 shows the message of a validator that returns one.
-CLI::Validator range_check(const OptionInfo& info) {
+CLI::Validator range_check(double low, double high) {
   return CLI::Validator(
-      [low = info.minimum, high = info.maximum](std::string& text) {
+      [low, high](std::string& text) {
         double number = 0;
         if (!CLI::detail::lexical_cast(text, number))
           return fmt::format("{} is not a number", text);
@@ -23,6 +24,10 @@ CLI::Validator range_check(const OptionInfo& info) {
 }
 
 }  // namespace
+
+CLI::Validator at_least(double low) {
+  return range_check(low, std::numeric_limits<double>::infinity());
+}
 
 std::string OptionFlags::flag_name(const char* name) const {
   const auto given = names_.find(name);
@@ -50,11 +55,13 @@ void OptionFlags::field(const char* name, bool& value, const OptionInfo& info) {
 }
 
 void OptionFlags::field(const char* name, int64_t& value, const OptionInfo& info) {
-  if (CLI::Option* option = add(name, value, info)) option->check(range_check(info));
+  if (CLI::Option* option = add(name, value, info))
+    option->check(range_check(info.minimum, info.maximum));
 }
 
 void OptionFlags::field(const char* name, double& value, const OptionInfo& info) {
-  if (CLI::Option* option = add(name, value, info)) option->check(range_check(info));
+  if (CLI::Option* option = add(name, value, info))
+    option->check(range_check(info.minimum, info.maximum));
 }
 
 void OptionFlags::field(const char* name, std::string& value, const OptionInfo& info) {

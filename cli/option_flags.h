@@ -12,6 +12,9 @@
 
 namespace simile::cli {
 
+// Refuses numbers below `low`.
+CLI::Validator at_least(double low);
+
 class OptionFlags : public OptionVisitor {
  public:
   // Adds one option per field to `command`, but for those in `skip`. The struct visited must

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/option_flags.h"
 #include "simile/model/builtin_model.h"
 #include "simile/text/tokenizer.h"
 
@@ -53,7 +56,18 @@ void add_choice(CLI::App* command, const std::string& name, T& value,
   const auto standard = std::find_if(names.begin(), names.end(),
                                      [&](const auto& entry) { return entry.second == value; });
   command->add_option(name, value, help)
-      ->transform(CLI::CheckedTransformer(names).description(""))
+      ->transform(CLI::Validator(
+          [&names](std::string& text) {
+            const auto found = names.find(text);
+            if (found == names.end()) {
+              std::string choices;
+              for (const auto& entry : names) choices += (choices.empty() ? "" : ",") + entry.first;
+              return fmt::format("{} not in {{{}}}", text, choices);
+            }
+            text = fmt::format("{}", static_cast<int>(found->second));
+            return std::string();
+          },
+          ""))
       ->default_str(standard->first);
 }
 
@@ -67,7 +81,7 @@ void add_truncation(CLI::App* command, TruncationSettings& truncation) {
   command
       ->add_option("--max-length", truncation.max_length,
                    "Most tokens of a text or pair, special ones included; 0 for no limit")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   add_choice(command, "--truncation", truncation.strategy, strategies,
              "Which text of a pair is cut: longest_first, only_first, only_second");

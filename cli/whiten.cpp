@@ -87,10 +87,10 @@ void add_whiten(const Commands& commands) {
   command
       ->add_option("--limit", arguments->limit,
                    "Texts to use, drawn at random where there are more; 0 uses all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Seed of that choice")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   add_text_options(*command, arguments->encode);
 }

@@ -49,10 +49,20 @@ void remove(ConfigNode& recipe, const std::string& name) {
                 members.end());
 }
 
+void check_form(const ConfigNode& recipe) {
+  const bool is_list = recipe.kind == ConfigNode::Kind::kList;
+  const bool is_text = recipe.kind == ConfigNode::Kind::kScalar && !recipe.scalar.empty();
+  SIMILE_CHECK(!is_list && !is_text, ErrorKind::kRecipe,
+               fmt::format("{}: expected lines such as `model: simile-mini`, a map of options, "
+                           "found {}; is it a recipe?",
+                           recipe.source, is_list ? "a list" : "plain text"));
+}
+
 }  // namespace
 
 ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides) {
   ConfigNode recipe = load_config(path);
+  check_form(recipe);
   for (const std::string& assignment : overrides) {
     if (starts_with(assignment, kVariant)) {
       apply_variant(recipe, assignment.substr(std::string(kVariant).size()));

@@ -92,6 +92,10 @@ RowCondition parse_condition(const std::string& written) {
                   written));
   const bool is_list = symbol->meaning == Operator::kIn || symbol->meaning == Operator::kNotIn;
   const std::string value = trim(written.substr(at + symbol->written.size()));
+  SIMILE_CHECK(!value.empty(), ErrorKind::kRecipe,
+               fmt::format("filter: expected a value behind '{}', found '{}'; write '' for an "
+                           "empty field",
+                           trim(std::string(symbol->written)), written));
   return {take_quotes_off(trim(written.substr(0, at))), symbol->meaning,
           is_list ? split_values(value) : std::vector<std::string>{take_quotes_off(value)},
           written};
