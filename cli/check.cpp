@@ -5,55 +5,128 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
+#include "simile/core/checksums.h"
+#include "simile/core/error.h"
+#include "simile/index/search_index.h"
+#include "simile/model/builtin_model.h"
+#include "simile/model/embedding_store.h"
 #include "simile/model/fingerprint.h"
+#include "simile/report/run_check.h"
 
 namespace simile::cli {
 namespace {
 
-void run(const std::string& model, bool json, Terminal& terminal) {
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string model, index, vectors, run;
+  bool write_checksums = false;
+};
+
+// Of the folder and of those in it that have checksums.json already.
+void renew_checksums(const std::string& model) {
+  const std::string folder = resolve_model(model);
+  for (const std::string& nested : folders_with_checksums(folder)) write_checksums(nested);
+  write_checksums(folder);
+}
+
+Json check_model(const std::string& model, Terminal& terminal) {
   const SentenceEncoder encoder = load_encoder(model, terminal);
   const ModelSettings& settings = encoder.settings();
   const ModelFolder folder = open_model_folder(model, silent_events());
+  const int64_t verified = verify_all_checksums(folder.path);
   const std::optional<double> difference = check_self_test(folder.path, encoder);
   const std::string fingerprint = model_fingerprint(folder);
-  nlohmann::ordered_json modules = nlohmann::ordered_json::array();
+  Json modules = Json::array();
   for (const ModuleSettings& module : settings.modules) {
     modules.push_back(module_kind_name(module.kind));
   }
-  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  Json parts = Json::array();
   for (const PartConfig& part : settings.encoder.parts) {
     parts.push_back({{"family", part.encoder.model_type},
                      {"layers", part.encoder.layers},
                      {"hidden", part.encoder.hidden},
                      {"weight", part.weight}});
   }
-  nlohmann::ordered_json document = {
-      {"model", model},
-      {"family", settings.encoder.model_type},
-      {"layers", settings.encoder.layers},
-      {"hidden", settings.encoder.hidden},
-      {"vocabulary", settings.encoder.vocabulary},
-      {"parameters", encoder_parameter_count(settings.encoder.shape())},
-      {"pooling", pooling_name(settings.pooling)},
-      {"modules", std::move(modules)},
-      {"normalize", settings.normalize},
-      {"max_length", settings.max_length},
-      {"dimension", encoder.dimension()},
-      {"fingerprint", fingerprint}};
+  Json document = {{"model", model},
+                   {"family", settings.encoder.model_type},
+                   {"layers", settings.encoder.layers},
+                   {"hidden", settings.encoder.hidden},
+                   {"vocabulary", settings.encoder.vocabulary},
+                   {"parameters", encoder_parameter_count(settings.encoder.shape())},
+                   {"pooling", pooling_name(settings.pooling)},
+                   {"modules", std::move(modules)},
+                   {"normalize", settings.normalize},
+                   {"max_length", settings.max_length},
+                   {"dimension", encoder.dimension()},
+                   {"fingerprint", fingerprint},
+                   {"files_verified", verified}};
   if (!parts.empty()) document["parts"] = std::move(parts);
-  document["self_test_difference"] = difference ? nlohmann::ordered_json(*difference) : nullptr;
+  document["self_test_difference"] = difference ? Json(*difference) : nullptr;
+  return document;
+}
+
+Json check_index_folder(const std::string& path) {
+  const IndexInfo info = check_index(path);
+  return {{"index", path},
+          {"documents", info.count},
+          {"dimension", info.model.dimension},
+          {"fingerprint", info.model.fingerprint},
+          {"verified", true}};
+}
+
+Json check_vectors(const std::string& path) {
+  const EmbeddingStore store(path);
+  return {{"vectors", path},
+          {"rows", store.rows()},
+          {"dimension", store.dimension()},
+          {"verified", store.is_verified()}};
+}
+
+Json check_run_folder(const std::string& path) {
+  const RunCheck found = check_run(path);
+  return {{"run", path},
+          {"states", found.states},
+          {"stages", found.stages},
+          {"teachers", found.teachers},
+          {"mined", found.mined},
+          {"model_files", found.model},
+          {"verified", true}};
+}
+
+Json check(const Arguments& arguments, Terminal& terminal) {
+  if (!arguments.index.empty()) return check_index_folder(arguments.index);
+  if (!arguments.vectors.empty()) return check_vectors(arguments.vectors);
+  if (!arguments.run.empty()) return check_run_folder(arguments.run);
+  if (arguments.write_checksums) renew_checksums(arguments.model);
+  return check_model(arguments.model, terminal);
+}
+
+std::string show(const std::string& name, const Json& value) {
+  if (name == "self_test_difference") {
+    return value.is_null() ? "self test    none: the folder has no self_test.json\n"
+                           : fmt::format("self test    passed, largest difference {:.1e}\n",
+                                         value.get<double>());
+  }
+  if (name == "files_verified") {
+    return value == 0 ? std::string("checksums    none: the folder has no checksums.json\n")
+                      : fmt::format("checksums    right, of {} files\n", value.get<int64_t>());
+  }
+  if (name == "verified") {
+    return value == true ? "checksums    right\n"
+                         : "checksums    none: it has no .json of `simile` beside it\n";
+  }
+  return fmt::format("{:12} {}\n", name,
+                     value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  const Json document = check(arguments, terminal);
   Output output("-");
   if (json) {
     output.write(document.dump() + "\n");
   } else {
-    for (const auto& [name, value] : document.items()) {
-      if (name == "self_test_difference") continue;
-      output.write(fmt::format("{:12} {}\n", name,
-                               value.is_string() ? value.get<std::string>() : value.dump()));
-    }
-    output.write(difference
-                     ? fmt::format("self test    passed, largest difference {:.1e}\n", *difference)
-                     : "self test    none: the folder has no self_test.json\n");
+    for (const auto& [name, value] : document.items()) output.write(show(name, value));
   }
   output.finish();
 }
@@ -61,12 +134,22 @@ void run(const std::string& model, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_check(const Commands& commands) {
-  auto model = std::make_shared<std::string>();
+  auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
-  CLI::App* command =
-      commands.add("check", "Load a model folder and verify its self test",
-                   [model, &common](Terminal& terminal) { run(*model, common.json, terminal); });
-  command->add_option("--model", *model, kModelHelp)->required();
+  CLI::App* command = commands.add(
+      "check", "Verify the checksums of what Simile wrote, and a model's self test",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  CLI::Option_group* what = command->add_option_group("what", "What to check");
+  CLI::Option* model = what->add_option("--model", arguments->model, kModelHelp);
+  what->add_option("--index", arguments->index, "Index folder: vectors and all documents");
+  what->add_option("--vectors", arguments->vectors, "Stored vectors (.npy), such as a teacher's");
+  what->add_option("--run", arguments->run,
+                   "Run folder: states, stages, teachers, mined negatives, model");
+  what->require_option(1);
+  command
+      ->add_flag("--write-checksums", arguments->write_checksums,
+                 "Write the model's checksums.json first, after a change that was meant")
+      ->needs(model);
 }
 
 }  // namespace simile::cli

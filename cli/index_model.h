@@ -9,10 +9,19 @@
 
 namespace simile::cli {
 
-// What an index remembers of a model: its absolute folder, or the name of a built-in one. Errors:
-// ErrorKind::kInput when the model compares vectors in a way that an index cannot.
-IndexedModel indexed_model(const std::string& model, const SentenceEncoder& encoder,
-                           const ModelOptions& options);
+// What the index in folder `index` remembers of a model: the name of a built-in one, or its folder.
+// Errors: ErrorKind::kInput when the model compares vectors in a way that an index cannot.
+IndexedModel indexed_model(const std::string& model, const std::string& index,
+                           const SentenceEncoder& encoder, const ModelOptions& options);
+
+// The model to use with an index: `given`, or where that is empty the one it was made with, looked
+// for where it lies as seen from the index, then where it lay. Errors: ErrorKind::kInput when
+// neither is there.
+std::string model_of_index(const std::string& index, const IndexInfo& info,
+                           const std::string& given);
+
+inline constexpr const char* kIndexModelHelp =
+    "Model folder or name of a built-in model; the one the index names by default";
 
 // Errors: ErrorKind::kInput when the index holds vectors of another model.
 SearchIndex open_index(const std::string& index, const std::string& model,

@@ -120,7 +120,7 @@ void run(Arguments arguments, bool json, Terminal& terminal) {
   const std::vector<Query> queries = read_queries(arguments, terminal);
   const IndexInfo info = read_index_info(arguments.index);
   keep_settings(info, arguments.encode);
-  const std::string model = arguments.model.empty() ? info.model.name : arguments.model;
+  const std::string model = model_of_index(arguments.index, info, arguments.model);
   const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode.precision);
   const SearchIndex index = open_index(arguments.index, model);
   std::vector<std::string> texts;
@@ -145,9 +145,7 @@ void add_search(const Commands& commands) {
       "search", "Find the documents nearest to a query",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("--index", arguments->index, "Index folder")->required();
-  command->add_option(
-      "--model", arguments->model,
-      "Model folder or name of a built-in model; the one the index names by default");
+  command->add_option("--model", arguments->model, kIndexModelHelp);
   command->add_option("--query", arguments->query, "Text to search for");
   command->add_option("--queries", arguments->queries, "Table of queries with id and text");
   command->add_option("--top-k", arguments->top_k, "Documents per query")

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/option_flags.h"
+#include "simile/core/checksums.h"
 #include "simile/core/file.h"
 #include "simile/model/tokenizer_files.h"
 #include "simile/text/vocabulary_trainer.h"
@@ -68,6 +69,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
   complete_tokenizer_files(written, kModelMaxLength);
   for (const auto& [name, bytes] : written)
     write_file_atomic(join_path(folder.path(), name), bytes);
+  write_checksums(folder.path());
   folder.commit();
   terminal.info(
       fmt::format("{} tokens written to {}", tokenizer.vocabulary_size(), arguments.output));

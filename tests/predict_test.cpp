@@ -171,6 +171,7 @@ TEST_F(PredictTest, WhatCannotBePredictedIsSaid) {
   write("texts.jsonl", "{\"text\":\"a\\tb\"}\n");
   expect_error("--head same --input texts.jsonl", 3, "no 'pair'");
   expect_error("--head mood --input texts.txt --json", 2, "--json");
+  std::filesystem::remove(path("model/checksums.json"));
   write("model/heads/mood/config.json", "{\"name\":\"mood\",\"sort\":\"mlp\"}");
   expect_error("--head mood --input texts.txt", 3, "heads/mood/config.json:1: unknown key 'sort'");
   save_model(path("model"), {});

@@ -11,21 +11,42 @@
 namespace simile {
 namespace {
 
-std::vector<Column> columns_to_read(bool with_titles) {
-  std::vector<Column> columns = {{"id", {"id", "_id"}}, {"text", {"text"}}};
-  if (with_titles) columns.push_back({"title", {"title"}, false});
+using Titles = CorpusReader::Titles;
+
+// `named`: whether there are options for the columns.
+std::vector<Column> columns_to_read(Titles titles, bool named, const CorpusColumns& chosen = {}) {
+  std::vector<Column> columns = {{"id", {"id", "_id"}, true, named},
+                                 {"text", {"text"}, true, named}};
+  if (titles == Titles::kPrepend) columns.push_back({"title", {"title"}, false, named});
+  const std::string* const names[] = {&chosen.id, &chosen.text, &chosen.title};
+  for (size_t c = 0; c < columns.size(); ++c) {
+    if (names[c]->empty()) continue;
+    columns[c].names = {*names[c]};
+    columns[c].required = true;
+  }
   return columns;
 }
 
 }  // namespace
 
+void CorpusColumns::visit(OptionVisitor& v) {
+  v.field("id", id, {"column of the ids; id or _id by default"});
+  v.field("text", text, {"column of the texts; text by default"});
+  v.field("title", title, {"column put before the text; title, where there is one, by default"});
+}
+
 CorpusReader::CorpusReader(const std::string& path, Titles titles)
     : CorpusReader(std::vector<std::string>{path}, titles) {}
+
+CorpusReader::CorpusReader(const std::string& path, Titles titles, const CorpusColumns& columns)
+    : paths_({path}),
+      reader_(path, columns_to_read(titles, true, columns)),
+      with_titles_(titles == Titles::kPrepend) {}
 
 CorpusReader::CorpusReader(const std::vector<std::string>& paths, Titles titles,
                            ReadOptions options)
     : paths_(paths),
-      reader_(paths, columns_to_read(titles == Titles::kPrepend), std::move(options)),
+      reader_(paths, columns_to_read(titles, false), std::move(options)),
       with_titles_(titles == Titles::kPrepend) {}
 
 void CorpusReader::check_id(const Row& row) {

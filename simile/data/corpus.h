@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "simile/core/options.h"
 #include "simile/data/reader.h"
 
 namespace simile {
@@ -20,11 +21,19 @@ struct CorpusText {
   std::string id, text;
 };
 
+// Names of columns that a user chose; those that are empty are found by their usual names.
+struct CorpusColumns {
+  std::string id, text, title;
+
+  void visit(OptionVisitor& v);
+};
+
 class CorpusReader {
  public:
   enum class Titles { kIgnore, kPrepend };
 
   CorpusReader(const std::string& path, Titles titles);
+  CorpusReader(const std::string& path, Titles titles, const CorpusColumns& columns);
   // Several files, one after the other; with skip_malformed, texts whose id is empty or stands
   // there already are left out too.
   CorpusReader(const std::vector<std::string>& paths, Titles titles, ReadOptions options = {});

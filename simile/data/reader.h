@@ -76,6 +76,7 @@ struct Column {
   std::string role;
   std::vector<std::string> names;
   bool required = true;  // otherwise its fields are empty where it is absent
+  bool named = true;     // whether the user can name another column for this role
 };
 
 struct Row {

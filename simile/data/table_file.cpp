@@ -23,6 +23,11 @@ std::string missing_column(const std::string& where, const Column& column,
                 column.names.front(), found);
   if (column.role == "filter") return lacks;
   const std::string nearest = nearest_name(column.names.front(), found);
+  if (!column.named) {
+    return fmt::format("{}. Call {} '{}' in the header line", lacks,
+                       nearest.empty() ? "the column" : "the column '" + nearest + "'",
+                       column.names.front());
+  }
   return fmt::format("{}. Name the column to use: {}: {}", lacks, column.role,
                      nearest.empty() ? "COLUMN" : nearest);
 }

@@ -70,6 +70,9 @@ class Convert : public testing::Test {
     return convert_model(path(from), path(to), type, silent_events());
   }
   std::string bytes(const std::string& name) const { return read_file(path(name)); }
+  std::string fingerprint(const std::string& name) const {
+    return model_fingerprint(open_model_folder(path(name), silent_events()));
+  }
   Matrix<float> vectors(const std::string& name) const {
     return SentenceEncoder::load(path(name), silent_events())
         .encode({"the cat", "", "the red dog ran under the mat"}, {}, silent_events());
@@ -91,8 +94,10 @@ TEST_F(Convert, TheSamePrecisionGivesTheSameModel) {
     EXPECT_EQ(bytes(std::string("model/") + file), bytes(std::string("copy/") + file)) << file;
   }
   EXPECT_EQ(vectors("model").values, vectors("copy").values);
-  EXPECT_EQ(model_fingerprint(open_model_folder(path("model"), silent_events())),
-            model_fingerprint(open_model_folder(path("copy"), silent_events())));
+  EXPECT_EQ(fingerprint("model"), fingerprint("copy"));
+  // Of others: without what this program writes beside it.
+  convert_model(kGolden, path("golden"), TensorType::kF32, silent_events());
+  EXPECT_EQ(model_fingerprint(open_model_folder(kGolden, silent_events())), fingerprint("golden"));
 }
 
 TEST_F(Convert, EveryPrecisionPassesItsSelfTestAndStaysWhenConvertedAgain) {
@@ -118,6 +123,8 @@ TEST_F(Convert, EveryPrecisionPassesItsSelfTestAndStaysWhenConvertedAgain) {
     // Made of what was rounded: as floats it gives the same vectors.
     EXPECT_EQ(convert("once", "floats", TensorType::kF32).largest_difference, 0);
     EXPECT_EQ(vectors("floats").values, vectors("once").values);
+    EXPECT_EQ(fingerprint("floats"), fingerprint("once"));
+    EXPECT_EQ(fingerprint("once") == fingerprint("model"), c.type == TensorType::kF32);
   }
 }
 
@@ -136,6 +143,7 @@ TEST_F(Convert, BytesWhoseScalesCannotBeAreRefusedByEveryPrecision) {
   convert("model", "small", TensorType::kI8);
   const std::string weights = path("small/simile-int8.safetensors"), intact = read_file(weights);
   const std::string name = "encoder.layer.0.output.dense.weight.scale";
+  std::filesystem::remove(path("small/checksums.json"));
   const auto put = [&](float scale) {
     std::string bytes = intact;
     const SafetensorsFile file(weights);

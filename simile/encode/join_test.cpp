@@ -337,6 +337,9 @@ TEST_F(Join, DamagedFoldersAreNamed) {
   };
   for (const Case& c : cases) {
     join({{"table", 1}, {"bert", 1}}, "both");
+    for (const char* folder : {"both", "both/0_Joined/0", "both/0_Joined/1"}) {
+      EXPECT_TRUE(fs::remove(path(std::string(folder) + "/checksums.json")));
+    }
     c.damage();
     EXPECT_THAT(error_of(ErrorKind::kInput, [&] { open("both"); }), HasSubstr(c.message));
   }

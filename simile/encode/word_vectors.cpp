@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "simile/core/checksums.h"
 #include "simile/core/error.h"
 #include "simile/kernel/detail/embed.h"
 #include "simile/model/encoder_reader.h"
@@ -23,6 +24,7 @@ WordVectors WordVectors::load(const std::string& folder, EventSink& events) {
                fmt::format("'{}' is a static model: its vectors are averages of word vectors "
                            "already; name it without \"words:\"",
                            folder));
+  for (const std::string& file : weight_files(model.weights_path)) verify_checksum(file);
   return WordVectors(model, events);
 }
 

@@ -8,20 +8,30 @@
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/core/hash.h"
 
 namespace simile {
 namespace {
 
 // "SIML": marks the file as ours.
 constexpr int64_t kApplication = 0x53494d4c;
+constexpr int kWaitMinutes = 10;  // for other processes' changes
 
 [[noreturn]] void fail(sqlite3* database, const std::string& path, int code) {
   const int basic = code & 0xff;
   const bool write = basic == SQLITE_FULL || basic == SQLITE_READONLY || basic == SQLITE_IOERR ||
                      basic == SQLITE_BUSY || basic == SQLITE_LOCKED || basic == SQLITE_PERM;
-  throw Error(write ? ErrorKind::kIo : ErrorKind::kInput,
-              fmt::format("{}: {}", path,
-                          database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code)));
+  const std::string hint = basic == SQLITE_BUSY
+                               ? fmt::format(
+                                     "; another process has held it for {} minutes, try again "
+                                     "when it is done",
+                                     kWaitMinutes)
+                           : basic == SQLITE_CORRUPT ? "; the index is damaged, build it again"
+                                                     : "";
+  throw Error(
+      write ? ErrorKind::kIo : ErrorKind::kInput,
+      fmt::format("{}: {}{}", path,
+                  database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code), hint));
 }
 
 // A prepared statement, reset after each use.
@@ -85,7 +95,17 @@ void check_distinct(const std::vector<Document>& documents) {
   }
 }
 
+std::vector<std::string> ids_of(const std::vector<Document>& documents) {
+  std::vector<std::string> ids;
+  for (const Document& document : documents) ids.push_back(document.id);
+  return ids;
+}
+
 }  // namespace
+
+uint64_t content_hash(int64_t key, const Document& document) {
+  return hash64(fmt::format("{} {} {}{}", key, document.id.size(), document.id, document.text));
+}
 
 struct DocumentStore::Connection {
   std::string path;
@@ -112,7 +132,7 @@ struct DocumentStore::Connection {
                                                   : SQLITE_OPEN_READWRITE;
     const int code = sqlite3_open_v2(path.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     if (code != SQLITE_OK) fail(database, path, code);
-    sqlite3_busy_timeout(database, 5000);
+    sqlite3_busy_timeout(database, kWaitMinutes * 60 * 1000);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -130,7 +150,9 @@ struct DocumentStore::Connection {
                  fmt::format("{}: not a document store of this program", path));
   }
 
-  void remove_ids(const std::vector<std::string>& ids, Change& change) {
+  // Returns those that are not there.
+  std::vector<std::string> remove_ids(const std::set<std::string>& ids, Change& change) {
+    std::vector<std::string> unknown;
     Statement find(database, path, "SELECT key FROM documents WHERE id = ?");
     Statement erase(database, path, "DELETE FROM documents WHERE key = ?");
     for (const std::string& id : ids) {
@@ -138,10 +160,14 @@ struct DocumentStore::Connection {
       const bool found = find.step();
       const int64_t key = found ? find.number(0) : 0;
       find.reset();
-      if (!found) continue;
+      if (!found) {
+        unknown.push_back(id);
+        continue;
+      }
       erase.bind(1, key).run();
       change.removed.push_back(key);
     }
+    return unknown;
   }
 
   void add_documents(const std::vector<Document>& documents, Change& change) {
@@ -155,10 +181,9 @@ struct DocumentStore::Connection {
   Change change(const std::vector<std::string>& removed_ids,
                 const std::vector<Document>& documents) {
     Change result;
-    remove_ids(removed_ids, result);
-    std::vector<std::string> replaced;
-    for (const Document& document : documents) replaced.push_back(document.id);
-    remove_ids(replaced, result);
+    result.unknown = remove_ids({removed_ids.begin(), removed_ids.end()}, result);
+    const std::vector<std::string> replaced = ids_of(documents);
+    remove_ids({replaced.begin(), replaced.end()}, result);
     add_documents(documents, result);
     execute("UPDATE state SET generation = generation + 1");
     result.generation = read_number("SELECT generation FROM state");
@@ -198,6 +223,22 @@ std::vector<Document> DocumentStore::find(const std::vector<int64_t>& keys) cons
     select.reset();
   }
   return documents;
+}
+
+void DocumentStore::for_each(const std::function<void(int64_t key, const Document&)>& take) const {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  Statement select(connection_->database, connection_->path,
+                   "SELECT key, id, text FROM documents ORDER BY key");
+  while (select.step()) take(select.number(0), {select.text(1), select.text(2)});
+}
+
+void DocumentStore::check() const {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  Statement statement(connection_->database, connection_->path, "PRAGMA integrity_check(1)");
+  const std::string found = statement.step() ? statement.text(0) : "nothing";
+  SIMILE_CHECK(
+      found == "ok", ErrorKind::kInput,
+      fmt::format("{}: {}; the index is damaged, build it again", connection_->path, found));
 }
 
 DocumentStore::Change DocumentStore::change(

@@ -44,7 +44,8 @@ TEST_F(DocumentStoreTest, KeepsTextsOfAnyBytes) {
 TEST_F(DocumentStoreTest, KeysAreNeverUsedAgain) {
   DocumentStore store(path_, DocumentStore::Access::kCreate);
   EXPECT_THAT(store.change({}, {{"a", "1"}, {"b", "2"}}, nothing).added, ElementsAre(1, 2));
-  const DocumentStore::Change change = store.change({"b", "unknown"}, {{"a", "3"}}, nothing);
+  const DocumentStore::Change change = store.change({"b", "x", "x"}, {{"a", "3"}}, nothing);
+  EXPECT_THAT(change.unknown, ElementsAre("x"));
   EXPECT_THAT(change.removed, ElementsAre(2, 1));
   EXPECT_THAT(change.added, ElementsAre(3));
   EXPECT_EQ(change.generation, 2);

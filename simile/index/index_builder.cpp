@@ -9,17 +9,16 @@ namespace simile {
 
 struct IndexBuilder::Parts {
   AtomicFolder folder;
-  IndexInfo info;
+  IndexedModel model;
   VectorIndex vectors;
   std::optional<DocumentStore> documents;
 };
 
 IndexBuilder::IndexBuilder(const std::string& path, const IndexedModel& model)
     : parts_(new Parts{AtomicFolder(path, detail::kManifest),
-                       {},
+                       model,
                        VectorIndex(model.dimension, model.metric),
                        {}}) {
-  parts_->info.model = model;
   parts_->documents.emplace(detail::documents_path(parts_->folder.path()),
                             DocumentStore::Access::kCreate);
 }
@@ -27,20 +26,20 @@ IndexBuilder::IndexBuilder(const std::string& path, const IndexedModel& model)
 IndexBuilder::~IndexBuilder() = default;
 
 void IndexBuilder::add(const std::vector<Document>& documents, const Matrix<float>& vectors) {
-  detail::check_documents(documents, vectors, parts_->info.model.dimension);
+  detail::check_documents(documents, vectors, parts_->model.dimension);
   const DocumentStore::Change change =
       parts_->documents->change({}, documents, [](const DocumentStore::Change&) {});
   if (!change.removed.empty()) parts_->vectors.remove(change.removed);
-  parts_->vectors.add(vectors, change.added);
+  parts_->vectors.add(vectors, detail::vector_keys(change.added, documents));
 }
 
 void IndexBuilder::commit() {
   const std::string& folder = parts_->folder.path();
-  parts_->info.generation = parts_->documents->generation();
-  parts_->info.count = parts_->documents->count();
+  const int64_t generation = parts_->documents->generation();
   parts_->documents.reset();  // closes the file before the folder is renamed
-  parts_->vectors.save(detail::vectors_path(folder, parts_->info.generation));
-  detail::write_manifest(folder, parts_->info);
+  parts_->vectors.save(detail::vectors_path(folder, generation),
+                       detail::vectors_owner(parts_->model, generation));
+  detail::write_manifest(folder, parts_->model);
   parts_->folder.commit();
 }
 

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // A folder of documents and their vectors that can be searched:
 //
-//   manifest.json      format, model fingerprint and name, precision, dimension, metric, count
+//   manifest.json      format, model fingerprint and name, precision, dimension, metric, checksum
 //   vectors-<g>.bin    the vectors of generation g (vector_index.h)
 //   documents.sqlite   ids and texts, and the generation that counts (document_store.h)
 //
 // A change writes the vectors of the next generation first and then commits the documents, so a
-// crash at any point leaves the index as it was before or after. The index takes vectors and knows
-// its model only by name and fingerprint; opening it with another fingerprint is refused. Errors:
-// kInput for folders that are damaged, incomplete or of another model; kIo when writing fails.
-// search() may run in several threads, also beside one add() or remove().
+// crash at any point leaves the index as it was before or after. Several processes may change an
+// index: each waits for its turn and goes on from what the one before left. The index takes vectors
+// and knows its model only by name and fingerprint; opening it with another fingerprint is refused.
+//
+// The vectors' file has a checksum of all its bytes and holds that of the manifest and the hash of
+// each document (docs/decisions/0015-checksums.md): manifest and vectors are verified by opening,
+// documents when they are found, and all of them before a change and by check_index().
+//
+// Errors: kInput for folders that are damaged, incomplete or of another model; kIo when writing
+// fails. search() may run in several threads, also beside one add() or remove().
 #pragma once
 
 #include <cstdint>
@@ -26,10 +32,11 @@ namespace simile {
 // The model whose vectors an index holds.
 struct IndexedModel {
   std::string fingerprint;
-  std::string name;  // for messages: the folder it was loaded from
+  std::string name;  // of a built-in one, else its folder as seen from the index's
   int64_t dimension = 0;
   VectorMetric metric = VectorMetric::kInnerProduct;
   std::string precision = "fp32";  // of the products that made the vectors, as its user names it
+  std::string folder = "";         // where it was when the index was made; empty for a built-in one
 };
 
 struct IndexInfo {
@@ -66,6 +73,10 @@ bool is_index(const std::string& path);
 // What the folder says of itself. Reads no vectors.
 IndexInfo read_index_info(const std::string& path);
 
+// Reads and verifies all that the folder holds. Errors: as opening it, and for any document that is
+// damaged, missing or one too many.
+IndexInfo check_index(const std::string& path);
+
 class SearchIndex {
  public:
   enum class Access { kRead, kWrite };
@@ -81,8 +92,8 @@ class SearchIndex {
 
   // Adds documents, replacing those whose id is there already. Returns how many were replaced.
   int64_t add(const std::vector<Document>& documents, const Matrix<float>& vectors);
-  // Returns how many of these ids there were.
-  int64_t remove(const std::vector<std::string>& ids);
+  // Errors (kInput): an id that is not there; then nothing is removed.
+  void remove(const std::vector<std::string>& ids);
 
   IndexInfo info() const;
 

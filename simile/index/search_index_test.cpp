@@ -11,6 +11,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/index/detail/manifest.h"
 
 namespace simile {
 namespace {
@@ -107,7 +108,9 @@ TEST_F(SearchIndexTest, AddedReplacedAndRemovedDocumentsLast) {
     Matrix<float> vectors(2, 2);
     vectors.values = {0, -1, 5, 0};
     EXPECT_EQ(index.add({{"south", "new"}, {"east", "moved"}}, vectors), 1);
-    EXPECT_EQ(index.remove({"west", "nowhere"}), 1);
+    EXPECT_THROW(index.remove({"west", "nowhere"}), Error);
+    EXPECT_EQ(index.info().count, 5);
+    index.remove({"west", "west"});
     EXPECT_THAT(found(index, 1, 0, 2), ElementsAre("east", "north-east"));
   }
   const SearchIndex index = open();
@@ -174,7 +177,7 @@ TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
   expect_error(ErrorKind::kInput, "not an index folder");
   build();
   const std::string manifest = read_file(file("manifest.json"));
-  for (const char* bad : {"", "[]", "{}", R"({"format":3})"}) {
+  for (const char* bad : {"", "[]", "{}", R"({"format":4})"}) {
     write(file("manifest.json"), bad);
     expect_error(ErrorKind::kInput, "manifest.json");
   }
@@ -190,7 +193,7 @@ TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
 TEST_F(SearchIndexTest, AnIndexOfAnEarlierFormatIsToBeBuiltAgain) {
   build();
   write(file("manifest.json"), R"({"format":1,"model":"m","fingerprint":"f"})");
-  expect_error(ErrorKind::kInput, "format 1, this program reads 2; build the index again");
+  expect_error(ErrorKind::kInput, "format 1, this program reads 3; build the index again");
 }
 
 TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedByteOfTheVectorsIsRefused) {
@@ -211,12 +214,72 @@ TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedByteOfTheVectorsIsRefused) {
   expect_error(ErrorKind::kInput, "vectors-2.bin");
 }
 
-TEST_F(SearchIndexTest, VectorsAndDocumentsMustAgree) {
+TEST_F(SearchIndexTest, ADamagedBitOfTheManifestIsRefused) {
+  build();
+  const std::string path = file("manifest.json"), whole = read_file(path);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1 << i % 8);
+    write(path, damaged);
+    try {
+      // Spaces between members may be others.
+      EXPECT_THAT(found(open(), 1, 0, 1), ElementsAre("east")) << damaged;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    }
+  }
+}
+
+TEST_F(SearchIndexTest, VectorsOfAnEarlierStateAreRefused) {
   build();
   fs::copy_file(file("vectors-2.bin"), file("keep"));
-  open(SearchIndex::Access::kWrite).remove({"west"});
-  fs::rename(file("keep"), file("vectors-3.bin"));
-  expect_error(ErrorKind::kInput, "4 vectors but 3 documents");
+  SearchIndex index = open(SearchIndex::Access::kWrite);
+  index.remove({"west"});
+  index.add({{"x", ""}}, Matrix<float>(1, 2, 1.0f));
+  fs::rename(file("keep"), file("vectors-4.bin"));
+  expect_error(ErrorKind::kInput, "an earlier state of this one");
+}
+
+TEST_F(SearchIndexTest, DocumentsOfAnotherIndexAreRefused) {
+  build();
+  const std::string other = folder_ + "-other";
+  IndexBuilder builder(other, {"abc", "models/mini", 2, VectorMetric::kInnerProduct});
+  builder.add({{"a", "Other texts"}, {"b", "Just as many"}}, Matrix<float>(2, 2, 1.0f));
+  builder.add({{"c", "In two steps"}, {"d", "d"}}, Matrix<float>(2, 2, 1.0f));
+  builder.commit();
+  fs::rename(join_path(other, "documents.sqlite"), file("documents.sqlite"));
+  fs::remove_all(other);
+  const SearchIndex index = open();
+  EXPECT_THROW(found(index, 1, 0, 1), Error);
+  EXPECT_THROW(open(SearchIndex::Access::kWrite), Error);
+  EXPECT_THROW(check_index(folder_), Error);
+}
+
+TEST_F(SearchIndexTest, AWriterGoesOnFromWhatAnotherLeft) {
+  build();
+  SearchIndex one = open(SearchIndex::Access::kWrite), other = open(SearchIndex::Access::kWrite);
+  const SearchIndex reader = open();
+  one.add({{"a", "1"}}, Matrix<float>(1, 2, 2.0f));
+  one.remove({"west"});
+  other.add({{"b", "2"}}, Matrix<float>(1, 2, 3.0f));
+  one.add({{"b", "3"}}, Matrix<float>(1, 2, 4.0f));
+  EXPECT_THAT(found(open(), 1, 1, 2), ElementsAre("b", "a"));
+  EXPECT_EQ(check_index(folder_).count, 5);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 3);
+  try {
+    found(reader, -1, 0, 1);
+    FAIL() << "found what is gone";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another process changed the index"));
+  }
+}
+
+TEST_F(SearchIndexTest, VectorsAndDocumentsMustAgree) {
+  build();
+  const IndexedModel model{"abc", "models/mini", 2, VectorMetric::kInnerProduct};
+  VectorIndex none(2, VectorMetric::kInnerProduct);
+  none.save(file("vectors-2.bin"), detail::vectors_owner(model, 2));
+  expect_error(ErrorKind::kInput, "0 vectors but 4 documents");
 }
 
 }  // namespace

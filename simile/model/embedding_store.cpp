@@ -18,6 +18,14 @@ namespace {
 
 std::string note_path(const std::string& path) { return path + ".json"; }
 
+constexpr const char* kChecksum = "checksum";
+
+// Empty where there is none: older files have no checksum.
+std::string read_checksum(const std::string& note) {
+  const detail::Json json = detail::read_json(note);
+  return json.is_object() ? detail::JsonObject(json, note).text_or(kChecksum, "") : "";
+}
+
 const char* precision_name(NpyNumber precision) {
   return precision == NpyNumber::kFloat ? "fp32" : "fp16";
 }
@@ -53,7 +61,12 @@ bool can_be_stored(float value, NpyNumber precision) {
 EmbeddingStoreWriter::EmbeddingStoreWriter(const std::string& path, int64_t rows, int64_t dimension,
                                            NpyNumber precision)
     : path_(path), rows_(rows), dimension_(dimension), precision_(precision), file_(path) {
-  file_.write(npy_header(precision, rows, dimension));
+  write(npy_header(precision, rows, dimension));
+}
+
+void EmbeddingStoreWriter::write(std::string_view bytes) {
+  file_.write(bytes);
+  hash_.add(bytes);
 }
 
 void EmbeddingStoreWriter::append(const Matrix<float>& block) {
@@ -67,9 +80,9 @@ void EmbeddingStoreWriter::append(const Matrix<float>& block) {
                              written_ + static_cast<int64_t>(i) / dimension_));
   }
   if (precision_ == NpyNumber::kFloat) {
-    file_.write(float_bytes(block));
+    write(float_bytes(block));
   } else {
-    file_.write(encode_halves(block));
+    write(encode_halves(block));
   }
   written_ += block.rows;
 }
@@ -84,11 +97,23 @@ void EmbeddingStoreWriter::finish(const std::string& fingerprint) {
   note["rows"] = rows_;
   note["dimension"] = dimension_;
   note["precision"] = precision_name(precision_);
+  note[kChecksum] = hash_.digits();
   write_file_atomic(note_path(path_), note.dump() + "\n");
 }
 
 EmbeddingStore::EmbeddingStore(const std::string& path)
-    : file_(path), matrix_(parse_npy(path, file_.bytes())) {}
+    : file_(path), matrix_(parse_npy(path, file_.bytes())) {
+  const std::string note = note_path(path);
+  if (!file_exists(note)) return;
+  const std::string expected = read_checksum(note);
+  if (expected.empty()) return;
+  SIMILE_CHECK(hash_file(path) == expected, ErrorKind::kInput,
+               fmt::format("'{}' is damaged or was replaced: its checksum is not the one in '{}'; "
+                           "make the vectors again, or, where the change was meant, delete the "
+                           "latter",
+                           path, note));
+  verified_ = true;
+}
 
 void EmbeddingStore::row(int64_t i, float* out) const {
   assert(i >= 0 && i < rows());
@@ -101,20 +126,23 @@ void EmbeddingStore::row(int64_t i, float* out) const {
   }
 }
 
-bool EmbeddingStore::is_current(const std::string& path, const std::string& fingerprint) {
-  if (!file_exists(path) || !file_exists(note_path(path))) return false;
+std::optional<EmbeddingStore> EmbeddingStore::open_current(const std::string& path,
+                                                           const std::string& fingerprint) {
+  if (!file_exists(path) || !file_exists(note_path(path))) return std::nullopt;
   try {
     const std::string source = note_path(path);
     const detail::Json json = detail::read_json(source);
     const detail::JsonObject note(json, source);
-    const EmbeddingStore store(path);
     constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-    return note.text("fingerprint") == fingerprint &&
-           note.integer("rows", 0, kAny) == store.rows() &&
-           note.integer("dimension", 0, kAny) == store.dimension() &&
-           note.text("precision") == precision_name(store.matrix_.number);
+    if (note.text("fingerprint") != fingerprint) return std::nullopt;
+    EmbeddingStore store(path);
+    const bool fits = note.integer("rows", 0, kAny) == store.rows() &&
+                      note.integer("dimension", 0, kAny) == store.dimension() &&
+                      note.text("precision") == precision_name(store.matrix_.number);
+    if (!fits || !store.is_verified()) return std::nullopt;
+    return store;
   } catch (const Error&) {
-    return false;
+    return std::nullopt;
   }
 }
 

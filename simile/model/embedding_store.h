@@ -3,15 +3,19 @@
 // is mapped, never held in memory.
 //
 // PATH is a .npy matrix [rows, D] (simile/model/npy.h) that other programs read too. Beside it
-// PATH.json, {"fingerprint":..,"rows":..,"dimension":..,"precision":"fp32"|"fp16"}, says what the
-// vectors were made of. It is removed before PATH is replaced and written after, so that a crash at
-// any moment leaves no fingerprint with vectors that are not its own.
+// PATH.json, {"fingerprint":..,"rows":..,"dimension":..,"precision":"fp32"|"fp16","checksum":..},
+// says what the vectors were made of and, as hash_file(), what PATH is. It is removed before PATH
+// is replaced and written after, so that a crash at any moment leaves no fingerprint with vectors
+// that are not its own.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/core/matrix.h"
 #include "simile/model/npy.h"
 
@@ -36,32 +40,39 @@ class EmbeddingStoreWriter {
   void finish(const std::string& fingerprint);
 
  private:
+  void write(std::string_view bytes);
+
   std::string path_;
   int64_t rows_, dimension_, written_ = 0;
   NpyNumber precision_;
   AtomicFile file_;
+  Hash128 hash_;
 };
 
 // A file of vectors, of EmbeddingStoreWriter or of others. Moved, not copied. Const methods may run
 // in several threads at once. Errors (ErrorKind::kInput): a file that cannot be read, and those of
-// parse_npy().
+// parse_npy(); where PATH.json has a checksum, a file that it is not of.
 class EmbeddingStore {
  public:
   explicit EmbeddingStore(const std::string& path);
 
+  // Whether PATH.json has a checksum, so that the numbers are known to be those that were written.
+  bool is_verified() const { return verified_; }
   int64_t rows() const { return matrix_.rows; }
   int64_t dimension() const { return matrix_.columns; }
 
   // Writes row i, 0 <= i < rows(), to out [D]; halves become floats exactly.
   void row(int64_t i, float* out) const;
 
-  // Is there a complete store at `path` that was finished with this fingerprint? What is damaged
-  // counts as absent.
-  static bool is_current(const std::string& path, const std::string& fingerprint);
+  // The complete store at `path` that was finished with this fingerprint, if there is one. What is
+  // damaged counts as absent.
+  static std::optional<EmbeddingStore> open_current(const std::string& path,
+                                                    const std::string& fingerprint);
 
  private:
   MappedFile file_;
   NpyMatrix matrix_;
+  bool verified_ = false;
 };
 
 }  // namespace simile

@@ -12,6 +12,7 @@
 
 #include "simile/core/detail/error_of.h"
 #include "simile/core/half.h"
+#include "simile/core/hash.h"
 
 namespace simile {
 namespace {
@@ -82,26 +83,34 @@ TEST_F(EmbeddingStoreTest, RowsComeBackInBothPrecisions) {
 }
 
 TEST_F(EmbeddingStoreTest, AStoreIsReusedWhileNothingChanged) {
-  EXPECT_FALSE(EmbeddingStore::is_current(path_, "model A"));
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model A"));
   write_store(path_, "model A");
   EXPECT_EQ(read_file(path_ + ".json"),
-            "{\"fingerprint\":\"model A\",\"rows\":5,\"dimension\":3,\"precision\":\"fp32\"}\n");
-  EXPECT_TRUE(EmbeddingStore::is_current(path_, "model A"));
-  EXPECT_FALSE(EmbeddingStore::is_current(path_, "model B"));
+            "{\"fingerprint\":\"model A\",\"rows\":5,\"dimension\":3,\"precision\":\"fp32\","
+            "\"checksum\":\"" +
+                hash_file(path_) + "\"}\n");
+  EXPECT_TRUE(EmbeddingStore::open_current(path_, "model A"));
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model B"));
   write_store(path_, "model B", NpyNumber::kHalf);
-  EXPECT_FALSE(EmbeddingStore::is_current(path_, "model A"));
-  EXPECT_TRUE(EmbeddingStore::is_current(path_, "model B"));
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model A"));
+  EXPECT_TRUE(EmbeddingStore::open_current(path_, "model B"));
 
   const std::string note = read_file(path_ + ".json"), numbers = read_file(path_);
   write_file_atomic(path_, numbers.substr(0, numbers.size() - 1));
-  EXPECT_FALSE(EmbeddingStore::is_current(path_, "model B"));
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model B"));
   write_file_atomic(path_, npy_header(NpyNumber::kFloat, 5, 3) + std::string(60, '\0'));
-  EXPECT_FALSE(EmbeddingStore::is_current(path_, "model B")) << "of another precision";
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model B")) << "of another precision";
+  std::string damaged = numbers;
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  write_file_atomic(path_, damaged);
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model B"));
+  EXPECT_THAT(error_of(ErrorKind::kInput, [&] { EmbeddingStore store(path_); }),
+              testing::HasSubstr("is damaged"));
   write_file_atomic(path_, numbers);
   write_file_atomic(path_ + ".json", note.substr(0, 20));
-  EXPECT_FALSE(EmbeddingStore::is_current(path_, "model B"));
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model B"));
   fs::remove(path_ + ".json");
-  EXPECT_FALSE(EmbeddingStore::is_current(path_, "model B"));
+  EXPECT_FALSE(EmbeddingStore::open_current(path_, "model B"));
   EXPECT_EQ(EmbeddingStore(path_).rows(), 5) << "a file of others has no fingerprint";
 }
 
@@ -117,7 +126,7 @@ TEST_F(EmbeddingStoreTest, AnInterruptedWriterLeavesNothingBehind) {
     writer.append(block_of(0, 5, 3));
   }
   EXPECT_EQ(entries(), 2);
-  EXPECT_TRUE(EmbeddingStore::is_current(path_, "old"));
+  EXPECT_TRUE(EmbeddingStore::open_current(path_, "old"));
 }
 
 TEST_F(EmbeddingStoreTest, WrongBlocksAreFailures) {
@@ -156,7 +165,7 @@ TEST_F(EmbeddingStoreTest, AFullDiskIsAnErrorAndLeavesTheOldStore) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, HasSubstr("v.npy': File too large"));
-  EXPECT_TRUE(EmbeddingStore::is_current(path_, "old"));
+  EXPECT_TRUE(EmbeddingStore::open_current(path_, "old"));
   EXPECT_EQ(entries(), 2);
 }
 

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
+#include "simile/core/checksums.h"
 #include "simile/core/error.h"
+#include "simile/core/hash.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/detail/joined_folder.h"
 #include "simile/model/encoder_family.h"
@@ -16,7 +20,8 @@
 namespace simile {
 namespace {
 
-constexpr int64_t kBlock = int64_t{1} << 18;  // numbers copied at a time: 1 MiB
+constexpr int64_t kBlock = int64_t{1} << 18;   // numbers copied at a time: 1 MiB
+constexpr int64_t kHashed = int64_t{1} << 14;  // numbers hashed at a time
 // Below this many numbers, threads cost more than they save.
 constexpr int64_t kParallelNumbers = int64_t{1} << 21;
 
@@ -93,6 +98,10 @@ void add_pieces(const TensorInfo& tensor, float* out, std::vector<Piece>& pieces
   }
 }
 
+void verify_files(const std::string& path) {
+  for (const std::string& file : weight_files(path)) verify_checksum(file);
+}
+
 std::string list_names(const std::vector<std::string>& names) {
   std::string list;
   for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i) {
@@ -133,6 +142,20 @@ std::vector<const TensorInfo*> find_tensors(const TensorSource& file, const Enco
   }
   tell_unused(reader, events);
   return tensors;
+}
+
+// read(begin, count, memory) gives numbers begin .. begin + count, where they are or in `memory`.
+template <typename Read>
+std::string hash_numbers(int64_t size, const Read& read) {
+  std::vector<HashKey> blocks(static_cast<size_t>((size + kHashed - 1) / kHashed));
+  run_parallel_blocks(size, kHashed, [&](int64_t begin, int64_t end) {
+    std::vector<float> memory;
+    const float* const numbers = read(begin, end - begin, memory);
+    blocks[static_cast<size_t>(begin / kHashed)] = hash_key(
+        {reinterpret_cast<const char*>(numbers), static_cast<size_t>(end - begin) * sizeof(float)});
+  });
+  return hash_bytes(
+      {reinterpret_cast<const char*>(blocks.data()), blocks.size() * sizeof(HashKey)});
 }
 
 // visit(weights path, config, first weight in the flat array) of each part of a joined model.
@@ -185,6 +208,7 @@ void read_encoder_weights(const std::string& path, const EncoderConfig& config, 
       read_encoder_weights(file, part, flat + offset, events);
     });
   }
+  verify_files(path);
   const std::unique_ptr<TensorSource> file = open_weights(path);
   if (is_composed_table(*file)) return read_composed_table(*file, config, flat);
   const std::vector<const TensorInfo*> tensors = find_tensors(*file, config, events);
@@ -192,6 +216,37 @@ void read_encoder_weights(const std::string& path, const EncoderConfig& config, 
   std::vector<Piece> pieces;
   for (size_t i = 0; i < slots.size(); ++i) add_pieces(*tensors[i], flat + slots[i].offset, pieces);
   copy_pieces(*file, pieces);
+}
+
+std::string hash_encoder_weights(const std::string& path, const EncoderConfig& config) {
+  if (config.is_joined()) {
+    std::string all;
+    for_each_part(path, config, [&](const auto& file, const auto& part, int64_t) {
+      all += hash_encoder_weights(file, part);
+    });
+    return hash_bytes(all);
+  }
+  const std::unique_ptr<TensorSource> file = open_weights(path);
+  if (is_composed_table(*file)) {
+    std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(config.shape())));
+    read_composed_table(*file, config, flat.data());
+    return hash_bytes(hash_numbers(
+        static_cast<int64_t>(flat.size()),
+        [&](int64_t begin, int64_t, std::vector<float>&) { return flat.data() + begin; }));
+  }
+  std::string all;
+  for (const TensorInfo* tensor : find_tensors(*file, config, silent_events())) {
+    const float* const place = file->floats_in_place(*tensor);
+    all +=
+        hash_numbers(tensor->size, [&](int64_t begin, int64_t count, std::vector<float>& memory) {
+          if (place != nullptr) return place + begin;
+          memory.resize(static_cast<size_t>(count));
+          file->read_floats(*tensor, begin, count, memory.data());
+          return static_cast<const float*>(memory.data());
+        });
+    file->release(*tensor, 0, tensor->size);
+  }
+  return hash_bytes(all);
 }
 
 LoadedEncoder::LoadedEncoder(const std::string& path, const EncoderConfig& config,
@@ -301,12 +356,14 @@ LayerReader LoadedEncoder::layer_reader(ProductType products) const {
   return [this, products, memory](int64_t layer) { return read_layer(layer, products, *memory); };
 }
 
-std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
-                                            EventSink& events, ProductType products) {
+namespace {
+
+std::shared_ptr<const Encoder> open_unverified(const std::string& path, const EncoderConfig& config,
+                                               EventSink& events, ProductType products) {
   if (config.is_joined()) {
     std::vector<std::shared_ptr<const Encoder>> parts;
     for_each_part(path, config, [&](const auto& file, const auto& part, int64_t) {
-      parts.push_back(open_encoder(file, part, events, products));
+      parts.push_back(open_unverified(file, part, events, products));
     });
     return std::make_shared<const JoinedEncoder>(config.shape(), std::move(parts));
   }
@@ -321,6 +378,22 @@ std::shared_ptr<const Encoder> open_encoder(const std::string& path, const Encod
   };
   const auto opened = std::make_shared<const Opened>(path, config, events, products);
   return {opened, &opened->forward};
+}
+
+}  // namespace
+
+std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
+                                            EventSink& events, ProductType products) {
+  std::future<void> verified = std::async(std::launch::async, [&path] { verify_files(path); });
+  std::shared_ptr<const Encoder> encoder;
+  try {
+    encoder = open_unverified(path, config, events, products);
+  } catch (const Error&) {
+    verified.get();  // says more where that is what is wrong
+    throw;
+  }
+  verified.get();
+  return encoder;
 }
 
 }  // namespace simile

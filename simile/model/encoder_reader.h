@@ -5,6 +5,9 @@
 // Of a joined model (config.is_joined()), `path` is the list of its parts,
 // ModelFolder::weights_path, and the functions below do the same part by part.
 //
+// Files that a checksums.json names are verified (simile/core/checksums.h) by
+// read_encoder_weights() and open_encoder(), by the latter while it reads.
+//
 // Reading copies large tensors in parallel and lets go of the file's pages as it goes, so that at
 // no time more than the weights and a few megabytes are resident.
 #pragma once
@@ -29,6 +32,10 @@ namespace simile {
 // Errors: see weight_reader.h; a weight that is not finite is an error too.
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events);
+
+// A hash of the numbers that read_encoder_weights() gives: of whatever files and types hold them.
+// Takes a few megabytes, of a table whose rows are products all of it. Errors: the same.
+std::string hash_encoder_weights(const std::string& path, const EncoderConfig& config);
 
 // Finds all tensors in their shapes and reads none. Errors: see weight_reader.h.
 void check_encoder_weights(const std::string& path, const EncoderConfig& config);

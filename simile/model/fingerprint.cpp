@@ -46,7 +46,7 @@ std::string describe_settings(const ModelSettings& s) {
 
 std::string model_fingerprint(const ModelFolder& model) {
   std::string hashes = hash_bytes(describe_settings(model.settings));
-  for (const std::string& file : weight_files(model.weights_path)) hashes += hash_file(file);
+  hashes += hash_encoder_weights(model.weights_path, model.settings.encoder);
   if (folder_exists(model.tokenizer_path)) {
     for (const auto& [name, bytes] : read_tokenizer_files(model.tokenizer_path)) {
       hashes += hash_bytes(name) + hash_bytes(bytes);

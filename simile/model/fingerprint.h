@@ -2,10 +2,11 @@
 // A model's fingerprint: 32 hexadecimal digits that change when anything changes that a vector
 // depends on (encoder config, weights, tokenizer, pooling, normalisation, length limit, prompts,
 // similarity),
-// and that stay when a folder is copied, renamed or gets a new README.
+// and that stay when a folder is copied, renamed or gets a new README, and when its weights are
+// written in other files or another type that hold the same numbers.
 //
-// It is computed from the bytes each time it is asked for, never trusted from a file: 90 MB take
-// about 10 ms once they are in the page cache. The hash is hash.h's: it tells models apart and does
+// It is computed from the numbers each time it is asked for, never trusted from a file, on all
+// threads. The hash is hash.h's: it tells models apart and does
 // not protect against somebody who forges a model on purpose.
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "simile/core/checksums.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/module_reader.h"
@@ -55,6 +56,7 @@ std::vector<SavedHead> open_heads(const std::string& model_folder) {
 }
 
 std::vector<float> read_head_weights(const SavedHead& head, int64_t H) {
+  verify_checksum(head.weights_path);
   return read_tensors(SafetensorsFile(head.weights_path), head_layout(head.settings, H),
                       fmt::format("{} and the encoder's size", kConfig));
 }

@@ -15,7 +15,9 @@
 // that is not known is an error that names it, never skipped.
 //
 // Written: the old schema, which old and new sentence-transformers load. Task heads lie beside
-// them, see head_reader.h, and trained temperatures in simile.json.
+// them, see head_reader.h, trained temperatures in simile.json, and in checksums.json
+// (simile/core/checksums.h) what all these files were: opening a folder that has one verifies all
+// but the weights, which are verified when they are read.
 //
 // Errors: ErrorKind::kInput for what cannot be read or used, ErrorKind::kIo for what cannot be
 // written, ErrorKind::kFailed for weights that the precision asked for cannot hold.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -135,6 +136,10 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
                fmt::format("model folder '{}' does not exist; expected a folder with config.json, "
                            "weights and tokenizer.json",
                            path));
+  // The weights are verified where they are read.
+  verify_checksums(path, [](const std::string& name) {
+    return ends_with(name, ".safetensors") || ends_with(name, ".bin");
+  });
   ModelFolder model;
   model.path = path;
   const std::string modules_path = join_path(path, "modules.json");

@@ -51,6 +51,9 @@ class ModelFolderTest : public testing::Test {
     std::filesystem::remove_all(folder_ + "-copy");
   }
 
+  // So that files can be changed, as in folders of others.
+  void forget_checksums() const { std::filesystem::remove(folder_ + "/checksums.json"); }
+
   void save(const ModelSettings& settings, const std::string& card = "# Model\n") {
     ModelToSave model;
     model.settings = settings;
@@ -60,6 +63,7 @@ class ModelFolderTest : public testing::Test {
     model.self_test.texts = {"a"};
     model.self_test.vectors = Matrix<float>(1, 8, 0.5f);
     save_model_folder(folder_, model);
+    forget_checksums();
   }
 
   // A model with the heads "same" (concat, weights 0, 1, 2 ...) and "mood" (three classes).
@@ -81,6 +85,7 @@ class ModelFolderTest : public testing::Test {
     model.tokenizer = {{"tokenizer.json", kTokenizer}};
     model.heads = {{same, numbers.data()}, {mood, numbers.data()}};
     save_model_folder(folder_, model);
+    forget_checksums();
     return {same, mood};
   }
 

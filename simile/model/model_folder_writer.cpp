@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -22,6 +23,7 @@ using detail::Json;
 class FolderWriter {
  public:
   explicit FolderWriter(std::string path) : path_(std::move(path)) {}
+  const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return join_path(path_, name); }
   void text(const std::string& name, const std::string& bytes) const {
     write_file_atomic(file(name), bytes);
@@ -178,6 +180,7 @@ void write_parts(const ModelToSave& model, const FolderWriter& writer) {
                   folder);
     write_sentence_files(settings, folder);
     for (const auto& [name, bytes] : part.files) folder.text(name, bytes);
+    write_checksums(folder.path());
   }
   writer.text(detail::kJoinedList, detail::joined_list_to_json(list));
   writer.json("sentence_bert_config.json", {{"max_seq_length", model.settings.max_length}});
@@ -204,6 +207,7 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
     writer.text("self_test.json", self_test_to_json(model.self_test));
   }
   write_heads(model.heads, settings.embedding_size(), writer);
+  write_checksums(folder.path());
   folder.commit();
 }
 

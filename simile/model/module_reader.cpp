@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/model/safetensors.h"
@@ -131,7 +132,9 @@ ModuleSettings read_module(const std::string& folder, ModuleKind kind, int64_t i
     check_keys(json, parsed, {"dimension"});
     check_inputs(json, "dimension", inputs);
   }
-  const std::unique_ptr<TensorSource> file = open_weights(find_weights(folder));
+  const std::string weights = find_weights(folder);
+  verify_checksum(weights);
+  const std::unique_ptr<TensorSource> file = open_weights(weights);
   module.weights =
       std::make_shared<const std::vector<float>>(read_tensors(*file, module_layout(module), path));
   return module;

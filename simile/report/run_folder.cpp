@@ -19,7 +19,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
-#include "simile/model/safetensors.h"
+#include "simile/model/sealed_tensors.h"
 #include "simile/report/detail/run_format.h"
 #include "simile/report/run_log.h"
 
@@ -152,12 +152,12 @@ std::string RunFolder::teachers_path() const { return join_path(path_, kTeachers
 void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) const {
   const std::string folder = join_path(path_, kStages);
   make_folders(folder);
-  write_safetensors(stage_path(folder, stage),
-                    {{"weights",
-                      {static_cast<int64_t>(kept.weights.size())},
-                      kept.weights.data(),
-                      TensorType::kF32}},
-                    {{"temperatures", Json(kept.temperatures).dump()}});
+  write_sealed_tensors(stage_path(folder, stage),
+                       {{"weights",
+                         {static_cast<int64_t>(kept.weights.size())},
+                         kept.weights.data(),
+                         TensorType::kF32}},
+                       {{"temperatures", Json(kept.temperatures).dump()}});
 }
 
 KeptStage RunFolder::read_stage(const std::string& stage) const {
@@ -167,6 +167,7 @@ KeptStage RunFolder::read_stage(const std::string& stage) const {
   SIMILE_CHECK(tensor != nullptr && temperatures != file.metadata().end(), ErrorKind::kInput,
                fmt::format("'{}' is not what the stage '{}' kept; run again with --overwrite",
                            file.path(), stage));
+  check_seal(file);
   KeptStage kept;
   kept.weights.resize(static_cast<size_t>(tensor->size));
   file.read_floats(*tensor, 0, tensor->size, kept.weights.data());

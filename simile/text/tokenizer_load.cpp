@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -176,14 +177,15 @@ Tokenizer Tokenizer::load(const std::string& path) {
   if (!folder_exists(path)) {
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    if (file_exists(path)) verify_checksum(path);
     if (ends_with(path, ".txt")) return load_vocabulary_file(path, folder);
     if (ends_with(path, ".model")) return parse(load_sentencepiece_file(path, folder), path);
     return parse(read_file(path), path);
   }
   const std::string json = join_path(path, "tokenizer.json");
-  if (file_exists(json)) return parse(read_file(json), json);
+  if (file_exists(json)) return load(json);
   const std::string vocabulary = join_path(path, "vocab.txt");
-  if (file_exists(vocabulary)) return load_vocabulary_file(vocabulary, path);
+  if (file_exists(vocabulary)) return load(vocabulary);
   const std::string byte_pairs = join_path(path, "vocab.json");
   if (file_exists(byte_pairs)) return parse(detail::byte_pair_document(path), byte_pairs);
   for (const char* name : kSentencePieceFiles) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "simile/core/detail/json.h"
+#include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
@@ -289,13 +289,15 @@ std::string NegativeMiner::file(size_t objective, int64_t epoch) const {
 
 void NegativeMiner::write(size_t objective, int64_t epoch, const Negatives& negatives) {
   make_folders(folder_.mined_path());
-  const Json json = {{"fingerprint", pool(objective).fingerprint()}, {"negatives", negatives}};
+  Json json = {{"fingerprint", pool(objective).fingerprint()}, {"negatives", negatives}};
+  json[detail::kSeal] = detail::seal_of(json);
   write_file_atomic(file(objective, epoch), json.dump() + "\n");
 }
 
 NegativeMiner::Negatives NegativeMiner::read(size_t objective, int64_t epoch) {
   const std::string path = file(objective, epoch);
   const Json json = detail::read_json(path);
+  detail::check_seal(json, path, "run again with --overwrite");
   const detail::JsonObject object(json, path);
   SIMILE_CHECK(object.text("fingerprint") == pool(objective).fingerprint(), ErrorKind::kInput,
                fmt::format("'{}' was mined for other data than {} has now; run again with "

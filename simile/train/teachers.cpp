@@ -59,16 +59,17 @@ EmbeddingStore store_teacher_vectors(const std::string& folder, const TrainingSe
   const std::string fingerprint =
       hash_bytes(fmt::format("{} {} {}", teacher.fingerprint, fingerprint_texts(set), precision));
   const std::string path = join_path(folder, fingerprint + ".npy");
-  if (!EmbeddingStore::is_current(path, fingerprint)) {
-    const auto texts = static_cast<int64_t>(set.texts.size());
-    EmbeddingStoreWriter writer(path, texts, teacher.dimension,
-                                precision == "fp16" ? NpyNumber::kHalf : NpyNumber::kFloat);
-    for (int64_t begin = 0; begin < texts; begin += kBlock) {
-      writer.append(teacher.embed(set, begin, std::min(texts, begin + kBlock)));
-    }
-    writer.finish(fingerprint);
-    events.info(fmt::format("{}: {} vectors of a teacher stored", set.file, texts));
+  if (std::optional<EmbeddingStore> store = EmbeddingStore::open_current(path, fingerprint)) {
+    return std::move(*store);
   }
+  const auto texts = static_cast<int64_t>(set.texts.size());
+  EmbeddingStoreWriter writer(path, texts, teacher.dimension,
+                              precision == "fp16" ? NpyNumber::kHalf : NpyNumber::kFloat);
+  for (int64_t begin = 0; begin < texts; begin += kBlock) {
+    writer.append(teacher.embed(set, begin, std::min(texts, begin + kBlock)));
+  }
+  writer.finish(fingerprint);
+  events.info(fmt::format("{}: {} vectors of a teacher stored", set.file, texts));
   return EmbeddingStore(path);
 }
 

@@ -10,8 +10,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/core/hash.h"
-#include "simile/model/safetensors.h"
+#include "simile/model/sealed_tensors.h"
 
 namespace simile {
 namespace {
@@ -20,7 +19,6 @@ using detail::Json;
 
 constexpr const char* kFormat = "simile state 5";
 constexpr const char* kEarlierFormats = "simile training state";  // what they begin with
-constexpr const char* kChecksum = "checksum";
 
 template <typename T>
 TensorType type_of();
@@ -107,22 +105,6 @@ std::vector<ObjectiveState> objectives_from_json(const Json& json) {
   return objectives;
 }
 
-// Tells a damaged file: over the arrays, by name, and all that describes them.
-std::string checksum_of(std::map<std::string, std::string> metadata,
-                        const std::map<std::string, std::string_view>& arrays) {
-  metadata.erase(kChecksum);
-  std::string all;
-  for (const auto& [name, text] : metadata) all += name + '\0' + text + '\0';
-  for (const auto& [name, bytes] : arrays) all += name + '\0' + hash_bytes(bytes);
-  return hash_bytes(all);
-}
-
-std::string checksum_of(const SafetensorsFile& file) {
-  std::map<std::string, std::string_view> arrays;
-  for (const TensorInfo& tensor : file.tensors()) arrays[tensor.name] = file.bytes(tensor);
-  return checksum_of(file.metadata(), arrays);
-}
-
 // A plan that does not hold together would be read beyond its end.
 void check_plans(const std::vector<ObjectiveState>& objectives, const std::string& path) {
   for (const ObjectiveState& objective : objectives) {
@@ -155,7 +137,7 @@ void save_train_state(const std::string& path, const TrainState& state, const st
   });
   Json numbers = Json::object();
   visit_numbers(state, [&](const char* name, const auto& value) { numbers[name] = value; });
-  std::map<std::string, std::string> metadata = {
+  const std::map<std::string, std::string> metadata = {
       {"format", kFormat},
       {"recipe", recipe},
       {"data", state.data},
@@ -163,13 +145,7 @@ void save_train_state(const std::string& path, const TrainState& state, const st
       {"objectives", objectives_to_json(state.objectives).dump()},
       {"temperatures", Json(state.temperatures).dump()},
       {"best_temperatures", Json(state.best_temperatures).dump()}};
-  std::map<std::string, std::string_view> arrays;
-  for (const TensorView& tensor : tensors) {
-    const size_t bytes = static_cast<size_t>(tensor.shape[0]) * tensor_type_width(tensor.type);
-    arrays[tensor.name] = {static_cast<const char*>(tensor.values), bytes};
-  }
-  metadata[kChecksum] = checksum_of(metadata, arrays);
-  write_safetensors(path, tensors, metadata);
+  write_sealed_tensors(path, tensors, metadata);
 }
 
 TrainState load_train_state(const std::string& path, const std::string& recipe) {
@@ -182,8 +158,7 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   };
   const std::string format = text("format");
   const bool is_earlier = format.rfind(kEarlierFormats, 0) == 0;  // with another checksum
-  SIMILE_CHECK(is_earlier || text(kChecksum) == checksum_of(file), ErrorKind::kInput,
-               fmt::format("'{}' is damaged: its checksum is not that of its contents", path));
+  if (!is_earlier) check_seal(file);
   SIMILE_CHECK(format == kFormat, ErrorKind::kUsage,
                fmt::format("'{}' has the format '{}', this version reads '{}'; go on with the "
                            "version that wrote it, or start anew with --overwrite",

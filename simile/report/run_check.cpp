@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/run_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "simile/core/checksums.h"
+#include "simile/core/detail/sealed_json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/model/embedding_store.h"
+#include "simile/model/sealed_tensors.h"
+#include "simile/report/detail/run_format.h"
+
+namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace run_format;
+
+// Calls check(path) for each file with this ending, by name; returns how many there are.
+template <typename Check>
+int64_t check_files(const std::string& folder, const std::string& ending, const Check& check) {
+  std::vector<std::string> files;
+  std::error_code ignored;  // no folder: no files
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ending) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) check(file);
+  return static_cast<int64_t>(files.size());
+}
+
+void check_tensors(const std::string& path) { check_seal(SafetensorsFile(path)); }
+
+void check_mined(const std::string& path) {
+  detail::check_seal(detail::read_json(path), path, "run again with --overwrite");
+}
+
+void add_run(const std::string& path, RunCheck& found) {
+  found.states += check_files(join_path(path, kStates), ".safetensors", check_tensors);
+  found.stages += check_files(join_path(path, kStages), ".safetensors", check_tensors);
+  found.teachers += check_files(join_path(path, kTeachers), ".npy",
+                                [](const std::string& file) { EmbeddingStore store(file); });
+  found.mined += check_files(join_path(path, kMined), ".json", check_mined);
+  const std::string model = join_path(path, kModel);
+  if (folder_exists(model)) found.model += verify_all_checksums(model);
+}
+
+}  // namespace
+
+RunCheck check_run(const std::string& path) {
+  SIMILE_CHECK(file_exists(join_path(path, kRecipe)), ErrorKind::kInput,
+               fmt::format("'{}' is not a run folder: it has no {}", path, kRecipe));
+  RunCheck found;
+  add_run(path, found);
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && seed_folder_number(name)) add_run(entry.path().string(), found);
+  }
+  return found;
+}
+
+}  // namespace simile
