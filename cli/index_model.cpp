@@ -16,11 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+}  // namespace
+
 std::string fingerprint_of(const std::string& model) {
   return model_fingerprint(open_model_folder(model, silent_events()));
 }
-
-}  // namespace
 
 IndexedModel indexed_model(const std::string& model, const std::string& index,
                            const SentenceEncoder& encoder, const ModelOptions& options) {

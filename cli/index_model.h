@@ -9,6 +9,9 @@
 
 namespace simile::cli {
 
+// model_fingerprint() of a model folder or a built-in model.
+std::string fingerprint_of(const std::string& model);
+
 // What the index in folder `index` remembers of a model: the name of a built-in one, or its folder.
 // Errors: ErrorKind::kInput when the model compares vectors in a way that an index cannot.
 IndexedModel indexed_model(const std::string& model, const std::string& index,

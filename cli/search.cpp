@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -121,8 +122,11 @@ void run(Arguments arguments, bool json, Terminal& terminal) {
   const IndexInfo info = read_index_info(arguments.index);
   keep_settings(info, arguments.encode);
   const std::string model = model_of_index(arguments.index, info, arguments.model);
+  // Reads all weights too: while the encoder does.
+  std::future<std::string> fingerprint =
+      std::async(std::launch::async, [&model] { return fingerprint_of(model); });
   const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode.precision);
-  const SearchIndex index = open_index(arguments.index, model);
+  const SearchIndex index = SearchIndex::open(arguments.index, fingerprint.get(), model);
   std::vector<std::string> texts;
   for (const Query& query : queries) texts.push_back(query.text);
   EncodeCounts counts;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
@@ -168,8 +167,8 @@ TEST(EmbeddingScorer, AnIndexOfTheSameVectorsRanksAlikeToTheLastBit) {
   Texts queries, corpus;
   for (int i = 0; i < 40; ++i) queries.push_back("q" + std::to_string(i));
   for (int i = 0; i < 500; ++i) corpus.push_back("d" + std::to_string(i % 450));  // some twice
-  std::vector<int64_t> keys(corpus.size());
-  std::iota(keys.begin(), keys.end(), 0);
+  std::vector<VectorKey> keys;
+  for (size_t i = 0; i < corpus.size(); ++i) keys.push_back({static_cast<int64_t>(i), 0});
   const std::vector<std::vector<int64_t>> candidates(queries.size(), {499, 3, 250, 7});
   for (const Similarity similarity :
        {Similarity::kCosine, Similarity::kDot, Similarity::kEuclidean, Similarity::kManhattan}) {
@@ -187,9 +186,9 @@ TEST(EmbeddingScorer, AnIndexOfTheSameVectorsRanksAlikeToTheLastBit) {
     for (size_t q = 0; q < queries.size(); ++q) {
       std::map<int64_t, double> score_of;
       for (size_t i = 0; i < 500; ++i) {
-        ASSERT_EQ(ranked[q][i].document, found[q][i].id);
+        ASSERT_EQ(ranked[q][i].document, found[q][i].vector.key);
         ASSERT_EQ(ranked[q][i].score, found[q][i].score);
-        score_of[found[q][i].id] = found[q][i].score;
+        score_of[found[q][i].vector.key] = found[q][i].score;
       }
       ASSERT_EQ(some[q].size(), 4u);
       for (const RankedDocument& document : some[q]) {
