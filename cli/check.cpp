@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -95,6 +97,11 @@ Json check_run_folder(const std::string& path) {
 }
 
 Json check(const Arguments& arguments, Terminal& terminal) {
+  const std::string* const given[] = {&arguments.model, &arguments.index, &arguments.vectors,
+                                      &arguments.run};
+  const auto count = std::count_if(std::begin(given), std::end(given),
+                                   [](const std::string* path) { return !path->empty(); });
+  SIMILE_CHECK(count == 1, ErrorKind::kUsage, "give one of --model, --index, --vectors and --run");
   if (!arguments.index.empty()) return check_index_folder(arguments.index);
   if (!arguments.vectors.empty()) return check_vectors(arguments.vectors);
   if (!arguments.run.empty()) return check_run_folder(arguments.run);
@@ -139,13 +146,12 @@ void add_check(const Commands& commands) {
   CLI::App* command = commands.add(
       "check", "Verify the checksums of what Simile wrote, and a model's self test",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  CLI::Option_group* what = command->add_option_group("what", "What to check");
-  CLI::Option* model = what->add_option("--model", arguments->model, kModelHelp);
-  what->add_option("--index", arguments->index, "Index folder: vectors and all documents");
-  what->add_option("--vectors", arguments->vectors, "Stored vectors (.npy), such as a teacher's");
-  what->add_option("--run", arguments->run,
-                   "Run folder: states, stages, teachers, mined negatives, model");
-  what->require_option(1);
+  CLI::Option* model = command->add_option("--model", arguments->model, kModelHelp);
+  command->add_option("--index", arguments->index, "Index folder: vectors and all documents");
+  command->add_option("--vectors", arguments->vectors,
+                      "Stored vectors (.npy), such as a teacher's");
+  command->add_option("--run", arguments->run,
+                      "Run folder: states, stages, teachers, mined negatives, model");
   command
       ->add_flag("--write-checksums", arguments->write_checksums,
                  "Write the model's checksums.json first, after a change that was meant")

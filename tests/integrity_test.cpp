@@ -181,7 +181,7 @@ TEST_F(IntegrityTest, TheProgramRefusesAndChecksWhatIsDamaged) {
   expect_error("simile check --run run", 3, "0000-1.safetensors");
   flip(path("vectors.npy"), 8 * 200);
   expect_error("simile check --vectors vectors.npy", 3, "is damaged");
-  expect_error("simile check --run run --index index", 2, "Exactly 1 option");
+  expect_error("simile check --run run --index index", 2, "give one of --model");
 }
 
 TEST_F(IntegrityTest, AChangedTextIsFoundByACheckAlsoWhereNobodyAsksForIt) {
@@ -191,6 +191,15 @@ TEST_F(IntegrityTest, AChangedTextIsFoundByACheckAlsoWhereNobodyAsksForIt) {
   expect_error("simile check --index index", 3, "is not the one of its vector");
   write("more.tsv", "id\ttext\nz\tmore\n");
   expect_error("simile index add --index index --corpus more.tsv", 3, "is damaged");
+}
+
+TEST_F(IntegrityTest, ATrainedTokenizerIsVerifiedToo) {
+  write("texts.txt", "the cat sat on the mat\nthe dog ran\n");
+  EXPECT_EQ(shell("simile train-tokenizer --input texts.txt --output tokens --vocab-size 40").code,
+            0);
+  EXPECT_EQ(shell("simile tokenize --model tokens <texts.txt").code, 0);
+  flip(path("tokens/tokenizer.json"), 8 * 400);
+  expect_error("simile tokenize --model tokens <texts.txt", 3, "checksums.json");
 }
 
 TEST_F(IntegrityTest, AnIndexMovesWithItsModel) {
