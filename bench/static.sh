@@ -74,7 +74,7 @@ data_checks: warn
 stages:
   objectives:
     data: {path: pairs.tsv, left: query, right: document, score: ""}
-    loss: {name: bsc, temperature: $tau}
+    loss: {name: bsc, temperature: $tau, duplicates: negatives}
     order: sequential
     batch_size: $batch
   steps: $steps

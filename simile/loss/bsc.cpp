@@ -18,15 +18,26 @@ namespace {
 
 using torch::Tensor;
 
-// Known positives among the cells (left i, right j), [m, m]; not defined for the plain loss.
-Tensor known_positives(const LossInput& input, const std::string& duplicates,
-                       const Tensor& is_positive) {
-  if (duplicates == "negatives") return {};
+bool has_repeats(const Tensor& group) {
+  return std::get<0>(torch::_unique(group)).size(0) < group.size(0);
+}
+
+// Texts of the batch are known to stand in it twice, and are not to count as negatives.
+bool treats_repeats(const LossInput& input, const std::string& duplicates) {
+  if (duplicates == "negatives") return false;
+  const bool is_known = input.left_group.defined() && input.right_group.defined();
   SIMILE_CHECK(
-      input.left_group.defined() && input.right_group.defined(), ErrorKind::kInput,
+      is_known || duplicates == "mask", ErrorKind::kInput,
       "loss: duplicates: " + duplicates +
           " needs the ids of equal texts of both sides, and the batch has none; give them or "
           "choose duplicates: negatives");
+  return is_known && (has_repeats(input.left_group) || has_repeats(input.right_group));
+}
+
+// Known positives among the cells (left i, right j), [m, m]; not defined for the plain loss.
+Tensor known_positives(const LossInput& input, const std::string& duplicates,
+                       const Tensor& is_positive) {
+  if (!treats_repeats(input, duplicates)) return {};
   const auto same = [](const Tensor& group) { return group.unsqueeze(1) == group.unsqueeze(0); };
   return (same(input.left_group) & is_positive.unsqueeze(0)) |
          (same(input.right_group) & is_positive.unsqueeze(1));
@@ -146,8 +157,7 @@ Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,
 
 Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
   check_pair_input(input);
-  const bool is_plain = options.duplicates == "negatives" && options.hard_negative_weight == 1.0;
-  if (is_plain) {
+  if (options.hard_negative_weight == 1.0 && !treats_repeats(input, options.duplicates)) {
     const Tensor left = normalize_embeddings(input.left, options.normalize);
     const Tensor right = normalize_embeddings(right_texts(input), options.normalize);
     const Tensor factor =
@@ -169,7 +179,7 @@ LossRow bsc_row() {
           "positive pairs, with or without labelled negatives, when every other text of the batch "
           "can serve as a negative; gains most from batches of similar texts (order: neighbours)",
           "{name: bsc, temperature: 0.1, normalize: l2}",
-          [](const LossOptions&) { return pairs(kOptional, kOptional); },
+          [](const LossOptions&) { return batch_pairs(kOptional, kOptional); },
           visit_own<BscOptions>,
           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
             return bsc_loss(in, o.get<BscOptions>(), c.scale);

@@ -19,6 +19,7 @@
 //              (column), outside the logarithm
 //   mask       known positives other than (i, i) are left out of the denominator
 //   negatives  the plain loss: duplicates count as negatives
+// `mask`, the default, knows no duplicates where no groups are given, and is then the plain loss.
 //
 // `hard_negative_weight` α (Gao et al., SimCSE, 2021): in row i, exp of the scores of pair i's own
 // explicit negatives counts α times; those of other pairs count once.
@@ -41,7 +42,7 @@ struct BscOptions {
   std::string directions = "both";
   std::string divisor = "batch";
   double threshold = 0.5;
-  std::string duplicates = "negatives";
+  std::string duplicates = "mask";
   double hard_negative_weight = 1.0;
 
   void visit(OptionVisitor& v);
@@ -49,7 +50,7 @@ struct BscOptions {
 
 // One number. `scale` is 1/τ as a tensor of one number; not defined, it is
 // 1/options.temperature.value. Without a positive pair the loss is 0 with zero gradients. Errors:
-// as check_pair_input(); kInput when duplicates are to be treated and no groups are given.
+// as check_pair_input(); kInput for duplicates: positives without groups.
 torch::Tensor bsc_loss(const LossInput& input, const BscOptions& options,
                        const torch::Tensor& scale = {});
 
@@ -62,7 +63,7 @@ torch::Tensor bsc_scores(const LossInput& input, const BscOptions& options,
 
 // L of any S, such as the logits of all pairs of a batch; temperature and normalisation are not
 // looked at, nor are the embeddings. Errors: as check_loss_input(); kInput for scores that are not
-// [m, m + n·m] and for missing groups.
+// [m, m + n·m] and for duplicates: positives without groups.
 torch::Tensor bsc_loss_of_scores(const torch::Tensor& scores, const LossInput& input,
                                  const BscOptions& options);
 

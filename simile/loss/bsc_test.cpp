@@ -249,6 +249,7 @@ TEST(Bsc, ALabelledNegativeOfTheSameTextStaysANegative) {
   input.target = torch::tensor({1.0, 0.0}, torch::kFloat64);
   BscOptions options;
   options.directions = "left";
+  options.duplicates = "negatives";
   const double plain = value_of(input, options);
   for (const std::string duplicates : {"positives", "mask"}) {
     options.duplicates = duplicates;
@@ -261,8 +262,21 @@ TEST(Bsc, MaskedDuplicatesLeaveTheDenominator) {
   input.left_group = ids({0, 0});
   input.right_group = ids({0, 1});
   BscOptions options;
-  options.duplicates = "mask";
   EXPECT_NEAR(value_of(input, options), 0.0, 1e-12);  // nothing is left to tell apart
+}
+
+TEST(Bsc, QuestionsThatShareAnAnswerAreNoNegativesOfEachOther) {
+  LossInput input = random_input(4, 3);
+  input.right = input.right[0].unsqueeze(0).repeat({4, 1});
+  input.right[3] = random_input(1, 3).right[0];
+  input.left_group = ids({0, 1, 2, 3});
+  input.right_group = ids({0, 0, 0, 1});
+  BscOptions options;
+  options.directions = "left";
+  const double masked = value_of(input, options);
+  options.duplicates = "negatives";
+  // Each of three equal answers would push the other two away.
+  EXPECT_GT(value_of(input, options), masked);
 }
 
 TEST(Bsc, TheDivisorIsTheBatchOrThePositives) {
@@ -335,10 +349,14 @@ TEST(Bsc, WithoutPositivesTheLossIsZeroWithZeroGradients) {
   for (const auto& leaf : leaves) EXPECT_EQ(leaf.grad().abs().max().item<double>(), 0.0);
 }
 
-TEST(Bsc, DuplicatesWithoutGroupsAreAnError) {
+TEST(Bsc, WithoutGroupsNoDuplicatesAreKnown) {
+  const LossInput input = random_input(3, 2);
   BscOptions options;
-  options.duplicates = "mask";
-  EXPECT_THROW(bsc_loss(random_input(3, 2), options), Error);
+  const double masked = value_of(input, options);
+  options.duplicates = "negatives";
+  EXPECT_EQ(masked, value_of(input, options));
+  options.duplicates = "positives";
+  EXPECT_THROW(bsc_loss(input, options), Error);
 }
 
 TEST(Bsc, WrongShapesAreErrors) {

@@ -21,7 +21,7 @@ struct MnrlOptions {
   std::string similarity = "cosine";
   double scale = 0.0;
   double threshold = 0.5;
-  std::string duplicates = "negatives";
+  std::string duplicates = "mask";
 
   void visit(OptionVisitor& v);
 };

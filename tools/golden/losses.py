@@ -85,7 +85,7 @@ def one_side(score, m, columns, positive, y, t, duplicates):
 
 
 def bsc(case, tensors, o, s):
-    y, t, duplicates = case['target'], o.get('threshold', 0.5), o.get('duplicates', 'negatives')
+    y, t, duplicates = case['target'], o.get('threshold', 0.5), o.get('duplicates', 'mask')
     how = o.get('normalize', 'l2')
     left = normalised(scalars(tensors['left']), how)
     stacked = scalars(tensors['right'])
@@ -117,7 +117,7 @@ def mse(case, tensors):
 
 def simcse(case, tensors, o, s):
     """Gao et al. 2021, eq. 1 and 5: the logarithm of one cell over the sum of its row."""
-    alpha, mask = o.get('hard_negative_weight', 1.0), o.get('duplicates') == 'mask'
+    alpha, mask = o.get('hard_negative_weight', 1.0), o.get('duplicates', 'mask') == 'mask'
     left, right = scalars(tensors['left']), scalars(tensors['right'])
     total = 0.0
     for i, u in enumerate(left):
@@ -341,7 +341,7 @@ def head_ranking(case, tensors, o):
     m, t = len(table), o.get('threshold', 0.5)
     return one_side(lambda i, j: s * table[i][j], m, len(table[0]),
                     lambda i, j: known_positive(case, i, j, t), case['target'], t,
-                    o.get('duplicates', 'negatives')) / m
+                    o.get('duplicates', 'mask')) / m
 
 
 def weighted_terms(case, tensors, parameter):
