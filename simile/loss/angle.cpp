@@ -35,7 +35,7 @@ LossRow angle_row() {
       "graded pairs whose order matters, like cosent, when many cosines are near 1 or -1, where "
       "the cosine has hardly a gradient",
       "{name: angle, scale: 20}",
-      [](const LossOptions&) { return pairs(kRequired, kIgnored); },
+      [](const LossOptions&) { return ranked_pairs(pairs(kRequired, kIgnored)); },
       visit_own<AngleOptions>,
       [](const LossOptions& o, const LossInput& in, const LossContext&) {
         return angle_loss(in, o.get<AngleOptions>());

@@ -31,7 +31,7 @@ LossRow cosent_row() {
           "Su, CoSENT, 2022",
           "graded pairs whose order matters and not the value of the score; targets of any scale",
           "{name: cosent, scale: 20}",
-          [](const LossOptions&) { return scored_pairs(); },
+          [](const LossOptions&) { return ranked_pairs(scored_pairs()); },
           visit_own<CosentOptions>,
           [](const LossOptions& o, const LossInput& in, const LossContext&) {
             return cosent_loss(in, o.get<CosentOptions>());

@@ -29,7 +29,7 @@ LossRow global_orthogonal_row() {
           "Zhang et al., Learning Spread-out Local Feature Descriptors, 2017",
           "a part of a sum beside a loss that brings pairs together, when all cosines are high",
           "global_orthogonal",
-          [](const LossOptions&) { return pairs(kIgnored, kIgnored); },
+          [](const LossOptions&) { return batch_pairs(kIgnored, kIgnored); },
           visit_own<GlobalOrthogonalOptions>,
           [](const LossOptions&, const LossInput& in, const LossContext&) {
             return global_orthogonal_loss(in);

@@ -16,6 +16,13 @@ enum class TextNeed { kPairs, kSingles, kEither };
 // place of the cosine if there is a head or always; one number for each class.
 enum class HeadNeed { kNone, kNumberIfGiven, kNumber, kClasses };
 
+// What a loss sets against each other. A batch that has no two of them gives no gradient.
+enum class Compares {
+  kOwnTexts,      // those of each example
+  kOtherTexts,    // texts of other examples, or explicit negatives
+  kOtherTargets,  // pairs of another target
+};
+
 struct LossNeeds {
   TextNeed texts = TextNeed::kPairs;  // a loss that reads a head does not look at the texts
   Requirement target = Requirement::kIgnored;
@@ -23,8 +30,9 @@ struct LossNeeds {
   Requirement classes = Requirement::kIgnored;
   Requirement teachers = Requirement::kIgnored;
   HeadNeed head = HeadNeed::kNone;
-  bool unit_target = false;   // targets must lie in [0, 1]
-  bool cross_logits = false;  // the head compares every left with every right
+  bool unit_target = false;                 // targets must lie in [0, 1]
+  bool cross_logits = false;                // the head compares every left with every right
+  Compares compares = Compares::kOwnTexts;  // of a loss made of others: not known
 };
 
 // The needs of two losses computed on the same batch.

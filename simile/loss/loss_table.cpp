@@ -11,6 +11,7 @@
 #include "simile/loss/combo.h"
 #include "simile/loss/contrastive.h"
 #include "simile/loss/cosent.h"
+#include "simile/loss/detail/foreign_names.h"
 #include "simile/loss/distill.h"
 #include "simile/loss/global_orthogonal.h"
 #include "simile/loss/matryoshka.h"
@@ -68,10 +69,12 @@ const LossRow& find_loss(const std::string& name) {
     if (name == row.name) return row;
     names.push_back(row.name);
   }
-  const std::string nearest = nearest_name(name, names);
+  const std::string nearest = nearest_name(name, names), hint = hint_of_foreign_loss(name);
   throw Error(ErrorKind::kRecipe,
               fmt::format("'{}' is no loss{}; choose one of {}", name,
-                          nearest.empty() ? "" : ", did you mean '" + nearest + "'?",
+                          !hint.empty()     ? hint
+                          : nearest.empty() ? ""
+                                            : ", did you mean '" + nearest + "'?",
                           fmt::join(names, ", ")));
 }
 

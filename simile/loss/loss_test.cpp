@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/loss.h"
 
+#include <gmock/gmock.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -294,9 +296,25 @@ TEST(LossSum, NamesTheParametersOfItsLosses) {
             std::string::npos);
 }
 
+TEST(LossNames, ThoseOfSentenceTransformersAreHintedAt) {
+  const std::pair<const char*, const char*> names[] = {
+      {"MultipleNegativesRankingLoss", "MultipleNegativesRankingLoss is `loss: mnrl` here"},
+      {"cachedmultiplenegativesrankingloss", "CachedMultipleNegativesRankingLoss is `loss: mnrl, "},
+      {"OnlineContrastiveLoss", "is `loss: online_contrastive` here"},
+      {"CosineSimilarityLoss", "is `loss: mse` here"}};
+  for (const auto& [name, hint] : names) {
+    EXPECT_THAT(error_of([&, &name = name] { options_from(name); }), ::testing::HasSubstr(hint));
+    EXPECT_THAT(error_of([&, &name = name] { find_loss(name); }), ::testing::HasSubstr(hint));
+  }
+  EXPECT_THAT(error_of([] { find_loss("mnlr"); }), ::testing::HasSubstr("did you mean 'mnrl'?"));
+}
+
 TEST(LossState, GroupsAreNeededOnlyToTreatDuplicates) {
-  EXPECT_FALSE(Loss(options_from("bsc")).needs_groups());
+  EXPECT_FALSE(Loss(options_from("{name: bsc, duplicates: negatives}")).needs_groups());
   EXPECT_FALSE(Loss(options_from("mse")).needs_groups());
+  for (const char* name : {"bsc", "combo", "mnrl", "simcse"}) {
+    EXPECT_TRUE(Loss(options_from(name)).needs_groups()) << name;  // by default
+  }
   EXPECT_TRUE(Loss(options_from("{name: combo, duplicates: mask}")).needs_groups());
   EXPECT_TRUE(Loss(options_from("{name: mnrl, duplicates: positives}")).needs_groups());
   EXPECT_TRUE(Loss(options_from("{name: sum, of: {name: bsc, duplicates: mask}}")).needs_groups());

@@ -61,7 +61,7 @@ LossRow mnrl_row() {
           "takes hard negatives",
           "{name: mnrl, scale: 20}",
           [](const LossOptions& o) {
-            LossNeeds needs = pairs(kOptional, kOptional);
+            LossNeeds needs = batch_pairs(kOptional, kOptional);
             if (o.get<MnrlOptions>().similarity != "head") return needs;
             needs.head = HeadNeed::kNumber;
             needs.cross_logits = true;

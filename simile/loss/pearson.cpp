@@ -44,7 +44,7 @@ LossRow pearson_row() {
       "graded similarity judged by correlation, as in STS, with batches of 16 pairs and more; "
       "targets of any scale",
       "pearson",
-      [](const LossOptions&) { return scored_pairs(); },
+      [](const LossOptions&) { return ranked_pairs(scored_pairs()); },
       visit_own<PearsonOptions>,
       [](const LossOptions&, const LossInput& in, const LossContext&) { return pearson_loss(in); },
       score_output,

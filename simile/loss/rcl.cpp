@@ -75,7 +75,7 @@ LossRow rcl_row() {
       "phi first, and give them as teachers",
       "{name: rcl, scale: 1}",
       [](const LossOptions&) {
-        LossNeeds needs = pairs(kOptional, kOptional);
+        LossNeeds needs = batch_pairs(kOptional, kOptional);
         needs.teachers = kRequired;
         return needs;
       },

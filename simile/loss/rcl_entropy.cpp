@@ -40,7 +40,7 @@ LossRow rcl_entropy_row() {
       "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
       "the models that rcl takes as teachers, one for each phi (0.01 to 0.05)",
       "{name: rcl_entropy, phi: 0.01}",
-      [](const LossOptions&) { return pairs(kOptional, kOptional); },
+      [](const LossOptions&) { return batch_pairs(kOptional, kOptional); },
       visit_own<RclEntropyOptions>,
       [](const LossOptions& o, const LossInput& in, const LossContext&) {
         return rcl_entropy_loss(in, o.get<RclEntropyOptions>());

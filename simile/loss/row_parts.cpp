@@ -19,6 +19,17 @@ LossNeeds pairs(Requirement target, Requirement negatives, bool unit_target) {
   return needs;
 }
 
+LossNeeds batch_pairs(Requirement target, Requirement negatives) {
+  LossNeeds needs = pairs(target, negatives);
+  needs.compares = Compares::kOtherTexts;
+  return needs;
+}
+
+LossNeeds ranked_pairs(LossNeeds needs) {
+  needs.compares = Compares::kOtherTargets;
+  return needs;
+}
+
 LossNeeds scored_pairs(bool unit_target) {
   LossNeeds needs = pairs(kRequired, kIgnored, unit_target);
   needs.head = HeadNeed::kNumberIfGiven;

@@ -50,6 +50,7 @@ LossRow triplet_row() {
             LossNeeds needs;
             needs.texts = TextNeed::kSingles;
             needs.classes = kRequired;
+            needs.compares = Compares::kOtherTexts;
             return needs;
           },
           visit_own<TripletOptions>,

@@ -90,7 +90,8 @@ void check_output(const HeadSettings& s) {
     fail(s, fmt::format("kind '{}' gives one number, which cannot be classes; use concat or mlp",
                         s.kind));
   if (s.class_names.size() < 2)
-    fail(s, fmt::format("output classes needs at least two 'class_names', found {}",
+    fail(s, fmt::format("output classes needs at least two 'class_names', found {}; name them, or "
+                        "train the head on data with `format: classes`, which has them",
                         s.class_names.size()));
   std::set<std::string> seen;
   for (const std::string& name : s.class_names) {
@@ -120,7 +121,10 @@ void HeadSettings::visit(OptionVisitor& v) {
   v.field("output", output,
           choice_info("softmax over class_names, sigmoid of one logit, or one number as it is",
                       kOutputs));
-  v.field("class_names", class_names, {"names of the classes, in the order of the logits"});
+  v.field(
+      "class_names", class_names,
+      {"names of the classes, in the order of the logits; empty: those of the data that trains the "
+       "head"});
   v.field("layers", layers, {"linear layers of an mlp", "", 1, static_cast<double>(kMostLayers)});
   v.field("width", width,
           {"outputs of an mlp's inner layers; 0: the encoder's hidden size", "", 0,

@@ -10,6 +10,7 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/precision.h"
 #include "simile/report/run_folder.h"
+#include "simile/train/class_names.h"
 #include "simile/train/epoch_planner.h"
 #include "simile/train/run_data.h"
 
@@ -62,6 +63,7 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
                           EventSink& events) {
   TrainOptions run;
   read_options(without_environment(recipe), run);
+  fill_class_names(run, events);
   check_train_options(run);
   SIMILE_CHECK(options.epoch >= 1, ErrorKind::kUsage,
                fmt::format("epochs are numbered from 1, found {}", options.epoch));

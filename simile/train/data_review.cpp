@@ -11,10 +11,12 @@
 #include "simile/data/column_kinds.h"
 #include "simile/loss/bsc.h"
 #include "simile/report/run_folder.h"
+#include "simile/train/class_names.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/run_data.h"
 #include "simile/train/start_model.h"
+#include "simile/train/teaching_review.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
@@ -85,8 +87,21 @@ struct ReviewedTest {
     if (texts.is_ranking) return "judged pairs";
     return texts.right == nullptr ? "texts" : "pairs";
   }
-  std::string file() const { return texts.is_ranking ? options.ranking.queries : options.data; }
+  std::string file() const { return options.data.empty() ? options.ranking.queries : options.data; }
 };
+
+// "test 'faq' 1 of 339 judged pairs, 2 of 300 queries, 90 of 150 relevant documents (those of 190
+// pairs)"
+std::string describe_leak(const ReviewedTest& test, const Leak& leak) {
+  const std::string found =
+      fmt::format("{} {} of {} {}", test.what, leak.found, leak.examples, test.unit());
+  if (!test.texts.is_ranking) {
+    return fmt::format("{}, {:.1f} % of its texts", found, percent(leak.texts_share()));
+  }
+  return fmt::format("{}, {} of {} queries, {} of {} relevant documents (those of {} pairs)", found,
+                     leak.queries_found, leak.queries, leak.documents_found, leak.documents,
+                     leak.examples_of_seen);
+}
 
 class Reviewer {
  public:
@@ -105,6 +120,7 @@ class Reviewer {
 
   RunReview review(const std::vector<std::vector<ObjectiveData>>& data) {
     for (size_t stage = 0; stage < data.size(); ++stage) {
+      if (checks_) add(review_steps(options_.stages[stage]));
       for (size_t i = 0; i < data[stage].size(); ++i) {
         const ObjectiveOptions& objective = options_.stages[stage].objectives[i];
         const ObjectiveData& sets = data[stage][i];
@@ -131,6 +147,7 @@ class Reviewer {
                         const TrainingSet& set) {
     const std::string place = place_of(stage, number);
     const bool is_new = report_set(set);
+    if (checks_) add(review_teaching(place, objective, set));
     if (checks_) check_columns(place, objective.data);
     if (checks_) check_scale(place, objective.data, set);
     std::vector<std::string> shares;
@@ -138,9 +155,7 @@ class Reviewer {
       if (checks_) check_sides(place, objective, set, test);
       if (!is_new) continue;
       const Leak leak = find_leak(set.review, test.review);
-      shares.push_back(fmt::format("{} {} of {} {}, {:.1f} % of its {}", test.what, leak.found,
-                                   leak.examples, test.unit(), percent(leak.texts_share()),
-                                   test.texts.is_ranking ? "queries" : "texts"));
+      shares.push_back(describe_leak(test, leak));
       if (checks_) check_leak(place, set, test, leak);
     }
     if (shares.empty()) return;
@@ -152,6 +167,10 @@ class Reviewer {
       if (finding.message == message) return;
     }
     result_.findings.push_back({is_mistake, message});
+  }
+
+  void add(const std::vector<DataFinding>& findings) {
+    for (const DataFinding& finding : findings) find(finding.is_mistake, finding.message);
   }
 
   void check_columns(const std::string& place, const PairDataOptions& data) {
@@ -178,7 +197,7 @@ class Reviewer {
   }
 
   void check_scale(const std::string& place, const PairDataOptions& data, const TrainingSet& set) {
-    if (!data.has_scores() || data.score_scale <= 1) return;
+    if (!set.offer.has_target || data.score_scale <= 1) return;
     if (set.review.score_maximum > kSmallTarget || set.review.score_maximum <= 0) return;
     find(false,
          fmt::format("{}: the scores lie between {:g} and {:g} before score_scale {:g} "
@@ -299,6 +318,7 @@ void review_run_data(const TrainOptions& options,
 RunReview review_recipe(const ConfigNode& recipe, EventSink& events) {
   TrainOptions options;
   read_options(without_environment(recipe), options);
+  fill_class_names(options, events);
   check_train_options(options);
   const StartModel start = load_start_model(options, events);
   const Evaluations evaluations(options.evaluations, events), tests(options.tests, events);

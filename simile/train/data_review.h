@@ -7,12 +7,13 @@
 // the limit; classes or scores; and how much of each evaluation and test stands in it
 // (simile/data/data_review.h).
 //
-// Mistakes, which stop the run unless `data_checks` says otherwise:
+// Mistakes, which stop the run unless `data_checks` says otherwise, and warnings: those of
+// simile/train/teaching_review.h. Further mistakes:
 //   a text side that is mapped to numbers, ids or labels while a column of texts is not read
 //   left and right exchanged, as texts found on the other side of an evaluation show
 //   at least 1 % and at least 10 of the examples of an evaluation or test in the training data
-// Warnings: fewer such examples; sides whose lengths are opposite to an evaluation's under a loss
-// that compares in one direction; scores that score_scale makes too small.
+// Further warnings: fewer such examples; sides whose lengths are opposite to an evaluation's under
+// a loss that compares in one direction; scores that score_scale makes too small.
 #pragma once
 
 #include <string>

@@ -128,6 +128,74 @@ TEST_F(DataReviewTest, DevDataAndClassesAreReported) {
   EXPECT_THAT(found.report, Contains(HasSubstr("1 texts of 1 distinct texts")));
 }
 
+// What cannot teach is a mistake, what may be meant a warning, and neither is told of sound data.
+TEST_F(DataReviewTest, DataThatCannotTeachIsToldOnce) {
+  std::string shared = "sentence1\tsentence2\tscore\n", same = shared, equal = shared;
+  std::string blank = "sentence1\tsentence2\tscore\nw1 w2\t...\t5\n";
+  for (int i = 0; i < 40; ++i) {
+    shared += fmt::format("{}\t{}\t5\n", question(i), answer(i % 2));
+    same += fmt::format("{}\t{}\t5\n", question(i), answer(1));
+    equal += fmt::format("{}\t{}\t5\n", question(i), answer(i));
+    blank += fmt::format("{}\t{}\t{}\n", question(i), answer(i), i % 6);
+  }
+  write("shared.tsv", shared);
+  write("same.tsv", same);
+  write("equal.tsv", equal);
+  write("blank.tsv", blank);
+  write("one.tsv", "sentence1\tsentence2\tscore\nw1 w2\tw3 w4\t5\n");
+  write("class.tsv", "sentence\tlabel\nw1 w2\tgood\nw3 w4\tgood\n");
+  const auto of = [&](const std::string& loss, const std::string& file = "a.tsv",
+                      const std::string& more = "batch_size: 8") {
+    return fmt::format("stages.0.objectives=[{{data: {{path: {}, score_scale: 5}}, loss: {}, {}}}]",
+                       path(file), loss, more);
+  };
+  const std::string same_columns =
+      "data: {path: " + path("a.tsv") + ", score_scale: 5, right: sentence1}, batch_size: 8";
+  struct Case {
+    std::vector<std::string> overrides;
+    bool is_mistake;
+    std::string message;  // empty: nothing is found
+  };
+  const std::vector<Case> cases = {
+      {{of("bsc")}, false, ""},
+      {{of("mnrl", "a.tsv", "batch_size: 1")}, true, "loss 'mnrl' compares each example with the"},
+      {{of("{name: sum, of: [mse, bsc]}", "a.tsv", "batch_size: 1")}, true, "objectives.0.batch_s"},
+      {{of("{name: mse}", "a.tsv", "batch_size: 1")}, false, ""},
+      {{of("simcse", "one.tsv")}, true, "the data has one example"},
+      {{of("cosent", "a.tsv", "batch_size: 1")}, true, "a batch has one pair"},
+      {{of("cosent", "equal.tsv")}, true, "all 40 scores are 1"},
+      {{of("pearson", "equal.tsv")}, true, "For pairs that all belong together take mnrl or bsc"},
+      {{of("angle", "equal.tsv")}, true, "loss 'angle' compares pairs of different scores"},
+      {{of("mse", "equal.tsv")}, false, "all vectors may become alike (collapse)"},
+      {{of("{name: combo, mu: 0.5}", "equal.tsv")}, false, ""},
+      {{of("bsc", "same.tsv")}, true, "the right text of all 40 pairs is the same"},
+      {{of("{name: bsc, duplicates: negatives}", "shared.tsv")}, false, "3.4 other pairs have the"},
+      {{of("bsc", "shared.tsv")}, false, ""},  // masked by default
+      {{of("rcl_entropy", "shared.tsv")}, false, "order=no_duplicates"},
+      {{"stages.0.objectives=[{loss: mse, " + same_columns + "}]"}, true, "learns nothing"},
+      {{"stages.0.objectives=[{loss: bsc, " + same_columns + "}]"}, false, "only pushes texts"},
+      {{"stages.0.objectives=[{loss: simcse, " + same_columns + "}]"}, false, ""},
+      {{data("negatives") + "=[sentence2]"}, true, "as `right` and as `negatives`"},
+      {{of("mse", "blank.tsv")}, false, "1 of 82 texts have no letter or digit"},
+      {{"stages.0.epochs=0"}, false, "NOTHING IS TRAINED"},
+      {{fmt::format("stages.0.objectives=[{{data: {{path: {}, format: classes}}, loss: {{name: "
+                    "triplet, mining: batch_all}}, batch_size: 2}}]",
+                    path("class.tsv"))},
+       true,
+       "all 2 examples are of one class"}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.overrides[0]);
+    const RunReview found = review(c.overrides);
+    if (c.message.empty()) {
+      EXPECT_THAT(found.findings, IsEmpty());
+    } else {
+      ASSERT_EQ(found.findings.size(), 1U);
+      EXPECT_EQ(found.findings[0].is_mistake, c.is_mistake);
+      EXPECT_THAT(found.findings[0].message, HasSubstr(c.message));
+    }
+  }
+}
+
 TEST_F(DataReviewTest, ATestInTheTrainingDataStopsTheRun) {
   write("leak.tsv", table(190, 290));
   const std::string test =

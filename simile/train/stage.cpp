@@ -109,7 +109,8 @@ int64_t Stage::steps_per_epoch() const {
 
 int64_t Stage::total_steps() const {
   if (options_.steps > 0) return options_.steps;
-  return std::llround(options_.epochs * static_cast<double>(steps_per_epoch()));
+  const auto steps = std::llround(options_.epochs * static_cast<double>(steps_per_epoch()));
+  return options_.epochs > 0 ? std::max<int64_t>(steps, 1) : 0;  // a part of an epoch is a step
 }
 
 std::vector<int32_t> Stage::mix_epoch(int64_t epoch) const {

@@ -208,8 +208,8 @@ void StartOptions::visit_start(OptionVisitor& v) {
                   "else in fp32: bf16 makes steps more than twice as fast, on processors that "
                   "have it (AMX, AVX-512-BF16). Products of a transformer's matrices, forward "
                   "and backward, those of its gradients, and the scores of all pairs of a "
-                  "batch in the losses bsc, mnrl, simcse and combo that treat duplicates as "
-                  "negatives; evaluation is in fp32 with either",
+                  "batch in the losses bsc, mnrl, simcse and combo, where it has no equal texts or "
+                  "treats them as negatives; evaluation is in fp32 with either",
                   compute_names()));
 }
 
@@ -244,8 +244,8 @@ void TrainOptions::visit(OptionVisitor& v) {
   hybrid.visit(v);
   v.field("data_checks", data_checks,
           choice_info("mistakes found in the data before the first step (a test that stands in the "
-                      "training data, sides that are exchanged or hold no texts): stop the run, "
-                      "are warnings, or are not looked for",
+                      "training data, sides that are exchanged or hold no texts, data from which "
+                      "the loss cannot learn): stop the run, are warnings, or are not looked for",
                       {"stop", "warn", "off"}));
   v.field("precision", precision,
           choice_info("numbers in the saved model; the final evaluations are of the weights as "
@@ -447,6 +447,16 @@ void check_stage(const TrainOptions& options, size_t number) {
 }  // namespace
 
 void check_start_options(const StartOptions& options) {
+  const bool has_control = std::any_of(options.name.begin(), options.name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  if (options.name.empty() || options.name == "." || options.name == ".." || has_control ||
+      options.name.find('/') != std::string::npos) {
+    fail(
+        fmt::format("`name: {}` names the folder of the run in runs/: expected a name without '/' "
+                    "and control characters; --output puts a run elsewhere",
+                    options.name));
+  }
   if (options.model.empty() && !options.architecture.is_set()) {
     fail(
         "the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` "

@@ -164,8 +164,9 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                            "version that wrote it, or start anew with --overwrite",
                            path, format, kFormat));
   SIMILE_CHECK(text("recipe") == recipe, ErrorKind::kUsage,
-               fmt::format("'{}' was written by another recipe; resume with the recipe and the "
-                           "overrides that the run was started with, or choose another --output",
+               fmt::format("'{}' was written by another recipe; resume with the run's folder in "
+                           "place of the recipe, which has the overrides too (simile train FOLDER "
+                           "--resume), or choose another --output",
                            path));
   TrainState state;
   state.data = text("data");

@@ -12,7 +12,10 @@
 
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/train/batch_feed.h"
+#include "simile/train/class_names.h"
+#include "simile/train/collapse.h"
 #include "simile/train/data_review.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/mined_negatives.h"
@@ -39,6 +42,7 @@ class TrainingRun final : public SteppedTraining {
         evaluations_(options.evaluations, events),
         tests_(options.tests, events),
         data_(read_data()),
+        sample_(sample_texts(data_)),
         loop_(folder, resume, overwrite, options.save, options_to_json(options_), *this, events),
         folder_(loop_.folder()),
         state_(loop_.state()) {
@@ -59,7 +63,22 @@ class TrainingRun final : public SteppedTraining {
   std::vector<std::vector<ObjectiveData>> read_data() {
     auto data = read_run_data(options_, start_, events_);
     review_run_data(options_, data, evaluations_, tests_, events_);
+    const KeySet seen = training_texts(data);
+    evaluations_.tell_seen(seen);
+    tests_.tell_seen(seen);
     return data;
+  }
+
+  static KeySet training_texts(const std::vector<std::vector<ObjectiveData>>& data) {
+    std::vector<uint64_t> keys;
+    for (const auto& stage : data) {
+      for (const ObjectiveData& objective : stage) {
+        const DataReview& review = objective.train->review;
+        keys.insert(keys.end(), review.left.begin(), review.left.end());
+        keys.insert(keys.end(), review.right.begin(), review.right.end());
+      }
+    }
+    return key_set(std::move(keys));
   }
 
   // Of all that the stages train on.
@@ -223,6 +242,7 @@ class TrainingRun final : public SteppedTraining {
     result.model_path = folder_.model_path();
     if (state_.selected != 0) result.selected_value = state_.selected_value;
     round_to_precision(options_, weights_.encoder());
+    warn_of_collapse();
     const Scores trained = evaluate_all(options_.name, folder_.predictions_path());
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        trained.reports);
@@ -246,6 +266,13 @@ class TrainingRun final : public SteppedTraining {
     result.verdict = judge_run(options_, folder_.log_path(), start, trained, events_);
     loop_.finish(result.reports, result.verdict);
     return result;
+  }
+
+  void warn_of_collapse() {
+    const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
+                                  start_.tokenizer);
+    const std::string warning = describe_collapse(encoder.encode_ids(sample_, {}, silent_events()));
+    if (!warning.empty()) events_.warning(warning);
   }
 
   // Those of the start's weights, which have taken the trained ones' place, or the others.
@@ -350,6 +377,7 @@ class TrainingRun final : public SteppedTraining {
   ModelWeights weights_;
   Evaluations evaluations_, tests_;
   std::vector<std::vector<ObjectiveData>> data_;  // [stages][objectives]
+  std::vector<std::vector<int32_t>> sample_;      // texts of `data_`, which is let go
   RunLoop loop_;  // after all that is read: a mistake in the recipe changes nothing on disk
   const RunFolder& folder_;
   TrainState& state_;
@@ -368,6 +396,7 @@ TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resu
                   EventSink& events) {
   TrainOptions options;
   read_options(without_environment(recipe), options);
+  fill_class_names(options, events);
   check_train_options(options);
   const std::string path = folder.empty() ? "runs/" + options.name : folder;
   try {

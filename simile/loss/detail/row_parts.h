@@ -13,6 +13,12 @@ inline constexpr Requirement kRequired = Requirement::kRequired;
 // Needs of losses on pairs.
 LossNeeds pairs(Requirement target, Requirement negatives, bool unit_target = false);
 
+// Of losses that compare texts of a pair with those of others in the batch.
+LossNeeds batch_pairs(Requirement target, Requirement negatives);
+
+// `needs` of a loss that compares pairs of different targets.
+LossNeeds ranked_pairs(LossNeeds needs);
+
 // Of losses that compare one score of each pair, the cosine or a head's number, with its target.
 LossNeeds scored_pairs(bool unit_target = false);
 
