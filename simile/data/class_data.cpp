@@ -10,6 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
+#include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 
 namespace simile {
@@ -56,7 +57,7 @@ int32_t read_class(const TableReader& reader, const Row& row, size_t column,
   if (number < 0) {
     reader.fail(row, column,
                 fmt::format("expected one of the classes {}, found '{}'",
-                            fmt::join(classes.names(), ", "), label));
+                            list_names(classes.names()), label));
   }
   return number;
 }
@@ -93,14 +94,15 @@ std::vector<Column> list_columns(const ClassColumns& columns) {
   if (columns.text.empty()) {
     return {{"left", {columns.left}}, {"right", {columns.right}}, {"label", {columns.label}}};
   }
-  return {{"text", {columns.text}}, {"label", {columns.label}}};
+  std::vector<std::string> texts = {columns.text};
+  if (columns.text == ClassColumns().text) texts.emplace_back("text");  // as elsewhere
+  return {{"text", texts}, {"label", {columns.label}}};
 }
 
 std::string describe_classes(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 20;
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown));
-  return fmt::format("{} classes: {}{}", names.size(), fmt::join(names.begin(), end, ", "),
-                     names.size() > kShown ? ", ..." : "");
+  constexpr size_t kShownBytes = 60;
+  return fmt::format("{} classes: {}", names.size(),
+                     shorten_text(fmt::format("{}", fmt::join(names, ", ")), kShownBytes));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "simile/data/line_reader.h"
 
@@ -128,6 +129,10 @@ TestReview::TestReview(const TestTexts& texts) : is_ranking(texts.is_ranking) {
     const auto [l, r] = texts.examples[static_cast<size_t>(i)];
     const TextForm& a = lefts[static_cast<size_t>(l)];
     const TextForm* b = texts.right == nullptr ? nullptr : &rights[static_cast<size_t>(r)];
+    if (is_ranking) {
+      queries.push_back(a);
+      documents.push_back(*b);
+    }
     if (!a.is_telling() && (b == nullptr || !b->is_telling())) continue;
     examples.emplace_back(b == nullptr ? a.key : pair_key(a, *b), i);
   }
@@ -136,6 +141,26 @@ TestReview::TestReview(const TestTexts& texts) : is_ranking(texts.is_ranking) {
 double Leak::found_share() const { return share(found, examples); }
 
 double Leak::texts_share() const { return share(texts_found, texts); }
+
+namespace {
+
+bool is_seen(const DataReview& training, const TextForm& text) {
+  return text.is_telling() &&
+         (contains(training.left, text.key) || contains(training.right, text.key));
+}
+
+// Distinct texts of `forms`, and those of them that are seen.
+std::pair<int64_t, int64_t> count_seen(const DataReview& training,
+                                       const std::vector<TextForm>& forms) {
+  std::vector<uint64_t> seen;
+  for (const TextForm& form : forms) {
+    if (is_seen(training, form)) seen.push_back(form.key);
+  }
+  return {static_cast<int64_t>(key_set(forms).size()),
+          static_cast<int64_t>(key_set(std::move(seen)).size())};
+}
+
+}  // namespace
 
 Leak find_leak(const DataReview& training, const TestReview& test) {
   Leak leak;
@@ -150,6 +175,11 @@ Leak find_leak(const DataReview& training, const TestReview& test) {
     ++leak.found;
     if (leak.first.size() < kShownExamples) leak.first.push_back(number);
   }
+  std::tie(leak.queries, leak.queries_found) = count_seen(training, test.queries);
+  std::tie(leak.documents, leak.documents_found) = count_seen(training, test.documents);
+  leak.examples_of_seen =
+      std::count_if(test.documents.begin(), test.documents.end(),
+                    [&](const TextForm& document) { return is_seen(training, document); });
   leak.texts = static_cast<int64_t>(test.telling.size());
   for (const uint64_t key : test.telling) {
     leak.texts_found += contains(training.left, key) || contains(training.right, key) ? 1 : 0;

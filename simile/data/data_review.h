@@ -58,6 +58,7 @@ struct TestReview {
   KeySet telling;  // texts of at least kTellingWords; of a ranking the queries alone
   std::vector<std::pair<uint64_t, int64_t>> examples;  // key and number of those with such a text
   int64_t size = 0;                                    // examples, short ones included
+  std::vector<TextForm> queries, documents;            // of a ranking: of each example
 };
 
 // What of the test stands in the training set. An example counts when all of it is an example of
@@ -65,7 +66,11 @@ struct TestReview {
 struct Leak {
   int64_t examples = 0, found = 0;
   int64_t texts = 0, texts_found = 0;  // distinct ones of at least kTellingWords
-  std::vector<int64_t> first;          // the first two examples that were found
+  // Of the examples of a ranking: distinct queries and documents, telling or not, and how many
+  // telling ones stand in the training set; examples whose document does.
+  int64_t queries = 0, queries_found = 0, documents = 0, documents_found = 0;
+  int64_t examples_of_seen = 0;
+  std::vector<int64_t> first;  // the first two examples that were found
 
   double found_share() const;
   double texts_share() const;

@@ -56,6 +56,12 @@ class TestForms {
 
 }  // namespace
 
+KeySet read_text_keys(const std::vector<std::string>& files) {
+  std::vector<uint64_t> keys;
+  for (const std::string& form : read_forms(files)) keys.push_back(text_form(form).key);
+  return key_set(std::move(keys));
+}
+
 LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data) {
   if (options.files.empty()) return {};
   const TestForms tests(options);

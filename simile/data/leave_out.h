@@ -8,6 +8,7 @@
 
 #include "simile/data/near_texts.h"
 #include "simile/data/pair_dataset.h"
+#include "simile/data/text_form.h"
 
 namespace simile {
 
@@ -25,6 +26,10 @@ struct LeftOut {
   int64_t equal = 0;  // pairs
   int64_t near = 0;   // others
 };
+
+// The keys of the telling texts of `files`, as simile/data/overlap.h finds texts in files. Errors:
+// those of the readers.
+KeySet read_text_keys(const std::vector<std::string>& files);
 
 // Takes them out, in parallel. Errors: those of the readers, and of NearTextFinder.
 LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data);

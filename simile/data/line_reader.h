@@ -5,8 +5,9 @@
 // start is taken off. Bytes that are not UTF-8 become U+FFFD and are counted.
 //
 // Errors (ErrorKind::kInput): a file that cannot be read, a damaged or cut gzip or zstd file (with
-// how far it was read), a zstd file that needs more memory than a window of 128 MiB, a line longer
-// than kMaximumLineBytes - so that memory stays bounded whatever the file holds.
+// how far it was read), a first line that shows UTF-16 or, being all there is, lines that end in CR
+// alone (with how to convert them), a zstd file that needs more memory than a window of 128 MiB, a
+// line longer than kMaximumLineBytes - so that memory stays bounded whatever the file holds.
 // ErrorKind::kInterrupted: a signal while waiting for bytes. What a stream throws (where its
 // exceptions() say so) passes through.
 #pragma once

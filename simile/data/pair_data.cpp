@@ -8,11 +8,15 @@
 #include <sstream>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/core/owned_options.h"
 #include "simile/core/random.h"
 #include "simile/data/class_data.h"
+#include "simile/data/column_kinds.h"
 #include "simile/data/detail/pair_rows.h"
+#include "simile/data/detail/row_parser.h"
 #include "simile/data/leave_out.h"
+#include "simile/data/line_reader.h"
 #include "simile/data/nli_pairs.h"
 #include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
@@ -24,11 +28,57 @@ namespace {
 // Those that are read from `path`.
 const std::vector<std::string> kFileFormats = {"table", "texts", "documents", "nli", "classes"};
 
+// "; its numbers are in the columns rating, grade", or nothing.
+std::string name_numbers(const std::string& file) {
+  std::vector<std::string> names;
+  for (const ColumnSummary& column : summarise_columns(file)) {
+    if (column.kind == ColumnKind::kNumber) names.push_back(column.name);
+  }
+  if (names.empty()) return "";
+  return fmt::format("; if a column of numbers is the score, set score: one of {}",
+                     fmt::join(names, ", "));
+}
+
+// Which columns were taken though the options name others, and which look as if they were meant.
+void describe_columns(const PairDataOptions& options, PairDataset& data) {
+  const std::vector<std::string> files = pair_files(options);
+  std::vector<std::string> header;
+  if (!is_json_lines(files.front())) header = read_table_header(files.front());
+  const auto has = [&](const std::string& name) {
+    return std::count(header.begin(), header.end(), name) > 0;
+  };
+  const std::string& file = data.report.file;
+  const bool is_usual =
+      header.empty() || (has(options.left) && (options.right.empty() || has(options.right)));
+  std::vector<std::string> unread;
+  for (const std::string& name : header) {
+    if (starts_with(name, "negative") && options.negatives.empty()) unread.push_back(name);
+  }
+  if (!is_usual) {
+    data.notes.push_back(fmt::format(
+        "{}: the columns {} are taken by their usual names; data.left, data.right and data.score "
+        "name others",
+        file, list_names(header)));
+  }
+  if (!unread.empty()) {
+    data.notes.push_back(fmt::format("{}: not read: {}; negatives: [{}] takes them as negatives",
+                                     file, fmt::join(unread, ", "), fmt::join(unread, ", ")));
+  }
+  if (!options.score.empty() && !data.has_scores && data.size() > 0) {
+    data.notes.push_back(
+        fmt::format("{}: no column '{}', so that all {} pairs count as belonging together (score 1)"
+                    "{}",
+                    file, options.score, data.size(), name_numbers(files.front())));
+  }
+}
+
 PairDataset read_table_pairs(const PairDataOptions& options) {
   PairRowReader reader(options);
   PairDataset data;
   for (PairRow pair; reader.next(pair);) append_pair(std::move(pair), options, data);
   data.report = reader.report();
+  data.has_scores = reader.has_scores();
+  describe_columns(options, data);
   SIMILE_CHECK(
       data.size() > 0 || options.skip == 0, ErrorKind::kInput,
       fmt::format("{}: skip passes over all of its {} pairs", data.report.file, data.report.rows));
@@ -219,11 +269,20 @@ void PairDataOptions::visit_files(OptionVisitor& v) {
 
 void PairDataOptions::visit_columns(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
-    of.field("left", left, {"column of the first text"});
-    of.field("right", right, {"column of the second text; of pairs empty for single texts"});
+    of.field("left", left,
+             {"column of the first text; unless it is named here, of a table also anchor, query, "
+              "question, text1 or sentence_A"});
+    of.field(
+        "right", right,
+        {"column of the second text; of pairs empty for single texts; unless it is named here, of "
+         "a table also positive, answer, passage, document, text2 or sentence_B"});
   });
   v.only_for("format", {"table"}, [&](OptionVisitor& of) {
-    of.field("score", score, {"column of the score; empty when the set has none: all pairs get 1"});
+    of.field(
+        "score", score,
+        {"column of the score; empty when the set has none: all pairs get 1, as they do where the "
+         "table has neither this column, unless it is named here, nor label, similarity_score or "
+         "similarity"});
     of.field("score_offset", score_offset, {"taken from scores before they are divided"});
     of.field("score_scale", score_scale,
              {"scores are divided by this: 5 brings 0..5 to 0..1; 4 with score_offset 1 brings "

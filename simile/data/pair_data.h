@@ -3,7 +3,9 @@
 // made of raw data.
 //
 //   table      columns left, right, score, group and negatives of a table; without `right`, single
-//              texts. score = (the field - score_offset) / score_scale: SICK's 1..5 come to 0..1
+//              texts. Left, right and score that are not named may have the usual names (anchor,
+//              positive, label, ...), and a score that is not named may be missing: all pairs
+//              get 1. score = (the field - score_offset) / score_scale: SICK's 1..5 come to 0..1
 //              with score_offset: 1, score_scale: 4
 //   texts      one text a line, or .jsonl with `text`: left and right are the same text, told apart
 //              by dropout alone (unsupervised SimCSE: Gao et al., EMNLP 2021, section 3). Blank
@@ -75,6 +77,7 @@ struct PairDataOptions {
 
   // The file that messages name: "a.tsv", "a.tsv and 3 more files".
   std::string file() const;
+  // Whether a score is looked for; that one was found says PairDataset::has_scores.
   bool has_scores() const { return format == "table" && !score.empty(); }
 
   void visit(OptionVisitor& v);

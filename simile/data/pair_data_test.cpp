@@ -48,9 +48,11 @@ TEST(PairData, WithoutAScoreColumnEveryPairGetsOne) {
   PairDataOptions options = options_for(files.write("t.csv", "q,a\nx,y\n"));
   options.left = "q";
   options.right = "a";
-  EXPECT_THAT(error_of([&] { read_pairs(options); }), HasSubstr("no column 'score'"));
+  EXPECT_THAT(read_pairs(options).score, ElementsAre(1));
   options.score = "";
   EXPECT_THAT(read_pairs(options).score, ElementsAre(1));
+  options.score = "gold";  // was named
+  EXPECT_THAT(error_of([&] { read_pairs(options); }), HasSubstr("no column 'gold'"));
 }
 
 TEST(PairData, ScoresGivenAsNames) {

@@ -15,6 +15,7 @@ namespace simile {
 struct PairDataset {
   std::vector<std::string> left, right;  // right is empty for single texts
   std::vector<double> score;             // always there: 1 for every pair of a set without scores
+  bool has_scores = false;               // they are those of a table
   std::vector<std::string> group;        // empty without a group column
   std::vector<std::vector<std::string>> negatives;  // [columns][pairs]
   std::vector<int32_t> classes;                     // place in class_names; empty without classes

@@ -27,10 +27,31 @@ std::map<std::string, double> parse_score_names(const std::vector<std::string>& 
   return scores;
 }
 
+// The names a column may have: its own, and where the recipe says nothing, those that data for
+// sentence-transformers has.
+std::vector<std::string> usual_names(const std::string& name, const std::string& untouched,
+                                     const std::vector<std::string>& others) {
+  std::vector<std::string> names = {name};
+  if (name == untouched) names.insert(names.end(), others.begin(), others.end());
+  return names;
+}
+
 std::vector<Column> list_columns(const PairDataOptions& options) {
-  std::vector<Column> columns = {{"left", {options.left}}};
-  if (!options.right.empty()) columns.push_back({"right", {options.right}});
-  if (!options.score.empty()) columns.push_back({"score", {options.score}});
+  const PairDataOptions untouched;
+  std::vector<Column> columns = {
+      {"left", usual_names(options.left, untouched.left,
+                           {"anchor", "query", "question", "text1", "sentence_A", "sentence_a"})}};
+  if (!options.right.empty()) {
+    columns.push_back({"right", usual_names(options.right, untouched.right,
+                                            {"positive", "answer", "passage", "document", "text2",
+                                             "sentence_B", "sentence_b"})});
+  }
+  if (!options.score.empty()) {
+    columns.push_back(
+        {"score",
+         usual_names(options.score, untouched.score, {"label", "similarity_score", "similarity"}),
+         options.score != untouched.score});
+  }
   if (!options.group.empty()) columns.push_back({"group", {options.group}});
   for (const std::string& name : options.negatives) columns.push_back({"negatives", {name}});
   return columns;
@@ -88,14 +109,25 @@ bool PairRowReader::next(PairRow& pair) {
   return false;
 }
 
-void PairRowReader::check(const Row& row, double& score) const {
+void PairRowReader::check(const Row& row, double& score) {
   reader_.check_text(row, 0);
   if (!options_.right.empty()) reader_.check_text(row, 1);
   for (size_t n = 0; n < options_.negatives.size(); ++n)
     reader_.check_text(row, first_negative_ + n);
-  if (!options_.score.empty()) {
-    score = (read_score(row) - options_.score_offset) / options_.score_scale;
+  score = 1;
+  if (options_.score.empty()) return;
+  if (!reader_.has_column(score_column_)) {
+    ++unscored_;
+    return;
   }
+  if (unscored_ > 0) {
+    reader_.fail(
+        row, score_column_,
+        fmt::format("a score stands here, but in none of the {} rows before; give all rows "
+                    "one, or set score: \"\"",
+                    unscored_));
+  }
+  score = (read_score(row) - options_.score_offset) / options_.score_scale;
 }
 
 // A score that is no number is most often a wrong column: the error says which would do.

@@ -52,6 +52,13 @@ std::string ReadReport::warning() const {
         fmt::format("{}: {} bytes are not UTF-8 and were read as U+FFFD; convert the file to UTF-8",
                     file, replaced_bytes);
   }
+  if (quoted_fields > 0) {
+    text += fmt::format(
+        "{}{}: {} fields stand in quotes with doubled quotes inside, as pandas and spreadsheets "
+        "write them; a .tsv is read without quoting, so the quotes are part of the texts: name the "
+        "file .csv and separate by commas, or write it with quoting=csv.QUOTE_NONE",
+        text.empty() ? "" : "; ", file, quoted_fields);
+  }
   if (malformed == 0) return text;
   const int64_t others = malformed - static_cast<int64_t>(problems.size());
   return fmt::format("{}{}{}: {} of {} rows are malformed and were left out (on_error: skip): {}{}",
@@ -128,6 +135,7 @@ class TableReader::Implementation {
     for (size_t c = 0; c < columns_.size(); ++c) has_column_[c] = has_column(c);
     blank_lines_ += file_->blank_lines();
     replaced_bytes_ += file_->replaced_bytes();
+    quoted_fields_ += file_->quoted_fields();
     open(number_ + 1);
     return true;
   }
@@ -157,6 +165,7 @@ class TableReader::Implementation {
   void count_lines() {
     report_.blank_lines = blank_lines_ + file_->blank_lines();
     report_.replaced_bytes = replaced_bytes_ + file_->replaced_bytes();
+    report_.quoted_fields = quoted_fields_ + file_->quoted_fields();
   }
 
   bool passes(const Row& row) const {
@@ -195,7 +204,7 @@ class TableReader::Implementation {
   std::optional<TableFile> file_;
   size_t number_ = 0;
   bool at_end_ = false;
-  int64_t blank_lines_ = 0, replaced_bytes_ = 0;  // of the files before
+  int64_t blank_lines_ = 0, replaced_bytes_ = 0, quoted_fields_ = 0;  // of the files before
   ReadReport report_;
 };
 
@@ -224,9 +233,15 @@ void TableReader::check_text(const Row& row, size_t column) const {
 
 double TableReader::number(const Row& row, size_t column) const {
   double number = 0;
-  if (parse_number(row.fields[column], number)) return number;
+  const std::string& field = row.fields[column];
+  if (parse_number(field, number)) return number;
+  const std::string point = with_decimal_point(field);
   fail(row, column,
-       fmt::format("expected a number, found '{}'", begin_of_text(row.fields[column], 80)));
+       fmt::format("expected a number, found '{}'{}", begin_of_text(field, 80),
+                   point.empty() ? ""
+                                 : fmt::format("; write it with a decimal point, {}, as in a "
+                                               "spreadsheet set to English",
+                                               point)));
 }
 
 int64_t TableReader::integer(const Row& row, size_t column) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables read by column name. The format follows the file name, with or without .gz or .zst:
 //
-//   .tsv    a header line, tab separated, no quoting: a quote is a letter like any other
+//   .tsv    a header line, tab separated, no quoting: a quote is a letter like any other; fields
+//           that look quoted all the same are counted and told
 //   .csv    a header line, comma separated, quoted as RFC 4180 has it; a field may span
 //           lines, which are then joined by LF
 //   .jsonl  one JSON object a line; texts, numbers and true/false are fields, null is no field
@@ -61,6 +62,7 @@ struct ReadReport {
   int64_t blank_lines = 0;
   int64_t replaced_bytes = 0;         // that were not UTF-8
   int64_t filtered = 0;               // rows that the filter left out
+  int64_t quoted_fields = 0;          // of a .tsv, quoted as pandas and spreadsheets do
   int64_t malformed = 0;              // rows left out for what is wrong with them
   std::vector<std::string> problems;  // the first ten of these: "a.tsv:12: expected 3 fields ..."
 

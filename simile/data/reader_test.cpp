@@ -197,7 +197,7 @@ TEST(Reader, JsonLinesThatAreNotPlainObjectsAreErrors) {
   EXPECT_THAT(error_reading(files.write("l.jsonl", "{\"a\":[1]}"), {"a"}),
               HasSubstr("l.jsonl:1: column 'a': expected a text or a number, found a list"));
   EXPECT_THAT(error_reading(files.write("n.jsonl", "{\"a\":null}"), {"a"}),
-              HasSubstr("no column 'a'"));
+              HasSubstr("'a' is null, expected a value"));
 }
 
 TEST(Reader, DeeplyNestedJsonIsPassedOver) {

@@ -182,6 +182,22 @@ std::vector<std::string> split_csv(const std::string& line, const std::string& w
   return CsvRecord(line, where, next_line, maximum_bytes).split();
 }
 
+namespace {
+
+// Which of two values would count is anybody's guess.
+void check_names(const std::vector<JsonField>& members, const std::string& where) {
+  std::vector<std::string_view> names;
+  names.reserve(members.size());
+  for (const JsonField& member : members) names.push_back(member.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return;
+  throw RowError(fmt::format("{}: the name '{}' stands twice in the object; keep one", where,
+                             begin_of_text(std::string(*twice), 40)));
+}
+
+}  // namespace
+
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where) {
   MemberCollector collector;
   const bool good = Json::sax_parse(line, &collector);
@@ -194,6 +210,7 @@ std::vector<JsonField> parse_json_members(const std::string& line, const std::st
         fmt::format("{}: expected a JSON object such as {{\"text\": \"...\"}}, found '{}'", where,
                     begin_of_text(line, 40)));
   }
+  check_names(collector.members, where);
   return std::move(collector.members);
 }
 
@@ -216,6 +233,27 @@ bool parse_number(std::string_view text, double& number) {
   return parse_whole(text, number) && std::isfinite(number);
 }
 bool parse_number(std::string_view text, int64_t& number) { return parse_whole(text, number); }
+
+std::string with_decimal_point(const std::string& text) {
+  std::string point = text;
+  const size_t comma = point.find(',');
+  double number = 0;
+  if (comma == std::string::npos || comma + 1 == point.size()) return "";
+  point[comma] = '.';
+  return parse_number(point, number) ? point : "";
+}
+
+bool looks_quoted(std::string_view field) {
+  if (field.size() < 4 || field.front() != '"' || field.back() != '"') return false;
+  bool has_doubled = false;
+  for (size_t i = 1; i + 1 < field.size(); ++i) {
+    if (field[i] != '"') continue;
+    if (field[i + 1] != '"' || i + 2 >= field.size()) return false;
+    has_doubled = true;
+    ++i;
+  }
+  return has_doubled;
+}
 
 std::string no_column(const std::string& message, const std::string& wanted,
                       const std::vector<std::string>& names) {

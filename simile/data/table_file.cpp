@@ -15,13 +15,37 @@ namespace {
 
 constexpr int64_t kResynchroniseBytes = int64_t{1} << 20;
 
+struct Separator {
+  char character;
+  const char* name;
+  const char* advice;
+};
+
+// What to say of a header of one name that holds what seems to be another separator.
+std::string other_separator(const std::vector<std::string>& names, TableFormat format) {
+  if (names.size() != 1 || format == TableFormat::kJsonl) return "";
+  const Separator separators[] = {
+      {'\t', "tabs", "name the file .tsv"},
+      {';', "semicolons",
+       "write it with commas, or with tabs as .tsv (a spreadsheet's export asks)"},
+      {',', "commas", "name the file .csv"},
+      {'|', "bars", "write it with tabs"}};
+  for (const Separator& each : separators) {
+    if (names[0].find(each.character) == std::string::npos) continue;
+    return fmt::format("; the header seems to be separated by {}, expected {}: {}", each.name,
+                       format == TableFormat::kTsv ? "tabs" : "commas", each.advice);
+  }
+  return "";
+}
+
 std::string missing_column(const std::string& where, const Column& column,
-                           const std::vector<std::string>& found) {
+                           const std::vector<std::string>& found, TableFormat format) {
   const std::string wanted = fmt::format("{}", fmt::join(column.names, "' or '"));
   const std::string lacks =
       no_column(fmt::format("{}: no column '{}', expected for '{}'", where, wanted, column.role),
                 column.names.front(), found);
-  if (column.role == "filter") return lacks;
+  const std::string separator = other_separator(found, format);
+  if (column.role == "filter" || !separator.empty()) return lacks + separator;
   const std::string nearest = nearest_name(column.names.front(), found);
   if (!column.named) {
     return fmt::format("{}. Call {} '{}' in the header line", lacks,
@@ -40,6 +64,30 @@ const JsonField* find_member(const std::vector<JsonField>& members, const Column
   }
   return nullptr;
 }
+
+std::string missing_member(const std::vector<JsonField>& members, const Column& column,
+                           const std::string& where) {
+  std::vector<std::string> names;
+  for (const JsonField& member : members) {
+    names.push_back(member.name);
+    if (std::count(column.names.begin(), column.names.end(), member.name) == 0) continue;
+    return fmt::format(
+        "{}: '{}' is null, expected a value for '{}'; give it one, or leave such rows "
+        "out (on_error: skip)",
+        where, member.name, column.role);
+  }
+  return missing_column(where, column, names, TableFormat::kJsonl);
+}
+
+// Does a field go on in the next line, as only a .csv lets it?
+bool ends_in_open_quote(const std::vector<std::string>& fields) {
+  const std::string& last = fields.back();
+  return !last.empty() && last.front() == '"' && (last.size() == 1 || last.back() != '"');
+}
+
+constexpr const char* kOpenQuote =
+    "; a field here or in the row before begins with a quote that its line does not close: a .tsv "
+    "has no quoting and no line ends within texts; write it as .csv, or without line ends";
 
 }  // namespace
 
@@ -142,15 +190,22 @@ void TableFile::read_header() {
       break;
     }
     SIMILE_CHECK(has_column(c) || !columns_[c].required, ErrorKind::kInput,
-                 missing_column(where(line.number), columns_[c], names_));
+                 missing_column(where(line.number), columns_[c], names_, format_));
   }
 }
 
 void TableFile::read_fields(const Line& line, Row& row) {
   const std::vector<std::string> fields = split(line);
+  const bool is_open = format_ == TableFormat::kTsv && ends_in_open_quote(fields);
   if (fields.size() != names_.size()) {
-    throw RowError(fmt::format("{}: expected {} fields ({}), found {}", where(row.line),
-                               names_.size(), list_names(names_), fields.size()));
+    throw RowError(fmt::format("{}: expected {} fields ({}), found {}{}", where(row.line),
+                               names_.size(), list_names(names_), fields.size(),
+                               after_open_quote_ || is_open ? kOpenQuote : ""));
+  }
+  after_open_quote_ = is_open;
+  if (format_ == TableFormat::kTsv) {
+    quoted_fields_ += std::count_if(fields.begin(), fields.end(),
+                                    [](const std::string& field) { return looks_quoted(field); });
   }
   for (size_t c = 0; c < columns_.size(); ++c) {
     if (has_column(c)) row.fields[c] = fields[static_cast<size_t>(position_[c])];
@@ -158,14 +213,14 @@ void TableFile::read_fields(const Line& line, Row& row) {
 }
 
 void TableFile::read_object(const Line& line, Row& row) {
-  std::vector<JsonField> members = parse_json_members(line.text, where(line.number));
+  const std::vector<JsonField> members = parse_json_members(line.text, where(line.number));
   names_.clear();
   for (const JsonField& member : members) names_.push_back(member.name);
   for (size_t c = 0; c < columns_.size(); ++c) {
     const JsonField* member = find_member(members, columns_[c]);
     if (member == nullptr) {
       if (columns_[c].required) {
-        throw RowError(missing_column(where(line.number), columns_[c], names_));
+        throw RowError(missing_member(members, columns_[c], where(line.number)));
       }
       continue;
     }

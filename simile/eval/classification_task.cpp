@@ -95,7 +95,7 @@ Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictio
   return report;
 }
 
-std::vector<std::string> ClassificationTask::warnings() const { return reading_notes(data_); }
+std::vector<std::string> ClassificationTask::warnings() const { return reading_warnings(data_); }
 
 TestTexts ClassificationTask::texts() const { return pair_texts(data_); }
 

@@ -70,9 +70,15 @@ Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path,
   return report;
 }
 
+std::vector<std::string> PairTask::notes() const {
+  std::vector<std::string> notes = data_.notes;
+  notes.insert(notes.end(), dev_.notes.begin(), dev_.notes.end());
+  return notes;
+}
+
 std::vector<std::string> PairTask::warnings() const {
-  std::vector<std::string> warnings = reading_notes(data_);
-  const std::vector<std::string> of_dev = reading_notes(dev_);
+  std::vector<std::string> warnings = reading_warnings(data_);
+  const std::vector<std::string> of_dev = reading_warnings(dev_);
   warnings.insert(warnings.end(), of_dev.begin(), of_dev.end());
   return warnings;
 }

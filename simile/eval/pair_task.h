@@ -29,6 +29,7 @@ class PairTask : public Task {
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                   Predictions* predictions = nullptr) const override;
   std::vector<std::string> warnings() const override;
+  std::vector<std::string> notes() const override;
   TestTexts texts() const override;
 
  private:

@@ -219,11 +219,38 @@ Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path
   }
   add_metrics(scores, report);
   if (options_.judged_candidates) report.notes.push_back("ranks the judged documents only");
+  const std::string seen = describe_seen(judged);
+  if (!seen.empty()) report.notes.push_back(seen);
   return report;
 }
 
+void RankingTask::tell_seen(const KeySet& texts) {
+  is_seen_.assign(queries_.rows.size(), 0);
+  for (size_t i = 0; i < queries_.rows.size(); ++i) {
+    for (const JudgedDocument& judged : data_.judged[static_cast<size_t>(queries_.rows[i])]) {
+      if (judged.document < 0 || judged.relevance < 1) continue;
+      const TextForm form = text_form(data_.document_texts[static_cast<size_t>(judged.document)]);
+      if (form.is_telling() && contains(texts, form.key)) is_seen_[i] = 1;
+    }
+  }
+}
+
+std::string RankingTask::describe_seen(const std::vector<JudgedRanking>& judged) const {
+  std::vector<JudgedRanking> parts[2];
+  for (size_t i = 0; i < is_seen_.size(); ++i) parts[is_seen_[i] != 0 ? 1 : 0].push_back(judged[i]);
+  if (parts[0].empty() || parts[1].empty()) return "";
+  const std::vector<RankingMetric> first = {options_.metrics.front()};
+  const auto mean = [&](const std::vector<JudgedRanking>& part) {
+    return 100 * score_rankings(part, first, options_.gain).means[0];
+  };
+  return fmt::format(
+      "{} {:.2f} of the {} queries with a relevant document that stands in the "
+      "training data, {:.2f} of the {} others",
+      first[0].name(), mean(parts[1]), parts[1].size(), mean(parts[0]), parts[0].size());
+}
+
 std::vector<std::string> RankingTask::warnings() const {
-  std::vector<std::string> warnings = data_.notes;
+  std::vector<std::string> warnings;
   for (const ReadReport& report : data_.reports) {
     if (!report.warning().empty()) warnings.push_back(report.warning());
   }

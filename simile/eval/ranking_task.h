@@ -41,6 +41,8 @@ class RankingTask : public Task {
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                   Predictions* predictions = nullptr) const override;
   std::vector<std::string> warnings() const override;
+  std::vector<std::string> notes() const override { return data_.notes; }
+  void tell_seen(const KeySet& texts) override;
   TestTexts texts() const override;
 
  private:
@@ -57,11 +59,16 @@ class RankingTask : public Task {
   std::vector<JudgedRanking> judge_all(const RankingData& data, const Queries& queries,
                                        const std::vector<Ranking>& rankings) const;
 
+  // "map 63.50 of 190 queries with a document seen in training, 25.40 of the 149 others", or
+  // nothing.
+  std::string describe_seen(const std::vector<JudgedRanking>& judged) const;
+
   std::string name_;
   RankingData data_;  // documents in the order that breaks ties
   RankingTaskOptions options_;
   std::optional<RankingData> dev_;  // without documents
   Queries queries_, dev_queries_;
+  std::vector<char> is_seen_;  // of queries_: has a relevant document seen; empty: not known
 };
 
 // Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks

@@ -9,11 +9,9 @@
 
 namespace simile {
 
-std::vector<std::string> reading_notes(const PairDataset& data) {
-  std::vector<std::string> notes = data.notes;
+std::vector<std::string> reading_warnings(const PairDataset& data) {
   const std::string warning = data.report.warning();
-  if (!warning.empty()) notes.push_back(warning);
-  return notes;
+  return warning.empty() ? std::vector<std::string>() : std::vector<std::string>{warning};
 }
 
 std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,

@@ -40,7 +40,7 @@ Report StsTask::evaluate(Scorer& scorer, const std::string& predictions_path,
   return report;
 }
 
-std::vector<std::string> StsTask::warnings() const { return reading_notes(data_); }
+std::vector<std::string> StsTask::warnings() const { return reading_warnings(data_); }
 
 TestTexts StsTask::texts() const { return pair_texts(data_); }
 

@@ -20,6 +20,7 @@ class StsTask : public Task {
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                   Predictions* predictions = nullptr) const override;
   std::vector<std::string> warnings() const override;
+  std::vector<std::string> notes() const override { return data_.notes; }
   TestTexts texts() const override;
 
  private:

@@ -9,6 +9,9 @@
 
 #include "simile/core/error.h"
 #include "simile/core/owned_options.h"
+#include "simile/data/column_kinds.h"
+#include "simile/data/leave_out.h"
+#include "simile/data/pair_ranking.h"
 #include "simile/data/path_list.h"
 #include "simile/eval/classification_task.h"
 #include "simile/eval/pair_task.h"
@@ -28,13 +31,23 @@ void check_task_options(const EvaluationOptions& options) {
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
 }
 
-PairDataset read_data(const EvaluationOptions& options) {
+PairDataOptions data_options(const EvaluationOptions& options) {
   PairDataOptions pairs = options.columns;
   pairs.path = options.data;
   pairs.on_error = options.ranking.on_error;
   pairs.folds = options.ranking.folds;
   if (options.task == "classification") pairs.format = "classes";
-  return read_pairs(pairs);
+  return pairs;
+}
+
+PairDataset read_data(const EvaluationOptions& options) {
+  PairDataset data = read_pairs(data_options(options));
+  SIMILE_CHECK(options.task == "classification" || options.columns.score.empty() || data.has_scores,
+               ErrorKind::kInput,
+               fmt::format("{}: no column '{}', expected for 'score': task {} compares scores{}",
+                           data.report.file, options.columns.score, options.task,
+                           suggest_score_column(expand_paths({options.data}).front())));
+  return data;
 }
 
 // dev is read whole: of the same file it would hold the rows to test on.
@@ -85,6 +98,46 @@ std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options)
   return read_ranking_data(dev);
 }
 
+// Options of a ranking that only one of its two sources has.
+struct RankingSource {
+  std::string source;
+  PairDataOptions columns;
+  RankingDataOptions files;
+
+  void visit(OptionVisitor& v) {
+    v.field("source", source, choice_info("", {"files", "data"}));
+    v.only_for("source", {"files"}, [&](OptionVisitor& of) { files.visit_set(of); });
+    v.only_for("source", {"data"}, [&](OptionVisitor& of) {
+      columns.visit_columns(of);
+      columns.visit_filter(of);
+      of.field("skip", columns.skip, {""});
+      of.field("limit", columns.limit, {""});
+    });
+  }
+};
+
+// Of a table of pairs, or of files of its own.
+RankingData read_ranking(const EvaluationOptions& options) {
+  const std::string foreign = find_foreign_options(
+      "source", "source",
+      RankingSource{options.data.empty() ? "files" : "data", options.columns, options.ranking});
+  if (options.data.empty()) {
+    SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, "task ranking: " + foreign);
+    return read_ranking_data(options.ranking);
+  }
+  const RankingDataOptions& other = options.ranking;
+  SIMILE_CHECK(other.queries.empty() && other.corpus.empty() && other.qrels.empty() &&
+                   other.folder.empty() && other.semeval.empty(),
+               ErrorKind::kRecipe,
+               "task ranking reads `data`, a table of pairs, or queries, corpus and qrels, or a "
+               "folder, or semeval; give one of them");
+  SIMILE_CHECK(options.dev.empty(), ErrorKind::kRecipe,
+               "dev is a file of judgements (qrels), which belong to queries and corpus; a ranking "
+               "of `data` has none: set hybrid_weight");
+  SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, "task ranking: " + foreign);
+  return ranking_from_pairs(data_options(options));
+}
+
 std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
   RankingTaskOptions task;
   task.metrics = parse_ranking_metrics(options.metrics);
@@ -95,8 +148,10 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
       fmt::format("candidates: expected corpus or judged, found '{}'", options.candidates));
   task.judged_candidates = options.candidates == "judged";
   task.depth = options.depth;
-  return std::make_unique<RankingTask>(options.name, read_ranking_data(options.ranking), task,
-                                       read_dev_judgements(options));
+  auto loaded = std::make_unique<RankingTask>(options.name, read_ranking(options), task,
+                                              read_dev_judgements(options));
+  if (!options.seen.empty()) loaded->tell_seen(read_text_keys(expand_paths(options.seen)));
+  return loaded;
 }
 
 }  // namespace
@@ -113,11 +168,12 @@ void EvaluationOptions::visit(OptionVisitor& v) {
 
 void EvaluationOptions::visit_pairs(OptionVisitor& v) {
   const std::vector<std::string> tasks = {"sts", "pairs", "classification"};
-  v.only_for("task", tasks, [&](OptionVisitor& of) {
-    of.field("data", data,
-             path_info("file of scored pairs; classification: of texts or pairs with a class; a * "
-                       "in its name stands for several files"));
-  });
+  v.field(
+      "data", data,
+      path_info("file of scored pairs; classification: of texts or pairs with a class; ranking: "
+                "of pairs, whose left texts are the queries and whose right texts the documents, "
+                "in place of queries, corpus and qrels; a * in its name stands for several "
+                "files"));
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
     of.field("dev", dev,
              path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on "
@@ -129,15 +185,13 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
     of.field("head", head,
              {"name of the model's head that scores; empty: the similarity of the vectors, or for "
               "classification the only head"});
-    columns.visit_columns(of);
   });
+  columns.visit_columns(v);
   v.only_for("task", {"classification"},
              [&](OptionVisitor& of) { columns.visit_class_columns(of); });
-  v.only_for("task", tasks, [&](OptionVisitor& of) {
-    columns.visit_filter(of);
-    of.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
-    of.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
-  });
+  columns.visit_filter(v);
+  v.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
+  v.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
     of.field("dev_skip", dev_skip,
              {"pairs, or judged queries, of dev to pass over at the start", "", 0});
@@ -156,6 +210,9 @@ void EvaluationOptions::visit_ranking(OptionVisitor& v) {
           choice_info("rank the whole corpus, or the judged documents of each query",
                       {"corpus", "judged"}));
   v.field("depth", depth, {"documents kept per query; 0 keeps all", "documents", 0});
+  v.field("seen", seen,
+          path_info("training files: the first metric is told apart for queries with a relevant "
+                    "document that stands there and for the others; a run does so by itself"));
 }
 
 std::unique_ptr<Task> load_task(const EvaluationOptions& options) {

@@ -38,6 +38,7 @@ struct EvaluationOptions {
   std::string ties = "trec_eval";
   std::string candidates = "corpus";
   int64_t depth = 1000;
+  std::vector<std::string> seen;
 
   void visit(OptionVisitor& v);
 
@@ -62,6 +63,13 @@ class Task {
   // What reading the data met that a user should know: broken bytes, unknown ids. One sentence
   // each.
   virtual std::vector<std::string> warnings() const = 0;
+
+  // How the data was made and what was left out of it, for the user.
+  virtual std::vector<std::string> notes() const { return {}; }
+
+  // `texts` stand in the training data: a ranking's reports then tell its first metric apart for
+  // queries with a relevant document among them and for the others.
+  virtual void tell_seen(const KeySet& /*texts*/) {}
 
   // What is tested on, to be looked for in training data; views that live as long as the task.
   virtual TestTexts texts() const = 0;

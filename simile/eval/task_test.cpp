@@ -231,7 +231,7 @@ TEST(RankingTask, DataThatDoesNotFitIsRefused) {
   options.ranking.qrels = files.write("none.tsv", "q1 0 d1 0\n");
   EXPECT_THAT(error_loading(options), HasSubstr("with a relevant document"));
   options.data = "x.tsv";
-  EXPECT_THAT(error_loading(options), HasSubstr("the task ranking does not take: data;"));
+  EXPECT_THAT(error_loading(options), HasSubstr("give one of them"));
   options.data = "";
   options.ranking.qrels = "";
   EXPECT_THAT(error_loading(options), HasSubstr("'qrels' is missing"));
@@ -255,18 +255,18 @@ TEST(Task, WarningsTellOfBrokenBytesAndUnknownIds) {
   EXPECT_DOUBLE_EQ(evaluate(options, scorer).metric("map"), 0.25);
 }
 
-TEST(Task, WarningsTellWhatWasLeftOut) {
+TEST(Task, NotesTellWhatWasLeftOut) {
   const TestFiles files;
   EvaluationOptions options = pair_options(
       "pairs", files.write("t.tsv", pairs_of({{"1", "0"}, {"2", "1"}, {"3", "1"}, {"4", "7"}})));
   options.dev = files.write("d.tsv", pairs_of({{"1", "0"}, {"2", "1"}, {"3", "8"}, {"4", "9"}}));
   options.columns.filter = {"score < 2"};
-  EXPECT_THAT(load_task(options)->warnings(),
+  EXPECT_THAT(load_task(options)->notes(),
               ElementsAre(HasSubstr("t.tsv: the filter left out 1 of 4 rows"),
                           HasSubstr("d.tsv: the filter left out 2 of 4 rows")));
   options.task = "sts";
   options.dev = "";
-  EXPECT_THAT(load_task(options)->warnings(), ElementsAre(HasSubstr("t.tsv")));
+  EXPECT_THAT(load_task(options)->notes(), ElementsAre(HasSubstr("t.tsv")));
 }
 
 TEST(Task, TheThresholdIsNotChosenOnRowsOfAFoldTested) {
@@ -280,11 +280,39 @@ TEST(Task, TheThresholdIsNotChosenOnRowsOfAFoldTested) {
               AllOf(HasSubstr("dev and data both read"), HasSubstr("t.tsv")));
 }
 
+TEST(Task, ARankingOfPairsTakesNoOptionsOfFiles) {
+  const TestFiles files;
+  EvaluationOptions options;
+  options.task = "ranking";
+  options.data = files.write("t.tsv", "anchor\tpositive\na\tb\nc\td\n");
+  options.ranking.skip_queries = 1;
+  EXPECT_THAT(error_loading(options), HasSubstr("does not take: skip_queries"));
+  options.ranking.skip_queries = 0;
+  options.columns.limit = 1;
+  EXPECT_THAT(load_task(options)->notes(), ::testing::Contains(HasSubstr("1 queries and 1 doc")));
+}
+
+TEST(Task, FiguresOfQueriesWithADocumentSeenAreToldApart) {
+  const TestFiles files;
+  EvaluationOptions options;
+  options.task = "ranking";
+  options.metrics = {"mrr"};
+  options.data =
+      files.write("t.tsv", "anchor\tpositive\n1\tone two three four\n2\tfive six seven eight\n");
+  options.seen = {files.write("seen.txt", "One, two, three: four\n")};
+  NumberScorer scorer;
+  EXPECT_THAT(evaluate(options, scorer).notes,
+              ::testing::Contains(::testing::AllOf(HasSubstr("of the 1 queries with a relevant"),
+                                                   HasSubstr("of the 1 others"))));
+  options.seen = {};
+  EXPECT_THAT(evaluate(options, scorer).notes, ::testing::IsEmpty());
+}
+
 TEST(Task, OptionsOfAnotherTaskAreRefused) {
   const TestFiles files;
   EvaluationOptions ranking = ranking_options(files);
   ranking.columns.limit = 5;
-  EXPECT_THAT(error_loading(ranking), HasSubstr("the task ranking does not take: limit"));
+  EXPECT_THAT(error_loading(ranking), HasSubstr("does not take: limit"));
   EvaluationOptions pairs =
       pair_options("sts", files.write("t.tsv", pairs_of({{"1", "1"}, {"2", "2"}})));
   pairs.ranking.skip_queries = 1;

@@ -16,7 +16,9 @@ namespace simile {
 Evaluations::Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events) {
   for (const EvaluationOptions& evaluation : options) {
     evaluations_.push_back({evaluation, load_task(evaluation)});
-    for (const std::string& warning : evaluations_.back().task->warnings()) events.warning(warning);
+    const Task& task = *evaluations_.back().task;
+    for (const std::string& warning : task.warnings()) events.warning(warning);
+    for (const std::string& note : task.notes()) events.info(note);
   }
 }
 
@@ -79,6 +81,10 @@ std::vector<Report> Evaluations::evaluate_hybrid(const std::string& model_name,
   HybridScorer scorer(hybrid_name(model_name), std::make_shared<Bm25Scorer>(),
                       make_model_scorer(model_name, model, events), fusion);
   return evaluate_all(scorer, false, events, predictions).reports;
+}
+
+void Evaluations::tell_seen(const KeySet& texts) {
+  for (Evaluation& each : evaluations_) each.task->tell_seen(texts);
 }
 
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {

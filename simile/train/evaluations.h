@@ -48,6 +48,9 @@ class Evaluations {
   // The same of a lexical baseline, "bm25" or "tfidf".
   std::vector<Report> evaluate_baseline(const std::string& name) const;
 
+  // See Task::tell_seen().
+  void tell_seen(const KeySet& texts);
+
   const std::vector<Evaluation>& list() const { return evaluations_; }
 
  private:

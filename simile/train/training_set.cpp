@@ -57,7 +57,7 @@ LossData describe_data(const PairDataset& pairs, const TrainingSetSource& source
   data.has_right = !pairs.right.empty() && !is_joint;
   data.negatives = static_cast<int64_t>(pairs.negatives.size());
   data.file = source.data.file();
-  data.has_target = source.data.has_scores();
+  data.has_target = pairs.has_scores;
   data.score_offset = source.data.score_offset;
   data.score_scale = source.data.score_scale;
   const auto [low, high] = std::minmax_element(pairs.score.begin(), pairs.score.end());

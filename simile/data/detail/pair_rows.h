@@ -27,19 +27,22 @@ class PairRowReader {
   // False at the end.
   bool next(PairRow& pair);
 
+  // The rows so far had scores of their own.
+  bool has_scores() const { return !options_.score.empty() && unscored_ == 0; }
+
   const ReadReport& report() const { return reader_.report(); }
 
  private:
   double read_number(const Row& row) const;
   double read_score(const Row& row) const;
-  void check(const Row& row, double& score) const;
+  void check(const Row& row, double& score);
 
   const PairDataOptions options_;
   const std::vector<std::string> files_;
   std::map<std::string, double> score_names_;
   size_t score_column_, group_column_, first_negative_;
   TableReader reader_;
-  int64_t passed_over_ = 0;
+  int64_t passed_over_ = 0, unscored_ = 0;
 };
 
 // Adds the pair, with the columns that the options ask for.

@@ -46,13 +46,20 @@ struct JsonField {
 };
 
 // The top-level members of one JSON object; what is nested in them is checked and passed over.
-// RowError, with `where`: text that is not one JSON object, too many members.
+// RowError, with `where`: text that is not one JSON object, too many members, a name twice.
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where);
 
 // Is `text`, but for white space around it and a plus, a number? The first is finite. All numbers
 // of data files are read so.
 bool parse_number(std::string_view text, double& number);
 bool parse_number(std::string_view text, int64_t& number);
+
+// "0,5" as "0.5"; an empty text for one that is no number with a decimal comma.
+std::string with_decimal_point(const std::string& text);
+
+// Does a field of a .tsv stand in quotes that pandas or a spreadsheet put there: with doubled
+// quotes inside and no single one?
+bool looks_quoted(std::string_view field);
 
 // What to say of a column that is not there: `message`, the columns found, and the nearest name.
 std::string no_column(const std::string& message, const std::string& wanted,

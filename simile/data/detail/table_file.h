@@ -35,6 +35,7 @@ class TableFile {
   int64_t rows() const { return rows_; }  // malformed ones too
   int64_t blank_lines() const { return blank_lines_; }
   int64_t replaced_bytes() const { return lines_.replaced_bytes(); }
+  int64_t quoted_fields() const { return quoted_fields_; }  // see ReadReport
 
  private:
   struct Line {
@@ -58,7 +59,8 @@ class TableFile {
   std::deque<Line> given_back_;
   std::vector<int64_t> position_;  // of each column in the header; -1 where absent
   std::vector<std::string> names_;
-  int64_t rows_ = 0, blank_lines_ = 0;
+  int64_t rows_ = 0, blank_lines_ = 0, quoted_fields_ = 0;
+  bool after_open_quote_ = false;  // the row before ended in a quote that it did not close
 };
 
 }  // namespace simile

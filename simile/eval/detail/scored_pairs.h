@@ -16,8 +16,8 @@ namespace simile {
 // Scorer::run_head() and simile/eval/head_output.h.
 std::vector<double> score_checked(Scorer& scorer, const PairDataset& data, const std::string& head);
 
-// What reading the data met or left out, for Task::warnings().
-std::vector<std::string> reading_notes(const PairDataset& data);
+// What reading the data met, for Task::warnings().
+std::vector<std::string> reading_warnings(const PairDataset& data);
 
 // Leaves them as Task::evaluate() does (simile/eval/predictions.h).
 void keep_scored_pairs(const PairDataset& data, const std::vector<double>& scores,

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a newcomer's files are like, and what is said of them.
+#include <gmock/gmock.h>
+
+#include "simile/data/detail/row_parser.h"
+#include "simile/data/detail/test_files.h"
+#include "simile/data/leave_out.h"
+#include "simile/data/pair_data.h"
+#include "simile/data/pair_ranking.h"
+
+namespace simile {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+PairDataOptions options_for(const std::string& path) {
+  PairDataOptions options;
+  options.path = path;
+  return options;
+}
+
+TEST(Hints, FilesOfOtherFormsAreToldWithWhatToDo) {
+  const TestFiles files;
+  using std::string_literals::operator""s;
+  struct Case {
+    const char* name;
+    std::string text, message;
+  };
+  const std::vector<Case> cases = {
+      {"bom.tsv", "\xFF\xFEs\0e\0"s, "is UTF-16, expected UTF-8; convert it: iconv"},
+      {"big.tsv", "\xFE\xFF\0s\0e"s, "is UTF-16"},
+      {"bare.csv", "s\0e\0n\0"s, "is UTF-16"},
+      {"mac.tsv", "sentence1\tsentence2\ra\tb\r", "lines end in CR alone"},
+      {"semi.csv", "sentence1;sentence2;score\na;b;1\n",
+       "separated by semicolons, expected commas"},
+      {"tabs.csv", "sentence1\tsentence2\na\tb\n", "separated by tabs, expected commas: name the"},
+      {"comma.tsv", "sentence1,sentence2\na,b\n", "separated by commas, expected tabs: name the"},
+      {"decimal.tsv", "sentence1\tsentence2\tscore\na\tb\t0,5\n", "with a decimal point, 0.5"},
+      {"null.jsonl", "{\"sentence1\": null, \"sentence2\": \"b\"}\n",
+       "'sentence1' is null, expected"},
+      {"twice.jsonl", "{\"sentence1\": \"a\", \"sentence1\": \"b\"}\n", "'sentence1' stands twice"},
+      {"quote.tsv", "sentence1\tsentence2\na\t\"b\nc\"\n", "a quote that its line does not close"},
+      {"late.jsonl",
+       "{\"anchor\": \"a\", \"positive\": \"b\"}\n{\"anchor\": \"a\", \"positive\": \"b\", "
+       "\"score\": 1}\n",
+       "a score stands here, but in none of the 1 rows before"}};
+  for (const Case& c : cases) {
+    const PairDataOptions options = options_for(files.write(c.name, c.text));
+    EXPECT_THAT(error_of([&] { read_pairs(options); }), HasSubstr(c.message)) << c.name;
+  }
+}
+
+TEST(Hints, CrWithinTextIsAsItWas) {
+  const TestFiles files;
+  const PairDataset data =
+      read_pairs(options_for(files.write("a.tsv", "anchor\tpositive\r\na\rb\tc\r\n")));
+  EXPECT_THAT(data.left, ElementsAre("a\rb"));
+}
+
+TEST(Hints, ATsvThatQuotesIsNoticed) {
+  const TestFiles files;
+  const PairDataset quoted = read_pairs(options_for(files.write(
+      "q.tsv", "anchor\tpositive\n\"say \"\"hi\"\" now\"\tx\n\"plain\"\t\"a\" b \"c\"\n")));
+  EXPECT_THAT(quoted.report.warning(), HasSubstr("q.tsv: 1 fields stand in quotes with doubled"));
+  EXPECT_THAT(quoted.left, ElementsAre("\"say \"\"hi\"\" now\"", "\"plain\""));
+  EXPECT_TRUE(looks_quoted("\"\"\"a\"\"\""));
+  for (const char* field : {"", "\"\"", "\"\"\"\"x", "\"a\"", "\"a\"b\"", "a\"\"b", "\"a\"\""}) {
+    EXPECT_FALSE(looks_quoted(field)) << field;
+  }
+}
+
+TEST(Hints, PairsNeedNoScoreAndMayHaveTheUsualNames) {
+  const TestFiles files;
+  const PairDataset plain =
+      read_pairs(options_for(files.write("a.tsv", "anchor\tpositive\tnegative\na\tb\tc\n")));
+  EXPECT_THAT(plain.left, ElementsAre("a"));
+  EXPECT_THAT(plain.right, ElementsAre("b"));
+  EXPECT_THAT(plain.score, ElementsAre(1));
+  EXPECT_FALSE(plain.has_scores);
+  EXPECT_THAT(plain.notes, Contains(HasSubstr("no column 'score', so that all 1 pairs")));
+  EXPECT_THAT(plain.notes, Contains(HasSubstr("negatives: [negative] takes them")));
+  EXPECT_THAT(plain.notes, Contains(HasSubstr("taken by their usual names")));
+
+  const PairDataset labelled =
+      read_pairs(options_for(files.write("b.csv", "question,answer,label\na,b,0\nc,d,1\n")));
+  EXPECT_THAT(labelled.score, ElementsAre(0, 1));
+  EXPECT_TRUE(labelled.has_scores);
+
+  const PairDataset rated =
+      read_pairs(options_for(files.write("c.tsv", "sentence1\tsentence2\trating\na\tb\t3\n")));
+  EXPECT_THAT(rated.notes, ElementsAre(HasSubstr("set score: one of rating")));
+
+  PairDataOptions named = options_for(files.write("d.tsv", "sentence1\tsentence2\na\tb\n"));
+  named.score = "gold";
+  EXPECT_THAT(error_of([&] { read_pairs(named); }), HasSubstr("no column 'gold'"));
+}
+
+TEST(PairRanking, QueriesAreThoseOfThePartAndDocumentsThoseOfAll) {
+  const TestFiles files;
+  std::string text = "anchor\tpositive\ttopic\tscore\n";
+  for (int i = 0; i < 20; ++i) {
+    text += "q" + std::to_string(i) + "\td" + std::to_string(i / 2) + "\tt" +
+            std::to_string(i / 2) + "\t1\n";
+  }
+  text += "q0\td9\tt0\t0\n";
+  PairDataOptions options = options_for(files.write("p.tsv", text));
+  options.group = "topic";
+  options.folds.folds = 5;
+  options.folds.part = "test";
+  const RankingData test = ranking_from_pairs(options);
+  EXPECT_EQ(test.document_texts.size(), 10U);
+  EXPECT_THAT(test.document_ids.front(), "d1");
+  EXPECT_GE(test.query_texts.size(), 4U);
+  EXPECT_LE(test.query_texts.size(), 6U);
+  PairDataOptions rest = options;
+  rest.folds.part = "train";
+  for (const std::string& trained : read_pairs(rest).left) {
+    EXPECT_THAT(test.query_texts, Not(Contains(trained)));
+  }
+  options.folds = {};
+  const RankingData all = ranking_from_pairs(options);
+  ASSERT_EQ(all.judged[0].size(), 2U);  // q0: its own document, and another that is judged 0
+  EXPECT_EQ(all.judged[0][0].relevance, 1);
+  EXPECT_EQ(all.judged[0][1].relevance, 0);
+}
+
+TEST(TextKeys, AreThoseOfTheTellingTextsOfFiles) {
+  const TestFiles files;
+  const KeySet keys =
+      read_text_keys({files.write("k.tsv", "a\tb\nOne two, three four!\tshort one\n")});
+  EXPECT_EQ(keys.size(), 1U);
+  EXPECT_TRUE(contains(keys, text_form("one two three four").key));
+}
+
+}  // namespace
+}  // namespace simile
