@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -76,7 +77,11 @@ Output::~Output() = default;
 void Output::write(std::string_view bytes) {
   if (state_->file) {
     state_->file->write(bytes);
-  } else if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
+    return;
+  }
+  std::string shown;
+  if (isatty(STDOUT_FILENO) != 0) bytes = shown = printable(bytes);
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
     fail_stdout();
   }
 }

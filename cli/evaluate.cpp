@@ -111,6 +111,7 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
   for (const EvaluationOptions& options : chosen_tasks(arguments)) {
     tasks.push_back(load_task(options));
     for (const std::string& warning : tasks.back()->warnings()) terminal.warning(warning);
+    for (const std::string& note : tasks.back()->notes()) terminal.info(note);
   }
   SIMILE_CHECK(arguments.predictions.empty() || (tasks.size() == 1 && arguments.models.size() == 1),
                ErrorKind::kUsage, "--predictions needs one model and one task");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // simile COMMAND: the only place that parses arguments, prints and exits.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,9 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "simile/core/error.h"
@@ -57,11 +61,53 @@ void add_missing_train(const Commands& commands, const Commands& data) {
 #endif
 
 int report(const Error& error) {
-  std::fprintf(stderr, "simile: %s\n", error.what());
+  std::fprintf(stderr, "simile: %s\n", printable(error.what()).c_str());
   if (error.kind() == ErrorKind::kInterrupted && signal_received() != 0) {
     return 128 + signal_received();
   }
   return exit_code(error.kind());
+}
+
+// " Did you mean 'evaluate'?" of a first word that is no command, or an option that it has not.
+std::string suggest(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* command = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    std::vector<std::string> names;
+    if (word.size() > 2 && word.compare(0, 2, "--") == 0) {
+      const std::string option = word.substr(0, word.find('='));
+      for (const CLI::Option* known : command->get_options()) {
+        for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+      }
+      if (std::count(names.begin(), names.end(), option) > 0) continue;
+      const std::string nearest = nearest_name(option, names);
+      if (!nearest.empty()) return fmt::format("{}: did you mean '{}'?\n", option, nearest);
+      continue;
+    }
+    const CLI::App* next = nullptr;
+    for (const CLI::App* known : command->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(known->get_name());
+      if (known->get_name() == word) next = known;
+    }
+    if (names.empty()) continue;
+    if (next == nullptr) {
+      const std::string nearest = nearest_name(word, names);
+      return fmt::format("'{}' is no command{}; simile {}--help lists them\n", word,
+                         nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                         command == &app ? "" : command->get_name() + " ");
+    }
+    command = next;
+  }
+  return "";
+}
+
+int report_usage(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
+  std::ostringstream out, err;
+  const int code = app.exit(error, out, err);
+  std::fputs(out.str().c_str(), stdout);
+  if (code == 0) return 0;
+  std::fputs(printable(suggest(app, argc, argv) + err.str()).c_str(), stderr);
+  return kUsageError;
 }
 
 int run(int argc, char** argv) {
@@ -103,7 +149,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    return report_usage(app, argc, argv, error);
   }
   if (common.threads > 0) set_thread_count(common.threads);
   catch_signals();
@@ -126,7 +172,7 @@ int main(int argc, char** argv) {
                  "simile: out of memory; try a smaller input, or smaller batches where the command "
                  "lets you choose\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "simile: %s\n", error.what());
+    std::fprintf(stderr, "simile: %s\n", simile::cli::printable(error.what()).c_str());
   }
   return 1;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -150,8 +152,30 @@ Summary summarise(const TextMining& mining, const TextMiningPlan& plan, const Mi
           {"repeats", rows.repeats}};
 }
 
+// What would let more candidates through: of the limits the one that rejected most.
+std::string limit_advice(const MiningCounts& counts, const MiningOptions& options,
+                         int64_t candidates) {
+  const std::pair<int64_t, const char*> limits[] = {
+      {counts.before_range, "a lower --range-min"},
+      {counts.min_score, "a lower --min-score"},
+      {counts.max_score, "a higher --max-score"},
+      {counts.absolute_margin, "a lower --absolute-margin"},
+      {counts.relative_margin, "a lower --relative-margin"}};
+  const auto& most = *std::max_element(std::begin(limits), std::end(limits));
+  if (most.first > 0) {
+    return fmt::format("{} would keep more ({} were rejected by it)", most.second, most.first);
+  }
+  if (options.range_max > 0 && options.range_max < candidates) {
+    return "a higher --range-max would look at more candidates";
+  }
+  return fmt::format(
+      "there are {} candidates, and those left are the anchors' own texts: give more "
+      "with --corpus",
+      candidates);
+}
+
 void tell(const Summary& summary, const MiningCounts& counts, const MinedRows& rows,
-          const std::string& output, Terminal& terminal) {
+          const MiningOptions& options, const std::string& output, Terminal& terminal) {
   std::string rejected;
   for (const auto& [reason, count] : summary["rejected"].items()) {
     if (count > 0) rejected += fmt::format(", {} {}", reason, count.get<int64_t>());
@@ -165,9 +189,8 @@ void tell(const Summary& summary, const MiningCounts& counts, const MinedRows& r
       counts.positive_mean, counts.negative_mean));
   if (counts.without > 0) {
     terminal.warning(
-        fmt::format("{} anchors have no negative within the limits; a higher --range-max "
-                    "would look at more candidates",
-                    counts.without));
+        fmt::format("{} anchors have no negative within the limits; {}", counts.without,
+                    limit_advice(counts, options, summary["candidates"].get<int64_t>())));
   }
   if (counts.fewer > 0) {
     terminal.warning(fmt::format("{} anchors have fewer negatives than asked for", counts.fewer));
@@ -201,9 +224,19 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   Output file(arguments.output);
   const MinedRows rows = write_mined(mining, plan, mined, arguments.mining, form, jsonl,
                                      [&file](std::string_view bytes) { file.write(bytes); });
+  SIMILE_CHECK(mined.counts.negatives > 0, ErrorKind::kFailed,
+               fmt::format("no negative was found for any of {} anchors among {} candidates, and "
+                           "nothing is written; {}",
+                           mined.counts.anchors, plan.plan.candidates,
+                           limit_advice(mined.counts, arguments.mining, plan.plan.candidates)));
+  SIMILE_CHECK(rows.rows > 0, ErrorKind::kFailed,
+               fmt::format("none of {} anchors has the {} negatives that a row of --format {} "
+                           "needs, and nothing is written; lower --count, or: {}",
+                           mined.counts.anchors, arguments.mining.wanted(), arguments.format,
+                           limit_advice(mined.counts, arguments.mining, plan.plan.candidates)));
   file.finish();
   const Summary summary = summarise(mining, plan, mined.counts, rows);
-  tell(summary, mined.counts, rows, arguments.output, terminal);
+  tell(summary, mined.counts, rows, arguments.mining, arguments.output, terminal);
   if (!json) return;
   Output output("-");
   output.write(summary.dump() + "\n");
@@ -218,6 +251,7 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--positive-above", arguments.positive_above,
                   "Pairs with a score above this are positives")
+      ->check(CLI::Range(-1e9, 1e9))
       ->capture_default_str();
   arguments.ranking.visit(flags);
   command.add_option("--corpus", arguments.ranking.corpus,

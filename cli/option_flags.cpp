@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace simile::cli {
@@ -14,7 +15,7 @@ CLI::Validator range_check(double low, double high) {
   return CLI::Validator(
       [low, high](std::string& text) {
         double number = 0;
-        if (!CLI::detail::lexical_cast(text, number))
+        if (!CLI::detail::lexical_cast(text, number) || !std::isfinite(number))
           return fmt::format("{} is not a number", text);
         if (number < low) return fmt::format("{} is less than {}", text, low);
         if (number > high) return fmt::format("{} is more than {}", text, high);

@@ -21,12 +21,29 @@ std::string show_duration(double seconds) {
 
 }  // namespace
 
+std::string printable(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (c == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F
+      out += fmt::format("\\x{:02x}", next);
+      ++i;
+    } else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F) {
+      out += fmt::format("\\x{:02x}", c);
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
 Terminal::Terminal(bool quiet) : quiet_(quiet), is_terminal_(isatty(STDERR_FILENO) != 0) {}
 
 void Terminal::print_line(const std::string& line) {
   if (bar_shown_) std::fputs("\r\033[K", stderr);
   bar_shown_ = false;
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", printable(line).c_str());
 }
 
 void Terminal::info(const std::string& message) {

@@ -6,10 +6,15 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "simile/core/event.h"
 
 namespace simile::cli {
+
+// `text` with control characters but line ends and tabs written as \x1b: bytes of a file that a
+// message repeats should not move the cursor or change colours.
+std::string printable(std::string_view text);
 
 class Terminal : public EventSink {
  public:

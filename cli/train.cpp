@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/core/recipe.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
@@ -22,7 +24,27 @@ struct Arguments {
 using Training = TrainResult(const ConfigNode& recipe, const std::string& folder, bool resume,
                              bool overwrite, EventSink& events);
 
-void run(Training& training, const Arguments& arguments, bool json, Terminal& terminal) {
+// The folder of a run stands for the recipe in it, overrides included.
+Arguments find_recipe(Arguments arguments) {
+  if (!folder_exists(arguments.recipe)) return arguments;
+  const std::string folder = arguments.recipe;
+  arguments.recipe = join_path(folder, "run.json");
+  SIMILE_CHECK(file_exists(arguments.recipe), ErrorKind::kUsage,
+               fmt::format("'{}' is a folder without a run.json, so it holds no run; give a recipe "
+                           "(.yaml)",
+                           folder));
+  SIMILE_CHECK(arguments.resume, ErrorKind::kUsage,
+               fmt::format("'{0}' is the folder of a run; add --resume to go on with it, or repeat "
+                           "it elsewhere: simile train {0}/run.json --output FOLDER",
+                           folder));
+  SIMILE_CHECK(arguments.output.empty(), ErrorKind::kUsage,
+               fmt::format("the run goes on in its folder '{}'; leave --output out", folder));
+  arguments.output = folder;
+  return arguments;
+}
+
+void run(Training& training, const Arguments& given, bool json, Terminal& terminal) {
+  const Arguments arguments = find_recipe(given);
   const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
   const TrainResult result =
       training(recipe, arguments.output, arguments.resume, arguments.overwrite, terminal);
@@ -54,7 +76,9 @@ void add_training(const Commands& commands, const char* name, const char* help,
   });
   add_recipe(*command, arguments->recipe, arguments->overrides);
   command->add_option("--output", arguments->output, "Folder of the run; runs/NAME by default");
-  command->add_flag("--resume", arguments->resume, "Go on with the run in the folder");
+  command->add_flag("--resume", arguments->resume,
+                    "Go on with the run in the folder; the folder in place of the recipe takes its "
+                    "options from the run");
   command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small mistakes of a newcomer: what is said, and that nothing wrong ends with 0.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/shell.h"
+
+namespace simile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class MessagesTest : public ShellTest {
+ protected:
+  MessagesTest() {
+    write("pairs.tsv", "anchor\tpositive\nred apple\ta red apple\nblue sky\tthe sky is blue\n");
+    write("red.tsv", "anchor\tpositive\nred apple\ta red apple\nred car\ta red car\n");
+    write("one.tsv", "anchor\tpositive\nred apple\ta red apple\n");
+    write("table.tsv", "id\ttext\nd1\tred apple\nd2\tblue sky\n");
+    write("list.txt", "red apple\nblue sky\n");
+  }
+};
+
+TEST_F(MessagesTest, MistakesAreToldWithWhatToDo) {
+  struct Case {
+    const char* line;
+    int code;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"simile evalute", 2, "'evalute' is no command, did you mean 'evaluate'?"},
+      {"simile xyzzy", 2, "'xyzzy' is no command; simile --help lists them"},
+      {"simile data gett", 2, "'gett' is no command, did you mean 'get'?"},
+      {"simile encode --modle x", 2, "--modle: did you mean '--model'?"},
+      {"simile mine --model bm25 --data pairs.tsv --output t.tsv --max-score nan", 2,
+       "nan is not a number"},
+      {"simile mine --model bm25 --data red.tsv --output t.tsv --max-score -1", 1,
+       "a higher --max-score would keep more"},
+      {"simile mine --model bm25 --data one.tsv --output t.tsv", 1,
+       "nothing is written; there are"},
+      {"simile mine --model bm25 --data red.tsv --output t.tsv --format n-tuple --count 9", 1,
+       "lower --count"},
+      {"simile evaluate --model bm25 --task sts --data pairs.tsv --metrics map", 2, "metrics"},
+      {"simile evaluate --model bm25 --task sts --data pairs.tsv", 3, "task sts compares scores"},
+      {"simile encode --model \"$M\" --column text", 2, "--column names a column of a table"},
+      {"simile encode --model \"$M\" --input table.tsv --column name", 3, "no column 'name'"},
+      {"simile encode --model $'\\e[31mred'", 3, "\\x1b[31mred"}};
+  for (const Case& c : cases) {
+    expect_error(c.line, c.code, c.message);
+    EXPECT_THAT(shell(c.line).err, Not(HasSubstr("\x1b"))) << c.line;
+    EXPECT_FALSE(file_exists(path("t.tsv"))) << c.line;
+  }
+}
+
+TEST_F(MessagesTest, EncodeTakesAColumnAndTellsOfATableReadAsAList) {
+  const Outcome list = shell("simile encode --model \"$M\" --input list.txt");
+  const Outcome column = shell("simile encode --model \"$M\" --input table.tsv --column text");
+  EXPECT_EQ(column.code, 0) << column.err;
+  EXPECT_EQ(column.out, list.out);
+  EXPECT_THAT(column.err, Not(HasSubstr("embedded whole")));
+  const Outcome whole = shell("simile encode --model \"$M\" --input table.tsv");
+  EXPECT_THAT(whole.err, AllOf(HasSubstr("every line is embedded whole"), HasSubstr("(id, text)"),
+                               HasSubstr("--column NAME embeds one column")));
+  EXPECT_EQ(std::count(whole.out.begin(), whole.out.end(), '\n'), 3);
+}
+
+// The .npy of a file, which is read twice, is that of a pipe.
+TEST_F(MessagesTest, EncodeCountsWhatItWritesToNpy) {
+  const Outcome outcome = shell(
+      "simile encode --model \"$M\" --input list.txt --output a.npy && simile encode --model "
+      "\"$M\" --output b.npy < list.txt && cmp a.npy b.npy");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(MessagesTest, RankingIsMeasuredOnATableOfPairs) {
+  const Outcome outcome =
+      shell("simile evaluate --model bm25 --task ranking --data pairs.tsv --metrics map --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_EQ(report["examples"], 2);
+  EXPECT_EQ(report["metrics"]["map"], 1.0);
+  expect_error("simile evaluate --model bm25 --task ranking --data pairs.tsv --qrels q.tsv", 2,
+               "give one of them");
+}
+
+TEST_F(MessagesTest, FiguresOfSeenDocumentsAreToldApart) {
+  write("seen.txt", "The sky is blue.\n");
+  const Outcome outcome = shell(
+      "simile evaluate --model bm25 --task ranking --data pairs.tsv --metrics map --seen seen.txt");
+  EXPECT_THAT(outcome.out, HasSubstr("map 100.00 of the 1 queries with a relevant document that "
+                                     "stands in the training data, 100.00 of the 1 others"));
+}
+
+#ifdef SIMILE_WITH_TRAINING
+
+TEST_F(MessagesTest, ARunsFolderIsItsRecipeToResume) {
+  write("r.yaml",
+        "architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 16}\n"
+        "stages: {objectives: {data: {path: pairs.tsv}, loss: mnrl, batch_size: 2}, steps: 2}\n");
+  const std::string train =
+      "simile train r.yaml tokenizer=\"$M\" stages.0.learning_rate=1e-3 --output run";
+  const Outcome first = shell(train);
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("no column 'score', so that all 2 pairs"));
+  expect_error("simile train run", 2, "add --resume to go on with it");
+  expect_error("simile train . --resume", 2, "without a run.json");
+  expect_error("simile train r.yaml tokenizer=\"$M\" --output run --resume", 2,
+               "simile train FOLDER --resume");
+  const Outcome resumed = shell("simile train run --resume");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out.substr(0, 20), first.out.substr(0, 20));
+  expect_error("simile train r.yaml tokenizer=\"$M\" name=../../evil", 2,
+               "expected a name without '/'");
+  expect_error(train + "2 stages.0.objectives.0.batch_size=1", 2, "compares each example with");
+  expect_error(train + "2 stages.0.objectives.0.loss=MultipleNegativesRankingLoss", 2,
+               "is `loss: mnrl` here");
+}
+
+TEST_F(MessagesTest, ClassesComeFromTheData) {
+  write("classes.tsv", "text\tlabel\nred apple\tfruit\nblue sky\tweather\nred pear\tfruit\n");
+  write("c.yaml",
+        "architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 16}\n"
+        "heads: {name: topic, kind: linear, output: classes}\n"
+        "stages: {objectives: {data: {path: classes.tsv, format: classes}, batch_size: 2,\n"
+        "  loss: softmax_classification, head: topic}, steps: 2}\n");
+  const Outcome outcome = shell("simile train c.yaml tokenizer=\"$M\" --output run");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("the head 'topic' has the 2 classes of"));
+  EXPECT_THAT(read_file(path("run/run.json")), HasSubstr("\"weather\""));
+}
+
+#endif
+
+}  // namespace
+}  // namespace simile
