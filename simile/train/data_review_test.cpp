@@ -241,6 +241,8 @@ TEST_F(DataReviewTest, ARankingMayShareItsCorpusButNotItsJudgements) {
   EXPECT_THAT(found.findings[0].message,
               AllOf(HasSubstr("10 of the 20 judged pairs of the test 'rank'"),
                     HasSubstr("data.exclude=[" + path("queries.tsv"))));
+  EXPECT_THAT(found.report, Contains(HasSubstr("10 of 20 judged pairs, 10 of 20 queries, 10 of 20 "
+                                               "relevant documents (those of 10 pairs)")));
 }
 
 TEST_F(DataReviewTest, ExchangedSidesStopTheRun) {
