@@ -283,7 +283,7 @@ void add_mine(const Commands& commands) {
   OptionFlags flags(*command);
   arguments->mining.visit(flags);
   command->add_option("--seed", arguments->seed, "Seed of the method random")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   add_model_options(*command, arguments->encode);
 }
