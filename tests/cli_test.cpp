@@ -441,8 +441,8 @@ TEST_F(CliTest, AFullDiskLeavesNothingBehind) {
 #ifdef SIMILE_WITH_TRAINING
 TEST_F(CliTest, PretrainsFromGzipTextAndTrainsOnFromThere) {
   shell(
-      "for i in $(seq 60); do echo \"the quick brown fox says hello world $i\"; done | gzip > "
-      "t.gz");
+      "for i in $(seq 60); do t=\"$t fox\"; echo \"the quick brown fox says hello world$t\"; done "
+      "| gzip > t.gz");
   write("pretrain.yaml", R"(
 architecture: {layers: 1, hidden: 32, heads: 2, intermediate: 64, positions: 32}
 tokenizer: vocabulary
