@@ -82,6 +82,11 @@ std::vector<std::string> split_values(const std::string& list) {
   return values;
 }
 
+bool is_order(Operator comparison) {
+  return comparison == Operator::kLess || comparison == Operator::kAtMost ||
+         comparison == Operator::kMore || comparison == Operator::kAtLeast;
+}
+
 RowCondition parse_condition(const std::string& written) {
   size_t at = 0;
   const Symbol* symbol = find_symbol(written, at);
@@ -92,18 +97,13 @@ RowCondition parse_condition(const std::string& written) {
                   written));
   const bool is_list = symbol->meaning == Operator::kIn || symbol->meaning == Operator::kNotIn;
   const std::string value = trim(written.substr(at + symbol->written.size()));
-  SIMILE_CHECK(!value.empty(), ErrorKind::kRecipe,
-               fmt::format("filter: expected a value behind '{}', found '{}'; write '' for an "
-                           "empty field",
-                           trim(std::string(symbol->written)), written));
+  SIMILE_CHECK(!value.empty() || !is_order(symbol->meaning), ErrorKind::kRecipe,
+               fmt::format("filter: expected a number or text to compare with behind '{}', found "
+                           "'{}'",
+                           symbol->written, written));
   return {take_quotes_off(trim(written.substr(0, at))), symbol->meaning,
           is_list ? split_values(value) : std::vector<std::string>{take_quotes_off(value)},
           written};
-}
-
-bool is_order(Operator comparison) {
-  return comparison == Operator::kLess || comparison == Operator::kAtMost ||
-         comparison == Operator::kMore || comparison == Operator::kAtLeast;
 }
 
 // As numbers when both are.
