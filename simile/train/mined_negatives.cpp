@@ -297,12 +297,12 @@ void NegativeMiner::write(size_t objective, int64_t epoch, const Negatives& nega
 NegativeMiner::Negatives NegativeMiner::read(size_t objective, int64_t epoch) {
   const std::string path = file(objective, epoch);
   const Json json = detail::read_json(path);
-  detail::check_seal(json, path, "run again with --overwrite");
   const detail::JsonObject object(json, path);
   SIMILE_CHECK(object.text("fingerprint") == pool(objective).fingerprint(), ErrorKind::kInput,
                fmt::format("'{}' was mined for other data than {} has now; run again with "
                            "--overwrite",
                            path, data_[objective].train->file));
+  detail::check_seal(json, path, "run again with --overwrite");
   const auto rows = static_cast<int32_t>(pool(objective).plan().texts.size());
   Negatives negatives;
   bool is_good = object.at("negatives").size() == pool(objective).plan().anchors.size();
