@@ -44,6 +44,8 @@ Arguments find_recipe(Arguments arguments) {
 }
 
 void run(Training& training, const Arguments& given, bool json, Terminal& terminal) {
+  SIMILE_CHECK(!given.resume || !given.overwrite, ErrorKind::kUsage,
+               "--resume goes on with the run in the folder and --overwrite replaces it; give one");
   const Arguments arguments = find_recipe(given);
   const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
   const TrainResult result =

@@ -136,7 +136,7 @@ TEST(ReaderRows, FiltersThatCannotBeAskedAreErrors) {
   EXPECT_THAT(read({path}, with_filter({"a > 3"})).error,
               HasSubstr("t.tsv: the filter leaves none of its 2 rows: a > 3"));
   EXPECT_THAT(read({path}, with_filter({"score >"})).error,
-              HasSubstr("filter: to compare with behind '>'"));
+              HasSubstr("text to compare with behind '>'"));
   for (const char* bad : {"", "score", "= 3", "== 3", "contains x", " > 3", "in a, b", "'a > 3'"}) {
     EXPECT_THAT(
         read({path}, with_filter({bad})).error,

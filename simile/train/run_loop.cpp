@@ -33,7 +33,11 @@ void RunLoop::begin(const std::string& data, const char* data_name) {
 void RunLoop::restore(const char* data_name) {
   folder_.check_resume(false);
   std::optional<TrainState> saved = states_.load(recipe_, events_);
-  if (!saved) return folder_.cut_metrics(0);
+  if (!saved) {
+    events_.info(fmt::format("'{}' holds no state to go on from: the run begins anew",
+                             folder_.states_path()));
+    return folder_.cut_metrics(0);
+  }
   SIMILE_CHECK(saved->data == state_.data, ErrorKind::kInput,
                fmt::format("the {} or the tokenizer is not what '{}' was trained with; bring the "
                            "old files back or start anew with --overwrite",

@@ -121,7 +121,8 @@ TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
 
 TEST_F(TrainerTest, BothModelsAreEvaluatedTogetherWithBm25) {
   const TrainResult result =
-      train(recipe({"baselines=[hybrid:untrained, untrained, hybrid, bm25]", "hybrid_weight=0.3"}),
+      train(recipe({"baselines=[hybrid:untrained, untrained, hybrid, bm25]", "hybrid_weight=0.3",
+                    "stages.0.epochs=12", "stages.1.epochs=12"}),
             path("run"), false, false, silent_events());
   std::map<std::string, double> spearman;
   std::vector<std::string> models;

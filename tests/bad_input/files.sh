@@ -19,7 +19,7 @@ stages:
   objectives: {data: {path: pairs.tsv, score_scale: 5}, loss: mse, batch_size: 2}
   steps: 1
   learning_rate: 1e-3
-  selection: {metric: dev.spearman, every_steps: 1}
+  selection: {metric: dev.spearman, every_steps: 1, keep: last}
 evaluations: {name: dev, task: sts, data: pairs.tsv, score_scale: 5}
 Y
 cat >pretrain.yaml <<'Y'

@@ -15,24 +15,40 @@ trap 'chmod -R u+w "$WORK"; rm -rf "$WORK"' EXIT
 
 # What a row may not hold: places of this machine, and what breaks a table.
 tidy() {
-  sed -e "s|$WORK/files/||g" -e "s|$1/||g" -e "s|$1|.|g" -e 's/[.]tmp-[0-9]*/.tmp-N/g' -e "s|$SOURCE|\$S|g" -e 's/|/\\|/g' | tr -s '\n\t' '  ' | sed -e 's/ $//'
+  sed -e "s|$WORK/files/||g" -e "s|$1/||g" -e "s|$1|.|g" -e "s|$SOURCE|SOURCE|g" -e 's/[.]tmp-[0-9]*/.tmp-N/g' -e 's/tfevents[^ ]*/tfevents.N/g' \
+    -e 's/|/\\|/g' | tr -s '\n\t' '  ' | sed -e 's/ $//'
+}
+# Errors and warnings, without progress and logs; all that a parser of command lines says.
+what_counts() {
+  local said
+  said=$(cat)
+  if [ "$1" = 0 ] || grep -q '^simile: ' <<<"$said"; then
+    grep -E '^(simile|warning): ' <<<"$said" || true
+  else
+    echo "$said"
+  fi
 }
 # What is there: files by size, so that one replaced is seen too.
 listing() { (cd "$1" && find . -mindepth 1 -printf '%p %s\n' | grep -v '^\./[.]' | sort); }
 
+run_line() (
+  cd "$1"
+  simile() { "$PROGRAM" "$@"; }
+  eval "$2" >/dev/null </dev/null
+)
+
+# Of a line `... && simile ...` the first part makes what the last command is to find.
 run_case() {
   local number=$1 line folder code=0
   line=$(sed -n "${number}p" "$WORK/lines")
   folder=$WORK/case$number
   cp -r "$WORK/files" "$folder"
+  local prepared=${line% && simile *}
+  [ "$prepared" = "$line" ] || run_line "$folder" "$prepared" 2>/dev/null
   listing "$folder" >"$folder.before"
-  (
-    cd "$folder"
-    simile() { "$PROGRAM" "$@"; }
-    eval "$line"
-  ) >"$folder.out" 2>"$folder.err" </dev/null || code=$?
+  run_line "$folder" "${line#"$prepared && "}" 2>"$folder.err" || code=$?
   local said left=""
-  said=$(tidy "$folder" <"$folder.err")
+  said=$(what_counts "$code" <"$folder.err" | tidy "$folder")
   if [ "$code" != 0 ]; then
     left=$(listing "$folder" | comm -13 "$folder.before" - | cut -d' ' -f1 | tr '\n' ' ')
     [ -z "$left" ] || left="; **leaves** $left"
@@ -42,7 +58,7 @@ run_case() {
   printf '| `%s` | %s | %s%s |\n' "${line//|/\\|}" "$code" "${said:-**no message**}" "$left" >"$WORK/row$number"
   rm -rf "$folder"
 }
-export -f tidy listing run_case
+export -f tidy what_counts listing run_line run_case
 
 mkdir "$WORK/files"
 (cd "$WORK/files" && M=$SOURCE/tests/golden/tiny-bert bash "$here/files.sh") >/dev/null

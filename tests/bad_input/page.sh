@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The page docs/results/bad-input.md, or with --check AREA whether that part of it is what the program says now.
+#   tests/bad_input/page.sh PROGRAM [--check encode|models|evaluate|index|train]
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+areas=(encode models evaluate index train)
+area() {
+  printf '\n<!-- %s -->\n' "$2"
+  "$here/run.sh" "$1" "$here/$2.txt"
+  printf '\n<!-- end -->\n'
+}
+if [ "${2:-}" = --check ]; then
+  page=$here/../../docs/results/bad-input.md
+  diff <(awk -v area="<!-- $3 -->" '$0 == area { on = 1 } on; /<!-- end -->/ { on = 0 }' "$page") \
+    <(area "$1" "$3" | tail -n +2) && exit
+  echo "docs/results/bad-input.md says what stands behind <; write it anew with tests/bad_input/page.sh PROGRAM" >&2
+  exit 1
+fi
+cat <<'P'
+# Bad input
+
+What the program says of input that is wrong, or of which somebody might think so. Made by
+`tests/bad_input/page.sh build/dev/cli/simile >docs/results/bad-input.md` and compared by the tests; the files that the
+lines name are made by `tests/bad_input/files.sh`. Exit codes: 0 done (with warnings, if any, in the last column; what
+else goes to stderr is left out), 1 the system failed, 2 the command or recipe is wrong, 3 the data or model is.
+Of a line `... && simile ...` the last command is what is tried. SOURCE is this repository.
+P
+for name in "${areas[@]}"; do area "$1" "$name"; done
