@@ -97,8 +97,11 @@ std::string resolve_model(const std::string& name_or_path) {
   if (name.empty() || name.find('/') != std::string::npos) return name;
   if (file_exists(name) || is_model(name)) return name;
   const char* const variable = std::getenv("SIMILE_MODELS");
-  const std::vector<std::string> folders =
+  std::vector<std::string> folders =
       model_folders(program_folder(), variable == nullptr ? "" : variable);
+  for (const char* more : {SIMILE_SOURCE_MODELS, "models"}) {
+    if (std::find(folders.begin(), folders.end(), more) == folders.end()) folders.push_back(more);
+  }
   for (const std::string& folder : folders) {
     const std::string path = join_path(folder, name);
     if (is_model(path)) return path;

@@ -16,7 +16,9 @@ namespace simile {
 //   1. in each folder of the environment variable SIMILE_MODELS (separated by ':');
 //   2. in ../share/simile/models beside the program's folder (installed);
 //   3. in models/ of the program's folder and of up to six folders above it (built in the source
-//      tree).
+//      tree);
+//   4. in models/ of the source tree that the program was built from, wherever it was built;
+//   5. in models/ of the current folder.
 // Without one, a folder that exists is returned as it is. Errors: ErrorKind::kInput when there is
 // nothing at all, with the folders searched and the names they hold; ErrorKind::kUsage for
 // hybrid:MODEL, which is no model (see kHybridPrefix).
@@ -29,8 +31,8 @@ inline constexpr std::string_view kHybridPrefix = "hybrid:";
 // Files by which a folder is known to hold a model, or at least its tokenizer.
 const std::vector<std::string>& model_marks();
 
-// The folders searched, in their order, for a program in the folder `program_folder` and a value of
-// SIMILE_MODELS.
+// The folders searched up to 3., in their order, for a program in the folder `program_folder` and a
+// value of SIMILE_MODELS.
 std::vector<std::string> model_folders(const std::string& program_folder,
                                        const std::string& variable);
 
