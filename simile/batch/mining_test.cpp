@@ -28,7 +28,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // One anchor (row `candidates`) with candidates 0, 1, ... of these scores, best first.
 struct OneAnchor {
-  OneAnchor(std::vector<float> scores, double positive, std::vector<int32_t> own) {
+  OneAnchor(const std::vector<float>& scores, double positive, std::vector<int32_t> own) {
     plan.candidates = static_cast<int64_t>(scores.size());
     plan.anchors = {static_cast<int32_t>(scores.size())};
     plan.own = {std::move(own)};

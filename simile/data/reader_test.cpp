@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<std::string>>;
 
 Rows read_rows(const std::string& path, const std::vector<std::string>& names,
-               ReadOptions options = {}) {
+               const ReadOptions& options = {}) {
   std::vector<Column> columns;
   for (const std::string& name : names) columns.push_back({"role of " + name, {name}});
   TableReader reader(path, columns, options);
