@@ -97,13 +97,22 @@ std::string reports_to_json(const std::vector<Report>& reports) {
 }
 
 // The judgements of dev would do nothing, unseen.
-void warn_of_unused_dev(const Arguments& arguments, Terminal& terminal) {
+// What only a hybrid takes.
+void check_hybrid_options(const Arguments& arguments, Terminal& terminal) {
   const EvaluationOptions& options = arguments.options;
-  if (options.task != "ranking" || options.dev.empty()) return;
   const bool has_hybrid =
       std::any_of(arguments.models.begin(), arguments.models.end(),
                   [](const std::string& model) { return !hybrid_model(model).empty(); });
-  if (!has_hybrid) terminal.warning("--dev chooses the weight of a hybrid, and no --model is one");
+  if (has_hybrid) return;
+  const FusionOptions untouched;
+  SIMILE_CHECK(
+      arguments.fusion.weight == untouched.weight && arguments.fusion.rule == untouched.rule,
+      ErrorKind::kUsage,
+      "--hybrid-weight and --hybrid-rule are of hybrids, and no --model is one; remove them or "
+      "write hybrid:MODEL");
+  if (options.task == "ranking" && !options.dev.empty()) {
+    terminal.warning("--dev chooses the weight of a hybrid, and no --model is one");
+  }
 }
 
 std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
@@ -115,7 +124,7 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
   }
   SIMILE_CHECK(arguments.predictions.empty() || (tasks.size() == 1 && arguments.models.size() == 1),
                ErrorKind::kUsage, "--predictions needs one model and one task");
-  warn_of_unused_dev(arguments, terminal);
+  check_hybrid_options(arguments, terminal);
   std::vector<std::vector<Report>> by_task(tasks.size());
   for (const std::string& model : arguments.models) {
     const std::unique_ptr<Scorer> scorer =
