@@ -205,8 +205,8 @@ TEST_F(CliTest, DataSetsAreListedAndFetchedByName) {
 }
 
 TEST_F(CliTest, ABuiltInModelIsCalledByItsName) {
-  shell("mkdir models && cp -r $M models/tiny && chmod -R u+w models");
-  const std::string named = "export SIMILE_MODELS=$PWD/models; ";
+  shell("mkdir shelf && cp -r $M shelf/tiny && chmod -R u+w shelf");
+  const std::string named = "export SIMILE_MODELS=$PWD/shelf; ";
   for (const char* command :
        {"encode --input texts.txt --model ", "tokenize --input texts.txt --model ",
         "similarity hello fox --model "}) {
@@ -223,6 +223,8 @@ TEST_F(CliTest, ABuiltInModelIsCalledByItsName) {
   EXPECT_THAT(shell("simile index info --index ix").out, HasSubstr("model        tiny"));
   EXPECT_EQ(shell(named + "simile search --index ix --query fox").code, 0);
   expect_error("simile search --index ix --query fox", 3, "SIMILE_MODELS");
+  EXPECT_EQ(
+      shell("mkdir models && cp -r shelf/tiny models/small && simile check --model small").code, 0);
   expect_error(named + "simile encode --model tinny", 3, "built-in models found: ");
   shell("mkdir tiny");  // not a model
   EXPECT_EQ(shell(named + "simile check --model tiny").code, 0);

@@ -50,7 +50,7 @@ run_case() {
   local said left=""
   said=$(what_counts "$code" <"$folder.err" | tidy "$folder")
   if [ "$code" != 0 ]; then
-    left=$(listing "$folder" | comm -13 "$folder.before" - | cut -d' ' -f1 | tr '\n' ' ')
+    left=$(listing "$folder" | comm -13 "$folder.before" - | cut -d' ' -f1 | tr '\n' ' ' | sed -e 's/tfevents[^ ]*/tfevents.N/')
     [ -z "$left" ] || left="; **leaves** $left"
   elif [ -z "$said" ]; then
     said="(nothing)"
