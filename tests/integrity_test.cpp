@@ -21,7 +21,6 @@
 namespace simile {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
