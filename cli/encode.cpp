@@ -137,12 +137,7 @@ class Encoding {
       const auto begin = texts.begin() + static_cast<int64_t>(first);
       output_.write(embedding_rows(format_, {begin, begin + vectors.rows}, vectors));
     };
-    EncodeCounts counts;
-    encoder_.encode_blocks(texts, arguments_.encode, write, progress, &counts);
-    counts_.texts += counts.texts;
-    counts_.tokens += counts.tokens;
-    counts_.truncated += counts.truncated;
-    counts_.replaced += counts.replaced;
+    encoder_.encode_blocks(texts, arguments_.encode, write, progress, &counts_);
   }
 
   void finish(const ReadReport& report) {

@@ -67,7 +67,7 @@ class SentenceEncoder {
 
   // Vectors [texts, D], row i for texts[i]. Memory beside the result: the tokens of 8,192 texts
   // (those of the next 4,096 are made while the others are encoded) and the activations of one
-  // batch. Progress: task "embed".
+  // batch. What is counted is added to `counts`. Progress: task "embed".
   // Errors (kRecipe): a prompt name the model does not have, dimensions beyond the embedding
   // size.
   Matrix<float> encode(const std::vector<std::string>& texts, const EncodeOptions& options,

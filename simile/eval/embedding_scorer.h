@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores by comparing embeddings. For vectors a and b of length D:
 //
-//   cosine     a.b / (|a| |b|); 0 when one of them is all zeros. Of pairs of equal vectors exactly
-//   1,
-//              so that equal texts tie in rank correlations, whatever rounding gave each of them
+//   cosine     a.b / (|a| |b|); 0 when one of them is all zeros. Of pairs of equal vectors it is
+//              exactly 1, so that equal texts tie in rank correlations whatever rounding gave them
 //   dot        a.b
 //   euclidean  -|a - b|
 //   manhattan  -sum_i |a_i - b_i|
