@@ -14,6 +14,7 @@ NAMES = {"eager fp32": "eager PyTorch, padded", "eager bf16": "eager PyTorch, pa
 MODES = {"train": "training", "infer": "inference", "latency": "one text", "threads train": "training",
          "threads infer": "inference"}
 
+PRODUCTS = ("multiply_tile", "multiply_transposed_block", "matmul")
 LEAST_SHARE = 0.01  # of the functions that are listed
 
 HEAD = """# Speed and memory
@@ -31,6 +32,11 @@ fp32, the second in the order that oneDNN likes best. Useful operations are thos
 are, padding excluded: per layer 2 L (4 H² + 2 H I) + 4 L² H for a text of L tokens, three times that in
 training. Softmax, GELU, LayerNorm, dropout, loss and optimiser count as none, so a share of 100 % is out
 of reach.
+"""
+
+CEILING = """Shape `minilm`. Here the peak is the median of those that the measured processes themselves saw, before and
+after their work: the clock of the moment, not the highest of the run. "Time in products" is that of the functions that
+multiply matrices, and the last column what would be reached if they were as fast as the peak and all else stayed.
 """
 
 
@@ -131,6 +137,28 @@ def profile_table(profiles):
             *table(["work", "lengths", "precision", "share of the processor's time"], rows)]
 
 
+def ceiling_table(document):
+    """How far products alone would carry a share of sgemm's peak, and what they are kept from by the rest."""
+    rows = []
+    for entry in document.get("profile", []):
+        mode, precision = entry["who"].split()
+        who = next((other for other in document["contenders"] if "sgemm_gflops" in other and
+                    (other["mode"], other["model"], other["who"], other["distribution"]) ==
+                    (mode, "minilm", f"simile {precision}", entry["distribution"])), None)
+        if precision != "fp32" or who is None:
+            continue
+        reached = who["gflops"] / who["sgemm_gflops"]
+        products = sum(part for name, part in entry["shares"].items() if name in PRODUCTS)
+        rows.append((MODES[mode], entry["distribution"], f"{who['sgemm_gflops']:.0f} GFLOP/s",
+                     *(share(part, 1) for part in (reached, products, reached / products,
+                                                   reached / (reached + 1 - products)))))
+    if not rows:
+        return []
+    return ["## What stands in the way in fp32", "", *CEILING.split("\n"),
+            *table(["work", "lengths", "sgemm beside it", "reached of that", "time in products", "rate in products",
+                    "all, were products as fast as sgemm"], rows)]
+
+
 def memory_table(memory):
     if not memory:
         return []
@@ -194,7 +222,7 @@ def make_page(document):
     lines += table(["work", "model", "lengths", "who", "median (slowest to fastest round)", "useful GFLOP/s",
                     "of the sgemm peak", "of the bf16 peak"], contender_rows(document["contenders"], peak))
     lines += phase_tables(document["contenders"]) + profile_table(document.get("profile", []))
-    lines += memory_table(document["memory"])
+    lines += ceiling_table(document) + memory_table(document["memory"])
     lines += long_table(document["long"]) + load_table(document["load"]) + machine_lines(machine)
     return "\n".join(lines)
 

@@ -68,11 +68,20 @@ Json check_model(const std::string& model, Terminal& terminal) {
   return document;
 }
 
-Json check_index_folder(const std::string& path) {
-  const IndexInfo info = check_index(path);
+Json check_index_folder(const std::string& path, Terminal& terminal) {
+  const IndexCheck found = check_index(path);
+  if (!found.unused_files.empty()) {
+    terminal.warning(
+        fmt::format("{}: {} of its files belong to no part of it (the first: {}); "
+                    "`simile index merge` removes what a killed process left",
+                    path, found.unused_files.size(), found.unused_files.front()));
+  }
+  const IndexInfo& info = found.info;
   return {{"index", path},
           {"documents", info.count},
           {"dimension", info.model.dimension},
+          {"segments", info.segments},
+          {"removed", info.removed},
           {"fingerprint", info.model.fingerprint},
           {"verified", true}};
 }
@@ -92,6 +101,7 @@ Json check_run_folder(const std::string& path) {
           {"stages", found.stages},
           {"teachers", found.teachers},
           {"mined", found.mined},
+          {"results", found.results},
           {"model_files", found.model},
           {"verified", true}};
 }
@@ -102,7 +112,7 @@ Json check(const Arguments& arguments, Terminal& terminal) {
   const auto count = std::count_if(std::begin(given), std::end(given),
                                    [](const std::string* path) { return !path->empty(); });
   SIMILE_CHECK(count == 1, ErrorKind::kUsage, "give one of --model, --index, --vectors and --run");
-  if (!arguments.index.empty()) return check_index_folder(arguments.index);
+  if (!arguments.index.empty()) return check_index_folder(arguments.index, terminal);
   if (!arguments.vectors.empty()) return check_vectors(arguments.vectors);
   if (!arguments.run.empty()) return check_run_folder(arguments.run);
   if (arguments.write_checksums) renew_checksums(arguments.model);
@@ -150,8 +160,10 @@ void add_check(const Commands& commands) {
   command->add_option("--index", arguments->index, "Index folder: vectors and all documents");
   command->add_option("--vectors", arguments->vectors,
                       "Stored vectors (.npy), such as a teacher's");
-  command->add_option("--run", arguments->run,
-                      "Run folder: states, stages, teachers, mined negatives, model");
+  command->add_option(
+      "--run", arguments->run,
+      "Run folder: states, stages, teachers, mined negatives, model, and with results.json "
+      "metrics and predictions");
   command
       ->add_flag("--write-checksums", arguments->write_checksums,
                  "Write the model's checksums.json first, after a change that was meant")

@@ -57,7 +57,10 @@ CLI::App* Commands::add_without_json(const std::string& name, const std::string&
                                      std::function<void(Terminal&)> work) const {
   CLI::App* command = app.add_subcommand(name, help);
   command->add_flag("--quiet", common.quiet, "No progress on stderr");
-  command->add_option("--threads", common.threads, "Threads to compute with (0: all processors)")
+  command
+      ->add_option("--threads", common.threads,
+                   "Threads to compute with, of a server in each of two teams (0: "
+                   "all processors)")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command->callback([this_run = &run, work = std::move(work)] { *this_run = work; });
@@ -86,6 +89,8 @@ void Output::write(std::string_view bytes) {
   }
 }
 
+void Output::rewrite_start(std::string_view bytes) { state_->file.value().rewrite_start(bytes); }
+
 void Output::finish() {
   if (state_->file) {
     state_->file->commit();
@@ -105,6 +110,8 @@ void catch_signals() {
 }
 
 int signal_received() { return received_signal; }
+
+void forget_signal() { received_signal = 0; }
 
 void check_signal() {
   SIMILE_CHECK(signal_received() == 0, ErrorKind::kInterrupted, "stopped by a signal");

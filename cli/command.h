@@ -39,20 +39,27 @@ void add_compare(const Commands& commands);
 void add_convert(const Commands& commands);
 CLI::App* add_data(const Commands& commands);   // returns the command that data_check belongs to
 void add_data_check(const Commands& commands);  // in simile-training only
+void add_distill(const Commands& commands);     // in simile-training only
 void add_docs(const Commands& commands);
 void add_encode(const Commands& commands);
 void add_evaluate(const Commands& commands);
+void add_export(const Commands& commands);
+void add_fuse(const Commands& commands);
 void add_index(const Commands& commands);
 void add_join(const Commands& commands);
+void add_merge(const Commands& commands);
 void add_mine(const Commands& commands);
 void add_overlap(const Commands& commands);
 void add_predict(const Commands& commands);
 void add_report(const Commands& commands);
+void add_reproduce(const Commands& commands);  // and ablate; in simile-training only
 void add_search(const Commands& commands);
+void add_serve(const Commands& commands);
 void add_similarity(const Commands& commands);
 void add_tokenize(const Commands& commands);
 void add_train_tokenizer(const Commands& commands);
 void add_train(const Commands& commands);  // in simile-training only
+void add_tune(const Commands& commands);   // in simile-training only
 void add_whiten(const Commands& commands);
 
 // The recipe of a command and the values that replace its own.
@@ -67,6 +74,7 @@ class Output {
   explicit Output(const std::string& path);  // empty or "-": stdout
   ~Output();
   void write(std::string_view bytes);
+  void rewrite_start(std::string_view bytes);  // of a file alone, see AtomicFile
   void finish();  // flushes and, for a file, renames into place; errors are ErrorKind::kIo
 
  private:
@@ -74,11 +82,18 @@ class Output {
   std::unique_ptr<State> state_;
 };
 
+// Thrown by a command whose exit code is that of another program.
+struct ExitCode {
+  int code;
+};
+
 // Signals: after catch_signals(), SIGINT and SIGTERM are only noted; signal_received() tells the
 // number (0: none). Long work stops at its next report of progress, reading from a pipe or terminal
 // stops where it waits; a second signal ends at once.
 void catch_signals();
 int signal_received();
+// For work that a signal ends as it should: the program then ends as if none had come.
+void forget_signal();
 // Throws ErrorKind::kInterrupted when a signal was received. For loops that read input.
 void check_signal();
 

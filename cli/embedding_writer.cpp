@@ -23,7 +23,7 @@ std::string embedding_header(EmbeddingFormat format, int64_t texts, int64_t dime
 }
 
 std::string embedding_rows(EmbeddingFormat format, const std::vector<std::string>& texts,
-                           const Matrix<float>& embeddings) {
+                           const Matrix<float>& embeddings, const std::vector<int64_t>& rows) {
   if (format == EmbeddingFormat::kNpy) {
     return std::string(reinterpret_cast<const char*>(embeddings.values.data()),
                        embeddings.values.size() * sizeof(float));
@@ -31,7 +31,10 @@ std::string embedding_rows(EmbeddingFormat format, const std::vector<std::string
   const bool json = format == EmbeddingFormat::kJsonl;
   std::string out;
   for (int64_t i = 0; i < embeddings.rows; ++i) {
-    if (json) out += "{\"text\":" + quote(texts[static_cast<size_t>(i)]) + ",\"embedding\":[";
+    const auto place = static_cast<size_t>(i);
+    if (json && !rows.empty()) out += fmt::format("{{\"row\":{},", rows[place]);
+    if (json)
+      out += (rows.empty() ? "{\"text\":" : "\"text\":") + quote(texts[place]) + ",\"embedding\":[";
     for (int64_t j = 0; j < embeddings.cols; ++j) {
       if (j > 0) out += json ? ',' : '\t';
       out += fmt::format("{}", embeddings.at(i, j));

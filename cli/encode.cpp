@@ -2,13 +2,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "cli/command.h"
 #include "cli/embedding_writer.h"
+#include "cli/index_model.h"
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/error.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
+#include "simile/encode/shard.h"
+#include "simile/text/white_space.h"
 
 namespace simile::cli {
 namespace {
@@ -18,15 +23,16 @@ constexpr size_t kTextsHeld = 1 << 16;
 constexpr size_t kBytesHeld = 64 << 20;
 
 struct Arguments {
-  std::string model, input = "-", column, output;
+  std::string model, input = "-", column, output, shard;
   bool no_normalize = false;
   ModelOptions encode;
 };
 
-// The texts of a list, or of a column of a table.
+// The texts of a list, or of a column of a table; of `selection`, where there is one, those it
+// takes.
 class TextSource {
  public:
-  explicit TextSource(const Arguments& arguments) {
+  TextSource(const Arguments& arguments, ShardSelection* selection) : selection_(selection) {
     if (arguments.column.empty()) {
       list_.emplace(open_texts(arguments.input));
       return;
@@ -37,16 +43,11 @@ class TextSource {
   }
 
   bool next(std::string& text) {
-    if (list_) {
-      TextItem item;
-      if (!list_->next(item)) return false;
-      text = std::move(item.text);
-      return true;
+    while (next_of_all(text)) {
+      if (selection_ == nullptr || selection_->take(text)) return true;
+      check_signal();
     }
-    Row row;
-    if (!table_->next(row)) return false;
-    text = std::move(row.fields[0]);
-    return true;
+    return false;
   }
 
   // The next ones, as many as are held at a time; false at the end.
@@ -64,6 +65,20 @@ class TextSource {
   const ReadReport& report() const { return list_ ? list_->report() : table_->report(); }
 
  private:
+  bool next_of_all(std::string& text) {
+    if (list_) {
+      TextItem item;
+      if (!list_->next(item)) return false;
+      text = std::move(item.text);
+      return true;
+    }
+    Row row;
+    if (!table_->next(row)) return false;
+    text = std::move(row.fields[0]);
+    return true;
+  }
+
+  ShardSelection* selection_;
   std::optional<TextListReader> list_;
   std::optional<TableReader> table_;
 };
@@ -86,11 +101,12 @@ void warn_about_table(const Arguments& arguments, Terminal& terminal) {
       arguments.input, names.size(), shorten_text(fmt::format("{}", fmt::join(names, ", ")), 80)));
 }
 
-int64_t count_texts(const Arguments& arguments) {
-  TextSource source(arguments);
-  int64_t count = 0;
-  for (std::string text; source.next(text); ++count) check_signal();
-  return count;
+std::optional<ShardSelection> select_shard(const Arguments& arguments, EmbeddingFormat format) {
+  if (arguments.shard.empty()) return std::nullopt;
+  SIMILE_CHECK(format != EmbeddingFormat::kTsv, ErrorKind::kUsage,
+               "--shard writes which rows it holds: give --output a name ending in .npy (the rows "
+               "in a file beside it) or .jsonl (a row in each line)");
+  return std::optional<ShardSelection>(parse_shard(arguments.shard));
 }
 
 class Encoding {
@@ -99,59 +115,81 @@ class Encoding {
       : arguments_(arguments),
         terminal_(terminal),
         format_(embedding_format(arguments.output)),
-        encoder_(load_encoder(arguments.model, terminal, arguments.encode.precision)),
+        selection_(select_shard(arguments, format_)),
+        encoder_(load_encoder(arguments.model, terminal, arguments.encode)),
         output_(arguments.output) {}
 
   void run() {
-    // The header of .npy holds their number. What comes through a pipe cannot be read twice.
-    const bool is_counted = format_ == EmbeddingFormat::kNpy;
-    if (is_counted && arguments_.input == "-") return run_at_once();
-    const int64_t total = is_counted ? count_texts(arguments_) : 0;
-    write_header(total);
-    BlockProgress progress(terminal_, "encode", total, "texts");
-    TextSource source(arguments_);
+    output_.write(header(0));
+    BlockProgress progress(terminal_, "encode", 0, "texts");
+    TextSource source(arguments_, selection_ ? &*selection_ : nullptr);
     for (std::vector<std::string> texts; source.next_block(texts);) encode(texts, progress);
+    // Only now is the number of rows known, which the header of .npy holds.
+    if (format_ == EmbeddingFormat::kNpy) output_.rewrite_start(header(counts_.texts));
     finish(source.report());
   }
 
  private:
-  void run_at_once() {
-    TextSource source(arguments_);
-    std::vector<std::string> texts;
-    for (std::string text; source.next(text);) {
-      check_signal();
-      texts.push_back(std::move(text));
-    }
-    write_header(static_cast<int64_t>(texts.size()));
-    BlockProgress progress(terminal_, "encode", static_cast<int64_t>(texts.size()), "texts");
-    encode(texts, progress);
-    finish(source.report());
-  }
-
-  void write_header(int64_t texts) {
-    output_.write(embedding_header(format_, texts, encoder_.dimension(arguments_.encode)));
+  std::string header(int64_t texts) const {
+    return embedding_header(format_, texts, encoder_.dimension(arguments_.encode));
   }
 
   void encode(const std::vector<std::string>& texts, EventSink& progress) {
+    blank_ += std::count_if(texts.begin(), texts.end(), is_blank);
     const auto write = [&](size_t first, const Matrix<float>& vectors) {
       const auto begin = texts.begin() + static_cast<int64_t>(first);
-      output_.write(embedding_rows(format_, {begin, begin + vectors.rows}, vectors));
+      const std::string rows = embedding_rows(format_, {begin, begin + vectors.rows}, vectors,
+                                              rows_of(texts.size() - first, vectors.rows));
+      if (selection_) selection_->add_vectors(rows);
+      output_.write(rows);
     };
     encoder_.encode_blocks(texts, arguments_.encode, write, progress, &counts_);
   }
 
+  // In the whole list, of texts that begin `from_end` before the last one read; of no shard none.
+  std::vector<int64_t> rows_of(size_t from_end, int64_t count) const {
+    if (!selection_) return {};
+    const auto begin = selection_->rows().end() - static_cast<int64_t>(from_end);
+    return {begin, begin + count};
+  }
+
+  // What decides a shard's vectors beside the texts.
+  ShardRows::Settings settings() const {
+    const ModelOptions& options = arguments_.encode;
+    const bool normalizes = options.normalize.value_or(encoder_.settings().normalize);
+    return {{"dimension", std::to_string(encoder_.dimension(options))},
+            {"model", fingerprint_of(arguments_.model)},
+            {"normalize", normalizes ? "true" : "false"},
+            {"precision", options.precision},
+            {"prompt", encoder_.prompt(options)}};
+  }
+
   void finish(const ReadReport& report) {
+    check_any_text(selection_ ? selection_->texts() : counts_.texts, report);
+    if (selection_ && format_ == EmbeddingFormat::kNpy) {
+      write_shard_rows(arguments_.output, selection_->finish(settings()));
+    }
     output_.finish();
     warn_about(report, terminal_);
+    if (blank_ > 0) {
+      terminal_.warning(
+          fmt::format("{}: {} of {} texts are blank", report.file, blank_, counts_.texts));
+    }
     warn_about(counts_, encoder_, terminal_);
+    if (!arguments_.output.empty() && arguments_.output != "-") {
+      terminal_.info(fmt::format("{} vectors of {} numbers in {}", counts_.texts,
+                                 encoder_.dimension(arguments_.encode), arguments_.output));
+    }
   }
 
   const Arguments& arguments_;
   Terminal& terminal_;
   EmbeddingFormat format_;
+  std::optional<ShardSelection> selection_;
   SentenceEncoder encoder_;
   Output output_;
   EncodeCounts counts_;
+  int64_t blank_ = 0;
 };
 
 void run(Arguments arguments, Terminal& terminal) {
@@ -176,6 +214,10 @@ void add_encode(const Commands& commands) {
                       "Column of the table --input (.tsv, .csv, .jsonl) that holds the texts");
   command->add_option("--output", arguments->output,
                       "File ending in .npy, .jsonl or .tsv; JSON lines on stdout by default");
+  command->add_option("--shard", arguments->shard,
+                      "I/N: only the texts of shard I of N, from 0, chosen by a hash of each text; "
+                      "with --output part.npy their rows are in part.rows.json, and `simile merge` "
+                      "puts the shards together");
   command->add_flag("--no-normalize", arguments->no_normalize,
                     "Do not divide vectors by their norm");
   add_model_options(*command, arguments->encode);

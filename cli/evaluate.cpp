@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/option_flags.h"
+#include "cli/task_file.h"
 #include "simile/core/error.h"
-#include "simile/core/recipe.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/ranking_task.h"
 #include "simile/eval/task.h"
@@ -30,17 +29,6 @@ struct Arguments {
   FusionOptions fusion;
 };
 
-// A task file: a list of evaluations under `tasks`.
-struct TaskFile {
-  std::vector<EvaluationOptions> tasks;
-  void visit(OptionVisitor& v) { v.list("tasks", tasks, "evaluations, in the order to report"); }
-};
-
-bool is_task_file(const std::string& task) {
-  const std::string ending = std::filesystem::path(task).extension().string();
-  return ending == ".yaml" || ending == ".yml" || ending == ".json";
-}
-
 // Errors (ErrorKind::kUsage): an option about the data was given that is not in `taken`.
 void check_dataset_options(const Arguments& arguments, const std::string& source,
                            const std::set<std::string>& taken) {
@@ -55,11 +43,7 @@ std::vector<EvaluationOptions> chosen_tasks(Arguments& arguments) {
                "give --model and --task, or --run and --qrels to score a run file");
   if (is_task_file(arguments.task)) {
     check_dataset_options(arguments, "a task file, which names its data itself", {});
-    TaskFile file;
-    read_options(load_recipe(arguments.task, arguments.overrides), file);
-    SIMILE_CHECK(!file.tasks.empty(), ErrorKind::kRecipe,
-                 fmt::format("'{}' lists no `tasks`", arguments.task));
-    return file.tasks;
+    return read_task_file(arguments.task, arguments.overrides);
   }
   SIMILE_CHECK(arguments.overrides.empty(), ErrorKind::kUsage,
                fmt::format("'{}' replaces a value of a task file, and --task names none",
@@ -96,7 +80,6 @@ std::string reports_to_json(const std::vector<Report>& reports) {
   return all.dump() + "\n";
 }
 
-// The judgements of dev would do nothing, unseen.
 // What only a hybrid takes.
 void check_hybrid_options(const Arguments& arguments, Terminal& terminal) {
   const EvaluationOptions& options = arguments.options;
@@ -125,6 +108,7 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
   SIMILE_CHECK(arguments.predictions.empty() || (tasks.size() == 1 && arguments.models.size() == 1),
                ErrorKind::kUsage, "--predictions needs one model and one task");
   check_hybrid_options(arguments, terminal);
+  check_model_options(arguments.models, arguments.model_options);
   std::vector<std::vector<Report>> by_task(tasks.size());
   for (const std::string& model : arguments.models) {
     const std::unique_ptr<Scorer> scorer =
@@ -179,13 +163,13 @@ void add_evaluate(const Commands& commands) {
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option(
       "--model", arguments->models,
-      "Model folder, name of a built-in model (simile-mini), the baselines bm25, tfidf and "
+      "Model folder, name of a built-in model (simile-mini-2), the baselines bm25, tfidf and "
       "words:MODEL (mean of its word embeddings), or hybrid:MODEL, one of them together with BM25; "
       "several stand side by side");
-  command->add_option(
-      "--task", arguments->task,
-      "sts, pairs, ranking, classification, or a task file ending in .yaml, .yml or .json; of "
-      "several sets of one kind their mean is reported too");
+  command->add_option("--task", arguments->task,
+                      "sts, pairs, ranking, classification, geometry, or a task file ending in "
+                      ".yaml, .yml or .json; of "
+                      "several sets of one kind their mean is reported too");
   command->add_option("overrides", arguments->overrides,
                       "Values that replace a task file's: tasks.0.data=PATH, data=FOLDER, "
                       "variant=NAME");

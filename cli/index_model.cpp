@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -26,19 +28,37 @@ IndexedModel indexed_model(const std::string& model, const std::string& index,
                            const SentenceEncoder& encoder, const ModelOptions& options) {
   IndexedModel indexed;
   indexed.fingerprint = fingerprint_of(model);
-  if (resolve_model(model) != model) {
-    indexed.name = model;
-  } else {
-    const fs::path folder = fs::weakly_canonical(fs::absolute(model));
-    indexed.name = folder.lexically_relative(fs::weakly_canonical(fs::absolute(index))).string();
-    // Without a slash it would be the name of a built-in model.
-    if (indexed.name.find('/') == std::string::npos) indexed.name.insert(0, "./");
-    indexed.folder = folder.string();
-  }
+  name_model(model, index, indexed);
   if (!encoder.settings().encoder.is_static()) indexed.precision = options.precision;
+  indexed.prompt_name = options.prompt_name;
   indexed.dimension = encoder.dimension(options);
   indexed.metric = ranking_metric(parse_similarity(encoder.settings().similarity));
   return indexed;
+}
+
+void name_model(const std::string& model, const std::string& index, IndexedModel& indexed) {
+  indexed.folder.clear();
+  if (resolve_model(model) != model) {
+    indexed.name = model;
+    return;
+  }
+  const fs::path folder = fs::weakly_canonical(fs::absolute(model));
+  indexed.name = folder.lexically_relative(fs::weakly_canonical(fs::absolute(index))).string();
+  // Without a slash it would be the name of a built-in model.
+  if (indexed.name.find('/') == std::string::npos) indexed.name.insert(0, "./");
+  indexed.folder = folder.string();
+}
+
+VectorMetric metric_of(const std::string& model) {
+  return ranking_metric(
+      parse_similarity(open_model_folder(model, silent_events()).settings.similarity));
+}
+
+void check_size_of(const std::string& model, int64_t dimension) {
+  const int64_t size = open_model_folder(model, silent_events()).settings.embedding_size();
+  SIMILE_CHECK(dimension <= size, ErrorKind::kInput,
+               fmt::format("vectors of {} numbers; those of the model '{}' have {}", dimension,
+                           model, size));
 }
 
 std::string model_of_index(const std::string& index, const IndexInfo& info,
@@ -55,6 +75,15 @@ std::string model_of_index(const std::string& index, const IndexInfo& info,
               fmt::format("the model of the index '{}' is neither '{}' nor '{}'; name its folder "
                           "with --model",
                           index, beside, model.folder));
+}
+
+std::shared_ptr<const Reranker> load_reranker(const std::string& model, const ModelOptions& options,
+                                              Terminal& terminal) {
+  ModelOptions arithmetic;
+  arithmetic.device = options.device;
+  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(model, terminal, arithmetic));
+  return std::make_shared<const Reranker>(
+      std::move(encoder), load_heads(open_model_folder(model, silent_events())), model);
 }
 
 SearchIndex open_index(const std::string& index, const std::string& model,

@@ -2,9 +2,11 @@
 // An index and the model its vectors came from.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "cli/model.h"
+#include "simile/encode/reranker.h"
 #include "simile/index/search_index.h"
 
 namespace simile::cli {
@@ -17,6 +19,15 @@ std::string fingerprint_of(const std::string& model);
 IndexedModel indexed_model(const std::string& model, const std::string& index,
                            const SentenceEncoder& encoder, const ModelOptions& options);
 
+// Sets the name and folder of a model as an index in folder `index` remembers them.
+void name_model(const std::string& model, const std::string& index, IndexedModel& indexed);
+
+// How an index compares the vectors of a model. Errors: as indexed_model().
+VectorMetric metric_of(const std::string& model);
+
+// Errors (ErrorKind::kInput): more numbers than the model's embeddings have.
+void check_size_of(const std::string& model, int64_t dimension);
+
 // The model to use with an index: `given`, or where that is empty the one it was made with, looked
 // for where it lies as seen from the index, then where it lay. Errors: ErrorKind::kInput when
 // neither is there.
@@ -25,6 +36,11 @@ std::string model_of_index(const std::string& index, const IndexInfo& info,
 
 inline constexpr const char* kIndexModelHelp =
     "Model folder or name of a built-in model; the one the index names by default";
+
+// A model that re-ranks what a search found, on the device of the options. Errors (kInput): it has
+// no head for that.
+std::shared_ptr<const Reranker> load_reranker(const std::string& model, const ModelOptions& options,
+                                              Terminal& terminal);
 
 // Errors: ErrorKind::kInput when the index holds vectors of another model.
 SearchIndex open_index(const std::string& index, const std::string& model,

@@ -51,6 +51,12 @@ TextListReader open_texts(const std::string& input) {
   return TextListReader(standard_input(), "stdin", false);
 }
 
+void check_any_text(int64_t texts, const ReadReport& report) {
+  SIMILE_CHECK(texts > 0, ErrorKind::kInput,
+               fmt::format("{}: no text was found; expected one text a line, or .jsonl with 'text'",
+                           report.file));
+}
+
 void warn_about(const ReadReport& report, Terminal& terminal) {
   if (!report.warning().empty()) terminal.warning(report.warning());
 }

@@ -71,7 +71,7 @@ void add_join(const Commands& commands) {
   command
       ->add_option(
           "--model", arguments->models,
-          "Model folder, or the name of a built-in model (simile-mini), once for each part; "
+          "Model folder, or the name of a built-in model (simile-mini-2), once for each part; "
           "static models become the first parts")
       ->required();
   command->add_option("--weight", arguments->weights,

@@ -15,8 +15,15 @@
 #include <vector>
 
 #include "cli/command.h"
+#ifdef SIMILE_WITH_TRAINING
+#include "cli/model.h"
+#endif
+#include "cli/suggest.h"
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
+#ifdef SIMILE_WITH_TRAINING
+#include "simile/train/device_model.h"
+#endif
 
 namespace simile::cli {
 namespace {
@@ -24,15 +31,29 @@ namespace {
 constexpr int kUsageError = 2;
 
 #ifndef SIMILE_WITH_TRAINING
-// Commands of the program beside this one, which is linked with libtorch.
+// Whether --device names another than the CPU.
+bool needs_device(int argc, char** argv) {
+  const std::string flag = "--device";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == flag && i + 1 < argc) return std::string(argv[i + 1]) != "cpu";
+    if (word.rfind(flag + "=", 0) == 0) return word != flag + "=cpu";
+  }
+  return false;
+}
+
+// What the program beside this one does, which is linked with libtorch.
 bool needs_training(int argc, char** argv) {
+  if (needs_device(argc, argv)) return true;
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "data") {
     const auto is_word = [](const char* argument) { return argument[0] != '-'; };
     char** word = std::find_if(argv + 2, argv + argc, is_word);
     return word != argv + argc && std::string(*word) == "check";
   }
-  return command == "train" || command == "pretrain" || command == "batches" || command == "docs";
+  return command == "train" || command == "pretrain" || command == "batches" ||
+         command == "reproduce" || command == "ablate" || command == "tune" ||
+         command == "distill" || command == "docs";
 }
 
 // Becomes simile-training; returns when that program is not there. Its threads, libtorch's and
@@ -56,6 +77,12 @@ void add_missing_train(const Commands& commands, const Commands& data) {
   add(commands, "train", "Train an encoder by a recipe");
   add(commands, "batches", "Print which examples a recipe puts into each batch of an epoch");
   add(data, "check", "Read the data of a recipe, report what it is, and look for mistakes");
+  add(commands, "reproduce",
+      "Train every row of a paper's table and show it beside the paper's figures");
+  add(commands, "ablate",
+      "Train a recipe with each choice of a grid of values, several seeds each");
+  add(commands, "tune", "Search the settings of a recipe, trial by trial");
+  add(commands, "distill", "Train a small student on the vectors that a model gives texts");
   add(commands, "pretrain", "Pre-train an encoder on plain text as a masked language model");
 }
 #endif
@@ -68,45 +95,18 @@ int report(const Error& error) {
   return exit_code(error.kind());
 }
 
-// " Did you mean 'evaluate'?" of a first word that is no command, or an option that it has not.
-std::string suggest(const CLI::App& app, int argc, char** argv) {
-  const CLI::App* command = &app;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    std::vector<std::string> names;
-    if (word.size() > 2 && word.compare(0, 2, "--") == 0) {
-      const std::string option = word.substr(0, word.find('='));
-      for (const CLI::Option* known : command->get_options()) {
-        for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
-      }
-      if (std::count(names.begin(), names.end(), option) > 0) continue;
-      const std::string nearest = nearest_name(option, names);
-      if (!nearest.empty()) return fmt::format("{}: did you mean '{}'?\n", option, nearest);
-      continue;
-    }
-    const CLI::App* next = nullptr;
-    for (const CLI::App* known : command->get_subcommands([](const CLI::App*) { return true; })) {
-      names.push_back(known->get_name());
-      if (known->get_name() == word) next = known;
-    }
-    if (names.empty()) continue;
-    if (next == nullptr) {
-      const std::string nearest = nearest_name(word, names);
-      return fmt::format("'{}' is no command{}; simile {}--help lists them\n", word,
-                         nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
-                         command == &app ? "" : command->get_name() + " ");
-    }
-    command = next;
-  }
-  return "";
-}
-
 int report_usage(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
   std::ostringstream out, err;
   const int code = app.exit(error, out, err);
   std::fputs(out.str().c_str(), stdout);
   if (code == 0) return 0;
-  std::fputs(printable(suggest(app, argc, argv) + err.str()).c_str(), stderr);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string advice = suggest(app, words);
+  std::string said = err.str();
+  const std::string no_command =
+      "A subcommand is required\n";  // one was meant, as the advice tells
+  if (!advice.empty() && said.rfind(no_command, 0) == 0) said.erase(0, no_command.size());
+  std::fputs(printable(advice + said).c_str(), stderr);
   return kUsageError;
 }
 
@@ -122,18 +122,25 @@ int run(int argc, char** argv) {
 #endif
   const Commands data{*add_data(commands), common, work};
 #ifdef SIMILE_WITH_TRAINING
+  set_device_loader(load_on_device);
   add_train(commands);
   add_batches(commands);
+  add_reproduce(commands);
+  add_tune(commands);
+  add_distill(commands);
   add_data_check(data);
 #else
   add_missing_train(commands, data);
 #endif
   add_encode(commands);
+  add_merge(commands);
   add_predict(commands);
   add_evaluate(commands);
   add_similarity(commands);
   add_index(commands);
   add_search(commands);
+  add_export(commands);
+  add_serve(commands);
   add_mine(commands);
   add_compare(commands);
   add_report(commands);
@@ -144,8 +151,11 @@ int run(int argc, char** argv) {
   add_convert(commands);
   add_whiten(commands);
   add_join(commands);
+  add_fuse(commands);
   add_docs(commands);
-  app.footer("--model takes a model folder, or the name of a built-in model: simile-mini.");
+  app.footer(
+      "--model takes a model folder, or the name of a built-in model: simile-mini-2, "
+      "simile-mini-2-static, simile-mini.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -165,6 +175,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return simile::cli::run(argc, argv);
+  } catch (const simile::cli::ExitCode& exit) {
+    return exit.code;
   } catch (const simile::Error& error) {
     return simile::cli::report(error);
   } catch (const std::bad_alloc&) {

@@ -12,6 +12,7 @@
 #include "cli/model.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
+#include "simile/core/idle_options.h"
 #include "simile/data/candidate_texts.h"
 #include "simile/data/pair_data.h"
 #include "simile/eval/lexical_baseline.h"
@@ -78,6 +79,22 @@ TextMining read_table(const Arguments& arguments, Terminal& terminal) {
   return mining;
 }
 
+// What a table of pairs has, and judgements have not; a seed that draws nothing.
+void check_idle_options(const Arguments& arguments) {
+  SIMILE_CHECK(arguments.mining.method == "random" || arguments.seed == Arguments().seed,
+               ErrorKind::kUsage, "--seed is of --method random; remove it");
+  const std::vector<IdleOptions> idle = find_idle_options(
+      arguments.data,
+      {{is_ranking_set(arguments.ranking),
+        {"left", "right", "score", "score_offset", "score_scale", "score_names", "filter"},
+        ""}});
+  const bool has_threshold = arguments.positive_above != Arguments().positive_above;
+  SIMILE_CHECK(!is_ranking_set(arguments.ranking) || (idle.empty() && !has_threshold),
+               ErrorKind::kUsage,
+               "columns, --filter and --positive-above are of a table of pairs (--data); of a "
+               "ranking set the judgements tell the positives");
+}
+
 TextMining read_texts_to_mine(const Arguments& arguments, Terminal& terminal) {
   const RankingDataOptions& ranking = arguments.ranking;
   const bool is_ranking = is_ranking_set(ranking);
@@ -105,8 +122,7 @@ std::vector<std::string> anchor_texts(const TextMiningPlan& plan) {
 
 MinedNegatives mine_by_model(const Arguments& arguments, const TextMiningPlan& plan,
                              Terminal& terminal) {
-  const SentenceEncoder encoder =
-      load_encoder(arguments.model, terminal, arguments.encode.precision);
+  const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
   const VectorMetric metric = mining_metric(encoder.settings().similarity);
   EncodeCounts counts;
   const EncodeOptions documents = index_options(arguments.encode, encoder, TextRole::kDocument);
@@ -217,6 +233,8 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   check_mining_options(arguments.mining);
   SIMILE_CHECK(arguments.mining.oversample == 0 || form == MinedForm::kLabelledPair,
                ErrorKind::kUsage, "--oversample belongs to --format labelled-pair");
+  check_model_options({arguments.model}, arguments.encode);
+  check_idle_options(arguments);
   const TextMining mining = read_texts_to_mine(arguments, terminal);
   const TextMiningPlan plan = plan_text_mining(mining);
   const MinedNegatives mined = mine(arguments, plan, terminal);
@@ -248,6 +266,7 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
                      "Table of pairs whose lefts are the anchors: .tsv, .csv, .jsonl");
   OptionFlags flags(command, {"group", "negatives", "corpus"});
   arguments.data.visit_columns(flags);
+  arguments.data.visit_filter(flags);
   command
       .add_option("--positive-above", arguments.positive_above,
                   "Pairs with a score above this are positives")

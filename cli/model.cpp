@@ -2,10 +2,14 @@
 #include "cli/model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "cli/option_flags.h"
+#include "simile/core/error.h"
+#include "simile/core/idle_options.h"
 #include "simile/encode/head.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
@@ -20,6 +24,28 @@ namespace {
 constexpr const char* kWordsPrefix = "words:";
 const std::map<std::string, std::string> kPromptNames = {{"prompt", "--prompt,--prompt-name"}};
 
+LoadOnDevice device_loader = nullptr;
+
+SentenceEncoder load_on(const std::string& model, Terminal& terminal, const ModelOptions& options) {
+  if (options.device == "cpu") {
+    return SentenceEncoder::load(model, terminal, choose_precision(options.precision));
+  }
+  SIMILE_CHECK(
+      device_loader != nullptr, ErrorKind::kUsage,
+      fmt::format("--device {}: the program simile-training, which computes on devices, is "
+                  "not beside simile; build with -DSIMILE_TRAINING=ON (needs libtorch), or "
+                  "leave --device out",
+                  options.device));
+  return device_loader(model, options.device, options.precision, terminal);
+}
+
+// Whether the scorer `model`, or that of a hybrid beside BM25, is a whole encoder.
+bool is_encoder(const std::string& model) {
+  const std::string vectors = hybrid_model(model);
+  const std::string& name = vectors.empty() ? model : vectors;
+  return make_lexical_scorer(name) == nullptr && name.rfind(kWordsPrefix, 0) != 0;
+}
+
 }  // namespace
 
 void add_text_options(CLI::App& command, EncodeOptions& options) {
@@ -27,7 +53,9 @@ void add_text_options(CLI::App& command, EncodeOptions& options) {
   options.visit_texts(flags);
 }
 
-void add_precision(CLI::App& command, ModelOptions& options) {
+void set_device_loader(LoadOnDevice load) { device_loader = load; }
+
+void add_arithmetic(CLI::App& command, ModelOptions& options) {
   const std::string help =
       "What a transformer's matrix products are computed in, with all else in fp32: bf16 on "
       "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for "
@@ -37,19 +65,23 @@ void add_precision(CLI::App& command, ModelOptions& options) {
       "precision", options.precision,
       choice_info(options.precision.empty() ? help + "; by default that of the index" : help,
                   precision_names()));
+  flags.field(
+      "device", options.device,
+      {"what computes the encoder: cpu, or, of a build with a libtorch that has CUDA, cuda, "
+       "or cuda:1 for the second GPU (docs/gpu.md)"});
 }
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
   OptionFlags flags(command, {}, kPromptNames);
   options.visit(flags);
-  add_precision(command, options);
+  add_arithmetic(command, options);
 }
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
-                             const std::string& precision) {
-  SentenceEncoder encoder = SentenceEncoder::load(model, terminal, choose_precision(precision));
-  if (precision != "fp32" && encoder.settings().encoder.is_static()) {
-    terminal.warning("a static encoder has no matrix products: --precision " + precision +
+                             const ModelOptions& options) {
+  SentenceEncoder encoder = load_on(model, terminal, options);
+  if (options.precision != "fp32" && encoder.settings().encoder.is_static()) {
+    terminal.warning("a static encoder has no matrix products: --precision " + options.precision +
                      " changes nothing");
   }
   return encoder;
@@ -69,6 +101,25 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
   return out;
 }
 
+void check_model_options(const std::vector<std::string>& models, const ModelOptions& options) {
+  const bool has_encoder = std::any_of(models.begin(), models.end(), is_encoder);
+  ModelOptions given = options, untouched;
+  const auto visit = [](ModelOptions& of, OptionVisitor& v) {
+    of.visit(v);
+    v.field("precision", of.precision, {""});
+    v.field("device", of.device, {""});
+  };
+  const std::vector<IdleOptions> idle = find_idle_options(
+      [&](OptionVisitor& v) { visit(given, v); }, [&](OptionVisitor& v) { visit(untouched, v); },
+      {{!has_encoder, {"batch_tokens", "prompt", "dimensions", "precision", "device"}, ""}});
+  if (idle.empty()) return;
+  std::string flag = idle[0].names[0];
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--{} is for encoders and does nothing with {}; remove it", flag,
+                          fmt::join(models, ", ")));
+}
+
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
                                     Terminal& terminal) {
   if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;
@@ -79,8 +130,7 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
     return std::make_unique<EmbeddingScorer>(
         model, [words](const std::vector<std::string>& texts) { return words->means(texts); });
   }
-  auto encoder =
-      std::make_shared<const SentenceEncoder>(load_encoder(name, terminal, options.precision));
+  auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(name, terminal, options));
   return make_encoder_scorer(
       model, encoder, load_heads(open_model_folder(name, silent_events())), options, terminal,
       [encoder, &terminal](const EncodeCounts& counts) { warn_about(counts, *encoder, terminal); });

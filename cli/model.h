@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/terminal.h"
 #include "simile/encode/sentence_encoder.h"
@@ -15,24 +16,34 @@ namespace simile::cli {
 
 // What --model takes, for --help.
 inline constexpr const char* kModelHelp =
-    "Model folder, or the name of a built-in model (simile-mini)";
+    "Model folder, or the name of a built-in model (simile-mini-2)";
 
 // What a command asks of its model.
 struct ModelOptions : EncodeOptions {
   std::string precision = "fp32";  // precision.h; empty: that of the index at hand
+  std::string device = "cpu";      // what computes the encoder
 };
 
 // Options of the commands that put texts through an encoder.
 void add_text_options(CLI::App& command, EncodeOptions& options);
 
-void add_precision(CLI::App& command, ModelOptions& options);
+// In what numbers the encoder computes, and where.
+void add_arithmetic(CLI::App& command, ModelOptions& options);
 
 // All of these and the number of dimensions, for those that use the embeddings.
 void add_model_options(CLI::App& command, ModelOptions& options);
 
-// A model folder or the name of a built-in model. Errors: see open_model_folder() and precision.h.
+// Loads a model onto a device other than the CPU (simile/train/device_model.h). Set once by the
+// program that has libtorch.
+using LoadOnDevice = SentenceEncoder (*)(const std::string& model, const std::string& device,
+                                         const std::string& precision, EventSink& events);
+void set_device_loader(LoadOnDevice load);
+
+// A model folder or the name of a built-in model, with the precision and on the device of the
+// options. Errors: see open_model_folder() and precision.h; kUsage for a device in a program
+// without libtorch.
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
-                             const std::string& precision = "fp32");
+                             const ModelOptions& options = {});
 
 // Tells how many texts were longer than the model reads.
 void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal);
@@ -41,6 +52,10 @@ void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Term
 // cosine, so that the inner products of an index are cosines.
 EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder,
                             TextRole role);
+
+// Errors (ErrorKind::kUsage): an option that differs from its default where none of the models
+// (names as make_set_scorer() takes them) is an encoder, which alone would look at it.
+void check_model_options(const std::vector<std::string>& models, const ModelOptions& options);
 
 // A model folder, the name of a built-in model, a lexical baseline (bm25, tfidf), or words:MODEL
 // for the mean of that model's word embeddings.

@@ -71,7 +71,13 @@ void OptionFlags::field(const char* name, std::string& value, const OptionInfo& 
 }
 
 void OptionFlags::field(const char* name, std::vector<std::string>& value, const OptionInfo& info) {
-  if (CLI::Option* option = add(name, value, info)) option->delimiter(',');
+  CLI::Option* option = add(name, value, info);
+  if (option == nullptr) return;
+  if (info.has_commas) {
+    option->expected(1)->take_all();
+  } else {
+    option->delimiter(',');
+  }
 }
 
 void OptionFlags::visit_group(const char*, const std::string&, const Members& members) {

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/option_flags.h"
+#include "simile/core/error.h"
 
 namespace simile::cli {
 namespace {
@@ -32,6 +33,23 @@ std::string list_texts(const OverlapReport& report, bool near) {
   return list;
 }
 
+// Pairs, left and right texts apart, of the test files that have such.
+std::string pairs_to_table(const OverlapReport& report, size_t width) {
+  std::string table;
+  for (const OverlapCount& count : report.counts) {
+    if (!count.pairs) continue;
+    if (table.empty()) {
+      table = fmt::format("\n{:<{}}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}\n", "pairs", width,
+                          "pairs", "found", "left", "found", "right", "found");
+    }
+    const Leak& pairs = *count.pairs;
+    table += fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}\n", count.file, width,
+                         pairs.examples, pairs.found, pairs.queries, pairs.queries_found,
+                         pairs.documents, pairs.documents_found);
+  }
+  return table;
+}
+
 std::string to_table(const OverlapReport& report, bool near, bool list) {
   size_t width = 9;
   for (const OverlapCount& count : report.counts) width = std::max(width, count.file.size());
@@ -43,6 +61,7 @@ std::string to_table(const OverlapReport& report, bool near, bool list) {
                          count.texts, count.distinct, count.found, 100 * found_fraction(count),
                          near ? fmt::format("  {:>8}", count.near) : "");
   }
+  table += pairs_to_table(report, width);
   return list ? table + list_texts(report, near) : table;
 }
 
@@ -56,6 +75,15 @@ std::string to_json(const OverlapReport& report, bool near, bool list) {
                                  {"found", count.found},
                                  {"fraction", found_fraction(count)}});
     if (near) document["files"].back()["near"] = count.near;
+    if (!count.pairs) continue;
+    const Leak& pairs = *count.pairs;
+    document["files"].back()["pairs"] = {{"pairs", pairs.examples},
+                                         {"found", pairs.found},
+                                         {"left", pairs.queries},
+                                         {"left_found", pairs.queries_found},
+                                         {"right", pairs.documents},
+                                         {"right_found", pairs.documents_found},
+                                         {"pairs_with_right_found", pairs.examples_of_seen}};
   }
   if (list) {
     document["found"] = nlohmann::ordered_json::array();
@@ -69,6 +97,8 @@ std::string to_json(const OverlapReport& report, bool near, bool list) {
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  SIMILE_CHECK(arguments.options.near > 0 || arguments.options.shingle == OverlapOptions().shingle,
+               ErrorKind::kUsage, "--shingle is of --near, which is not given");
   const OverlapReport report =
       find_overlap(arguments.training, arguments.test, arguments.options, terminal);
   Output output("-");
@@ -90,7 +120,12 @@ void add_overlap(const Commands& commands) {
       ->add_option("training", arguments->training,
                    "Training files: .tsv, .csv, .jsonl or one text a line, also with .gz or .zst")
       ->required();
-  command->add_option("--with", arguments->test, "Test files, of the same kinds")->required();
+  command
+      ->add_option("--with", arguments->test,
+                   "Test files, of the same kinds, or folders of ranking sets; of tables of "
+                   "pairs and of these, pairs, left and right texts of four words and more are "
+                   "counted apart too")
+      ->required();
   command->add_flag("--list", arguments->list, "List the texts found and where they are");
   OptionFlags flags(*command);
   arguments->options.visit(flags);

@@ -79,8 +79,7 @@ std::string to_json(const HeadSettings& head, const double* values) {
 
 void run(const Arguments& arguments, Terminal& terminal) {
   const Head head = load_head(open_model_folder(arguments.model, silent_events()), arguments.head);
-  const SentenceEncoder encoder =
-      load_encoder(arguments.model, terminal, arguments.encode.precision);
+  const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
   const Predictor predictor(encoder, head);
   Inputs inputs(arguments.input, head_takes_pairs(head.settings()));
   Output output("-");
@@ -95,6 +94,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
     }
   }
   terminal.progress({"predict", counts.texts, counts.texts, "texts", {}});
+  check_any_text(counts.texts, inputs.report());
   output.finish();
   warn_about(inputs.report(), terminal);
   warn_about(counts, encoder, terminal);
@@ -116,7 +116,7 @@ void add_predict(const Commands& commands) {
                    "- is stdin")
       ->capture_default_str();
   add_text_options(*command, arguments->encode);
-  add_precision(*command, arguments->encode);
+  add_arithmetic(*command, arguments->encode);
 }
 
 }  // namespace simile::cli

@@ -1,36 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <future>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/index_model.h"
 #include "cli/input.h"
+#include "cli/search_flags.h"
+#include "cli/search_output.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/corpus.h"
-#include "simile/data/trec.h"
+#include "simile/text/white_space.h"
 
 namespace simile::cli {
 namespace {
 
-constexpr size_t kShownCharacters = 100;  // of a document's text in a table
+constexpr int64_t kRerankedHits = 100;
 
 struct Arguments {
-  std::string index, model, query, queries, output;
+  std::string index, model, query, queries, like, output, format, filter, reranker;
+  bool is_filtered = false, exact = false;
   int64_t top_k = 10;
+  int64_t reranked = 0;
   ModelOptions encode;
+  SearchFlags search;
 };
 
-struct Query {
-  std::string id, text;
-};
+// One query a line, whose ids are the lines' numbers.
+std::vector<Query> read_lines(const std::string& input, Terminal& terminal) {
+  std::vector<Query> queries;
+  TextListReader reader = open_texts(input);
+  TextItem item;
+  while (reader.next(item)) {
+    check_signal();
+    if (!is_blank(item.text)) queries.push_back({std::to_string(item.line), std::move(item.text)});
+  }
+  check_any_text(static_cast<int64_t>(queries.size()), reader.report());
+  warn_about(reader.report(), terminal);
+  return queries;
+}
+
+bool is_plain_text(const std::string& path) {
+  return path == "-" || ends_with(path, ".txt") || ends_with(path, ".txt.gz") ||
+         ends_with(path, ".txt.zst");
+}
 
 std::vector<Query> read_queries(const Arguments& arguments, Terminal& terminal) {
-  SIMILE_CHECK(arguments.query.empty() != arguments.queries.empty(), ErrorKind::kUsage,
-               "give either --query TEXT or --queries FILE");
   if (!arguments.query.empty()) return {{"query", arguments.query}};
+  if (is_plain_text(arguments.queries)) return read_lines(arguments.queries, terminal);
   std::vector<Query> queries;
   CorpusReader reader(arguments.queries, CorpusReader::Titles::kIgnore);
   CorpusText text;
@@ -42,101 +62,111 @@ std::vector<Query> read_queries(const Arguments& arguments, Terminal& terminal) 
   return queries;
 }
 
-using Json = nlohmann::ordered_json;
-
-Json to_json(const Query& query, const std::vector<SearchHit>& hits) {
-  Json line = {{"query_id", query.id}, {"query", query.text}};
-  line["hits"] = Json::array();
-  for (const SearchHit& hit : hits) {
-    line["hits"].push_back({{"id", hit.id}, {"score", hit.score}, {"text", hit.text}});
-  }
-  return line;
+SearchResults search_by_words(const Arguments& arguments, const SearchQueries& queries,
+                              int64_t top_k, const SearchSettings& settings) {
+  const SearchIndex index =
+      SearchIndex::open_without_model(arguments.index, SearchIndex::Access::kRead);
+  return index.search(queries, top_k, settings);
 }
 
-std::string to_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-// The beginning of a text, cut at a character.
-std::string shorten(const std::string& text) {
-  if (text.size() <= kShownCharacters) return text;
-  size_t end = kShownCharacters;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
-}
-
-std::string to_table(const Query& query, const std::vector<SearchHit>& hits, bool with_query) {
-  std::string out = with_query ? fmt::format("? {}\n", query.text) : "";
-  int rank = 0;
-  for (const SearchHit& hit : hits) {
-    out += fmt::format("{:3}  {:.4f}  {}  {}\n", ++rank, hit.score, hit.id, shorten(hit.text));
-  }
-  return out;
-}
-
-enum class Format { kTable, kJson, kJsonLines, kTrec };
-
-Format choose_format(const std::string& output, bool json) {
-  if (output.empty() || output == "-") return json ? Format::kJson : Format::kTable;
-  SIMILE_CHECK(ends_with(output, ".trec") || ends_with(output, ".jsonl"), ErrorKind::kUsage,
-               fmt::format("--output '{}': expected a name that ends in .trec or .jsonl", output));
-  return ends_with(output, ".trec") ? Format::kTrec : Format::kJsonLines;
-}
-
-void write_trec(const std::string& path, const std::vector<Query>& queries,
-                const std::vector<std::vector<SearchHit>>& results) {
-  std::vector<RunQuery> runs;
-  for (size_t i = 0; i < queries.size(); ++i) {
-    RunQuery run;
-    run.query = queries[i].id;
-    for (const SearchHit& hit : results[i]) {
-      run.documents.push_back(hit.id);
-      run.scores.push_back(static_cast<double>(hit.score));
-    }
-    runs.push_back(std::move(run));
-  }
-  write_run(path, runs, "simile");
-}
-
-// `as_list`: one JSON document is a list even of one query.
-std::string show(Format format, bool as_list, const std::vector<Query>& queries,
-                 const std::vector<std::vector<SearchHit>>& results) {
-  std::string out;
-  Json list = Json::array();
-  for (size_t i = 0; i < queries.size(); ++i) {
-    if (format == Format::kTable) {
-      out += to_table(queries[i], results[i], queries.size() > 1);
-    } else if (format == Format::kJsonLines) {
-      out += to_line(to_json(queries[i], results[i]));
-    } else {
-      list.push_back(to_json(queries[i], results[i]));
-    }
-  }
-  if (format == Format::kJson) out = to_line(as_list ? list : list[0]);
-  return out;
-}
-
-void run(Arguments arguments, bool json, Terminal& terminal) {
-  const Format format = choose_format(arguments.output, json);
-  const std::vector<Query> queries = read_queries(arguments, terminal);
+SearchResults search_by_vectors(Arguments arguments, SearchQueries queries, int64_t top_k,
+                                const SearchSettings& settings, Terminal& terminal) {
   const IndexInfo info = read_index_info(arguments.index);
   keep_settings(info, arguments.encode);
   const std::string model = model_of_index(arguments.index, info, arguments.model);
   // Reads all weights too: while the encoder does.
   std::future<std::string> fingerprint =
       std::async(std::launch::async, [&model] { return fingerprint_of(model); });
-  const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode.precision);
+  const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode);
   const SearchIndex index = SearchIndex::open(arguments.index, fingerprint.get(), model);
-  std::vector<std::string> texts;
-  for (const Query& query : queries) texts.push_back(query.text);
   EncodeCounts counts;
-  const Matrix<float> vectors = encoder.encode(
-      texts, index_options(arguments.encode, encoder, TextRole::kQuery), terminal, &counts);
+  queries.vectors = encoder.encode(
+      queries.texts, index_options(arguments.encode, encoder, TextRole::kQuery), terminal, &counts);
   warn_about(counts, encoder, terminal);
-  const auto results = index.search(vectors, arguments.top_k);
-  if (format == Format::kTrec) return write_trec(arguments.output, queries, results);
+  return index.search(queries, top_k, settings);
+}
+
+// By vectors every document that matches is a hit.
+void warn_of_none(const SearchResults& results, Terminal& terminal) {
+  const bool any =
+      std::any_of(results.begin(), results.end(), [](const auto& hits) { return !hits.empty(); });
+  if (any || results.empty()) return;
+  terminal.warning(
+      "--filter: no document of the index matches; a search without it shows with --json what "
+      "metadata documents have");
+}
+
+// How many hits of a query are searched for.
+int64_t hits_to_find(const Arguments& arguments) {
+  if (arguments.reranker.empty()) return arguments.top_k;
+  const int64_t count =
+      arguments.reranked > 0 ? arguments.reranked : std::max(kRerankedHits, arguments.top_k);
+  SIMILE_CHECK(count >= arguments.top_k, ErrorKind::kUsage,
+               fmt::format("--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
+                           count, arguments.top_k));
+  return count;
+}
+
+void rerank(const Arguments& arguments, const std::vector<Query>& queries, SearchResults& results,
+            Terminal& terminal) {
+  const std::shared_ptr<const Reranker> reranker =
+      load_reranker(arguments.reranker, arguments.encode, terminal);
+  BlockProgress progress(terminal, "rerank", 0, "pairs");
+  EncodeCounts counts;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    reranker->rerank(queries[i].text, results[i], arguments.top_k, progress, &counts);
+  }
+  warn_about(counts, reranker->encoder(), terminal);
+}
+
+SearchResults search(const Arguments& arguments, const std::vector<Query>& queries,
+                     const SearchSettings& settings, Terminal& terminal) {
+  SearchQueries asked;
+  if (arguments.is_filtered) asked.filter = MetadataFilter(arguments.filter);
+  asked.exact = arguments.exact;
+  if (!arguments.like.empty()) {
+    const SearchIndex index =
+        SearchIndex::open_without_model(arguments.index, SearchIndex::Access::kRead);
+    return {
+        index.search_like(arguments.like, arguments.top_k, settings, asked.filter, asked.exact)};
+  }
+  const int64_t top_k = hits_to_find(arguments);
+  for (const Query& query : queries) asked.texts.push_back(query.text);
+  return settings.by_vectors()
+             ? search_by_vectors(arguments, std::move(asked), top_k, settings, terminal)
+             : search_by_words(arguments, asked, top_k, settings);
+}
+
+void check_arguments(const Arguments& arguments) {
+  const auto asked = static_cast<int>(!arguments.query.empty()) +
+                     static_cast<int>(!arguments.queries.empty()) +
+                     static_cast<int>(!arguments.like.empty());
+  SIMILE_CHECK(asked == 1, ErrorKind::kUsage,
+               "give one of --query TEXT, --queries FILE and --like ID");
+  SIMILE_CHECK(arguments.like.empty() || arguments.reranker.empty(), ErrorKind::kUsage,
+               "--rerank needs the text of a query; --like has none");
+  SIMILE_CHECK(arguments.reranked == 0 || !arguments.reranker.empty(), ErrorKind::kUsage,
+               "--rerank-hits is for --rerank MODEL");
+  if (arguments.is_filtered) MetadataFilter(arguments.filter);
+  hits_to_find(arguments);
+}
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  const SearchFormat format = choose_format(arguments.format, arguments.output, json);
+  check_arguments(arguments);
+  const std::vector<Query> queries = arguments.like.empty()
+                                         ? read_queries(arguments, terminal)
+                                         : std::vector<Query>{{arguments.like, ""}};
+  const SearchSettings settings = arguments.search.over(read_search_settings(arguments.index));
+  SearchResults results = search(arguments, queries, settings, terminal);
+  if (arguments.is_filtered && settings.by_vectors()) warn_of_none(results, terminal);
+  if (!arguments.reranker.empty()) rerank(arguments, queries, results, terminal);
+  const bool on_terminal =
+      (arguments.output.empty() || arguments.output == "-") && isatty(STDOUT_FILENO) == 1;
+  const std::string shown =
+      show_results(format, !arguments.queries.empty(), on_terminal, queries, results);
   Output output(arguments.output);
-  output.write(show(format, !arguments.queries.empty(), queries, results));
+  output.write(shown);
   output.finish();
 }
 
@@ -146,19 +176,50 @@ void add_search(const Commands& commands) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
   CLI::App* command = commands.add(
-      "search", "Find the documents nearest to a query",
+      "search", "Find the documents nearest to a query, by vectors, by words or by both",
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command->add_option("--index", arguments->index, "Index folder")->required();
   command->add_option("--model", arguments->model, kIndexModelHelp);
   command->add_option("--query", arguments->query, "Text to search for");
-  command->add_option("--queries", arguments->queries, "Table of queries with id and text");
+  command->add_option("--queries", arguments->queries,
+                      "Queries: .tsv, .csv or .jsonl with id and text; or .txt, or - for stdin, "
+                      "with one a line, whose id is the line's number");
+  command->add_option("--like", arguments->like,
+                      "Id of a document of the index: find the documents nearest to it, without "
+                      "it and without a model");
+  command
+      ->add_option_function<std::string>(
+          "--filter",
+          [arguments](const std::string& filter) {
+            arguments->filter = filter;
+            arguments->is_filtered = true;
+          },
+          "Find only documents with such metadata: \"year >= 2020 and lang in (en, de)\"; = != < "
+          "<= "
+          "> >= in, and or not, parentheses, quotes")
+      ->type_name("TEXT");
   command->add_option("--top-k", arguments->top_k, "Documents per query")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str();
-  command->add_option(
-      "--output", arguments->output,
-      "File ending in .trec (a TREC run) or .jsonl (one query a line); by default a "
-      "table on stdout, or with --json one document: a list for --queries");
+  command->add_flag("--exact", arguments->exact,
+                    "Look at all vectors, also where the index has a graph of them");
+  command->add_option("--rerank", arguments->reranker,
+                      "Model with a head that reads query and text together: the first hits are "
+                      "scored and ordered by it");
+  command
+      ->add_option("--rerank-hits", arguments->reranked,
+                   "Hits of the search that --rerank scores; 100, or --top-k if that is more, by "
+                   "default")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  command->add_option("--output", arguments->output,
+                      "File to write, with a name in .trec (a TREC run) or .jsonl (one query a "
+                      "line), or any with --format; stdout by default");
+  command
+      ->add_option("--format", arguments->format,
+                   "What to write: a table (for stdout by default), json (with --json), jsonl or "
+                   "trec")
+      ->check(CLI::IsMember(search_format_names()));
+  arguments->search.add(*command);
   arguments->encode.precision.clear();
   add_model_options(*command, arguments->encode);
 }

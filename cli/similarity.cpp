@@ -18,6 +18,7 @@ struct Arguments {
 };
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  check_model_options({arguments.model}, arguments.encode);
   const std::unique_ptr<Scorer> scorer = make_scorer(arguments.model, arguments.encode, terminal);
   std::vector<std::string> left, right;
   for (size_t i = 0; i < arguments.texts.size(); ++i) {
@@ -50,7 +51,7 @@ void add_similarity(const Commands& commands) {
       [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
   command
       ->add_option("--model", arguments->model,
-                   "Model folder, name of a built-in model (simile-mini), bm25 or tfidf")
+                   "Model folder, name of a built-in model (simile-mini-2), bm25 or tfidf")
       ->required();
   command->add_option("texts", arguments->texts, "Two texts or more")
       ->required()

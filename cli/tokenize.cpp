@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/option_flags.h"
+#include "simile/core/error.h"
 #include "simile/model/builtin_model.h"
 #include "simile/text/tokenizer.h"
 
@@ -33,6 +34,11 @@ std::string to_json(const Encoding& encoding, const TextItem& item, const Tokeni
 }
 
 void run(const Arguments& arguments, Terminal& terminal) {
+  const TruncationSettings& cut = arguments.truncation;
+  SIMILE_CHECK(cut.max_length > 0 || (cut.strategy == TruncationSettings().strategy && !cut.left),
+               ErrorKind::kUsage,
+               "--truncation and --truncation-side say how texts are cut at --max-length, and none "
+               "is given");
   Tokenizer tokenizer = Tokenizer::load(resolve_model(arguments.model));
   tokenizer.set_truncation(arguments.truncation);
   TextListReader reader = open_texts(arguments.input);

@@ -4,10 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/processes.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/recipe.h"
 #include "simile/train/pretrainer.h"
+#include "simile/train/process_group.h"
+#include "simile/train/process_place.h"
 #include "simile/train/trainer.h"
 
 namespace simile::cli {
@@ -19,10 +22,31 @@ struct Arguments {
   std::string output;
   bool resume = false;
   bool overwrite = false;
+  int processes = 0;     // 0: as the environment says
+  double timeout = 600;  // seconds
 };
 
-using Training = TrainResult(const ConfigNode& recipe, const std::string& folder, bool resume,
-                             bool overwrite, EventSink& events);
+// `processes` is null for one alone.
+using Training =
+    std::function<TrainResult(const ConfigNode& recipe, const std::string& folder, bool resume,
+                              bool overwrite, EventSink& events, ProcessGroup* processes)>;
+
+// Of several processes rank 0 speaks; the others hear signals.
+class Follower : public EventSink {
+ public:
+  void progress(const Progress& /*progress*/) override { check_signal(); }
+};
+
+// The processes that this one was started to train with; null: none.
+std::unique_ptr<ProcessGroup> join_processes(const Arguments& arguments) {
+  const std::optional<ProcessPlace> place = find_process_place(environment_variable);
+  if (!place) return nullptr;
+  SIMILE_CHECK(arguments.processes == 0 || is_started_process(), ErrorKind::kUsage,
+               fmt::format("--processes {} starts processes, and the environment says that this is "
+                           "one of {} that torchrun, mpirun or srun started; leave --processes out",
+                           arguments.processes, place->size));
+  return ProcessGroup::connect(*place, arguments.timeout);
+}
 
 // The folder of a run stands for the recipe in it, overrides included.
 Arguments find_recipe(Arguments arguments) {
@@ -43,16 +67,29 @@ Arguments find_recipe(Arguments arguments) {
   return arguments;
 }
 
-void run(Training& training, const Arguments& given, bool json, Terminal& terminal) {
+void run(const Training& training, const Arguments& given, const CommonOptions& common,
+         Terminal& terminal) {
   SIMILE_CHECK(!given.resume || !given.overwrite, ErrorKind::kUsage,
                "--resume goes on with the run in the folder and --overwrite replaces it; give one");
+  if (given.processes > 1 && !is_started_process()) {
+    SIMILE_CHECK(!find_process_place(environment_variable), ErrorKind::kUsage,
+                 "--processes starts processes, and the environment says that torchrun, mpirun or "
+                 "srun has started this one among several; leave --processes out");
+    throw ExitCode{start_processes(given.processes, common)};
+  }
   const Arguments arguments = find_recipe(given);
   const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
-  const TrainResult result =
-      training(recipe, arguments.output, arguments.resume, arguments.overwrite, terminal);
+  const std::unique_ptr<ProcessGroup> processes = join_processes(arguments);
+  const bool follows = processes && processes->rank() > 0;
+  Follower follower;
+  EventSink& events = follows ? static_cast<EventSink&>(follower) : terminal;
+  const TrainResult result = training(recipe, arguments.output, arguments.resume,
+                                      arguments.overwrite, events, processes.get());
+  if (follows) return;
   Output output("-");
-  if (json) {
-    nlohmann::ordered_json document = {{"model", result.model_path}};
+  if (common.json) {
+    nlohmann::ordered_json document = nlohmann::ordered_json::object();
+    if (!result.model_path.empty()) document["model"] = result.model_path;
     if (result.verdict) {
       document["verdict"] = nlohmann::ordered_json::parse(result.verdict->to_json());
     }
@@ -63,18 +100,24 @@ void run(Training& training, const Arguments& given, bool json, Terminal& termin
     output.write(document.dump() + "\n");
   } else {
     output.write(to_table(result.reports));
-    output.write(fmt::format("\nmodel: {}\n", result.model_path));
+    output.write("\n");
+    if (!result.model_path.empty()) output.write(fmt::format("model: {}\n", result.model_path));
     if (result.verdict) output.write(result.verdict->to_line() + "\n");
   }
   output.finish();
 }
 
-void add_training(const Commands& commands, const char* name, const char* help,
-                  Training& training) {
+struct TrainingCommand {
+  CLI::App* command;
+  std::shared_ptr<Arguments> arguments;
+};
+
+TrainingCommand add_training(const Commands& commands, const char* name, const char* help,
+                             const Training& training) {
   auto arguments = std::make_shared<Arguments>();
   const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(name, help, [arguments, &common, &training](Terminal& terminal) {
-    run(training, *arguments, common.json, terminal);
+  CLI::App* command = commands.add(name, help, [arguments, &common, training](Terminal& terminal) {
+    run(training, *arguments, common, terminal);
   });
   add_recipe(*command, arguments->recipe, arguments->overrides);
   command->add_option("--output", arguments->output, "Folder of the run; runs/NAME by default");
@@ -82,14 +125,34 @@ void add_training(const Commands& commands, const char* name, const char* help,
                     "Go on with the run in the folder; the folder in place of the recipe takes its "
                     "options from the run");
   command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");
+  return {command, arguments};
+}
+
+TrainResult pretrain_alone(const ConfigNode& recipe, const std::string& folder, bool resume,
+                           bool overwrite, EventSink& events, ProcessGroup* processes) {
+  SIMILE_CHECK(processes == nullptr, ErrorKind::kUsage,
+               "`simile pretrain` trains in one process; start it without torchrun, mpirun or "
+               "srun's several tasks");
+  return pretrain(recipe, folder, resume, overwrite, events);
 }
 
 }  // namespace
 
 void add_train(const Commands& commands) {
-  add_training(commands, "train", "Train an encoder by a recipe", train);
+  const auto [command, arguments] =
+      add_training(commands, "train", "Train an encoder by a recipe", train);
+  command
+      ->add_option("--processes", arguments->processes,
+                   "Start so many processes on this machine, which train as one; on several "
+                   "machines start this command by torchrun, mpirun or srun")
+      ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--timeout", arguments->timeout,
+                   "Seconds that a process waits for the others before it says which hangs")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   add_training(commands, "pretrain",
-               "Pre-train an encoder on plain text as a masked language model", pretrain);
+               "Pre-train an encoder on plain text as a masked language model", pretrain_alone);
 }
 
 }  // namespace simile::cli

@@ -7,6 +7,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "cli/option_flags.h"
+#include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/encode/whiten_model.h"
 
@@ -40,6 +41,8 @@ std::vector<std::string> read_sample(const Arguments& arguments, Terminal& termi
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  SIMILE_CHECK(arguments.limit > 0 || arguments.seed == Arguments().seed, ErrorKind::kUsage,
+               "--seed chooses the texts of a --limit, and with 0 all are used");
   const std::vector<std::string> texts = read_sample(arguments, terminal);
   const WhiteningReport report = whiten_model(arguments.model, texts, arguments.whitening,
                                               arguments.encode, arguments.output, terminal);

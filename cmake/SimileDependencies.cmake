@@ -2,6 +2,7 @@
 include(SimileLibraries)
 find_package(CLI11 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)  # headers, in sources alone: who links Simile needs none
+find_path(SIMILE_HNSWLIB hnswlib/hnswlib.h REQUIRED)  # headers too
 
 if(SIMILE_TESTS)
   find_package(GTest REQUIRED)

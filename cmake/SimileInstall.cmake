@@ -1,19 +1,33 @@
-# The package that find_package(simile) finds: the modules' archives and public headers (simile_module), the
-# target simile::simile over all of them, and what finds the libraries they stand on.
+# The package that find_package(simile) finds: the modules' archives and public headers (simile_module), a target over
+# those of each component (simile::serving needs no torch, simile::training does), simile::simile over all that are
+# there, and what finds the libraries they stand on.
 include(CMakePackageConfigHelpers)
 
-add_library(simile_all INTERFACE)
-add_library(simile::simile ALIAS simile_all)
-get_property(modules GLOBAL PROPERTY SIMILE_MODULES)
-target_link_libraries(simile_all INTERFACE ${modules})
-set_target_properties(simile_all PROPERTIES EXPORT_NAME simile)
-install(TARGETS simile_all simile_settings ${modules} EXPORT simileTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/simile)
-install(EXPORT simileTargets NAMESPACE simile:: DESTINATION ${package_folder})
+set(SIMILE_COMPONENTS serving)
+if(SIMILE_TRAINING)
+  list(APPEND SIMILE_COMPONENTS training)
+endif()
+
+foreach(component ${SIMILE_COMPONENTS})
+  get_property(modules GLOBAL PROPERTY SIMILE_MODULES_${component})
+  add_library(simile_${component} INTERFACE)
+  target_link_libraries(simile_${component} INTERFACE ${modules})
+  set_target_properties(simile_${component} PROPERTIES EXPORT_NAME ${component})
+  install(TARGETS simile_${component} ${modules} EXPORT simile_${component}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  install(EXPORT simile_${component} NAMESPACE simile:: FILE simile_${component}.cmake
+          DESTINATION ${package_folder} COMPONENT development)
+endforeach()
+install(TARGETS simile_settings EXPORT simile_serving)
+if(SIMILE_TRAINING)
+  target_link_libraries(simile_training INTERFACE simile_serving)
+endif()
+
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/simileConfig.cmake.in
-                              ${PROJECT_BINARY_DIR}/simileConfig.cmake INSTALL_DESTINATION ${package_folder})
+                              ${PROJECT_BINARY_DIR}/simileConfig.cmake INSTALL_DESTINATION ${package_folder}
+                              PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/simileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/simileConfig.cmake ${PROJECT_BINARY_DIR}/simileConfigVersion.cmake
-              ${CMAKE_CURRENT_LIST_DIR}/SimileLibraries.cmake DESTINATION ${package_folder})
+              ${CMAKE_CURRENT_LIST_DIR}/SimileLibraries.cmake
+        DESTINATION ${package_folder} COMPONENT development)

@@ -40,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const simile::Tokenizer again = simile::Tokenizer::parse(tokenizer.to_json(), "again");
     check(again.encode(text).ids == ids);
     tokenizer.encode_pair(text, kText);
+    tokenizer.decode(ids, false);
   } catch (const simile::Error&) {
   }
   return 0;

@@ -51,6 +51,9 @@ TEST_F(CliTest, EncodesTextsToEveryFormat) {
   const std::string npy = read_file(path("v.npy"));
   EXPECT_THAT(npy.substr(0, 128), AllOf(StartsWith("\x93NUMPY"), HasSubstr("'shape': (2, 32)")));
   EXPECT_EQ(npy.size(), 128u + 2 * 32 * 4);
+  // Of a pipe the number of rows is known at its end.
+  EXPECT_EQ(shell("cat texts.txt | simile encode --model $M --output p.npy").code, 0);
+  EXPECT_EQ(read_file(path("p.npy")), npy);
   EXPECT_EQ(shell("cat texts.txt | simile encode --model $M --output v.tsv --dimensions 3").code,
             0);
   const std::string tsv = read_file(path("v.tsv"));
@@ -111,7 +114,8 @@ TEST_F(CliTest, EvaluatesModelsBesideBaselines) {
 
 TEST_F(CliTest, BuildsChangesAndSearchesAnIndex) {
   EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
-  const Outcome hits = shell("simile search --index ix --query 'hello there' --top-k 2 --json");
+  const Outcome hits =
+      shell("simile search --index ix --mode vector --query 'hello there' --top-k 2 --json");
   EXPECT_EQ(hits.code, 0) << hits.err;
   EXPECT_THAT(hits.out, HasSubstr("\"hits\":[{\"id\":\"b\",\"score\":1.0"));
   EXPECT_EQ(shell("simile index delete --index ix b").code, 0);
@@ -121,6 +125,19 @@ TEST_F(CliTest, BuildsChangesAndSearchesAnIndex) {
   write("queries.tsv", "id\ttext\nq1\thello\nq2\tfox\n");
   EXPECT_EQ(shell("simile search --index ix --queries queries.tsv --output r.trec").code, 0);
   EXPECT_THAT(read_file(path("r.trec")), StartsWith("q1 Q0 "));
+}
+
+TEST_F(CliTest, AnIndexHasAGraphWhereItIsAskedFor) {
+  const Outcome built =
+      shell("simile index build --model $M --index ix --corpus corpus.tsv --approximate always");
+  EXPECT_EQ(built.code, 0);
+  EXPECT_THAT(built.err, HasSubstr("a graph of 3 vectors"));
+  EXPECT_THAT(shell("simile index info --index ix --json").out, HasSubstr("\"graph_vectors\":3"));
+  const std::string search = "simile search --index ix --mode vector --query fox --json";
+  EXPECT_EQ(shell(search).out, shell(search + " --exact").out);
+  EXPECT_EQ(shell("simile index merge --index ix --approximate never").code, 0);
+  EXPECT_THAT(shell("simile index info --index ix").out,
+              AllOf(HasSubstr("approximate  never"), Not(HasSubstr("graph"))));
 }
 
 TEST_F(CliTest, OverlapCountsWhatTheTrainingFilesHold) {
@@ -144,6 +161,15 @@ TEST_F(CliTest, OverlapCountsWhatTheTrainingFilesHold) {
               HasSubstr("\"found\":0,\"fraction\":0.0,\"near\":1"));
   EXPECT_THAT(shell("simile overlap long.txt --with asked.txt --near 0.9 --json").out,
               HasSubstr("\"near\":0"));
+  write("faq.tsv", "anchor\tpositive\nhow is bread made\tmix flour and water\n");
+  write("test.tsv", "query\tdocument\nwhat is bread made of\tmix flour and water\n");
+  const std::string line = "simile overlap faq.tsv texts.txt --with test.tsv texts.txt";
+  EXPECT_THAT(shell(line).out,
+              HasSubstr("pairs         pairs     found      left     found     right     found\n"
+                        "test.tsv          1         0         1         0         1         1\n"));
+  EXPECT_THAT(shell(line + " --json").out,
+              HasSubstr("\"pairs\":{\"pairs\":1,\"found\":0,\"left\":1,\"left_found\":0,"
+                        "\"right\":1,\"right_found\":1,\"pairs_with_right_found\":1}"));
   expect_error("simile overlap texts.txt --with texts.txt --near 2", 2, "near");
   expect_error("simile overlap texts.txt", 2, "--with");
   expect_error("simile overlap nowhere.txt --with texts.txt", 3, "nowhere.txt");
@@ -154,9 +180,9 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   EXPECT_EQ(check.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr("fingerprint"));
   for (const char* command :
-       {"", "encode", "evaluate", "similarity", "index build", "search", "overlap", "mine",
-        "compare", "report", "data", "data get", "tokenize", "train-tokenizer", "check", "convert",
-        "whiten", "join", "docs"}) {
+       {"",      "encode",  "evaluate", "similarity", "index build", "search",   "overlap",
+        "mine",  "compare", "report",   "data",       "data get",    "tokenize", "train-tokenizer",
+        "check", "convert", "whiten",   "join",       "serve",       "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
@@ -344,11 +370,32 @@ TEST_F(CliTest, ASignalEndsWaitingForInput) {
   EXPECT_TRUE(is_tidy());
 }
 
+TEST_F(CliTest, AnIndexIsSearchedByVectorsByWordsAndByBoth) {
+  EXPECT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  EXPECT_THAT(shell("simile search --index ix --query 'hello there' --top-k 1 --json").out,
+              AllOf(HasSubstr("\"id\":\"b\""), HasSubstr("\"vector_score\":1.0"),
+                    HasSubstr("\"lexical_score\":1.")));
+  expect_error("simile index settings --index ix", 2, "say what to change");
+  EXPECT_EQ(shell("simile index settings --index ix --mode lexical --hybrid-weight 0.3").code, 0);
+  EXPECT_THAT(shell("simile index info --index ix").out,
+              AllOf(HasSubstr("mode         lexical"), HasSubstr("hybrid_weight 0.3")));
+  // Words need no model.
+  EXPECT_THAT(
+      shell("simile search --index ix --model nowhere --query there --json").out,
+      AllOf(HasSubstr("\"hits\":[{\"id\":\"b\",\"score\":0."), Not(HasSubstr("vector_score"))));
+  EXPECT_THAT(shell("simile search --index ix --query zebra --json").out, HasSubstr("\"hits\":[]"));
+  expect_error("simile search --index ix --mode hybrid --dimensions 8 --query there", 3,
+               "queries of size 8");
+  write("ix/search.json", "{\"mode\":\"vector\",\"checksum\":\"0\"}");
+  expect_error("simile search --index ix --query there", 3, "search.json");
+}
+
 TEST_F(CliTest, TitlesAreIndexedAndIdsMustDiffer) {
   write("titled.tsv", "id\ttitle\ttext\na\thello\tworld\nb\t\tfox\n");
   EXPECT_EQ(shell("simile index build --model $M --index ix --corpus titled.tsv").code, 0);
-  EXPECT_THAT(shell("simile search --index ix --query 'hello world' --top-k 1 --json").out,
-              HasSubstr("\"hits\":[{\"id\":\"a\",\"score\":1.0,\"text\":\"hello world\""));
+  EXPECT_THAT(
+      shell("simile search --index ix --mode vector --query 'hello world' --top-k 1 --json").out,
+      HasSubstr("\"hits\":[{\"id\":\"a\",\"score\":1.0,\"text\":\"hello world\""));
   write("twice.tsv", "id\ttext\na\tx\nb\ty\na\tz\n");
   expect_error("simile index build --model $M --index new --corpus twice.tsv", 3, "twice.tsv:4");
   EXPECT_FALSE(folder_exists(path("new")));
@@ -516,7 +563,7 @@ baselines: []
               read_file(path(std::string("cut/") + file)));
   }
   const std::string docs = std::string(SIMILE_SOURCE_DIR) + "/docs/";
-  for (const std::string topic : {"options", "losses", "models"}) {
+  for (const std::string topic : {"options", "losses", "models", "server"}) {
     EXPECT_EQ(shell("simile docs " + topic).out, read_file(docs + topic + ".md"))
         << "print it anew: simile docs " << topic << " > docs/" << topic << ".md";
   }

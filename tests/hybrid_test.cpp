@@ -176,6 +176,43 @@ baselines: [untrained, hybrid, hybrid:untrained]
   expect_error("simile train recipe.yaml --output x model=hybrid:simile-mini", 2,
                "takes a model alone");
 }
+
+TEST_F(HybridTest, AnIndexTakesTheWeightThatTrainingChoseOnDev) {
+  write("pairs.tsv", "sentence1\tsentence2\nhello there\thello you\n");
+  write("recipe.yaml", R"(
+model: MODEL
+stages: {objectives: {data: {path: pairs.tsv, score: ""}, loss: bsc, batch_size: 1}, steps: 1}
+tests: {name: test, task: ranking, queries: EX/queries.tsv, corpus: EX/corpus.tsv, metrics: [map],
+        qrels: EX/qrels.test.tsv, dev: EX/qrels.dev.tsv}
+data_checks: off
+baselines: hybrid
+)");
+  const Outcome trained = shell(
+      "sed -i \"s#MODEL#simile-mini-2-static#; s#EX/#$S/examples/faq/#g\" recipe.yaml; "
+      "simile train --json --quiet recipe.yaml --output run");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Json written = Json::parse(read_file(path("run/model/search.json")));
+  double chosen = -1;
+  const Json results = Json::parse(read_file(path("run/results.json")));
+  for (const Json& report : results["reports"]) {
+    if (report.contains("hybrid")) chosen = report["hybrid"]["weight"];
+  }
+  EXPECT_GT(chosen, 0);
+  EXPECT_NE(chosen, 0.5);
+  EXPECT_EQ(written["hybrid_weight"], chosen);
+  const std::string build =
+      "simile index build --corpus $S/examples/faq/corpus.tsv --model run/model ";
+  const auto weight_of = [&](const std::string& index) -> double {
+    return Json::parse(shell("simile index info --json --index " + index).out)["hybrid_weight"];
+  };
+  EXPECT_EQ(shell(build + "--index taken").code, 0);
+  EXPECT_EQ(weight_of("taken"), chosen);
+  EXPECT_EQ(shell(build + "--index given --hybrid-weight 0.25").code, 0);
+  EXPECT_EQ(weight_of("given"), 0.25);
+  EXPECT_EQ(shell("simile check --model run/model").code, 0);
+  shell("sed -i 's/zsum/rrf/' run/model/search.json");
+  expect_error(build + "--index damaged", 3, "remove it: searches then take the default weight");
+}
 #endif
 
 }  // namespace

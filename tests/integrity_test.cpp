@@ -21,6 +21,7 @@
 namespace simile {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -69,9 +70,10 @@ class IntegrityTest : public ShellTest {
   std::string search() const {
     const SearchIndex index = SearchIndex::open(path("index"), fingerprint_, "model");
     std::string found;
-    for (const auto& hits : index.search(vectors_, 4)) {
+    const SearchSettings settings = read_search_settings(path("index"));
+    for (const auto& hits : index.search({texts(), vectors_}, 4, settings)) {
       for (const SearchHit& hit : hits) {
-        found += hit.id + hit.text + bytes_of(std::vector<float>{hit.score});
+        found += hit.id + hit.text + bytes_of(std::vector<double>{hit.score});
       }
     }
     return found;
@@ -188,8 +190,10 @@ TEST_F(IntegrityTest, AChangedTextIsFoundByACheckAlsoWhereNobodyAsksForIt) {
   documents[documents.find("springrain") + 6] = 'R';  // an id, and behind it the text
   std::ofstream(path("index/documents.sqlite"), std::ios::binary) << documents;
   expect_error("simile check --index index", 3, "is not the one of its vector");
-  write("more.tsv", "id\ttext\nz\tmore\n");
-  expect_error("simile index add --index index --corpus more.tsv", 3, "is damaged");
+  expect_error("simile search --index index --query 'rain in spring'", 3, "documents.sqlite");
+  write("same.tsv", "id\ttext\nid of rain in spring\tmore\n");
+  expect_error("simile index add --index index --corpus same.tsv", 3, "documents.sqlite");
+  expect_error("simile index delete --index index 'id of rain in spring'", 3, "documents.sqlite");
 }
 
 TEST_F(IntegrityTest, ATrainedTokenizerIsVerifiedToo) {
@@ -221,6 +225,59 @@ TEST_F(IntegrityTest, WritersThatCrossLoseNothing) {
       "exit 1; done");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(shell("simile check --index index").out, HasSubstr("documents    14"));
+}
+
+// Whoever is first builds; the others end with a message, and nothing of theirs is left.
+TEST_F(IntegrityTest, OfParallelBuildsAtOnePathOneStands) {
+  for (int i = 1; i <= 4; ++i) {
+    std::string corpus = "id\ttext\n";
+    for (int row = 0; row < i; ++row) corpus += fmt::format("{}\thello {}\n", row, i);
+    write(fmt::format("{}.tsv", i), corpus);
+  }
+  for (int round = 0; round < 5; ++round) {
+    shell(
+        "rm -rf ix; for i in 1 2 3 4; do (simile index build --model model --index ix --corpus "
+        "$i.tsv 2>$i.err; echo $? >$i.code) & done; wait");
+    int winner = 0;
+    for (int i = 1; i <= 4; ++i) {
+      const std::string code = read_file(path(fmt::format("{}.code", i)));
+      const std::string err = read_file(path(fmt::format("{}.err", i)));
+      if (code == "0\n") {
+        EXPECT_EQ(winner, 0) << "two ended with 0";
+        winner = i;
+        continue;
+      }
+      EXPECT_EQ(code, "2\n") << err;
+      EXPECT_THAT(err, AnyOf(HasSubstr("another process is building an index in 'ix'"),
+                             HasSubstr("'ix' is an index already")));
+    }
+    EXPECT_THAT(shell("simile check --index ix").out,
+                HasSubstr(fmt::format("documents    {}", winner)));
+    EXPECT_EQ(shell("ls -d ix.*").out, "");
+  }
+}
+
+TEST_F(IntegrityTest, DocumentsThatAreAddedHaveThePromptOfTheOthers) {
+  shell("cp -r \"$M\" prompting && rm -f prompting/checksums.json");
+  write("prompting/config_sentence_transformers.json",
+        R"({"prompts": {"query": "who is ", "document": "it is ", "other": "the quick "}})");
+  write("all.tsv", "id\ttext\na\tbrown fox\nb\thello world\n");
+  write("a.tsv", "id\ttext\na\tbrown fox\n");
+  write("b.tsv", "id\ttext\nb\thello world\n");
+  const std::string build = "simile index build --model prompting --prompt other --index ";
+  const std::string search = "simile search --query fox --json --index ";
+  const Outcome made = shell(build + "whole --corpus all.tsv && " + build +
+                             "grown --corpus a.tsv && simile index add --index grown --corpus "
+                             "b.tsv && simile index build --model prompting --index plain "
+                             "--corpus all.tsv");
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(shell(search + "grown").out, shell(search + "whole").out);
+  EXPECT_NE(shell(search + "plain").out, shell(search + "whole").out);
+  EXPECT_THAT(shell("simile index info --index grown").out, HasSubstr("prompt       other"));
+  const std::string add = "simile index add --corpus b.tsv --index ";
+  expect_error(add + "grown --prompt document", 2, "have the prompt 'other'; leave the option out");
+  expect_error(add + "plain --prompt other", 2, "have the model's prompt for documents");
+  EXPECT_EQ(shell(add + "grown --prompt other").code, 0);
 }
 
 TEST_F(IntegrityTest, WhatAnIndexLacksOrGetsEmptyIsTold) {

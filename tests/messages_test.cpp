@@ -45,8 +45,29 @@ TEST_F(MessagesTest, MistakesAreToldWithWhatToDo) {
        "lower --count"},
       {"simile evaluate --model bm25 --task sts --data pairs.tsv --metrics map", 2, "metrics"},
       {"simile evaluate --model bm25 --task sts --data pairs.tsv", 3, "task sts compares scores"},
+      {"simile fit pairs.tsv", 2, "'fit' is no command: a model is fine-tuned by `simile train"},
+      {"simile embed 'a text'", 2, "by `simile encode`"},
+      {"simile encode 'a text'", 2, "texts come from --input FILE or stdin"},
+      {"simile encode --model \"$M\" --input list.txt 'a text'", 2, "texts come from --input"},
+      {"simile encode --modle x 'a text'", 2, "--modle: did you mean '--model'?"},
+      {"simile encode --model \"$M\" --normalize_embeddings", 2, "of unit length already"},
+      {"simile encode --model \"$M\" --input list.txt --device gpu", 2, "device"},
+      {"simile search --index i 'red'", 2, "given as --query 'TEXT'"},
+      {"simile search --index i --query red --k 3", 2, "--top-k"},
+      {"simile tokenize --model \"$M\" 'red'", 2, "texts come from --input"},
+      {"simile encode --model org/all-MiniLM-L6-v2 --input list.txt", 3, "nothing is downloaded"},
+      {"simile encode --model all-MiniLM-L6-v2 --input list.txt", 3, "nothing is downloaded"},
+      {"simile evaluate --model bm25 --task ranking --data table.tsv", 3,
+       "left: COLUMN in a recipe, --left 'COLUMN' in a command"},
+      {"simile evaluate --model bm25 --task EmbeddingSimilarityEvaluator --data pairs.tsv", 2,
+       "that is `task: sts` here"},
+      {"simile evaluate --model bm25 --task information_retrieval --data pairs.tsv", 2,
+       "that is `task: ranking` here"},
       {"simile encode --model \"$M\" --column text", 2, "--column names a column of a table"},
       {"simile encode --model \"$M\" --input table.tsv --column name", 3, "no column 'name'"},
+      {"touch t.txt; simile encode --model \"$M\" --input t.txt --output t.tsv", 3,
+       "t.txt: no text was found"},
+      {"simile encode --model \"$M\"", 3, "stdin: no text was found"},
       {"simile encode --model $'\\e[31mred'", 3, "\\x1b[31mred"}};
   for (const Case& c : cases) {
     expect_error(c.line, c.code, c.message);
@@ -94,6 +115,31 @@ TEST_F(MessagesTest, FiguresOfSeenDocumentsAreToldApart) {
                                      "stands in the training data, 100.00 of the 1 others"));
 }
 
+TEST_F(MessagesTest, OptionsWithoutEffectAreRefused) {
+  write("t.txt", "a b\nc\n");
+  const std::pair<const char*, const char*> cases[] = {
+      {"similarity --model bm25 a b --dimensions 8", "--dimensions is for encoders"},
+      {"evaluate --model tfidf --task sts --data pairs.tsv --score '' --score-scale 5",
+       "`score_scale` does nothing without a column `score`"},
+      {"evaluate --model bm25 --task ranking --data pairs.tsv --batch-tokens 5",
+       "--batch-tokens is for encoders and does nothing with bm25"},
+      {"evaluate --model bm25 --task ranking --data pairs.tsv --metrics map --gain exponential",
+       "`gain` does nothing where no metric is ndcg"},
+      {"evaluate --model bm25 --task sts --data pairs.tsv --fold-seed 3", "without `folds`"},
+      {"mine --model bm25 --data pairs.tsv --output m.tsv --seed 3",
+       "--seed is of --method random"},
+      {"mine --model bm25 --folder . --output m.tsv --filter 'a = b'", "of a table of pairs"},
+      {"tokenize --model $M --input t.txt --truncation only_first", "--max-length"},
+      {"overlap t.txt --with t.txt --shingle 2", "--shingle is of --near"},
+      {"whiten --model $M --input t.txt --output w --limit 0 --seed 4", "--seed chooses"},
+      {"train-tokenizer --input t.txt --output tt --type bpe --alphabet-limit 50",
+       "the type bpe does not take: alphabet_limit"},
+  };
+  for (const auto& [command, message] : cases) {
+    expect_error(std::string("simile ") + command, 2, message);
+  }
+}
+
 #ifdef SIMILE_WITH_TRAINING
 
 TEST_F(MessagesTest, ARunsFolderIsItsRecipeToResume) {
@@ -106,9 +152,11 @@ TEST_F(MessagesTest, ARunsFolderIsItsRecipeToResume) {
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.err, HasSubstr("no column 'score', so that all 2 pairs"));
   expect_error("simile train run", 2, "add --resume to go on with it");
+  expect_error("simile encode --model run --input list.txt", 3, "its model is '");
   expect_error("simile train . --resume", 2, "without a run.json");
-  expect_error("simile train r.yaml tokenizer=\"$M\" --output run --resume", 2,
-               "simile train FOLDER --resume");
+  expect_error(
+      "simile train r.yaml tokenizer=\"$M\" --output run --resume", 2,
+      "give now: stages.0.learning_rate 0.001, now 2e-05; `simile train run --resume` goes");
   const Outcome resumed = shell("simile train run --resume");
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(resumed.out.substr(0, 20), first.out.substr(0, 20));
@@ -117,6 +165,37 @@ TEST_F(MessagesTest, ARunsFolderIsItsRecipeToResume) {
   expect_error(train + "2 stages.0.objectives.0.batch_size=1", 2, "compares each example with");
   expect_error(train + "2 stages.0.objectives.0.loss=MultipleNegativesRankingLoss", 2,
                "is `loss: mnrl` here");
+}
+
+TEST_F(MessagesTest, WordsOfOtherTrainersAreUnderstood) {
+  write("r.yaml",
+        "architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 16}\n"
+        "stages: {objectives: {data: {path: pairs.tsv}, loss: mnrl, batch_size: 2}, steps: 2}\n");
+  struct Case {
+    const char* words;
+    const char* meant;
+  };
+  const Case cases[] = {
+      {"epochs=3", "did you mean 'stages.0.epochs'?"},
+      {"lr=2e-5", "did you mean 'stages.0.learning_rate'?"},
+      {"loss=mnrl", "did you mean 'stages.0.objectives.0.loss'?"},
+      {"per_device_train_batch_size=8", "did you mean 'stages.0.objectives.0.batch_size'?"},
+      {"stages.0.batch_size=8", "did you mean 'stages.0.objectives.0.batch_size'?"},
+      {"stages.0.num_train_epochs=3", "did you mean 'stages.0.epochs'?"},
+      {"stages.0.warmup_ratio=0.1", "did you mean 'stages.0.schedule.warmup_fraction'?"},
+      {"stages.0.objectives.0.data.anchor=anchor", "objectives.0.data.left'?"},
+      {"stages.0.objectives.0.data.negative=n", "objectives.0.data.negatives'?"},
+      {"stages.0.objectives.0.loss.temperature=0.05", "loss.scale' (1 / temperature)?"},
+      {"--epochs 3", "given after it as KEY=VALUE, such as stages.0.epochs=..."},
+      {"--model \"$M\"", "another is given as model=NAME"},
+      {"--data pairs.tsv", "the recipe (RECIPE.yaml) names the data"}};
+  for (const Case& c : cases) {
+    const std::string line = std::string("simile data check r.yaml tokenizer=\"$M\" ") + c.words;
+    expect_error(line, 2, c.meant);
+  }
+  for (const char* line : {"simile train pairs.tsv", "simile data check pairs.tsv"}) {
+    expect_error(line, 2, "'pairs.tsv' is data, and what is given here is a recipe");
+  }
 }
 
 TEST_F(MessagesTest, ClassesComeFromTheData) {

@@ -48,6 +48,24 @@ TEST_F(MineTest, MinesTripletsByWordOverlap) {
                                  HasSubstr("own 3"), HasSubstr("1 anchors have no negative")));
 }
 
+TEST_F(MineTest, ReadsTheRowsThatMeetAllFilters) {
+  write("sources.tsv",
+        "query\tdocument\tsource\n"
+        "red apple\ta red apple\tweb\n"
+        "blue sky\tthe sky is blue\tbook\n"
+        "green tree\ta tree, green\tforum\n"
+        "blue tree\ta blue tree\tbook\n"
+        "blue sea\tthe sea\tbook\n");
+  const Outcome outcome = mine(
+      "--model bm25 --count 1 --output t.tsv --data sources.tsv --left query --right document "
+      "--score '' --filter 'source not in web, forum' --filter 'query != blue sea'");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(bytes("t.tsv"),
+            "anchor\tpositive\tnegative\n"
+            "blue sky\tthe sky is blue\ta blue tree\n"
+            "blue tree\ta blue tree\tthe sky is blue\n");
+}
+
 TEST_F(MineTest, MinesWithAModelFromACorpus) {
   const std::string line =
       std::string(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `simile predict` as a user runs it, on a model with heads that the library saved.
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -185,6 +186,45 @@ TEST_F(PredictTest, TextsThatAreTooLongAreCountedOnStderr) {
   EXPECT_THAT(predict("--head mood --input long.txt").err, HasSubstr("1 of 2 texts were cut"));
   write("long.txt", "cat\t" + text + "\ncat\tcat\n");
   EXPECT_THAT(predict("--head cross --input long.txt").err, HasSubstr("1 of 2 texts were cut"));
+}
+
+// Hits of a search, scored again by what `predict` gives for query and text.
+TEST_F(PredictTest, HitsAreRankedAgainByAJointHead) {
+  write("c.tsv", "id\ttext\na\thello world\nb\tthe quick fox\nc\tthe world\nd\ta lazy dog\n");
+  write("together.tsv",
+        "hello fox\thello world\nhello fox\tthe quick fox\nhello fox\tthe world\n"
+        "hello fox\ta lazy dog\n");
+  ASSERT_EQ(shell("simile index build --quiet --model model --index i --corpus c.tsv").code, 0);
+  const Outcome predicted = predict("--head cross --input together.tsv --quiet");
+  ASSERT_EQ(predicted.code, 0) << predicted.err;
+  std::map<std::string, double> scores;
+  std::istringstream lines(predicted.out);
+  std::string line;
+  for (const char* id : {"a", "b", "c", "d"}) {
+    std::getline(lines, line);
+    scores[id] = std::stod(line.substr(line.find(':') + 1));
+  }
+  const std::string search = "simile search --quiet --index i --query 'hello fox' ";
+  const Outcome plain = shell(search + "--format trec --mode vector");
+  const Outcome outcome = shell(search + "--format trec --mode vector --rerank model");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream run(outcome.out);
+  std::string query, q0, document, tag;
+  double score = 0, before = 1e9;
+  int rank = 0;
+  while (run >> query >> q0 >> document >> rank >> score >> tag) {
+    EXPECT_EQ(static_cast<float>(score), static_cast<float>(scores.at(document))) << document;
+    EXPECT_LE(score, before);
+    before = score;
+  }
+  EXPECT_EQ(rank, 4);
+  EXPECT_NE(plain.out, outcome.out);
+  EXPECT_THAT(shell(search + "--json --top-k 1 --rerank model --rerank-hits 2").out,
+              HasSubstr("\"search_score\":"));
+  ShellTest::expect_error(search + "--rerank $M", 3, "cannot re-rank");
+  ShellTest::expect_error(search + "--rerank model --rerank-hits 3", 2,
+                          "--rerank-hits 3: --top-k 10");
+  ShellTest::expect_error(search + "--rerank-hits 3", 2, "--rerank-hits is for --rerank");
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ std::vector<Run> all_runs() {
     if (file.path().extension() != ".yaml") continue;
     const ConfigNode recipe = load_config(file.path());
     if (recipe.find("tasks") != nullptr) continue;  // read by `simile evaluate`
+    if (recipe.find("rows") != nullptr) continue;   // a table, read by `simile reproduce`
+    if (recipe.find("tune") != nullptr) continue;   // read by `simile tune`
     runs.push_back({file.path(), ""});
     for (const std::string& variant : recipe_variants(recipe)) {
       const bool has_other_data = recipe.find("variants")->find(variant)->find("data") != nullptr;
@@ -119,13 +121,14 @@ class EachRecipe : public ::testing::TestWithParam<Run>, protected TestFiles {
     if (!GetParam().variant.empty()) overrides.push_back("variant=" + GetParam().variant);
     ConfigNode recipe = load_recipe(GetParam().recipe, overrides);
     if (!from_own_model) start_small(recipe);
+    TrainResult result;
     if (is_training(recipe)) {
       shorten(recipe);
+      result = train(recipe, path("run"), false, false, silent_events());
     } else {
       set(recipe, {"steps=2", "batch_tokens=256", "held_out.limit=8"});
+      result = pretrain(recipe, path("run"), false, false, silent_events());
     }
-    const TrainResult result = (is_training(recipe) ? train : pretrain)(recipe, path("run"), false,
-                                                                        false, silent_events());
     EXPECT_TRUE(fs::exists(open_model_folder(result.model_path, silent_events()).weights_path));
   }
 };

@@ -8,15 +8,31 @@
 #include "simile/kernel/precision.h"
 
 namespace simile {
+namespace {
+
+constexpr const char* kAutoPrecision = "auto";
+
+std::vector<std::string> order_precision_names() {
+  std::vector<std::string> names = {kAutoPrecision};
+  names.insert(names.end(), precision_names().begin(), precision_names().end());
+  return names;
+}
+
+}  // namespace
 
 void OrderOptions::visit(OptionVisitor& v) {
   v.field("name", name,
           choice_info("order of the examples in an epoch",
-                      {"random", "sequential", "length_bucketed", "no_duplicates", "neighbours",
-                       "words", "clusters", "neighbour_words"}));
+                      {"random", "sequential", "length_bucketed", "no_duplicates", "classes",
+                       "neighbours", "words", "clusters", "neighbour_words"}));
   const std::vector<std::string> grouped = {"neighbours", "words", "clusters", "neighbour_words"};
+  std::vector<std::string> with_groups = grouped;
+  with_groups.emplace_back("classes");
+  v.only_for("name", with_groups, [&](OptionVisitor& of) {
+    of.field("group_size", group_size,
+             {"examples in a group of similar ones, or of one class in a batch", "examples", 1});
+  });
   v.only_for("name", grouped, [&](OptionVisitor& of) {
-    of.field("group_size", group_size, {"examples in a group of similar ones", "examples", 1});
     of.field("side", side, choice_info("the text that decides", {"left", "right"}));
   });
   v.only_for("name", {"neighbours"}, [&](OptionVisitor& of) {
@@ -47,8 +63,9 @@ void OrderOptions::visit(OptionVisitor& v) {
   v.only_for("name", {"neighbours", "clusters", "neighbour_words"}, [&](OptionVisitor& of) {
     of.field("precision", precision,
              choice_info("what the matrix products of the vectors that are compared are computed "
-                         "in; int8 and bf16 make the order several times cheaper",
-                         precision_names()));
+                         "in; int8 and bf16 make the order several times cheaper; auto: int8, on "
+                         "a GPU fp32",
+                         order_precision_names()));
   });
   visit_labelled_negatives(v);
 }
@@ -71,6 +88,11 @@ bool OrderOptions::needs_vectors() const {
   return name == "neighbours" || name == "clusters" || name == "neighbour_words";
 }
 
+std::string OrderOptions::chosen_precision(bool on_cpu) const {
+  if (precision != kAutoPrecision) return precision;
+  return on_cpu ? "int8" : "fp32";
+}
+
 bool OrderOptions::needs_texts() const {
   return needs_vectors() || name == "words" || name == "no_duplicates" || labelled_negatives > 0;
 }
@@ -79,7 +101,7 @@ void check_order_options(const OrderOptions& options, const std::string& file) {
   const OrderOptions untouched;
   const std::string foreign = find_foreign_options("order", "name", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, fmt::format("{}: {}", file, foreign));
-  choose_precision(options.precision);
+  choose_precision(options.chosen_precision(true));
   SIMILE_CHECK(
       options.labelled_negatives > 0 || options.positive_above == untouched.positive_above,
       ErrorKind::kRecipe,

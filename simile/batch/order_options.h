@@ -10,6 +10,7 @@
 //   random           a random permutation
 //   length_bucketed  batches of texts of like length (order_length_bucketed())
 //   no_duplicates    no text twice in a batch (distinct_batches.h)
+//   classes          batches of several classes with group_size examples each (class_batches.h)
 //   neighbours       groups of examples that are near each other under the model as it is at the
 //                    start of the epoch (order_neighbours())
 //   words, clusters, neighbour_words
@@ -37,12 +38,15 @@ struct OrderOptions {
   int64_t clusters = 300;
   int64_t top_words = 3;
   int64_t pool_batches = 64;
-  std::string precision = "fp32";  // kernel/precision.h
+  std::string precision = "auto";  // or one of kernel/precision.h
   int64_t labelled_negatives = 0;
   double positive_above = -1;
 
   // Whether the order compares vectors of the texts of `side`, made anew for every epoch.
   bool needs_vectors() const;
+  // In what those are computed, by its name in kernel/precision.h: auto is bytes on the CPU, which
+  // group nearly the same examples for a fraction of the time, and floats on another device.
+  std::string chosen_precision(bool on_cpu) const;
   // Whether it looks at the texts of an example one by one, which a joint sequence does not have.
   bool needs_texts() const;
 

@@ -35,6 +35,15 @@ TEST(OrderOptions, AnOrderTakesItsOwnOptions) {
   }
 }
 
+TEST(OrderOptions, AutoComparesBytesOnTheCpu) {
+  OrderOptions options;
+  EXPECT_EQ(options.chosen_precision(true), "int8");
+  EXPECT_EQ(options.chosen_precision(false), "fp32");
+  options.precision = "bf16";
+  EXPECT_EQ(options.chosen_precision(true), "bf16");
+  EXPECT_EQ(check("{name: neighbours, precision: auto}"), "");
+}
+
 TEST(OrderOptions, AnOptionOfAnotherOrderIsRefused) {
   EXPECT_THAT(
       check("{name: random, shingle: 2, reverse: false}"),

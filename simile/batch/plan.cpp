@@ -45,36 +45,89 @@ ExampleOrder order_length_bucketed(const std::vector<int64_t>& lengths, int64_t 
   return join_batches(batches);
 }
 
-ExampleOrder order_neighbours(const Matrix<int32_t>& neighbours, const TextColumns& text_ids,
-                              const OrderOptions& options, uint64_t seed, uint64_t epoch) {
-  std::vector<char> used(static_cast<size_t>(neighbours.rows), 0);
-  ExampleOrder order, group;
-  order.reserve(used.size());
-  const auto has_text_of = [&](int32_t member, int32_t text) {
-    return std::any_of(text_ids.begin(), text_ids.end(),
-                       [&](const auto& ids) { return ids[static_cast<size_t>(member)] == text; });
-  };
-  const auto shares_text = [&](int32_t candidate) {
-    for (const auto& ids : text_ids) {
-      const int32_t text = ids[static_cast<size_t>(candidate)];
-      const auto has = [&](int32_t member) { return has_text_of(member, text); };
-      if (std::any_of(group.begin(), group.end(), has)) return true;
+namespace {
+
+// Makes the groups of order_neighbours().
+class NeighbourGroups {
+ public:
+  NeighbourGroups(int64_t examples, const FindNeighbours& find, const TextColumns& text_ids,
+                  const OrderOptions& options)
+      : find_(find),
+        text_ids_(text_ids),
+        options_(options),
+        used_(static_cast<size_t>(examples), 0),
+        unused_(examples) {}
+
+  ExampleOrder follow(const ExampleOrder& walk) {
+    for (size_t at = 0; at < walk.size();) {
+      const std::vector<int32_t> starts = next_starts(walk, at);
+      if (starts.empty()) break;
+      const Matrix<int32_t> neighbours = find_(starts);
+      for (size_t i = 0; i < starts.size(); ++i) {
+        if (!is_used(starts[i])) add_group(starts[i], neighbours, static_cast<int64_t>(i));
+      }
     }
-    return false;
-  };
-  for (const int32_t start : order_random(neighbours.rows, seed, epoch)) {
-    if (used[static_cast<size_t>(start)]) continue;
-    group = {start};
+    return std::move(order_);
+  }
+
+ private:
+  // Of the walk, from `at` on: so few of the unused examples that hardly any of them comes into a
+  // group of another.
+  std::vector<int32_t> next_starts(const ExampleOrder& walk, size_t& at) const {
+    const auto most = static_cast<size_t>(std::max<int64_t>(16, unused_ / (4 * kUsualGroup)));
+    std::vector<int32_t> starts;
+    for (; at < walk.size() && starts.size() < most; ++at) {
+      if (!is_used(walk[at])) starts.push_back(walk[at]);
+    }
+    return starts;
+  }
+
+  void add_group(int32_t start, const Matrix<int32_t>& neighbours, int64_t row) {
+    ExampleOrder group = {start};
     for (int64_t j = 0; j < neighbours.cols; ++j) {
-      if (static_cast<int64_t>(group.size()) >= options.group_size) break;
-      const int32_t candidate = neighbours.at(start, j);
-      if (candidate < 0 || candidate == start || used[static_cast<size_t>(candidate)]) continue;
-      if (!options.allow_same && shares_text(candidate)) continue;
+      if (static_cast<int64_t>(group.size()) >= options_.group_size) break;
+      const int32_t candidate = neighbours.at(row, j);
+      if (candidate < 0 || candidate == start || is_used(candidate)) continue;
+      if (!options_.allow_same && shares_text(candidate, group)) continue;
       group.push_back(candidate);
     }
-    for (const int32_t member : group) used[static_cast<size_t>(member)] = 1;
-    order.insert(order.end(), group.begin(), group.end());
+    for (const int32_t member : group) used_[static_cast<size_t>(member)] = 1;
+    unused_ -= static_cast<int64_t>(group.size());
+    order_.insert(order_.end(), group.begin(), group.end());
   }
+
+  bool shares_text(int32_t candidate, const ExampleOrder& group) const {
+    return std::any_of(text_ids_.begin(), text_ids_.end(), [&](const auto& ids) {
+      const int32_t text = ids[static_cast<size_t>(candidate)];
+      return std::any_of(group.begin(), group.end(),
+                         [&](int32_t member) { return has_text(member, text); });
+    });
+  }
+
+  bool has_text(int32_t member, int32_t text) const {
+    return std::any_of(text_ids_.begin(), text_ids_.end(),
+                       [&](const auto& ids) { return ids[static_cast<size_t>(member)] == text; });
+  }
+
+  bool is_used(int32_t example) const { return used_[static_cast<size_t>(example)] != 0; }
+
+  static constexpr int64_t kUsualGroup = 8;
+
+  const FindNeighbours& find_;
+  const TextColumns& text_ids_;
+  const OrderOptions& options_;
+  std::vector<char> used_;
+  int64_t unused_;
+  ExampleOrder order_;
+};
+
+}  // namespace
+
+ExampleOrder order_neighbours(int64_t examples, const FindNeighbours& find,
+                              const TextColumns& text_ids, const OrderOptions& options,
+                              uint64_t seed, uint64_t epoch) {
+  ExampleOrder order = NeighbourGroups(examples, find, text_ids, options)
+                           .follow(order_random(examples, seed, epoch));
   if (options.reverse) std::reverse(order.begin(), order.end());
   return order;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "simile/batch/order_options.h"
@@ -34,14 +35,19 @@ ExampleOrder order_random(int64_t examples, uint64_t seed, uint64_t epoch);
 ExampleOrder order_length_bucketed(const std::vector<int64_t>& lengths, int64_t batch_size,
                                    int64_t pool_batches, uint64_t seed, uint64_t epoch);
 
-// Algorithm 1 of the paper. `neighbours` [examples, n] holds for each example the others nearest to
-// it, nearest first. A random permutation is walked; each unused example starts a group and takes
-// its nearest unused neighbours until the group has `group_size` members; if `reverse`, the whole
-// sequence is reversed, so that the one-element groups left over at the end come first. `text_ids`
-// decides which texts are equal: unless `allow_same`, a group takes no example that shares a text
-// in any column with one of its members (it would be a false negative).
-ExampleOrder order_neighbours(const Matrix<int32_t>& neighbours, const TextColumns& text_ids,
-                              const OrderOptions& options, uint64_t seed, uint64_t epoch);
+// A row for each of the examples asked for: the others nearest to it, nearest first.
+using FindNeighbours = std::function<Matrix<int32_t>(const std::vector<int32_t>& examples)>;
+
+// Algorithm 1 of the paper, which looks at the neighbours of the examples that start a group alone;
+// they are asked for some at a time, with a few that turn out not to start one. A random
+// permutation is walked; each unused example starts a group and takes its nearest unused neighbours
+// until the group has `group_size` members; if `reverse`, the whole sequence is reversed, so that
+// the one-element groups left over at the end come first. `text_ids` decides which texts are equal:
+// unless `allow_same`, a group takes no example that shares a text in any column with one of its
+// members (it would be a false negative).
+ExampleOrder order_neighbours(int64_t examples, const FindNeighbours& find,
+                              const TextColumns& text_ids, const OrderOptions& options,
+                              uint64_t seed, uint64_t epoch);
 
 // Consecutive runs of `batch_size` examples; the last may be shorter.
 Batches cut_batches(const ExampleOrder& order, int64_t batch_size);

@@ -28,6 +28,19 @@ Matrix<int32_t> neighbours_on_a_line(int n) {
   return out;
 }
 
+// Of stored neighbours, the rows asked for.
+ExampleOrder order_by(const Matrix<int32_t>& neighbours, const TextColumns& text_ids,
+                      const OrderOptions& options, uint64_t seed, uint64_t epoch) {
+  const auto find = [&neighbours](const std::vector<int32_t>& examples) {
+    Matrix<int32_t> rows(static_cast<int64_t>(examples.size()), neighbours.cols);
+    for (size_t i = 0; i < examples.size(); ++i) {
+      std::copy_n(neighbours.row(examples[i]), rows.cols, rows.row(static_cast<int64_t>(i)));
+    }
+    return rows;
+  };
+  return order_neighbours(neighbours.rows, find, text_ids, options, seed, epoch);
+}
+
 std::vector<int32_t> distinct_ids(int n) {
   std::vector<int32_t> ids;
   for (int i = 0; i < n; ++i) ids.push_back(i);
@@ -51,8 +64,7 @@ TEST(OrderNeighbours, GroupsAreANewExampleWithItsNearestUnusedOnes) {
   OrderOptions options;
   options.group_size = 3;
   const int n = 30;
-  const ExampleOrder order =
-      order_neighbours(neighbours_on_a_line(n), {distinct_ids(n)}, options, 4, 0);
+  const ExampleOrder order = order_by(neighbours_on_a_line(n), {distinct_ids(n)}, options, 4, 0);
   expect_permutation(order, n);
   // Replays Algorithm 1 from its own text: with all neighbours listed no group is short but the
   // last.
@@ -75,6 +87,25 @@ TEST(OrderNeighbours, GroupsAreANewExampleWithItsNearestUnusedOnes) {
   EXPECT_EQ(order, expected);
 }
 
+TEST(OrderNeighbours, AsksForHardlyMoreThanTheExamplesThatStartAGroup) {
+  const int n = 4000;
+  int64_t asked = 0;
+  const auto find = [&](const std::vector<int32_t>& examples) {
+    asked += static_cast<int64_t>(examples.size());
+    Matrix<int32_t> rows(static_cast<int64_t>(examples.size()), 40);
+    for (size_t i = 0; i < examples.size(); ++i) {
+      for (int j = 0; j < 40; ++j) {
+        const int32_t other = examples[i] + (j % 2 == 0 ? 1 + j / 2 : -1 - j / 2);
+        rows.at(static_cast<int64_t>(i), j) = other < n ? other : -1;
+      }
+    }
+    return rows;
+  };
+  OrderOptions options;
+  expect_permutation(order_neighbours(n, find, {distinct_ids(n)}, options, 1, 0), n);
+  EXPECT_LT(asked, n / 4);
+}
+
 TEST(OrderNeighbours, RefusesEqualTextsInAGroupUnlessAllowed) {
   // Examples 2k and 2k + 1 have the same left text and are each other's nearest.
   const int n = 8;
@@ -83,13 +114,13 @@ TEST(OrderNeighbours, RefusesEqualTextsInAGroupUnlessAllowed) {
   for (int i = 0; i < n; ++i) pairs.at(i, 0) = i ^ 1;
   OrderOptions options;
   options.group_size = 2;
-  EXPECT_EQ(order_neighbours(pairs, {left}, options, 1, 0), [&] {
+  EXPECT_EQ(order_by(pairs, {left}, options, 1, 0), [&] {
     ExampleOrder alone = order_random(n, 1, 0);
     std::reverse(alone.begin(), alone.end());
     return alone;
   }());
   options.allow_same = true;
-  const ExampleOrder order = order_neighbours(pairs, {left}, options, 1, 0);
+  const ExampleOrder order = order_by(pairs, {left}, options, 1, 0);
   for (int i = 0; i < n; i += 2)
     EXPECT_EQ(order[static_cast<size_t>(i)] ^ 1, order[static_cast<size_t>(i) + 1]);
 }
@@ -102,7 +133,7 @@ TEST(OrderNeighbours, LeftoverSinglesComeFirst) {
     few.at(i, 0) = 0;
     few.at(i, 1) = 1;
   }
-  const ExampleOrder order = order_neighbours(few, {}, options, 9, 0);
+  const ExampleOrder order = order_by(few, {}, options, 9, 0);
   expect_permutation(order, 5);
   const ExampleOrder walk = order_random(5, 9, 0);
   EXPECT_EQ(order.back(), walk.front());
@@ -112,7 +143,7 @@ TEST(OrderNeighbours, IsReversedUnlessToldOtherwise) {
   OrderOptions options;
   const int n = 20;
   const auto order = [&] {
-    return order_neighbours(neighbours_on_a_line(n), {distinct_ids(n)}, options, 4, 2);
+    return order_by(neighbours_on_a_line(n), {distinct_ids(n)}, options, 4, 2);
   };
   ExampleOrder reversed = order();
   options.reverse = false;

@@ -145,6 +145,12 @@ void AtomicFile::write(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_write(path_, errno);
 }
 
+void AtomicFile::rewrite_start(std::string_view bytes) {
+  if (std::fseek(file_, 0, SEEK_SET) != 0) fail_write(path_, errno);
+  write(bytes);
+  if (std::fseek(file_, 0, SEEK_END) != 0) fail_write(path_, errno);
+}
+
 void AtomicFile::commit() {
   if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail_write(path_, errno);
   const int closed = std::fclose(std::exchange(file_, nullptr));
@@ -183,7 +189,9 @@ void AtomicFolder::commit() {
   std::error_code error;
   const std::string old = temporary_ + "-old";
   const bool replaces = fs::exists(path_, error);
-  if (replaces) fs::rename(path_, old, error);
+  // Of a commit that was killed, by a process of the same number: containers give it again.
+  if (replaces) fs::remove_all(old, error);
+  if (replaces && !error) fs::rename(path_, old, error);
   if (!error) fs::rename(temporary_, path_, error);
   if (error) {
     const int code = error.value();

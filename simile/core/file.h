@@ -56,6 +56,9 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
   void write(std::string_view bytes);
+  // Puts `bytes` in place of the first ones, of which there are as many: a header that only the
+  // end of the data completes. Writing then goes on at the end.
+  void rewrite_start(std::string_view bytes);
   void commit();
 
  private:

@@ -59,6 +59,19 @@ TEST_F(FileTest, AtomicFolderReplacesOnlyOnCommit) {
   EXPECT_EQ(entries(), 1u);
 }
 
+// A commit killed between its renames, by a process whose number comes again.
+TEST_F(FileTest, AtomicFolderReplacesBesideWhatAKilledCommitLeft) {
+  const std::string path = join_path(folder_, "model");
+  for (int i = 0; i < 2; ++i) {
+    AtomicFolder folder(path, "marker");
+    write_file_atomic(join_path(folder.path(), "marker"), "");
+    make_folders(folder.path() + "-old");
+    write_file_atomic(join_path(folder.path() + "-old", "marker"), "");
+    EXPECT_NO_THROW(folder.commit());
+    EXPECT_EQ(entries(), 1u);
+  }
+}
+
 TEST_F(FileTest, AtomicFolderReplacesNothingOfAnotherKind) {
   const std::string path = join_path(folder_, "keep");
   const auto commit = [&] {
@@ -86,6 +99,18 @@ TEST_F(FileTest, AtomicFolderReplacesNothingOfAnotherKind) {
   EXPECT_THROW(commit(), Error);
   EXPECT_EQ(read_file(path), "a file");
   EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(FileTest, AStartIsRewrittenWhenTheRestIsKnown) {
+  const std::string path = join_path(folder_, "counted");
+  AtomicFile file(path);
+  file.write("rows 0\n");
+  file.write("a\nb\n");
+  file.rewrite_start("rows 2\n");
+  file.write("c\n");
+  file.rewrite_start("rows 3\n");
+  file.commit();
+  EXPECT_EQ(read_file(path), "rows 3\na\nb\nc\n");
 }
 
 TEST_F(FileTest, MappedFileShowsTheBytesAndAnEmptyFileIsEmpty) {

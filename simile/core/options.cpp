@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "simile/core/detail/foreign_keys.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 
@@ -52,10 +53,52 @@ std::string resolve_path(const ConfigNode& node, const OptionInfo& info) {
   return is_name ? node.scalar : path.lexically_normal().string();
 }
 
+// The dotted names of all options, those of a list as of its first element.
+class PathCollector : public OptionVisitor {
+ public:
+  explicit PathCollector(std::string prefix) : prefix_(std::move(prefix)) {}
+  std::vector<std::string> paths;
+
+  void field(const char* name, bool&, const OptionInfo&) override { add(name); }
+  void field(const char* name, int64_t&, const OptionInfo&) override { add(name); }
+  void field(const char* name, double&, const OptionInfo&) override { add(name); }
+  void field(const char* name, std::string&, const OptionInfo&) override { add(name); }
+  void field(const char* name, std::vector<std::string>&, const OptionInfo&) override { add(name); }
+  void visit_group(const char* name, const std::string&, const Members& members) override {
+    nest(name, name, members);
+  }
+  void visit_list(const char* name, const std::string&, const List& list) override {
+    nest(name, fmt::format("{}.0", name), [&](OptionVisitor& v) { list.element(v, 0); });
+  }
+
+ private:
+  void add(const std::string& name) { paths.push_back(prefix_ + name); }
+  void nest(const std::string& name, const std::string& inside, const Members& members) {
+    add(name);
+    PathCollector inner(prefix_ + inside + ".");
+    members(inner);
+    paths.insert(paths.end(), inner.paths.begin(), inner.paths.end());
+  }
+
+  std::string prefix_;
+};
+
+// The shortest of `paths` whose end is `key`, or nothing.
+std::string find_path(const std::vector<std::string>& paths, const std::string& key) {
+  std::string found;
+  for (const std::string& path : paths) {
+    if (path != key && !ends_with(path, "." + key)) continue;
+    if (found.empty() || path.size() < found.size()) found = path;
+  }
+  return found;
+}
+
 class Reader : public OptionVisitor {
  public:
-  // `path` is the dotted name of the node, for messages.
-  Reader(const ConfigNode& node, std::string path) : node_(node), path_(std::move(path)) {}
+  // `path` is the dotted name of the node, for messages; `root` visits the options of all of the
+  // file, in which an unknown key is looked for.
+  Reader(const ConfigNode& node, std::string path, const Members& root)
+      : node_(node), path_(std::move(path)), root_(root) {}
 
   void field(const char* name, bool& value, const OptionInfo&) override {
     const ConfigNode* node = find_scalar(name, "true or false");
@@ -116,7 +159,7 @@ class Reader : public OptionVisitor {
   }
 
   void visit_group(const char* name, const std::string&, const Members& members) override {
-    if (const ConfigNode* node = find(name)) read_members(*node, full(name), members);
+    if (const ConfigNode* node = find(name)) read_members(*node, full(name), members, root_);
   }
 
   void visit_list(const char* name, const std::string&, const List& list) override {
@@ -127,15 +170,16 @@ class Reader : public OptionVisitor {
     list.resize(0);
     list.resize(count);
     for (size_t i = 0; i < count; ++i) {
-      read_members(is_list ? node->items[i] : *node, fmt::format("{}.{}", full(name), i),
-                   [&](OptionVisitor& v) { list.element(v, i); });
+      read_members(
+          is_list ? node->items[i] : *node, fmt::format("{}.{}", full(name), i),
+          [&](OptionVisitor& v) { list.element(v, i); }, root_);
     }
   }
 
-  static void read_members(const ConfigNode& node, const std::string& path,
-                           const Members& members) {
+  static void read_members(const ConfigNode& node, const std::string& path, const Members& members,
+                           const Members& root) {
     if (node.kind == Kind::kNull) return;
-    Reader reader(node, path);
+    Reader reader(node, path, root);
     if (node.kind == Kind::kScalar || (node.kind == Kind::kMap && !node.scalar.empty())) {
       reader.shorthand_ = ConfigNode{Kind::kScalar, node.scalar, {}, {}, node.source, node.line};
     }
@@ -190,20 +234,34 @@ class Reader : public OptionVisitor {
                      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
   }
 
+  // ", did you mean 'stages.0.epochs'?": a key that stands elsewhere in the file, what trainers
+  // elsewhere call an option, or a slip of the pen.
+  std::string guess(const std::string& key) const {
+    PathCollector all("");
+    root_(all);
+    const ForeignKey foreign = find_foreign_key(key);
+    const bool is_foreign = foreign.key[0] != '\0';
+    const std::string here = is_foreign ? find_path(all.paths, full(foreign.key)) : "";
+    const std::string elsewhere = here.empty() ? find_path(all.paths, key) : "";
+    if (!elsewhere.empty()) return fmt::format(", did you mean '{}'?", elsewhere);
+    const std::string meant = is_foreign && here.empty() ? find_path(all.paths, foreign.key) : here;
+    if (!meant.empty()) return fmt::format(", did you mean '{}'{}?", meant, foreign.note);
+    const std::string nearest = nearest_name(key, known_);
+    return nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest);
+  }
+
   void check_unknown() const {
     for (const auto& member : node_.members) {
       if (std::count(known_.begin(), known_.end(), member.first) > 0) continue;
-      const std::string nearest = nearest_name(member.first, known_);
-      throw Error(ErrorKind::kRecipe,
-                  fmt::format("{}: unknown key '{}'{}; the keys here are: {}",
-                              member.second.where(), full(member.first),
-                              nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
-                              fmt::join(known_, ", ")));
+      throw Error(ErrorKind::kRecipe, fmt::format("{}: unknown key '{}'{}; the keys here are: {}",
+                                                  member.second.where(), full(member.first),
+                                                  guess(member.first), fmt::join(known_, ", ")));
     }
   }
 
   const ConfigNode& node_;
   std::string path_;
+  const Members& root_;
   std::vector<std::string> known_;
   std::optional<ConfigNode> shorthand_;  // a single value, which is that of the first option
 };
@@ -313,7 +371,7 @@ std::string OptionVisitor::owner_prefix() const {
 }
 
 void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members) {
-  Reader::read_members(node, "", members);
+  Reader::read_members(node, "", members, members);
 }
 
 std::string option_members_to_json(const OptionVisitor::Members& members) {

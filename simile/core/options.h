@@ -30,6 +30,7 @@ struct OptionInfo {
   // A path without '/' is a name and stays as it is, unless it is a file or a folder that holds one
   // of these; empty: never a name.
   std::vector<std::string> folder_marks = {};
+  bool has_commas = false;  // values of a list may: on the command line each has a flag of its own
 };
 
 // For a name that is one of `choices`.
@@ -53,6 +54,14 @@ inline OptionInfo name_or_path_info(const std::string& help,
                                     const std::vector<std::string>& marks) {
   OptionInfo info = path_info(help);
   info.folder_marks = marks;
+  return info;
+}
+
+// For a list of conditions, whose values may hold commas.
+inline OptionInfo conditions_info(const std::string& help) {
+  OptionInfo info;
+  info.help = help;
+  info.has_commas = true;
   return info;
 }
 

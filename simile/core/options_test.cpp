@@ -51,6 +51,23 @@ std::string error_from(const std::string& text) {
   return error_of(ErrorKind::kRecipe, [&] { read(text); });
 }
 
+TEST(Options, AnUnknownKeyIsLookedForInAllOfTheFile) {
+  struct Case {
+    const char* text;
+    const char* meant;
+  };
+  const Case cases[] = {{"margin: 1\n", "did you mean 'loss.margin'?"},
+                        {"max_steps: 1\n", "did you mean 'steps'?"},
+                        {"loss: {max_steps: 1}\n", "did you mean 'steps'?"},
+                        {"loss: {files: 1}\n", "did you mean 'files'?"},
+                        {"loss_function: mse\n", "did you mean 'loss'?"},
+                        {"verbos: true\n", "did you mean 'verbose'?"}};
+  for (const Case& c : cases) EXPECT_THAT(error_from(c.text), HasSubstr(c.meant)) << c.text;
+  for (const char* text : {"lr: 1\n", "xyzzy: 1\n"}) {
+    EXPECT_THAT(error_from(text), ::testing::Not(HasSubstr("did you mean"))) << text;
+  }
+}
+
 TEST(Options, AreReadFromYamlAndKeepDefaultsElsewhere) {
   const Outer o =
       read("steps: 3\nfiles: [a, b]\nloss: {margin: 1.5}\nstages:\n  - name: bsc\n  - {}\n");

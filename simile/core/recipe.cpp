@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -12,6 +13,9 @@
 namespace simile {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr const char* kVariantKey = "variant";
 constexpr const char* kVariant = "variant=";
 constexpr const char* kData = "$data/";
 
@@ -49,6 +53,20 @@ void remove(ConfigNode& recipe, const std::string& name) {
                 members.end());
 }
 
+// A table of texts in a recipe's place would be told of as bad YAML.
+void check_is_recipe(const std::string& path) {
+  for (const char* ending : {".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".tsv.gz"}) {
+    SIMILE_CHECK(
+        !ends_with(path, ending), ErrorKind::kRecipe,
+        fmt::format(
+            "'{0}' is data, and what is given here is a recipe (.yaml) that names it, with "
+            "lines such as `model: simile-mini-2` and `stages: {{objectives: {{data: {{path: "
+            "{0}, left: COLUMN, right: COLUMN}}, loss: mnrl}}}}`; docs/tutorial.md has one "
+            "to copy",
+            path));
+  }
+}
+
 void check_form(const ConfigNode& recipe) {
   const bool is_list = recipe.kind == ConfigNode::Kind::kList;
   const bool is_text = recipe.kind == ConfigNode::Kind::kScalar && !recipe.scalar.empty();
@@ -58,9 +76,37 @@ void check_form(const ConfigNode& recipe) {
                            recipe.source, is_list ? "a list" : "plain text"));
 }
 
+void check_data(const std::string& recipe, const ConfigNode& data) {
+  if (data.scalar.empty() && data.items.empty() && data.members.empty()) return;
+  SIMILE_CHECK(data.kind == ConfigNode::Kind::kScalar, ErrorKind::kRecipe,
+               fmt::format("{}: `data` should be one folder, that of the files named $data/...",
+                           data.where()));
+  const std::string folder = resolved_path(data);
+  SIMILE_CHECK(folder_exists(folder), ErrorKind::kInput,
+               fmt::format("{}: `data: {}`{} is no folder: there is none at '{}'; set data=FOLDER",
+                           data.line > 0 ? data.where() : recipe, data.scalar,
+                           data.line > 0 ? "" : " from the command line", folder));
+}
+
 }  // namespace
 
-ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides) {
+std::string resolved_path(const ConfigNode& node) {
+  const fs::path base = file_exists(node.source) ? fs::path(node.source).parent_path() : fs::path();
+  return fs::absolute(base / node.scalar).lexically_normal().string();
+}
+
+void apply_recipe_override(ConfigNode& recipe, const std::string& key, const ConfigNode& value) {
+  if (key != kVariantKey) {
+    apply_override(recipe, key, value);
+    return;
+  }
+  if (!value.scalar.empty()) apply_variant(recipe, value.scalar);
+  for (const ConfigNode& name : value.items) apply_variant(recipe, name.scalar);
+}
+
+ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides,
+                       DataFolder folder) {
+  check_is_recipe(path);
   ConfigNode recipe = load_config(path);
   check_form(recipe);
   for (const std::string& assignment : overrides) {
@@ -70,11 +116,18 @@ ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& 
       apply_override(recipe, assignment);
     }
   }
+  return finish_recipe(std::move(recipe), path, folder);
+}
+
+ConfigNode finish_recipe(ConfigNode recipe, const std::string& name, DataFolder folder) {
   remove(recipe, "variants");
+  remove(recipe, "tune");
   const ConfigNode* found = recipe.find("data");
-  const ConfigNode data = found == nullptr ? ConfigNode() : *found;
+  const bool found_data = found != nullptr;
+  const ConfigNode data = found_data ? *found : ConfigNode();
   remove(recipe, "data");
-  place_in_data(recipe, found == nullptr ? nullptr : &data);
+  if (found_data && folder == DataFolder::kMustExist) check_data(name, data);
+  place_in_data(recipe, found_data ? &data : nullptr);
   return recipe;
 }
 

@@ -19,10 +19,25 @@
 
 namespace simile {
 
-// Without the keys `data` and `variants`, which are resolved. Errors: those of load_config() and
+enum class DataFolder { kMustExist, kMayBeMissing };
+
+// Without the keys `data` and `variants`, which are resolved, and `tune`, the ranges of a search
+// (simile/tune/tune_plan.h). Errors: those of load_config() and
 // apply_override(); ErrorKind::kRecipe for a variant that the recipe does not list, and for $data/
-// in a recipe without `data`.
-ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides);
+// in a recipe without `data`; ErrorKind::kInput where `data` is no folder.
+ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides,
+                       DataFolder folder = DataFolder::kMustExist);
+
+// The same of a recipe that is read already, which messages call `name`, in the two steps that
+// load_recipe() takes: apply_recipe_override() for each value, then finish_recipe(). The key
+// `variant` takes the name of one, or a list of names.
+void apply_recipe_override(ConfigNode& recipe, const std::string& key, const ConfigNode& value);
+ConfigNode finish_recipe(ConfigNode recipe, const std::string& name,
+                         DataFolder folder = DataFolder::kMustExist);
+
+// Where a path starts that stands in a file, from that file's folder, or elsewhere, from the
+// working directory: absolute, without "..".
+std::string resolved_path(const ConfigNode& path);
 
 // The names of the variants that a recipe lists, in its order.
 std::vector<std::string> recipe_variants(const ConfigNode& recipe);

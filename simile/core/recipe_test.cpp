@@ -34,8 +34,10 @@ struct Settings {
 
 class RecipeTest : public ::testing::Test {
  protected:
-  RecipeTest() : folder_(::testing::TempDir() + "simile_recipe_test_" + std::to_string(getpid())) {
-    fs::create_directories(folder_);
+  RecipeTest()
+      : folder_(::testing::TempDir() + "simile_recipe_test_" + std::to_string(getpid()) +
+                "/recipes") {
+    for (const char* each : {".", "../shipped", "../real"}) fs::create_directories(beside(each));
     write_file_atomic(recipe(),
                       "name: run\n"
                       "data: ../shipped\n"
@@ -46,7 +48,7 @@ class RecipeTest : public ::testing::Test {
                       "  cosent: {loss: cosent, steps: 5}\n"
                       "  real: {data: ../real, more: $data/c.tsv}\n");
   }
-  ~RecipeTest() override { fs::remove_all(folder_); }
+  ~RecipeTest() override { fs::remove_all(beside("..")); }
 
   std::string recipe() const { return join_path(folder_, "recipe.yaml"); }
   std::string beside(const std::string& path) const {
@@ -74,7 +76,7 @@ TEST_F(RecipeTest, PathsInDataStartFromTheRecipeOrTheWorkingDirectory) {
   const Settings shipped = read({});
   EXPECT_EQ(shipped.path, beside("../shipped/train.tsv"));
   EXPECT_THAT(shipped.more, ElementsAre(beside("../shipped/a.tsv"), beside("b.tsv")));
-  EXPECT_EQ(read({"data=mine"}).path, fs::absolute("mine/train.tsv").string());
+  EXPECT_EQ(read({"data=."}).path, fs::absolute("train.tsv").string());
 }
 
 TEST_F(RecipeTest, AVariantReplacesValuesAndNamesTheRun) {
@@ -91,7 +93,26 @@ TEST_F(RecipeTest, AVariantReplacesValuesAndNamesTheRun) {
 TEST_F(RecipeTest, TheLaterOverrideWins) {
   EXPECT_EQ(read({"variant=cosent", "steps=9"}).steps, 9);
   EXPECT_EQ(read({"steps=9", "variant=cosent"}).steps, 5);
-  EXPECT_EQ(read({"variant=real", "data=/x"}).path, "/x/train.tsv");
+  EXPECT_EQ(read({"variant=real", "data=/"}).path, "/train.tsv");
+}
+
+TEST_F(RecipeTest, AFolderOfDataThatIsMissingIsNamedWithWhoNamesIt) {
+  const auto message = [&](const std::vector<std::string>& overrides) -> std::string {
+    try {
+      load_recipe(recipe(), overrides);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(message({"data=nowhere"}),
+              AllOf(HasSubstr(recipe() + ": `data: nowhere` from the command line"),
+                    HasSubstr("'" + fs::absolute("nowhere").string() + "'")));
+  fs::remove_all(beside("../shipped"));
+  EXPECT_THAT(message({}), AllOf(HasSubstr("recipe.yaml:2: `data: ../shipped` is no folder"),
+                                 HasSubstr("'" + beside("../shipped") + "'")));
+  EXPECT_THAT(message({"data=[a, b]"}), HasSubstr("should be one folder"));
+  EXPECT_EQ(load_recipe(recipe(), {}, DataFolder::kMayBeMissing).find("name")->scalar, "run");
 }
 
 TEST_F(RecipeTest, MistakesSayWhatThereIs) {

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "simile/core/error.h"
 #include "simile/text/white_space.h"
 
 namespace simile {
@@ -27,12 +29,29 @@ std::vector<Column> columns_to_read(Titles titles, bool named, const CorpusColum
   return columns;
 }
 
+using Json = nlohmann::ordered_json;
+
+// `is_typed`: the row tells numbers from texts.
+Json json_of(const NamedField& field, bool is_typed) {
+  if (is_typed && field.kind == NamedField::Kind::kText) return field.value;
+  Json spelt = Json::parse(field.value, nullptr, false);
+  return is_typed || spelt.is_number() ? spelt : Json(field.value);
+}
+
+ReadOptions read_others(const CorpusColumns& columns) {
+  ReadOptions options;
+  options.others = columns.metadata;
+  return options;
+}
+
 }  // namespace
 
 void CorpusColumns::visit(OptionVisitor& v) {
   v.field("id", id, {"column of the ids; id or _id by default"});
   v.field("text", text, {"column of the texts; text by default"});
   v.field("title", title, {"column put before the text; title, where there is one, by default"});
+  v.field("metadata", metadata,
+          {"columns kept with each document, to be shown and filtered by; * for all others"});
 }
 
 CorpusReader::CorpusReader(const std::string& path, Titles titles)
@@ -40,8 +59,9 @@ CorpusReader::CorpusReader(const std::string& path, Titles titles)
 
 CorpusReader::CorpusReader(const std::string& path, Titles titles, const CorpusColumns& columns)
     : paths_({path}),
-      reader_(path, columns_to_read(titles, true, columns)),
-      with_titles_(titles == Titles::kPrepend) {}
+      reader_(path, columns_to_read(titles, true, columns), read_others(columns)),
+      with_titles_(titles == Titles::kPrepend),
+      missing_metadata_(columns.metadata.begin(), columns.metadata.end()) {}
 
 CorpusReader::CorpusReader(const std::vector<std::string>& paths, Titles titles,
                            ReadOptions options)
@@ -61,12 +81,36 @@ void CorpusReader::check_id(const Row& row) {
                            first.file == row.file ? "" : " of " + paths_[first.file]));
 }
 
+// The columns of a .jsonl are known when all of it was read.
+void CorpusReader::check_metadata() const {
+  if (missing_metadata_.empty() || missing_metadata_.count("*") > 0) return;
+  if (table_format(paths_[0]) != TableFormat::kJsonl) return;
+  throw Error(ErrorKind::kInput,
+              fmt::format("{}: no row has a column '{}', expected for 'metadata'", paths_[0],
+                          *missing_metadata_.begin()));
+}
+
+std::string CorpusReader::metadata_of(Row& row) {
+  if (row.others.empty()) return "";
+  const bool is_typed = table_format(paths_[row.file]) == TableFormat::kJsonl;
+  Json object = Json::object();
+  for (const NamedField& field : row.others) {
+    missing_metadata_.erase(field.name);
+    object[field.name] = json_of(field, is_typed);
+  }
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 bool CorpusReader::next(CorpusText& text) {
   Row row;
   do {
-    if (!reader_.next(row)) return false;
+    if (!reader_.next(row)) {
+      check_metadata();
+      return false;
+    }
   } while (!reader_.accept([&] { check_id(row); }));
   text.id = std::move(row.fields[0]);
+  text.metadata = metadata_of(row);
   const bool titled = with_titles_ && !row.fields[2].empty();
   text.text = titled ? trim(row.fields[2] + " " + row.fields[1]) : std::move(row.fields[1]);
   return true;

@@ -3,11 +3,16 @@
 // (.tsv, .csv, .jsonl) with columns `id` (or `_id`) and `text`; a `title` is put before the text
 // with a space between, as BEIR does. Memory: the ids read so far.
 //
+// Metadata are one JSON object of the columns named: of a .jsonl texts, numbers and truth values as
+// they stand there; of a .tsv or .csv numbers, where the field is one as JSON writes it, and texts,
+// without those that are empty.
+//
 // Errors (ErrorKind::kInput, with file and line): an empty id, an id that stands twice (with both
 // lines), and what simile/data/reader.h reports.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,11 +24,13 @@ namespace simile {
 
 struct CorpusText {
   std::string id, text;
+  std::string metadata = {};  // JSON; empty where no column was asked for or the row has none
 };
 
 // Names of columns that a user chose; those that are empty are found by their usual names.
 struct CorpusColumns {
   std::string id, text, title;
+  std::vector<std::string> metadata = {};  // "*": all others
 
   void visit(OptionVisitor& v);
 };
@@ -52,10 +59,13 @@ class CorpusReader {
     size_t file;
   };
   void check_id(const Row& row);
+  void check_metadata() const;
+  std::string metadata_of(Row& row);
 
   std::vector<std::string> paths_;
   TableReader reader_;
   bool with_titles_;
+  std::set<std::string> missing_metadata_;  // columns that no row had so far
   std::unordered_map<std::string, Place> places_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include "simile/core/file.h"
@@ -81,8 +82,14 @@ class DownloadTest : public ::testing::Test {
     thread_.join();
   }
 
+  // Requests come one after the other, but each on a thread of its own.
   void note(const httplib::Request& request) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     ranges_.push_back(request.get_header_value("Range"));
+  }
+  std::vector<std::string> ranges() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ranges_;
   }
   std::string url(const std::string& name) const {
     return "http://127.0.0.1:" + std::to_string(port_) + "/" + name;
@@ -101,7 +108,8 @@ class DownloadTest : public ::testing::Test {
   std::thread thread_;
   int port_ = 0;
   std::atomic<int> requests_{0};
-  std::vector<std::string> ranges_;  // headers; requests come one after the other
+  mutable std::mutex mutex_;
+  std::vector<std::string> ranges_;  // headers
 };
 
 TEST_F(DownloadTest, AFileIsFetchedCheckedAndNotFetchedAgain) {
@@ -109,7 +117,7 @@ TEST_F(DownloadTest, AFileIsFetchedCheckedAndNotFetchedAgain) {
   EXPECT_EQ(read_file(path()), kText);
   EXPECT_FALSE(file_exists(path() + ".part"));
   EXPECT_EQ(fetch("file"), kSha);
-  EXPECT_EQ(ranges_.size(), 1);
+  EXPECT_EQ(ranges().size(), 1);
   fs::remove(path());
   EXPECT_EQ(fetch("file", kMd5), kMd5);
 }
@@ -117,20 +125,20 @@ TEST_F(DownloadTest, AFileIsFetchedCheckedAndNotFetchedAgain) {
 TEST_F(DownloadTest, ABrokenConnectionIsResumedWhereItBroke) {
   EXPECT_EQ(fetch("cut"), kSha);
   EXPECT_EQ(read_file(path()), kText);
-  EXPECT_THAT(ranges_, ::testing::ElementsAre("", "bytes=4-", "bytes=8-"));
+  EXPECT_THAT(ranges(), ::testing::ElementsAre("", "bytes=4-", "bytes=8-"));
 }
 
 TEST_F(DownloadTest, APartOfAnEarlierCallIsResumed) {
   files_.write("got.part", "hello ");
   EXPECT_EQ(fetch("file"), kSha);
-  EXPECT_THAT(ranges_, ::testing::ElementsAre("bytes=6-"));
+  EXPECT_THAT(ranges(), ::testing::ElementsAre("bytes=6-"));
   EXPECT_EQ(read_file(path()), kText);
 }
 
 TEST_F(DownloadTest, ACompletePartIsNotAskedForAgain) {
   files_.write("got.part", kText);
   EXPECT_EQ(fetch("file"), kSha);
-  EXPECT_TRUE(ranges_.empty());
+  EXPECT_TRUE(ranges().empty());
 }
 
 TEST_F(DownloadTest, AServerWithoutRangesStartsAgain) {
@@ -143,7 +151,7 @@ TEST_F(DownloadTest, APartOfAnotherFileIsFetchedAnew) {
   files_.write("got.part", "HELLO ");
   EXPECT_EQ(fetch("file"), kSha);
   EXPECT_EQ(read_file(path()), kText);
-  EXPECT_THAT(ranges_, ::testing::ElementsAre("bytes=6-", ""));
+  EXPECT_THAT(ranges(), ::testing::ElementsAre("bytes=6-", ""));
 }
 
 TEST_F(DownloadTest, APartLongerThanTheFileIsFetchedAnew) {
@@ -165,7 +173,7 @@ TEST_F(DownloadTest, AnUnknownChecksumIsToldAndAskedFor) {
                                        HasSubstr(std::string("--accept-checksum ") + kSha)));
   EXPECT_FALSE(file_exists(path()));
   EXPECT_EQ(fetch("file", "", {kSha}), kSha);
-  EXPECT_EQ(ranges_.size(), 1) << "what was fetched is used";
+  EXPECT_EQ(ranges().size(), 1) << "what was fetched is used";
   EXPECT_EQ(read_file(path()), kText);
 }
 
@@ -237,7 +245,7 @@ TEST_F(DownloadTest, MistakesInTheCallAreToldBeforeAnyRequest) {
               }),
               HasSubstr("expected http:// or https://"));
   EXPECT_THAT(error("file", "sha256:12"), HasSubstr("is no checksum"));
-  EXPECT_TRUE(ranges_.empty());
+  EXPECT_TRUE(ranges().empty());
 }
 
 TEST_F(DownloadTest, ASetOfACatalogueFileIsFetched) {

@@ -30,10 +30,24 @@ void check_options(const FoldOptions& options, const std::string& file) {
   SIMILE_CHECK(options.fold >= 0 && options.fold < options.folds, ErrorKind::kRecipe,
                fmt::format("{}: fold: expected 0 to {}, as there are {} folds, found {}", file,
                            options.folds - 1, options.folds, options.fold));
-  SIMILE_CHECK(options.part == "train" || options.part == "test", ErrorKind::kRecipe,
-               fmt::format("{}: with folds, part says what is read: expected train or test, found "
-                           "'{}'",
+  const bool keeps_dev = options.part == "dev" || options.part == "fit";
+  SIMILE_CHECK(options.part == "train" || options.part == "test" || keeps_dev, ErrorKind::kRecipe,
+               fmt::format("{}: with folds, part says what is read: expected train, test, dev or "
+                           "fit, found '{}'",
                            file, options.part));
+  SIMILE_CHECK(!keeps_dev || options.folds >= 3, ErrorKind::kRecipe,
+               fmt::format("{}: part {} needs at least 3 folds, as test and dev take one each; "
+                           "found {}",
+                           file, options.part, options.folds));
+}
+
+// Whether a group of this fold is in the part.
+bool is_in_part(const FoldOptions& options, int64_t fold) {
+  const bool is_test = fold == options.fold;
+  const bool is_dev = fold == (options.fold + 1) % options.folds;
+  if (options.part == "test") return is_test;
+  if (options.part == "dev") return is_dev;
+  return !is_test && (options.part == "train" || !is_dev);
 }
 
 std::vector<Group> count_groups(const std::vector<std::string>& keys, uint64_t seed) {
@@ -61,7 +75,7 @@ void deal(std::vector<Group>& groups, int64_t folds) {
 std::string describe(const FoldOptions& options, const std::vector<Group>& groups, int64_t items,
                      int64_t kept, const std::string& file, const std::string& unit) {
   const auto kept_groups = std::count_if(groups.begin(), groups.end(), [&](const Group& group) {
-    return (group.fold == options.fold) == (options.part == "test");
+    return is_in_part(options, group.fold);
   });
   const int64_t largest = groups.front().size;
   const bool uneven = largest * options.folds > items * 2;
@@ -149,7 +163,7 @@ FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>&
   std::unordered_map<std::string_view, int64_t> fold;
   for (const Group& group : dealt) fold.emplace(group.key, group.fold);
   for (size_t i = 0; i < groups.size(); ++i) {
-    part.is_kept[i] = (fold.at(groups[i]) == options.fold) == (options.part == "test") ? 1 : 0;
+    part.is_kept[i] = is_in_part(options, fold.at(groups[i])) ? 1 : 0;
   }
   const auto kept = std::count(part.is_kept.begin(), part.is_kept.end(), 1);
   part.note = describe(options, dealt, static_cast<int64_t>(groups.size()), kept, file, unit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // k folds: one set cut into parts that share nothing, each the test part once and otherwise part of
-// the training part.
+// the training part. Where something is to be chosen on data of its own (the best step), the fold
+// after the test part can be kept aside from training as `dev`; `fit` is then what remains.
 //
 // What belongs together (a group) stays together. Groups are dealt from the largest to the
 // smallest, among equals by the hash of (fold_seed, key), each to the fold that has least so far
@@ -32,7 +33,9 @@ struct FoldOptions {
              "same part; 0: no folds",
              "", 0, 1000});
     v.field("fold", fold, {"the part to test on, from 0 to folds - 1", "", 0});
-    v.field("part", part, {"what is read: test, that part, or train, all others"});
+    v.field("part", part,
+            {"what is read: test, that part; train, all others; dev, the part after it (after the "
+             "last the first); fit, all but test and dev"});
     v.field("fold_seed", fold_seed, {"decides which group comes into which part"});
   }
 };

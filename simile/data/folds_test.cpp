@@ -62,6 +62,19 @@ TEST(Folds, EveryGroupIsInOneTestPartAndTrainIsTheRest) {
   }
 }
 
+TEST(Folds, DevIsTheFoldAfterTheTestPartAndFitTheRest) {
+  const std::vector<std::string> groups = make_groups();
+  for (int64_t fold = 0; fold < 4; ++fold) {
+    const std::vector<char> test = test_part(groups, 4, fold);
+    EXPECT_EQ(choose_part(fold_of(4, fold, "dev"), groups, "t.tsv", "pairs").is_kept,
+              test_part(groups, 4, (fold + 1) % 4));
+    const std::vector<char> dev = test_part(groups, 4, (fold + 1) % 4);
+    const std::vector<char> fit =
+        choose_part(fold_of(4, fold, "fit"), groups, "t.tsv", "pairs").is_kept;
+    for (size_t i = 0; i < groups.size(); ++i) EXPECT_EQ(test[i] + dev[i] + fit[i], 1);
+  }
+}
+
 TEST(Folds, TheOrderOfRowsDoesNotMatterAndTheSeedDoes) {
   std::vector<std::string> groups = make_groups();
   const auto kept = [&](const FoldOptions& options) {
@@ -102,7 +115,8 @@ TEST(Folds, OptionsThatDoNotGoTogetherAreErrors) {
   EXPECT_THAT(error(fold_of(0, 1, "")), HasSubstr("need folds, of at least 2; found 0"));
   EXPECT_THAT(error(fold_of(1, 0, "test")), HasSubstr("at least 2; found 1"));
   EXPECT_THAT(error(fold_of(2, 2, "test")), HasSubstr("fold: expected 0 to 1"));
-  EXPECT_THAT(error(fold_of(2, 0, "")), HasSubstr("expected train or test, found ''"));
+  EXPECT_THAT(error(fold_of(2, 0, "")), HasSubstr("expected train, test, dev or fit, found ''"));
+  EXPECT_THAT(error(fold_of(2, 0, "fit")), HasSubstr("part fit needs at least 3 folds"));
   EXPECT_THAT(error(fold_of(3, 0, "test")), HasSubstr("t.tsv: 2 groups cannot be dealt to 3"));
   EXPECT_THAT(choose_part({}, groups, "t.tsv", "pairs").is_kept, ElementsAre(1, 1, 1));
 }

@@ -12,6 +12,7 @@ namespace simile {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -92,6 +93,16 @@ TEST(Hints, PairsNeedNoScoreAndMayHaveTheUsualNames) {
   const PairDataset rated =
       read_pairs(options_for(files.write("c.tsv", "sentence1\tsentence2\trating\na\tb\t3\n")));
   EXPECT_THAT(rated.notes, ElementsAre(HasSubstr("set score: one of rating")));
+
+  const PairDataset numbered = read_pairs(
+      options_for(files.write("n.csv", "id,Question ID,question,answer\n1,7,a,b\n2,8,c,d\n")));
+  EXPECT_THAT(numbered.notes, Each(Not(HasSubstr("set score: one of"))));
+  EXPECT_THAT(numbered.notes, Contains(HasSubstr("the columns question, answer are taken")));
+
+  const PairDataset lines = read_pairs(options_for(
+      files.write("t.jsonl", "{\"anchor\": \"a\", \"positive\": \"b\", \"negative\": \"c\"}\n")));
+  EXPECT_THAT(lines.notes, Contains(HasSubstr("the columns anchor, positive are taken")));
+  EXPECT_THAT(lines.notes, Contains(HasSubstr("negatives: [negative] takes them")));
 
   PairDataOptions named = options_for(files.write("d.tsv", "sentence1\tsentence2\na\tb\n"));
   named.score = "gold";

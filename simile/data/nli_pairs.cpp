@@ -2,7 +2,9 @@
 #include "simile/data/nli_pairs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "simile/core/error.h"
@@ -25,8 +27,16 @@ struct Premises {
   int64_t unused_rows = 0;
 };
 
-Label parse_label(const TableReader& reader, const Row& row, size_t column) {
+Label parse_label(const TableReader& reader, const Row& row, size_t column,
+                  const std::vector<std::string>& labels) {
   const std::string& label = row.fields[column];
+  if (!labels.empty()) {
+    const auto found = std::find(labels.begin(), labels.end(), label);
+    if (found != labels.end()) return static_cast<Label>(found - labels.begin());
+    reader.fail(
+        row, column,
+        fmt::format("expected {} (class_names), found '{}'", fmt::join(labels, ", "), label));
+  }
   if (label == "entailment" || label == "0") return Label::kEntailment;
   if (label == "neutral" || label == "1") return Label::kNeutral;
   if (label == "contradiction" || label == "2") return Label::kContradiction;
@@ -36,12 +46,12 @@ Label parse_label(const TableReader& reader, const Row& row, size_t column) {
       fmt::format("expected entailment, neutral or contradiction (or 0, 1, 2), found '{}'", label));
 }
 
-Premises read_premises(TableReader& reader) {
+Premises read_premises(TableReader& reader, const std::vector<std::string>& labels) {
   Premises premises;
   std::unordered_map<std::string, size_t> places;
   for (Row row; reader.next(row);) {
     Label label = Label::kNone;
-    if (!reader.accept([&] { label = parse_label(reader, row, 2); })) continue;
+    if (!reader.accept([&] { label = parse_label(reader, row, 2, labels); })) continue;
     std::string& premise = row.fields[0];
     std::string& hypothesis = row.fields[1];
     if (label == Label::kNone || premise.empty() || hypothesis.empty()) {
@@ -61,11 +71,15 @@ Premises read_premises(TableReader& reader) {
 
 PairDataset read_nli_pairs(const std::vector<std::string>& paths, const NliColumns& columns,
                            int64_t limit, const ReadOptions& rows) {
+  SIMILE_CHECK(columns.labels.empty() || columns.labels.size() == 3, ErrorKind::kRecipe,
+               fmt::format("class_names of the format nli: expected three, of entailment, neutral "
+                           "and contradiction, found {}",
+                           columns.labels.size()));
   TableReader reader(
       paths,
       {{"left", {columns.premise}}, {"right", {columns.hypothesis}}, {"label", {columns.label}}},
       rows);
-  const Premises premises = read_premises(reader);
+  const Premises premises = read_premises(reader, columns.labels);
   PairDataset data;
   data.negatives.resize(1);
   int64_t incomplete = 0;

@@ -15,6 +15,7 @@ struct NliColumns {
   std::string premise = "sentence1";
   std::string hypothesis = "sentence2";
   std::string label = "label";  // entailment, neutral, contradiction, or 0, 1, 2 in this order
+  std::vector<std::string> labels = {};  // what stands in place of these three; empty: nothing
 };
 
 // One triple for each entailed hypothesis of each premise that also has contradicted ones, which
@@ -25,8 +26,8 @@ struct NliColumns {
 //
 // `rows` says which rows are read; another label is a malformed one.
 //
-// Errors (ErrorKind::kInput): another label (file and line), no triple at all, and what TableReader
-// reports.
+// Errors: ErrorKind::kRecipe for `labels` that are not three; ErrorKind::kInput: another label
+// (file and line), no triple at all, and what TableReader reports.
 PairDataset read_nli_pairs(const std::vector<std::string>& paths, const NliColumns& columns,
                            int64_t limit, const ReadOptions& rows = {});
 

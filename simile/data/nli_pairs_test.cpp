@@ -66,6 +66,20 @@ TEST(NliPairs, ALimitKeepsTheFirstTriples) {
   EXPECT_THAT(read_nli_pairs({path}, {}, 3).right, ElementsAre("a", "b", "d"));
 }
 
+TEST(NliPairs, LabelsMayHaveOtherNames) {
+  const TestFiles files;
+  const std::string path = write_table(files, "p\ta\tGood\np\tb\tBad\np\tc\tPotential\n");
+  const NliColumns columns = {"sentence1", "sentence2", "label", {"Good", "Potential", "Bad"}};
+  const PairDataset data = read_nli_pairs({path}, columns, 0);
+  EXPECT_THAT(data.right, ElementsAre("a"));
+  EXPECT_THAT(data.negatives[0], ElementsAre("b"));
+  const NliColumns two = {"sentence1", "sentence2", "label", {"Good", "Bad"}};
+  EXPECT_THAT(error_of([&] { read_nli_pairs({path}, two, 0); }), HasSubstr("expected three"));
+  const NliColumns other = {"sentence1", "sentence2", "label", {"Good", "Maybe", "Bad"}};
+  EXPECT_THAT(error_of([&] { read_nli_pairs({path}, other, 0); }),
+              HasSubstr("expected Good, Maybe, Bad (class_names), found 'Potential'"));
+}
+
 TEST(NliPairs, BadTablesAreErrors) {
   const TestFiles files;
   EXPECT_THAT(error_of([&] { read_nli_pairs({write_table(files, "p\te\tEntails\n")}, {}, 0); }),

@@ -3,14 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/data/detail/field_reader.h"
+#include "simile/data/detail/pair_rows.h"
+#include "simile/data/line_reader.h"
+#include "simile/data/ranking_data.h"
 #include "simile/text/comparison_form.h"
 #include "simile/text/sentence_splitter.h"
 
@@ -37,6 +42,7 @@ struct TestText {
 struct TestFile {
   OverlapCount count;
   std::vector<TestText> texts;  // distinct ones
+  std::optional<TestReview> pairs;
 };
 
 // The forms of the test files' texts; the map's elements stay where they are.
@@ -92,6 +98,41 @@ class NearMarker {
   std::vector<std::string> forms_, places_;  // of texts not yet looked at
 };
 
+PairDataOptions pair_options(const std::string& path, const OverlapOptions& options) {
+  PairDataOptions pairs;
+  pairs.path = path;
+  pairs.left = options.left;
+  pairs.right = options.right;
+  pairs.score.clear();
+  pairs.on_error = "skip";
+  return pairs;
+}
+
+// Nothing where `read` finds another kind of file.
+template <typename Read>
+auto if_pairs(const Read& read) -> std::optional<decltype(read())> {
+  try {
+    return read();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInput) throw;
+    return std::nullopt;
+  }
+}
+
+TestReview review_as_ranking(const PairDataset& data) {
+  TestTexts texts = pair_texts(data);
+  texts.is_ranking = true;
+  return TestReview(texts);
+}
+
+RankingData read_ranking_set(const std::string& folder, const OverlapOptions& options) {
+  RankingDataOptions set;
+  set.folder = folder;
+  set.split = options.split;
+  set.allow_unknown = true;
+  return read_ranking_data(set);
+}
+
 class OverlapFinder {
  public:
   OverlapFinder(const OverlapOptions& options, EventSink& events)
@@ -101,12 +142,25 @@ class OverlapFinder {
     TestFile& file = files_.emplace_back();
     file.count.file = path;
     std::unordered_set<std::string> seen;
-    read_texts(path, [&](const std::string& text, std::string form, int64_t) {
+    const Receiver add = [&](const std::string& text, std::string form, int64_t) {
       ++file.count.texts;
       if (!seen.insert(form).second) return;
       const auto known = known_.emplace(std::move(form), KnownText()).first;
       file.texts.push_back({text, &known->second});
-    });
+    };
+    if (folder_exists(path)) {
+      const RankingData set = read_ranking_set(path, options_);
+      for (const auto* side : {&set.query_texts, &set.document_texts}) {
+        for (const std::string& text : *side) offer(text, 0, add);
+      }
+      file.pairs = review_as_ranking(pairs_from_ranking(set));
+    } else {
+      read_texts(path, add);
+      if (is_table(path)) {
+        file.pairs =
+            if_pairs([&] { return review_as_ranking(read_pairs(pair_options(path, options_))); });
+      }
+    }
     file.count.distinct = static_cast<int64_t>(file.texts.size());
     test_texts_ += file.count.texts;
   }
@@ -116,12 +170,14 @@ class OverlapFinder {
     read_texts(path, [&](const std::string& text, const std::string& form, int64_t line) {
       ++texts;
       mark(form, path, line);
+      if (wants_pairs()) text_keys_.push_back(text_form(text).key);
       if (near_) near_->add(form, path, line);
       const auto sentences = splitter_.split(text);
       if (sentences.size() < 2) return;
       for (const std::string_view sentence : sentences) mark(comparison_form(sentence), path, line);
     });
     training_texts_ += texts;
+    if (wants_pairs() && is_table(path)) if_pairs([&] { return add_pairs(path); });
   }
 
   void finish_tests() {
@@ -132,6 +188,10 @@ class OverlapFinder {
   OverlapReport finish() {
     check_texts(training_texts_, "training");
     if (near_) near_->flush();
+    DataReview training;
+    training.has_right = true;
+    training.left = key_set(std::move(text_keys_));
+    training.keys = key_set(std::move(pair_keys_));
     OverlapReport report;
     report.training_texts = training_texts_;
     for (TestFile& file : files_) {
@@ -144,6 +204,7 @@ class OverlapFinder {
                                 is_equal ? known.found_at : known.near_at,
                                 is_equal ? 1 : known.near_share});
       }
+      if (file.pairs) file.count.pairs = find_leak(training, *file.pairs);
       report.counts.push_back(file.count);
     }
     return report;
@@ -152,6 +213,28 @@ class OverlapFinder {
  private:
   using Receiver = std::function<void(const std::string& text, std::string form, int64_t line)>;
 
+  // Whether the text is long enough to be handed over.
+  bool offer(const std::string& text, int64_t line, const Receiver& receive) const {
+    std::string form = comparison_form(text);
+    if (form_words(form) < options_.minimum_words) return false;
+    receive(text, std::move(form), line);
+    return true;
+  }
+
+  bool wants_pairs() const {
+    return std::any_of(files_.begin(), files_.end(),
+                       [](const TestFile& file) { return file.pairs.has_value(); });
+  }
+
+  int64_t add_pairs(const std::string& path) {
+    PairRowReader reader(pair_options(path, options_));
+    int64_t count = 0;
+    for (PairRow pair; reader.next(pair); ++count) {
+      pair_keys_.push_back(pair_key(text_form(pair.left), text_form(pair.right)));
+    }
+    return count;
+  }
+
   // Hands over the texts that are long enough.
   void read_texts(const std::string& path, const Receiver& receive) {
     FieldReader reader(path, options_.columns);
@@ -159,12 +242,7 @@ class OverlapFinder {
     bool any = false;
     for (int64_t line = 0; reader.next(fields, line);) {
       if (++rows_ % kReportEvery == 0) events_.progress({"read", rows_, 0, "rows", {}});
-      for (const std::string& field : fields) {
-        std::string form = comparison_form(field);
-        if (form_words(form) < options_.minimum_words) continue;
-        any = true;
-        receive(field, std::move(form), line);
-      }
+      for (const std::string& field : fields) any = offer(field, line, receive) || any;
     }
     if (!reader.report().warning().empty()) events_.warning(reader.report().warning());
     if (!any) {
@@ -192,6 +270,7 @@ class OverlapFinder {
   KnownTexts known_;
   std::optional<NearMarker> near_;  // once all test texts are known
   std::vector<TestFile> files_;
+  std::vector<uint64_t> text_keys_, pair_keys_;  // of the training files
   int64_t rows_ = 0, test_texts_ = 0, training_texts_ = 0;
 };
 

@@ -7,16 +7,23 @@
 // the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or
 // .zst) that have at least minimum_words words in their comparison form: ids, scores, labels and
 // greetings are no texts. With `near` a text that is not found so is near one when a training text
-// holds at least that share of its shingles (simile/data/near_texts.h). What of a test stands in
-// the data a run trains on, example by example, is in simile/data/data_review.h.
+// holds at least that share of its shingles (simile/data/near_texts.h).
+//
+// Of a test file that is a table of pairs, by its columns `left` and `right` or the usual names of
+// simile/data/pair_data.h, and of a folder that is a ranking set (simile/data/ranking_data.h), also
+// pairs, left texts (queries) and right texts (documents) are counted apart, as whole texts and by
+// the rules of simile/data/data_review.h (kTellingWords instead of minimum_words), by which a run
+// reports its own data.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simile/core/event.h"
 #include "simile/core/options.h"
+#include "simile/data/data_review.h"
 #include "simile/data/near_texts.h"
 #include "simile/data/text_form.h"
 
@@ -28,6 +35,8 @@ struct OverlapOptions {
   double near = 0;
   int64_t shingle = kShingleWords;
   std::string language = "en";
+  std::string left = "sentence1", right = "sentence2";
+  std::string split = "test";
 
   void visit(OptionVisitor& v) {
     v.field("columns", columns,
@@ -42,6 +51,13 @@ struct OverlapOptions {
     v.field("language", language,
             {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
              "ru; others have none"});
+    v.field("left", left,
+            {"column of the left texts of pairs, which are counted apart; by default also the "
+             "usual names, such as anchor, query and question"});
+    v.field("right", right,
+            {"column of their right texts; by default also positive, answer, passage, document "
+             "and others"});
+    v.field("split", split, {"which judgements of a test folder that is a ranking set are read"});
   }
 };
 
@@ -51,6 +67,9 @@ struct OverlapCount {
   int64_t distinct = 0;  // comparison forms among them
   int64_t found = 0;     // of these, how many are in the training files
   int64_t near = 0;      // others, how many are near a text of theirs
+  // Where the file holds pairs, or is a ranking set: of those, with left texts as queries and right
+  // ones as documents.
+  std::optional<Leak> pairs = std::nullopt;
 };
 
 struct OverlapText {
@@ -66,7 +85,8 @@ struct OverlapReport {
   std::vector<OverlapText> found;    // equal and near, by test file, then in its order
 };
 
-// Memory: the texts of the test files; training files are read row by row, with `near` some
+// Memory: the texts of the test files, and 8 bytes for each training text and pair; training files
+// are read row by row, with `near` some
 // thousand at a time, which all threads look at. Progress and files
 // without a text are told to `events`. Errors: ErrorKind::kUsage without files on a side;
 // ErrorKind::kInput when one side has no text at all, a table has none of the columns, and what the

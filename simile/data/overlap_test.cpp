@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "simile/data/detail/test_files.h"
 
 namespace simile {
@@ -44,6 +46,64 @@ TEST(Overlap, TextsAreComparedWithoutCaseAndPunctuation) {
   EXPECT_EQ(report.found[0].text, "a DOG -- runs home!");
   EXPECT_EQ(report.found[0].test_file, test);
   EXPECT_THAT(report.found[0].found_at, EndsWith("train.txt.gz:1"));
+}
+
+TEST(Overlap, PairsAndTheirSidesAreToldApart) {
+  const TestFiles files;
+  const std::string train = files.write(
+      "train.tsv",
+      "anchor\tpositive\nhow do I bake bread\tmix flour water and salt\n"
+      "how do I boil eggs\tput them in hot water\nhow do I roast nuts\tturn the oven on\n");
+  const std::string test = files.write(
+      "test.tsv",
+      "question\tanswer\nHow do I bake bread?\tMix flour, water and salt!\n"
+      "how do I make dough\tmix flour water and salt\nhow do I roast nuts\tput them in hot "
+      "water\nwhat is the time now\tit is a quarter past\n");
+  const std::string list = files.write("list.txt", "How do I boil eggs?\n");
+  const OverlapReport report = overlap({train}, {test, list});
+  EXPECT_EQ(report.counts[0].found, 4);
+  ASSERT_TRUE(report.counts[0].pairs);
+  const Leak& pairs = *report.counts[0].pairs;
+  EXPECT_THAT(
+      (std::vector<int64_t>{pairs.examples, pairs.found, pairs.queries, pairs.queries_found,
+                            pairs.documents, pairs.documents_found, pairs.examples_of_seen}),
+      ElementsAre(4, 1, 4, 2, 3, 2, 3));
+  EXPECT_FALSE(report.counts[1].pairs);
+  // Texts of a list count as sides, but not as pairs.
+  const Leak of_list = *overlap({list}, {train}).counts[0].pairs;
+  EXPECT_EQ(of_list.found, 0);
+  EXPECT_EQ(of_list.queries_found, 1);
+}
+
+TEST(Overlap, ColumnsOfPairsMayHaveAnyName) {
+  const TestFiles files;
+  const std::string data =
+      files.write("t.tsv", "id\tq\ta\n1\thow do I bake bread\tmix flour water and salt\n");
+  EXPECT_FALSE(overlap({data}, {data}).counts[0].pairs);
+  OverlapOptions options;
+  options.left = "q";
+  options.right = "a";
+  EXPECT_EQ(overlap({data}, {data}, options).counts[0].pairs->found, 1);
+}
+
+TEST(Overlap, AFolderIsARankingSet) {
+  const TestFiles files;
+  std::filesystem::create_directories(files.path("set/qrels"));
+  files.write("set/corpus.jsonl",
+              "{\"_id\": \"d1\", \"text\": \"mix flour water and salt\"}\n"
+              "{\"_id\": \"d2\", \"text\": \"nobody has judged this one\"}\n");
+  files.write("set/queries.jsonl", "{\"_id\": \"q1\", \"text\": \"how is bread made\"}\n");
+  files.write("set/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n");
+  const std::string train =
+      files.write("train.tsv", "anchor\tpositive\nhow do I make dough\tmix flour water and salt\n");
+  const OverlapCount count = overlap({train}, {files.path("set")}).counts[0];
+  EXPECT_EQ(count.texts, 3);
+  EXPECT_EQ(count.found, 1);
+  ASSERT_TRUE(count.pairs);
+  EXPECT_EQ(count.pairs->examples, 1);
+  EXPECT_EQ(count.pairs->found, 0);
+  EXPECT_EQ(count.pairs->documents_found, 1);
+  EXPECT_EQ(count.pairs->queries_found, 0);
 }
 
 TEST(Overlap, SentencesInsideTrainingTextsAreFound) {

@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/idle_options.h"
 #include "simile/core/owned_options.h"
 #include "simile/core/random.h"
 #include "simile/data/class_data.h"
@@ -28,22 +30,36 @@ namespace {
 // Those that are read from `path`.
 const std::vector<std::string> kFileFormats = {"table", "texts", "documents", "nli", "classes"};
 
+// "id", "Row ID", "query_id": numbers that are nobody's score.
+bool is_id_name(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name == "id" || ends_with(name, "_id") || ends_with(name, " id");
+}
+
 // "; its numbers are in the columns rating, grade", or nothing.
 std::string name_numbers(const std::string& file) {
   std::vector<std::string> names;
   for (const ColumnSummary& column : summarise_columns(file)) {
-    if (column.kind == ColumnKind::kNumber) names.push_back(column.name);
+    if (column.kind == ColumnKind::kNumber && !is_id_name(column.name))
+      names.push_back(column.name);
   }
   if (names.empty()) return "";
   return fmt::format("; if a column of numbers is the score, set score: one of {}",
                      fmt::join(names, ", "));
 }
 
+std::vector<std::string> column_names(const std::string& file) {
+  if (!is_json_lines(file)) return read_table_header(file);
+  std::vector<std::string> names;
+  for (const ColumnSummary& column : summarise_columns(file, 1)) names.push_back(column.name);
+  return names;
+}
+
 // Which columns were taken though the options name others, and which look as if they were meant.
 void describe_columns(const PairDataOptions& options, PairDataset& data) {
   const std::vector<std::string> files = pair_files(options);
-  std::vector<std::string> header;
-  if (!is_json_lines(files.front())) header = read_table_header(files.front());
+  const std::vector<std::string> header = column_names(files.front());
   const auto has = [&](const std::string& name) {
     return std::count(header.begin(), header.end(), name) > 0;
   };
@@ -58,7 +74,7 @@ void describe_columns(const PairDataOptions& options, PairDataset& data) {
     data.notes.push_back(fmt::format(
         "{}: the columns {} are taken by their usual names; data.left, data.right and data.score "
         "name others",
-        file, list_names(header)));
+        file, list_names(used_columns(options, header))));
   }
   if (!unread.empty()) {
     data.notes.push_back(fmt::format("{}: not read: {}; negatives: [{}] takes them as negatives",
@@ -164,6 +180,17 @@ void check_format_options(const PairDataOptions& options) {
                            options.format));
   const std::string foreign = find_foreign_options("format", "format", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
+  refuse_idle_options(
+      "", find_idle_options(
+              options,
+              {{options.score.empty(),
+                {"score_offset", "score_scale", "score_names"},
+                "without a column `score`"},
+               {!options.folds.is_set(), {"fold_seed"}, "without `folds`"},
+               {options.exclude_overlap == 0, {"exclude_shingle"}, "without `exclude_overlap`"},
+               {!options.documents.hard_negatives,
+                {"documents.negative_distance"},
+                "without `hard_negatives`"}}));
   SIMILE_CHECK(options.format == "ranking" || !options.path.empty() || !options.paths.empty(),
                ErrorKind::kRecipe, "no path of a file of pairs was given");
   check_on_error(options.on_error);
@@ -176,7 +203,8 @@ PairDataset read_format(const PairDataOptions& options) {
     return read_document_pairs(pair_files(options), options.documents, options.limit);
   }
   if (options.format == "nli") {
-    return read_nli_pairs(pair_files(options), {options.left, options.right, options.label},
+    return read_nli_pairs(pair_files(options),
+                          {options.left, options.right, options.label, options.class_names},
                           options.limit, row_options(options, 0));
   }
   if (options.format == "classes") {
@@ -303,10 +331,11 @@ void PairDataOptions::visit_class_columns(OptionVisitor& v) {
   });
   v.only_for("format", {"nli", "classes"},
              [&](OptionVisitor& of) { of.field("label", label, {"column of the class"}); });
-  v.only_for("format", {"classes"}, [&](OptionVisitor& of) {
+  v.only_for("format", {"nli", "classes"}, [&](OptionVisitor& of) {
     of.field("class_names", class_names,
              {"the classes in order, as the column label has them; empty: those found there, "
-              "sorted (as numbers when all are whole numbers)"});
+              "sorted (as numbers when all are whole numbers). nli: what stands there in place of "
+              "entailment, neutral and contradiction"});
   });
 }
 
@@ -321,6 +350,12 @@ void PairDataOptions::visit_rows(OptionVisitor& v) {
   v.field("limit", limit,
           {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
            "pairs", 0});
+  v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
+    of.field("first_rows", first_rows,
+             {"rows of the files to look at, before the filter leaves any out, where limit counts "
+              "those it lets through; 0: all",
+              "rows", 0});
+  });
   visit_filter(v);
   v.only_for("format", {"table", "texts", "nli", "classes"},
              [&](OptionVisitor& of) { visit_on_error(of, on_error); });
@@ -329,10 +364,12 @@ void PairDataOptions::visit_rows(OptionVisitor& v) {
 
 void PairDataOptions::visit_filter(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
-    of.field("filter", filter,
-             {"conditions that rows must meet, such as [score >= 3, genre = news, split != test, "
-              "\"source not in web, forum\"]: a column, one of = != < <= > >= contains, not "
-              "contains, in, not in, and a value, or several with commas"});
+    of.field(
+        "filter", filter,
+        conditions_info(
+            "conditions that rows must meet, such as [score >= 3, genre = news, split != test, "
+            "\"source not in web, forum\"]: a column, one of = != < <= > >= contains, not "
+            "contains, in, not in, and a value, or several with commas"));
   });
 }
 

@@ -22,10 +22,11 @@
 //
 // In this order: the files of `path` and `paths` are read one after the other
 // (simile/data/path_list.h); rows that do not meet `filter` or are malformed (on_error: skip) are
-// left out (simile/data/reader.h); skip and limit choose among the others; folds cut what was read
-// (simile/data/folds.h); `exclude` leaves out pairs of the part (simile/data/leave_out.h).
-// Malformed in a table is also a score that is no number, an unknown label, and a text that is
-// empty - but in nli, where rows without a text are not used, and in texts, where they are blank.
+// left out (simile/data/reader.h), and rows beyond `first_rows` not looked at; skip and limit
+// choose among the others; folds cut what was read (simile/data/folds.h); `exclude` leaves out
+// pairs of the part (simile/data/leave_out.h). Malformed in a table is also a score that is no
+// number, an unknown label, and a text that is empty - but in nli, where rows without a text are
+// not used, and in texts, where they are blank.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +67,7 @@ struct PairDataOptions {
   double keep_words = 1;
   int64_t skip = 0;
   int64_t limit = 0;
+  int64_t first_rows = 0;
   std::vector<std::string> filter;
   std::string on_error = "strict";
   FoldOptions folds;

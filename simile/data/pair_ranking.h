@@ -14,7 +14,8 @@
 namespace simile {
 
 // Ids are q1, q2, ... and d1, d2, ... in the order of the rows. Errors: those of read_pairs();
-// ErrorKind::kInput for single texts, and where no pair is positive.
+// ErrorKind::kInput for single texts. Pairs of which none is positive make queries without a
+// relevant document.
 RankingData ranking_from_pairs(const PairDataOptions& options);
 
 }  // namespace simile

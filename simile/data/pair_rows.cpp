@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "simile/core/error.h"
@@ -65,8 +66,22 @@ std::vector<std::string> pair_files(const PairDataOptions& options) {
   return expand_paths(paths);
 }
 
+std::vector<std::string> used_columns(const PairDataOptions& options,
+                                      const std::vector<std::string>& header) {
+  std::vector<std::string> used;
+  for (const Column& column : list_columns(options)) {
+    const auto found = std::find_if(
+        column.names.begin(), column.names.end(),
+        [&](const auto& name) { return std::count(header.begin(), header.end(), name) > 0; });
+    if (found != column.names.end()) used.push_back(*found);
+  }
+  return used;
+}
+
 ReadOptions row_options(const PairDataOptions& options, int64_t limit) {
-  return {limit, options.filter, options.on_error == "skip"};
+  ReadOptions rows{limit, options.filter, options.on_error == "skip"};
+  rows.first_rows = options.first_rows;
+  return rows;
 }
 
 void append_pair(PairRow pair, const PairDataOptions& options, PairDataset& data) {

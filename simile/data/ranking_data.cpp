@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "simile/core/error.h"
+#include "simile/core/idle_options.h"
 #include "simile/data/corpus.h"
 #include "simile/data/detail/ranking_files.h"
 #include "simile/data/detail/trec_text.h"
@@ -127,6 +129,38 @@ void keep_fold(const RankingDataOptions& options, RankingData& data) {
   data.notes.push_back(part.note);
 }
 
+// Leaves out documents beyond the first `limit` that no query kept has a judgement of.
+void keep_documents(RankingData& data, int64_t limit) {
+  const auto count = static_cast<int64_t>(data.document_ids.size());
+  if (limit == 0 || count <= limit) return;
+  std::vector<char> is_kept(data.document_ids.size());
+  std::fill_n(is_kept.begin(), limit, 1);
+  for (const auto& judged : data.judged) {
+    for (const JudgedDocument& one : judged) {
+      if (one.document >= 0) is_kept[static_cast<size_t>(one.document)] = 1;
+    }
+  }
+  std::vector<int64_t> places(data.document_ids.size(), -1);
+  size_t kept = 0;
+  for (size_t d = 0; d < is_kept.size(); ++d) {
+    if (is_kept[d] == 0) continue;
+    places[d] = static_cast<int64_t>(kept);
+    if (kept < d) {
+      data.document_ids[kept] = std::move(data.document_ids[d]);
+      data.document_texts[kept] = std::move(data.document_texts[d]);
+    }
+    ++kept;
+  }
+  data.document_ids.resize(kept);
+  data.document_texts.resize(kept);
+  for (auto& judged : data.judged) {
+    for (JudgedDocument& one : judged) {
+      if (one.document >= 0) one.document = places[static_cast<size_t>(one.document)];
+    }
+  }
+  data.notes.push_back(fmt::format("{} of {} documents were kept (limit_documents)", kept, count));
+}
+
 RankingData read_files(const RankingDataOptions& options) {
   const RankingFiles files = find_ranking_files(options);
   RankingData data;
@@ -167,11 +201,19 @@ RankingData read_ranking_data(const RankingDataOptions& options) {
   SIMILE_CHECK(options.semeval.empty() || (!has_files && options.folder.empty()),
                ErrorKind::kRecipe,
                "semeval stands in place of queries, corpus, qrels and folder; give one of them");
+  refuse_idle_options(
+      "a ranking: ",
+      find_idle_options(options, {{options.folder.empty() || !options.qrels.empty(),
+                                   {"split"},
+                                   options.folder.empty() ? "without `folder`" : "beside `qrels`"},
+                                  {options.semeval.empty(), {"subtask"}, "without `semeval`"},
+                                  {!options.folds.is_set(), {"fold_seed"}, "without `folds`"}}));
   RankingData data = options.semeval.empty()
                          ? read_files(options)
                          : read_semeval(expand_paths(options.semeval), options.subtask);
   keep_queries(data, options.skip_queries, options.limit_queries);
   keep_fold(options, data);
+  keep_documents(data, options.limit_documents);
   return data;
 }
 

@@ -60,6 +60,7 @@ struct RankingDataOptions {
   std::string on_error = "strict";
   int64_t skip_queries = 0;
   int64_t limit_queries = 0;
+  int64_t limit_documents = 0;
   FoldOptions folds;
 
   // The file or folder that messages name.
@@ -96,6 +97,11 @@ struct RankingDataOptions {
         "skip_queries", skip_queries,
         {"judged queries to leave out at the beginning, to split one file in two", "queries", 0});
     v.field("limit_queries", limit_queries, {"judged queries to keep; 0 keeps all", "queries", 0});
+    v.field(
+        "limit_documents", limit_documents,
+        {"documents to keep, the first and those judged for the queries kept, for a quick look; "
+         "0 keeps all",
+         "documents", 0});
   }
 };
 

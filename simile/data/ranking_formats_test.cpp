@@ -46,6 +46,7 @@ TEST(BeirFolder, IsReadBySplit) {
   EXPECT_EQ(options.file(), files.path("beir"));
   options.split = "dev";
   EXPECT_EQ(read_ranking_data(options).judged[1][0].relevance, 2);
+  options = write_beir(files);
   options.qrels = files.write("own.tsv", "query-id\tcorpus-id\tscore\nr\t1\t1\n");
   EXPECT_EQ(read_ranking_data(options).judged[1][0].document, 0);
 

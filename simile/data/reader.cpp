@@ -90,7 +90,7 @@ class TableReader::Implementation {
   }
 
   bool next(Row& row) {
-    while (options_.limit == 0 || report_.rows < options_.limit) {
+    while ((options_.limit == 0 || report_.rows < options_.limit) && !has_seen_first_rows()) {
       const std::optional<bool> passed = read(row);
       if (!passed) break;
       if (*passed) return true;
@@ -126,7 +126,7 @@ class TableReader::Implementation {
     for (size_t c = asked_; c < columns.size(); ++c) {
       columns[c].required = table_format(paths_[number]) != TableFormat::kJsonl;
     }
-    file_.emplace(paths_[number], columns, options_.skip_malformed);
+    file_.emplace(paths_[number], columns, options_.skip_malformed, options_.others);
   }
 
   bool open_next() {
@@ -138,6 +138,11 @@ class TableReader::Implementation {
     quoted_fields_ += file_->quoted_fields();
     open(number_ + 1);
     return true;
+  }
+
+  bool has_seen_first_rows() const {
+    const int64_t seen = report_.rows + report_.filtered + report_.malformed;
+    return options_.first_rows > 0 && seen >= options_.first_rows;
   }
 
   // Does the next row pass the filter, and is it sound? Nothing at the end.

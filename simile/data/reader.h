@@ -48,6 +48,10 @@ struct ReadOptions {
   int64_t limit = 0;  // rows to read, of those that pass the filter; 0 reads all
   std::vector<std::string> filter = {};
   bool skip_malformed = false;
+  // Further columns, whose fields come in Row::others; "*": all that are not asked for, of a .jsonl
+  // those that hold a text, a number or a truth value.
+  std::vector<std::string> others = {};
+  int64_t first_rows = 0;  // rows to look at, whether they pass or not; 0: all
 };
 
 // The option `on_error` of data that has rows: strict or skip.
@@ -81,8 +85,17 @@ struct Column {
   bool named = true;     // whether the user can name another column for this role
 };
 
+// A field with its name. Of a .tsv or .csv all are texts and empty ones are left out.
+struct NamedField {
+  enum class Kind { kText, kNumber, kBoolean };
+  std::string name;
+  Kind kind = Kind::kText;
+  std::string value;
+};
+
 struct Row {
   std::vector<std::string> fields;  // in the order of the columns asked for
+  std::vector<NamedField> others;   // in the order of the row
   int64_t line = 0;                 // where it begins, from 1
   size_t file = 0;                  // which of the files it is in
 };

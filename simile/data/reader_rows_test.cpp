@@ -2,6 +2,8 @@
 // Which rows of tables are read: of several files, those that meet a filter, those that are sound.
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "simile/data/corpus.h"
 #include "simile/data/detail/test_files.h"
 #include "simile/data/reader.h"
@@ -121,6 +123,22 @@ TEST(ReaderRows, FiltersAreConditionsOnColumns) {
             path + ": the filter left out 2 of 4 rows");
   EXPECT_EQ(ReadReport().note(), "");
   EXPECT_THAT(read({path}, {1, {"score = 3"}, false}).values, ElementsAre("1"));
+}
+
+TEST(ReaderRows, FirstRowsCountBeforeTheFilter) {
+  const TestFiles files;
+  const std::vector<std::string> paths = {
+      files.write("1.tsv", "a\tscore\n1\t1\n2\t3\nbroken\n4\t0\n"),
+      files.write("2.tsv", "a\tscore\n5\t3\n6\t3\n")};
+  ReadOptions options{0, {"score = 3"}, true};
+  for (const auto& [first, values] : std::map<int64_t, std::vector<std::string>>{
+           {2, {"2"}}, {4, {"2"}}, {5, {"2", "5"}}, {0, {"2", "5", "6"}}}) {
+    options.first_rows = first;
+    EXPECT_EQ(read(paths, options).values, values) << first;
+  }
+  options.limit = 1;
+  options.first_rows = 5;
+  EXPECT_THAT(read(paths, options).values, ElementsAre("2"));
 }
 
 TEST(ReaderRows, FiltersThatCannotBeAskedAreErrors) {

@@ -47,13 +47,15 @@ std::string missing_column(const std::string& where, const Column& column,
   const std::string separator = other_separator(found, format);
   if (column.role == "filter" || !separator.empty()) return lacks + separator;
   const std::string nearest = nearest_name(column.names.front(), found);
+  const char* stop = nearest.empty() ? "." : "";  // a guess ends with its own
   if (!column.named) {
-    return fmt::format("{}. Call {} '{}' in the header line", lacks,
+    return fmt::format("{}{} Call {} '{}' in the header line", lacks, stop,
                        nearest.empty() ? "the column" : "the column '" + nearest + "'",
                        column.names.front());
   }
-  return fmt::format("{}. Name the column to use: {}: {}", lacks, column.role,
-                     nearest.empty() ? "COLUMN" : nearest);
+  const std::string name = nearest.empty() ? "COLUMN" : nearest;
+  return fmt::format("{}{} Name the column to use: {}: {} in a recipe, --{} '{}' in a command",
+                     lacks, stop, column.role, name, column.role, name);
 }
 
 const JsonField* find_member(const std::vector<JsonField>& members, const Column& column) {
@@ -85,6 +87,22 @@ bool ends_in_open_quote(const std::vector<std::string>& fields) {
   return !last.empty() && last.front() == '"' && (last.size() == 1 || last.back() != '"');
 }
 
+bool is_nested(const JsonField& member) {
+  return member.kind == JsonField::Kind::kList || member.kind == JsonField::Kind::kObject;
+}
+
+[[noreturn]] void fail_nested(const JsonField& member, const std::string& where) {
+  throw RowError(fmt::format("{}: column '{}': expected a text or a number, found {}", where,
+                             member.name,
+                             member.kind == JsonField::Kind::kList ? "a list" : "an object"));
+}
+
+NamedField::Kind kind_of(const JsonField& member) {
+  return member.kind == JsonField::Kind::kNumber    ? NamedField::Kind::kNumber
+         : member.kind == JsonField::Kind::kBoolean ? NamedField::Kind::kBoolean
+                                                    : NamedField::Kind::kText;
+}
+
 constexpr const char* kOpenQuote =
     "; a field here or in the row before begins with a quote that its line does not close: a .tsv "
     "has no quoting and no line ends within texts; write it as .csv, or without line ends";
@@ -92,11 +110,12 @@ constexpr const char* kOpenQuote =
 }  // namespace
 
 TableFile::TableFile(const std::string& path, const std::vector<Column>& columns,
-                     bool resynchronise)
+                     bool resynchronise, std::vector<std::string> others)
     : format_(table_format(path)),
       lines_(path),
       columns_(columns),
       resynchronise_(resynchronise),
+      others_(std::move(others)),
       position_(columns.size(), -1) {
   if (format_ != TableFormat::kJsonl) read_header();
 }
@@ -139,6 +158,7 @@ bool TableFile::next(Row& row) {
   ++rows_;
   row.line = line.number;
   row.fields.assign(columns_.size(), "");
+  row.others.clear();
   if (format_ == TableFormat::kJsonl) {
     read_object(line, row);
   } else {
@@ -192,6 +212,33 @@ void TableFile::read_header() {
     SIMILE_CHECK(has_column(c) || !columns_[c].required, ErrorKind::kInput,
                  missing_column(where(line.number), columns_[c], names_, format_));
   }
+  find_others(where(line.number));
+}
+
+bool TableFile::is_other(const std::string& name) const {
+  return has_all_others() || std::count(others_.begin(), others_.end(), name) > 0;
+}
+
+void TableFile::find_others(const std::string& where) {
+  for (const std::string& name : others_) {
+    const auto times = std::count(names_.begin(), names_.end(), name);
+    SIMILE_CHECK(times > 0 || has_all_others(), ErrorKind::kInput,
+                 no_column(fmt::format("{}: no column '{}', expected for 'metadata'", where, name),
+                           name, names_));
+  }
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const bool is_asked_for = std::count(position_.begin(), position_.end(), i) > 0;
+    if (!is_other(names_[i]) || (has_all_others() && is_asked_for)) continue;
+    SIMILE_CHECK(std::count(names_.begin(), names_.end(), names_[i]) == 1, ErrorKind::kInput,
+                 fmt::format("{}: expected one column '{}', found several", where, names_[i]));
+    other_positions_.push_back(i);
+  }
+}
+
+void TableFile::read_others(const std::vector<std::string>& fields, Row& row) const {
+  for (const size_t i : other_positions_) {
+    if (!fields[i].empty()) row.others.push_back({names_[i], NamedField::Kind::kText, fields[i]});
+  }
 }
 
 void TableFile::read_fields(const Line& line, Row& row) {
@@ -210,14 +257,17 @@ void TableFile::read_fields(const Line& line, Row& row) {
   for (size_t c = 0; c < columns_.size(); ++c) {
     if (has_column(c)) row.fields[c] = fields[static_cast<size_t>(position_[c])];
   }
+  read_others(fields, row);
 }
 
 void TableFile::read_object(const Line& line, Row& row) {
   const std::vector<JsonField> members = parse_json_members(line.text, where(line.number));
   names_.clear();
   for (const JsonField& member : members) names_.push_back(member.name);
+  std::vector<const JsonField*> asked_for;
   for (size_t c = 0; c < columns_.size(); ++c) {
     const JsonField* member = find_member(members, columns_[c]);
+    asked_for.push_back(member);
     if (member == nullptr) {
       if (columns_[c].required) {
         throw RowError(missing_member(members, columns_[c], where(line.number)));
@@ -225,12 +275,17 @@ void TableFile::read_object(const Line& line, Row& row) {
       continue;
     }
     position_[c] = 0;
-    if (member->kind == JsonField::Kind::kList || member->kind == JsonField::Kind::kObject) {
-      throw RowError(fmt::format("{}: column '{}': expected a text or a number, found {}",
-                                 where(line.number), column_name(c),
-                                 member->kind == JsonField::Kind::kList ? "a list" : "an object"));
-    }
+    if (is_nested(*member)) fail_nested(*member, where(line.number));
     row.fields[c] = member->value;
+  }
+  for (const JsonField& member : members) {
+    const bool is_asked_for = std::count(asked_for.begin(), asked_for.end(), &member) > 0;
+    if (member.kind == JsonField::Kind::kNull || !is_other(member.name) ||
+        (has_all_others() && (is_asked_for || is_nested(member)))) {
+      continue;
+    }
+    if (is_nested(member)) fail_nested(member, where(line.number));
+    row.others.push_back({member.name, kind_of(member), member.value});
   }
 }
 

@@ -145,21 +145,22 @@ std::vector<RunQuery> read_run(const std::string& path, ReadReport* report) {
   return run;
 }
 
+std::string run_lines(const RunQuery& query, const std::string& tag, const std::string& name) {
+  check_id(query.query, name);
+  std::string text;
+  for (size_t i = 0; i < query.documents.size(); ++i) {
+    check_id(query.documents[i], name);
+    // {} writes the shortest text that reads back to the same double.
+    text += fmt::format("{} Q0 {} {} {} {}\n", query.query, query.documents[i], i + 1,
+                        query.scores[i], tag);
+  }
+  return text;
+}
+
 void write_run(const std::string& path, const std::vector<RunQuery>& run, const std::string& tag) {
   AtomicFile file(path);
   check_id(tag, path);
-  std::string text;
-  for (const RunQuery& query : run) {
-    check_id(query.query, path);
-    for (size_t i = 0; i < query.documents.size(); ++i) {
-      check_id(query.documents[i], path);
-      // {} writes the shortest text that reads back to the same double.
-      text += fmt::format("{} Q0 {} {} {} {}\n", query.query, query.documents[i], i + 1,
-                          query.scores[i], tag);
-    }
-    file.write(text);
-    text.clear();
-  }
+  for (const RunQuery& query : run) file.write(run_lines(query, tag, path));
   file.commit();
 }
 

@@ -37,6 +37,9 @@ struct RunQuery {
 // Queries in order of appearance, documents in file order.
 std::vector<RunQuery> read_run(const std::string& path, ReadReport* report = nullptr);
 
+// One query's lines of a run, ranks from 1. `name` is the file's in messages; else as write_run().
+std::string run_lines(const RunQuery& query, const std::string& tag, const std::string& name);
+
 // Writes documents in the order given with ranks from 1. An id that is empty or holds white space
 // cannot be written: ErrorKind::kInput. `tag` names the system.
 void write_run(const std::string& path, const std::vector<RunQuery>& run, const std::string& tag);

@@ -95,6 +95,10 @@ Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictio
   return report;
 }
 
+std::vector<std::string> ClassificationTask::metric_names() const {
+  return {"accuracy", "macro_f1"};
+}
+
 std::vector<std::string> ClassificationTask::warnings() const { return reading_warnings(data_); }
 
 TestTexts ClassificationTask::texts() const { return pair_texts(data_); }

@@ -24,6 +24,7 @@ class ClassificationTask : public Task {
   ClassificationTask(std::string name, PairDataset data, std::string head);
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                   Predictions* predictions = nullptr) const override;
+  std::vector<std::string> metric_names() const override;
   std::vector<std::string> warnings() const override;
   std::vector<std::string> notes() const override { return data_.notes; }
   TestTexts texts() const override;

@@ -231,6 +231,17 @@ std::unique_ptr<CorpusScores> EmbeddingScorer::score_corpus(
       embed_sides(retrieval_.queries, retrieval_.documents, queries, corpus), similarity_);
 }
 
+Matrix<float> EmbeddingScorer::embed(const std::vector<std::string>& texts) {
+  DistinctTexts distinct;
+  const std::vector<int64_t> rows = distinct.add(texts);
+  const Matrix<float> vectors = embed_checked(embed_, distinct.texts());
+  Matrix<float> all(static_cast<int64_t>(rows.size()), vectors.cols);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(vectors.row(rows[i]), vectors.cols, all.row(static_cast<int64_t>(i)));
+  }
+  return all;
+}
+
 HeadOutput EmbeddingScorer::run_head(const std::string& head, const std::vector<std::string>& left,
                                      const std::vector<std::string>& right) {
   return heads_ ? heads_(head, left, right) : Scorer::run_head(head, left, right);

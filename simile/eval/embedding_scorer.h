@@ -65,6 +65,7 @@ class EmbeddingScorer : public Scorer {
                             int64_t depth) override;
   std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus) override;
+  Matrix<float> embed(const std::vector<std::string>& texts) override;
   HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
                       const std::vector<std::string>& right) override;
 

@@ -67,7 +67,7 @@ class HybridScorer : public Scorer {
   // score_corpus() by its own name.
   std::unique_ptr<HybridScores> score_hybrid(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus);
-  double weight() const { return weight_; }
+  FusionOptions fusion() const { return {weight_, rule_name_}; }
   // What notes() says, of another weight.
   std::string describe(double weight) const;
 

@@ -283,6 +283,26 @@ TEST(HybridScorer, TheWeightIsChosenOnDev) {
   EXPECT_TRUE(evaluate(set.options, bm25).notes.empty());
 }
 
+TEST(HybridScorer, DevIsCutIntoTheFoldsOfTheSet) {
+  DevSet set;
+  set.options.ranking.qrels = set.judge("all.tsv", 0, 8);
+  set.options.ranking.folds.folds = 4;
+  set.options.ranking.folds.part = "test";
+  HybridScorer hybrid = hybrid_of(first_letter, options(0.9));
+  for (const std::string& dev : {set.options.ranking.qrels, set.judge("some.tsv", 0, 8)}) {
+    set.options.dev = dev;
+    for (const int64_t fold : {3, 0}) {
+      set.options.ranking.folds.fold = fold;
+      const Report report = evaluate(set.options, hybrid);
+      EXPECT_EQ(report.examples, 2);
+      EXPECT_THAT(report.notes.back(), HasSubstr("chosen on 2 queries of dev"));
+    }
+  }
+  // The part that others choose on has none left to be chosen on.
+  set.options.ranking.folds.part = "dev";
+  EXPECT_THAT(error_of([&] { load_task(set.options); }), HasSubstr("stands in dev"));
+}
+
 TEST(HybridScorer, DevMayNotBeTestedAndHasAFormOfItsOwn) {
   DevSet set;
   set.options.dev = set.judge("both.tsv", 3, 8);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "simile/text/split_words.h"
@@ -23,31 +24,37 @@ CountedText count_sorted(std::vector<int32_t> words) {
 }  // namespace
 
 WordCollection::WordCollection(const std::vector<std::string>& texts) {
+  std::vector<std::vector<std::string>> split;
+  std::set<std::string> different;
   int64_t length = 0;
   for (const std::string& text : texts) {
-    std::vector<int32_t> words;
-    for (const std::string& word : split_words(text)) {
-      words.push_back(
-          vocabulary_.emplace(word, static_cast<int32_t>(vocabulary_.size())).first->second);
-    }
-    length += static_cast<int64_t>(words.size());
-    texts_.push_back(count_sorted(std::move(words)));
+    split.push_back(split_words(text));
+    different.insert(split.back().begin(), split.back().end());
+    length += static_cast<int64_t>(split.back().size());
+  }
+  for (const std::string& word : different) {
+    vocabulary_.emplace(word, static_cast<int32_t>(vocabulary_.size()));
   }
   text_frequency_.assign(vocabulary_.size(), 0);
-  for (const CountedText& text : texts_) {
-    for (const WordCount& entry : text) ++text_frequency_[static_cast<size_t>(entry.word)];
+  for (const std::vector<std::string>& words : split) {
+    texts_.push_back(count_sorted(numbers_of(words)));
+    for (const WordCount& entry : texts_.back()) ++text_frequency_[static_cast<size_t>(entry.word)];
   }
   if (!texts.empty())
     mean_length_ = static_cast<double>(length) / static_cast<double>(texts.size());
 }
 
-CountedText WordCollection::count_words(const std::string& text) const {
-  std::vector<int32_t> words;
-  for (const std::string& word : split_words(text)) {
+std::vector<int32_t> WordCollection::numbers_of(const std::vector<std::string>& words) const {
+  std::vector<int32_t> numbers;
+  for (const std::string& word : words) {
     const auto known = vocabulary_.find(word);
-    if (known != vocabulary_.end()) words.push_back(known->second);
+    if (known != vocabulary_.end()) numbers.push_back(known->second);
   }
-  return count_sorted(std::move(words));
+  return numbers;
+}
+
+CountedText WordCollection::count_words(const std::string& text) const {
+  return count_sorted(numbers_of(split_words(text)));
 }
 
 int64_t count_length(const CountedText& text) {

@@ -12,21 +12,15 @@ namespace {
 
 using Weigh = std::function<WeightedText(const CountedText&)>;
 
-double divide(double numerator, double denominator) {
-  return denominator > 0 ? numerator / denominator : 0;
-}
-
 // As a document: the part of the score that depends on the document.
-Weigh weigh_bm25_documents(const WordCollection& collection, double k1, double b) {
-  return [&collection, k1, b](const CountedText& text) {
-    const double N = static_cast<double>(collection.texts().size());
-    const double length = divide(static_cast<double>(count_length(text)), collection.mean_length());
+Weigh weigh_bm25_documents(const WordCollection& collection, const Bm25& bm25) {
+  return [&collection, bm25](const CountedText& text) {
+    const auto N = static_cast<int64_t>(collection.texts().size());
+    const int64_t length = count_length(text);
     WeightedText weighted;
     for (const WordCount& entry : text) {
-      const double df = static_cast<double>(collection.text_frequency(entry.word));
-      const double idf = std::log(1 + (N - df + 0.5) / (df + 0.5));
-      const double weight = idf * entry.count / (entry.count + k1 * (1 - b + b * length));
-      weighted.push_back({entry.word, static_cast<float>(weight)});
+      weighted.push_back({entry.word, bm25.weight(N, collection.text_frequency(entry.word),
+                                                  entry.count, length, collection.mean_length())});
     }
     return weighted;
   };
@@ -92,7 +86,7 @@ WordCollection collect_pairs(const std::vector<std::string>& left,
 std::vector<double> Bm25Scorer::score_pairs(const std::vector<std::string>& left,
                                             const std::vector<std::string>& right) {
   const WordCollection collection = collect_pairs(left, right);
-  const Weigh weigh_document = weigh_bm25_documents(collection, k1_, b_);
+  const Weigh weigh_document = weigh_bm25_documents(collection, bm25_);
   std::vector<double> scores;
   for (size_t i = 0; i < left.size(); ++i) {
     const CountedText a = collection.count_words(left[i]), b = collection.count_words(right[i]);
@@ -108,7 +102,7 @@ std::unique_ptr<CorpusScores> Bm25Scorer::score_corpus(const std::vector<std::st
   const WordCollection collection(corpus);
   return std::make_unique<WeightedScores>(
       weigh_queries(collection, queries, weigh_bm25_query),
-      weigh_all(collection.texts(), weigh_bm25_documents(collection, k1_, b_)), collection.words());
+      weigh_all(collection.texts(), weigh_bm25_documents(collection, bm25_)), collection.words());
 }
 
 std::vector<double> TfidfScorer::score_pairs(const std::vector<std::string>& left,

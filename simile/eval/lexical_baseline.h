@@ -2,10 +2,7 @@
 // Word overlap: what a model has to beat. Words are those of text/split_words.h; N is the number of
 // texts of the collection, df the number of those with the word, tf its count in a text.
 //
-//   bm25    score(q, d) = sum over the words of q, with repetition, of
-//             idf * tf / (tf + k1 (1 - b + b |d| / mean |d|))
-//           with idf = ln(1 + (N - df + 0.5) / (df + 0.5)), k1 = 1.2, b = 0.75 (Robertson &
-//           Zaragoza 2009; as Lucene, whose idf is never negative)
+//   bm25    that of simile/index/bm25.h
 //   tfidf   cosine of vectors of tf * idf with idf = ln((1 + N) / (1 + df)) + 1 (as scikit-learn's
 //           default)
 //
@@ -22,12 +19,13 @@
 #include <vector>
 
 #include "simile/eval/scorer.h"
+#include "simile/index/bm25.h"
 
 namespace simile {
 
 class Bm25Scorer : public Scorer {
  public:
-  explicit Bm25Scorer(double k1 = 1.2, double b = 0.75) : k1_(k1), b_(b) {}
+  explicit Bm25Scorer(const Bm25& bm25 = {}) : bm25_(bm25) {}
   std::string name() const override { return "bm25"; }
   std::vector<double> score_pairs(const std::vector<std::string>& left,
                                   const std::vector<std::string>& right) override;
@@ -35,7 +33,7 @@ class Bm25Scorer : public Scorer {
                                              const std::vector<std::string>& corpus) override;
 
  private:
-  double k1_, b_;
+  Bm25 bm25_;
 };
 
 class TfidfScorer : public Scorer {

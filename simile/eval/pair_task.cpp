@@ -70,6 +70,10 @@ Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path,
   return report;
 }
 
+std::vector<std::string> PairTask::metric_names() const {
+  return {"f1", "accuracy", "ap", "mcc", "threshold", "f1_threshold"};
+}
+
 std::vector<std::string> PairTask::notes() const {
   std::vector<std::string> notes = data_.notes;
   notes.insert(notes.end(), dev_.notes.begin(), dev_.notes.end());

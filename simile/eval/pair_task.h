@@ -28,6 +28,7 @@ class PairTask : public Task {
   PairTask(std::string name, PairDataset data, PairDataset dev, std::string head = "");
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                   Predictions* predictions = nullptr) const override;
+  std::vector<std::string> metric_names() const override;
   std::vector<std::string> warnings() const override;
   std::vector<std::string> notes() const override;
   TestTexts texts() const override;

@@ -65,6 +65,12 @@ void write_predictions(const std::string& path, const Predictions& predictions);
 // Writes them to `path`, unless it is empty, and moves them to `kept`, unless it is null.
 void keep_predictions(Predictions predictions, const std::string& path, Predictions* kept);
 
+// Writes the examples of several files of predictions of one evaluation, one after the other, to
+// `path`, of runs (.trec) the runs too, and returns them. Where an id of a query stands in several
+// of the files, all ids begin with their file's number, from 0: "2.q7". Errors: ErrorKind::kInput
+// for a file that is missing or of another kind than the first, ErrorKind::kIo.
+Predictions join_predictions(const std::vector<std::string>& files, const std::string& path);
+
 // Errors: ErrorKind::kInput when the two are not of the same examples in the same order with the
 // same gold answers; names the first one that differs.
 void check_same_examples(const Predictions& a, const Predictions& b);

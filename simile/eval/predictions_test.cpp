@@ -154,5 +154,39 @@ TEST(Predictions, OfOtherExamplesAreToldApart) {
   EXPECT_THAT(error_of([&] { check_same_examples(a, classes); }), HasSubstr("different kinds"));
 }
 
+TEST(Predictions, OfSeveralFilesAreJoinedInTheirOrder) {
+  const TestFiles files;
+  const std::string head = "left\tright\tgold\tscore\n";
+  const std::string a = files.write("a.tsv", head + "x\ty\t1\t0.5\n");
+  const std::string b = files.write("b.tsv", head + "u\tv\t2\t0.25\nx\ty\t1\t0.5\n");
+  const Predictions joined = join_predictions({a, b}, files.path("all.tsv"));
+  EXPECT_THAT(joined.gold, ElementsAre(1, 2, 1));
+  EXPECT_THAT(read_predictions(files.path("all.tsv")).score, ElementsAre(0.5, 0.25, 0.5));
+  const std::string text =
+      files.write("c.tsv", "text\tgold\tpredicted\tprobability\nx\ta\tb\t0.5\n");
+  EXPECT_THAT(error_of([&] {
+                join_predictions({a, text}, files.path("all.tsv"));
+              }),
+              HasSubstr("predictions of different kinds"));
+}
+
+TEST(Predictions, OfSeveralRunsAreJoinedWithTheirRuns) {
+  const TestFiles files;
+  const std::string head =
+      "query_id\tquery\tmap\tfirst_relevant\ttop_id\ttop_text\trelevant_id\trelevant_text\n";
+  const auto write = [&](const std::string& name, const std::string& id) {
+    files.write(name + ".queries.tsv", head + id + "\tasks\t0.5\t2\td1\tone\td2\ttwo\n");
+    return files.write(name + ".trec", id + " Q0 d1 1 0.75 m\n" + id + " Q0 d2 2 0.5 m\n");
+  };
+  const std::string a = write("a", "q1"), b = write("b", "q2"), again = write("c", "q1");
+  EXPECT_THAT(join_predictions({a, b}, files.path("all.trec")).left, ElementsAre("q1", "q2"));
+  EXPECT_EQ(read_file(files.path("all.trec")), read_file(a) + read_file(b));
+  const Predictions numbered = join_predictions({a, b, again}, files.path("all.trec"));
+  EXPECT_THAT(numbered.left, ElementsAre("0.q1", "1.q2", "2.q1"));
+  EXPECT_THAT(numbered.values[0], ElementsAre(0.5, 0.5, 0.5));
+  EXPECT_THAT(read_file(files.path("all.trec")), HasSubstr("\n2.q1 Q0 d2 2 0.5 m\n"));
+  EXPECT_THAT(read_predictions(files.path("all.trec")).left, ElementsAre("0.q1", "1.q2", "2.q1"));
+}
+
 }  // namespace
 }  // namespace simile

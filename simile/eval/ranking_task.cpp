@@ -159,8 +159,7 @@ std::vector<JudgedRanking> RankingTask::judge_all(const RankingData& data, const
 }
 
 // Both sets of queries meet the corpus at once, so that it is embedded once.
-std::vector<Ranking> RankingTask::rank_hybrid(HybridScorer& hybrid,
-                                              std::vector<std::string>& notes) const {
+std::vector<Ranking> RankingTask::rank_hybrid(HybridScorer& hybrid, Report& report) const {
   const auto dev_count = static_cast<int64_t>(dev_queries_.texts.size());
   const auto count = static_cast<int64_t>(queries_.texts.size());
   std::vector<std::string> texts = dev_queries_.texts;
@@ -179,8 +178,9 @@ std::vector<Ranking> RankingTask::rank_hybrid(HybridScorer& hybrid,
           options_.metrics[0], judged[static_cast<size_t>(q)], options_.gain);
     }
   }
-  const WeightChoice choice = choose_hybrid_weight(values, hybrid.weight());
-  notes = {
+  const WeightChoice choice = choose_hybrid_weight(values, hybrid.fusion().weight);
+  report.chosen_fusion = FusionOptions{choice.weight, hybrid.fusion().rule};
+  report.notes = {
       fmt::format("{}, chosen on {} queries of dev: {} {:.2f} there; nine of ten samples of "
                   "them choose {:g} to {:g}",
                   hybrid.describe(choice.weight), dev_count, options_.metrics[0].name(),
@@ -199,7 +199,7 @@ Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path
   auto* const hybrid = dynamic_cast<HybridScorer*>(&scorer);
   const std::vector<Ranking> rankings =
       dev_ && hybrid != nullptr
-          ? rank_hybrid(*hybrid, report.notes)
+          ? rank_hybrid(*hybrid, report)
           : scorer.rank(queries_.texts, data_.document_texts, queries_.candidates, options_.depth);
   check_scores(scorer.name(), rankings, queries_.rows.size());
   const std::vector<JudgedRanking> judged = judge_all(data_, queries_, rankings);
@@ -249,6 +249,12 @@ std::string RankingTask::describe_seen(const std::vector<JudgedRanking>& judged)
       first[0].name(), mean(parts[1]), parts[1].size(), mean(parts[0]), parts[0].size());
 }
 
+std::vector<std::string> RankingTask::metric_names() const {
+  std::vector<std::string> names;
+  for (const RankingMetric& metric : options_.metrics) names.push_back(metric.name());
+  return names;
+}
+
 std::vector<std::string> RankingTask::warnings() const {
   std::vector<std::string> warnings;
   for (const ReadReport& report : data_.reports) {
@@ -280,8 +286,8 @@ TestTexts RankingTask::texts() const {
   return texts;
 }
 
-Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
-                    const std::vector<RankingMetric>& metrics, TieBreak ties, Gain gain) {
+std::vector<JudgedRanking> judge_run(const std::string& run_path, const std::string& qrels_path,
+                                     TieBreak ties) {
   std::unordered_map<std::string, RunQuery> run;
   for (RunQuery& query : read_run(run_path)) run.emplace(query.query, std::move(query));
 
@@ -306,10 +312,15 @@ Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
       rankings[q].retrieved.push_back(judged == relevance[q].end() ? 0 : judged->second);
     }
   }
+  return rankings;
+}
+
+Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
+                    const std::vector<RankingMetric>& metrics, TieBreak ties, Gain gain) {
   Report report;
   report.task = "ranking";
   report.model = run_path;
-  add_metrics(score_rankings(rankings, metrics, gain), report);
+  add_metrics(score_rankings(judge_run(run_path, qrels_path, ties), metrics, gain), report);
   SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
                qrels_path + ": no query has a relevant document (relevance of at least 1)");
   return report;

@@ -40,6 +40,7 @@ class RankingTask : public Task {
               std::optional<RankingData> dev = std::nullopt);
   Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                   Predictions* predictions = nullptr) const override;
+  std::vector<std::string> metric_names() const override;
   std::vector<std::string> warnings() const override;
   std::vector<std::string> notes() const override { return data_.notes; }
   void tell_seen(const KeySet& texts) override;
@@ -55,7 +56,7 @@ class RankingTask : public Task {
 
   Queries choose_queries(const RankingData& data) const;
   void check_dev() const;
-  std::vector<Ranking> rank_hybrid(HybridScorer& hybrid, std::vector<std::string>& notes) const;
+  std::vector<Ranking> rank_hybrid(HybridScorer& hybrid, Report& report) const;
   std::vector<JudgedRanking> judge_all(const RankingData& data, const Queries& queries,
                                        const std::vector<Ranking>& rankings) const;
 
@@ -71,8 +72,15 @@ class RankingTask : public Task {
   std::vector<char> is_seen_;  // of queries_: has a relevant document seen; empty: not known
 };
 
+// The rankings of a run file beside their judgements, of each judged query in the order of the
+// judgements: empty where the run lacks the query. A query without judgements and the rank column
+// are ignored.
+std::vector<JudgedRanking> judge_run(const std::string& run_path, const std::string& qrels_path,
+                                     TieBreak ties);
+
 // Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks
-// counts with zeros (and is noted), a query without judgements and the rank column are ignored.
+// counts with zeros (and is noted). Other than there, queries without a relevant document are left
+// out of the mean.
 Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
                     const std::vector<RankingMetric>& metrics, TieBreak ties,
                     Gain gain = Gain::kLinear);

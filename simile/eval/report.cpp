@@ -10,6 +10,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/metric/significance.h"
 
 namespace simile {
 namespace {
@@ -73,9 +74,11 @@ std::string show_confusion(const std::string& model, const ConfusionMatrix& conf
 // A table of reports on the same data.
 std::string show_group(const std::vector<Report>& reports) {
   const Report& first = reports.front();
+  int64_t examples = 0;
+  for (const Report& report : reports) examples = std::max(examples, report.examples);
   std::string table =
       fmt::format("{} ({}{} examples)\n", first.name.empty() ? first.task : first.name,
-                  first.name.empty() ? "" : first.task + ", ", first.examples);
+                  first.name.empty() ? "" : first.task + ", ", examples);
   const std::vector<std::string> names = metric_names(reports);
   const size_t name_width = column_width(names);
   table += fmt::format("  {:{}}", "", name_width);
@@ -104,7 +107,7 @@ std::string show_group(const std::vector<Report>& reports) {
 }  // namespace
 
 bool is_fraction(const std::string& metric_name) {
-  for (const char* other : {"threshold", "perplexity", "loss"}) {
+  for (const char* other : {"threshold", "perplexity", "loss", "alignment", "uniformity"}) {
     if (metric_name.find(other) != std::string::npos) return false;
   }
   return true;
@@ -122,10 +125,11 @@ double Report::metric(const std::string& metric_name) const {
   if (value != nullptr) return *value;
   const std::vector<std::string> names = metric_names({*this});
   const std::string nearest = nearest_name(metric_name, names);
-  throw Error(ErrorKind::kRecipe,
-              fmt::format("the evaluation '{}' has no metric '{}'{}; it has {}", task, metric_name,
-                          nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                          fmt::join(names, ", ")));
+  throw Error(
+      ErrorKind::kRecipe,
+      fmt::format("the evaluation '{}' has no metric '{}'{}; it has {}", name.empty() ? task : name,
+                  metric_name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                  fmt::join(names, ", ")));
 }
 
 std::string Report::to_json() const {
@@ -137,6 +141,9 @@ std::string Report::to_json() const {
   json["metrics"] = nlohmann::ordered_json::object();
   for (const auto& metric : metrics) json["metrics"][metric.first] = metric.second;
   if (!confusion.classes.empty()) json["confusion"] = confusion_to_json(confusion);
+  if (chosen_fusion) {
+    json["hybrid"] = {{"weight", chosen_fusion->weight}, {"rule", chosen_fusion->rule}};
+  }
   if (!notes.empty()) json["notes"] = notes;
   // Names may come from file names, which need not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -160,6 +167,27 @@ Report mean_report(const std::vector<Report>& reports) {
   }
   mean.notes.push_back(fmt::format("mean of {} sets", reports.size()));
   return mean;
+}
+
+std::array<Report, 2> mean_and_deviation(const std::vector<Report>& runs) {
+  Report mean = runs[0];
+  mean.model = "mean";
+  mean.notes.clear();
+  mean.confusion = {};
+  mean.metrics.clear();
+  Report deviation = mean;
+  deviation.model = "sd";
+  for (const std::string& name : metric_names({runs[0]})) {
+    std::vector<double> values;
+    for (const Report& run : runs) {
+      if (const double* value = run.find_metric(name)) values.push_back(*value);
+    }
+    if (values.size() < runs.size()) continue;
+    const Spread spread = measure_spread(values);
+    mean.metrics.emplace_back(name, spread.mean);
+    deviation.metrics.emplace_back(name, spread.deviation);
+  }
+  return {mean, deviation};
 }
 
 Report parse_report(const std::string& json, const std::string& path) {

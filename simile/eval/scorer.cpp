@@ -24,6 +24,13 @@ std::unique_ptr<CorpusScores> Scorer::score_corpus(const std::vector<std::string
                           name()));
 }
 
+Matrix<float> Scorer::embed(const std::vector<std::string>&) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} compares texts without vectors, and task geometry is about vectors; "
+                          "give a model",
+                          name()));
+}
+
 HeadOutput Scorer::run_head(const std::string& head, const std::vector<std::string>&,
                             const std::vector<std::string>&) {
   throw Error(ErrorKind::kUsage,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/matrix.h"
 #include "simile/eval/corpus_scores.h"
 #include "simile/eval/head_output.h"
 
@@ -34,6 +35,10 @@ class Scorer {
   // ErrorKind::kUsage for a scorer that does not override this.
   virtual std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
                                                      const std::vector<std::string>& corpus);
+
+  // The vectors that the scores compare, [texts, D], as they come for texts of pairs. Errors:
+  // ErrorKind::kUsage for a scorer without vectors, which is one that does not override this.
+  virtual Matrix<float> embed(const std::vector<std::string>& texts);
 
   // What a reader of the scores should know of them, for Report::notes.
   virtual std::vector<std::string> notes() const { return {}; }

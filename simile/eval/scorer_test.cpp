@@ -13,7 +13,7 @@
 #include "simile/core/threads.h"
 #include "simile/encode/pooling.h"
 #include "simile/eval/embedding_scorer.h"
-#include "simile/index/vector_index.h"
+#include "simile/index/search_index.h"
 
 namespace simile {
 namespace {
@@ -167,8 +167,10 @@ TEST(EmbeddingScorer, AnIndexOfTheSameVectorsRanksAlikeToTheLastBit) {
   Texts queries, corpus;
   for (int i = 0; i < 40; ++i) queries.push_back("q" + std::to_string(i));
   for (int i = 0; i < 500; ++i) corpus.push_back("d" + std::to_string(i % 450));  // some twice
-  std::vector<VectorKey> keys;
-  for (size_t i = 0; i < corpus.size(); ++i) keys.push_back({static_cast<int64_t>(i), 0});
+  std::vector<Document> documents;
+  for (size_t i = 0; i < corpus.size(); ++i) documents.push_back({std::to_string(i), corpus[i]});
+  const std::string folder =
+      testing::TempDir() + "simile_scorer_test_" + std::to_string(getpid()) + "_index";
   const std::vector<std::vector<int64_t>> candidates(queries.size(), {499, 3, 250, 7});
   for (const Similarity similarity :
        {Similarity::kCosine, Similarity::kDot, Similarity::kEuclidean, Similarity::kManhattan}) {
@@ -177,18 +179,19 @@ TEST(EmbeddingScorer, AnIndexOfTheSameVectorsRanksAlikeToTheLastBit) {
       normalise_rows(rows.values.data(), rows.rows, rows.cols);
       normalise_rows(wanted.values.data(), wanted.rows, wanted.cols);
     }
-    VectorIndex index(rows.cols, ranking_metric(similarity));
-    index.add(rows, keys);
-    const auto found = index.search(wanted, 500);
+    IndexBuilder builder(folder, {"f", "m", rows.cols, ranking_metric(similarity)});
+    builder.add(documents, rows);
+    builder.commit();
+    const auto found = SearchIndex::open(folder, "f", "m").search(wanted, 500);
     EmbeddingScorer scorer("m", random_embeddings, similarity);
     const auto ranked = scorer.rank(queries, corpus, {}, 0);
     const auto some = scorer.rank(queries, corpus, candidates, 0);
     for (size_t q = 0; q < queries.size(); ++q) {
       std::map<int64_t, double> score_of;
       for (size_t i = 0; i < 500; ++i) {
-        ASSERT_EQ(ranked[q][i].document, found[q][i].vector.key);
+        ASSERT_EQ(std::to_string(ranked[q][i].document), found[q][i].id);
         ASSERT_EQ(ranked[q][i].score, found[q][i].score);
-        score_of[found[q][i].vector.key] = found[q][i].score;
+        score_of[ranked[q][i].document] = found[q][i].score;
       }
       ASSERT_EQ(some[q].size(), 4u);
       for (const RankedDocument& document : some[q]) {

@@ -5,15 +5,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/idle_options.h"
 #include "simile/core/owned_options.h"
 #include "simile/data/column_kinds.h"
 #include "simile/data/leave_out.h"
 #include "simile/data/pair_ranking.h"
 #include "simile/data/path_list.h"
 #include "simile/eval/classification_task.h"
+#include "simile/eval/geometry_task.h"
 #include "simile/eval/pair_task.h"
 #include "simile/eval/ranking_task.h"
 #include "simile/eval/sts_task.h"
@@ -21,7 +25,56 @@
 namespace simile {
 namespace {
 
-const std::vector<std::string> kTasks = {"sts", "pairs", "ranking", "classification"};
+const std::vector<std::string> kTasks = {"sts", "pairs", "ranking", "classification", "geometry"};
+
+bool has_gain(const std::string& metric) { return metric.rfind("ndcg", 0) == 0; }
+
+void refuse_idle(const EvaluationOptions& options) {
+  refuse_idle_options(
+      fmt::format("task {}: ", options.task),
+      find_idle_options(options,
+                        {{options.dev.empty(), {"dev_skip"}, "without `dev`"},
+                         {options.columns.score.empty(),
+                          {"score_offset", "score_scale", "score_names"},
+                          "without a column `score`"},
+                         {std::none_of(options.metrics.begin(), options.metrics.end(), has_gain),
+                          {"gain"},
+                          "where no metric is ndcg"}}));
+}
+
+struct ForeignTask {
+  const char* part;  // of its name, in lower case
+  const char* here;
+};
+
+// Names of sentence-transformers' evaluators, and those that people have for them.
+constexpr ForeignTask kForeignTasks[] = {
+    {"accuracy", "classification"},
+    {"alignment", "geometry"},
+    {"anisotropy", "geometry"},
+    {"beir", "ranking, with folder"},
+    {"binary", "pairs"},
+    {"duplicate", "pairs"},
+    {"paraphrase", "pairs"},
+    {"rerank", "ranking, with candidates: judged"},
+    {"retriev", "ranking"},
+    {"search", "ranking"},
+    {"similarity", "sts"},
+    {"uniformity", "geometry"},
+    {"triplet", "ranking, of the anchors and their positives"},
+};
+
+// "; that is `task: sts` here" of the message about a task that is none, or nothing.
+std::string hint_of_foreign_task(const std::string& message) {
+  std::string found = message.substr(std::min(message.rfind("found '"), message.size()));
+  std::transform(found.begin(), found.end(), found.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const ForeignTask& task : kForeignTasks) {
+    if (found.find(task.part) == std::string::npos) continue;
+    return fmt::format("; that is `task: {}` here", task.here);
+  }
+  return "";
+}
 
 void check_task_options(const EvaluationOptions& options) {
   SIMILE_CHECK(
@@ -29,6 +82,7 @@ void check_task_options(const EvaluationOptions& options) {
       fmt::format("task: expected one of {}, found '{}'", fmt::join(kTasks, ", "), options.task));
   const std::string foreign = find_foreign_options("task", "task", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
+  refuse_idle(options);
 }
 
 PairDataOptions data_options(const EvaluationOptions& options) {
@@ -38,6 +92,35 @@ PairDataOptions data_options(const EvaluationOptions& options) {
   pairs.folds = options.ranking.folds;
   if (options.task == "classification") pairs.format = "classes";
   return pairs;
+}
+
+// The files of an sts set of several, each with its pairs; none where only some of them are read.
+std::vector<StsPart> find_parts(const EvaluationOptions& options) {
+  const PairDataOptions& columns = options.columns;
+  const std::vector<std::string> files = expand_paths({options.data});
+  if (files.size() < 2 || columns.skip > 0 || columns.limit > 0 || options.ranking.folds.is_set()) {
+    return {};
+  }
+  std::vector<StsPart> parts;
+  for (const std::string& file : files) {
+    PairDataOptions one = data_options(options);
+    one.path = file;
+    std::string name = std::filesystem::path(file).filename().string();
+    for (const char* ending : {".gz", ".zst", ".tsv", ".csv", ".jsonl"}) {
+      if (ends_with(name, ending)) name.resize(name.size() - std::string(ending).size());
+    }
+    parts.push_back({name, read_pairs(one).size(), 0});
+  }
+  return parts;
+}
+
+// A text is as similar to itself as can be, whatever the model.
+void check_sides(const EvaluationOptions& options) {
+  const PairDataOptions& columns = options.columns;
+  SIMILE_CHECK(columns.left != columns.right, ErrorKind::kRecipe,
+               fmt::format("{}: left and right are both the column '{}', so that every text would "
+                           "be compared with itself; name another column for one of them",
+                           options.data, columns.left));
 }
 
 PairDataset read_data(const EvaluationOptions& options) {
@@ -81,7 +164,21 @@ void check_pair_options(const EvaluationOptions& options) {
   SIMILE_CHECK(!options.columns.right.empty(), ErrorKind::kRecipe,
                fmt::format("task {} compares pairs: give 'right', the column of the second text",
                            options.task));
+  check_sides(options);
   if (!options.dev.empty()) check_dev_is_other(options);
+}
+
+// Of a set that is cut into folds only queries of its dev part, which are not tested on, and
+// queries that the set has no judgements of.
+void keep_dev_part(const RankingDataOptions& set, RankingData& dev) {
+  if (!set.folds.is_set()) return;
+  RankingDataOptions whole = set, part = set;
+  whole.folds = {};
+  part.folds.part = "dev";
+  const RankingData cut = read_ranking_data(whole), kept = read_ranking_data(part);
+  for (size_t q = 0; q < dev.judged.size(); ++q) {
+    if (!cut.judged[q].empty() && kept.judged[q].empty()) dev.judged[q].clear();
+  }
 }
 
 // Judgements of other queries on the same corpus.
@@ -95,7 +192,9 @@ std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options)
   dev.skip_queries = options.dev_skip;
   dev.limit_queries = 0;
   dev.folds = {};
-  return read_ranking_data(dev);
+  RankingData data = read_ranking_data(dev);
+  keep_dev_part(options.ranking, data);
+  return data;
 }
 
 // Options of a ranking that only one of its two sources has.
@@ -135,6 +234,7 @@ RankingData read_ranking(const EvaluationOptions& options) {
                "dev is a file of judgements (qrels), which belong to queries and corpus; a ranking "
                "of `data` has none: set hybrid_weight");
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, "task ranking: " + foreign);
+  check_sides(options);
   return ranking_from_pairs(data_options(options));
 }
 
@@ -157,7 +257,11 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
 }  // namespace
 
 void EvaluationOptions::visit(OptionVisitor& v) {
-  v.field("task", task, choice_info("kind of evaluation", kTasks));
+  try {
+    v.field("task", task, choice_info("kind of evaluation", kTasks));
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what() + hint_of_foreign_task(error.what()));
+  }
   v.field("name", name, {"name of the data set in reports"});
   visit_pairs(v);
   v.only_for("task", {"ranking"}, [&](OptionVisitor& of) { ranking.visit_set(of); });
@@ -173,13 +277,15 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
       path_info("file of scored pairs; classification: of texts or pairs with a class; ranking: "
                 "of pairs, whose left texts are the queries and whose right texts the documents, "
                 "in place of queries, corpus and qrels; a * in its name stands for several "
-                "files"));
+                "files, of which sts also reports each, their mean, and that weighted by pairs"));
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
-    of.field("dev", dev,
-             path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on "
-                       "the data itself, which the report labels as oracle. ranking: judgements "
-                       "(qrels) of other queries of the set, on which the weight of a hybrid is "
-                       "chosen by the first of metrics; empty: hybrid_weight"));
+    of.field(
+        "dev", dev,
+        path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on "
+                  "the data itself, which the report labels as oracle. ranking: judgements "
+                  "(qrels) of other queries of the set, on which the weight of a hybrid is "
+                  "chosen by the first of metrics, with folds those of the part dev alone; empty: "
+                  "hybrid_weight"));
   });
   v.only_for("task", tasks, [&](OptionVisitor& of) {
     of.field("head", head,
@@ -190,6 +296,10 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
   v.only_for("task", {"classification"},
              [&](OptionVisitor& of) { columns.visit_class_columns(of); });
   columns.visit_filter(v);
+  v.only_for("task", {"geometry"}, [&](OptionVisitor& of) {
+    of.field("positive_above", positive_above,
+             {"pairs with a score above it belong together, of which alignment is measured"});
+  });
   v.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
   v.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
@@ -223,8 +333,12 @@ std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
   if (options.task == "classification") {
     return std::make_unique<ClassificationTask>(options.name, std::move(data), options.head);
   }
+  if (options.task == "geometry") {
+    return std::make_unique<GeometryTask>(options.name, std::move(data), options.positive_above);
+  }
   if (options.task == "sts") {
-    return std::make_unique<StsTask>(options.name, std::move(data), options.head);
+    return std::make_unique<StsTask>(options.name, std::move(data), options.head,
+                                     find_parts(options));
   }
   return std::make_unique<PairTask>(options.name, std::move(data), read_dev(options), options.head);
 }

@@ -38,6 +38,7 @@ struct EvaluationOptions {
   std::string ties = "trec_eval";
   std::string candidates = "corpus";
   int64_t depth = 1000;
+  double positive_above = 0.5;
   std::vector<std::string> seen;
 
   void visit(OptionVisitor& v);
@@ -59,6 +60,9 @@ class Task {
   // is not finite.
   virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                           Predictions* predictions = nullptr) const = 0;
+
+  // The metrics that evaluate() reports, in its order.
+  virtual std::vector<std::string> metric_names() const = 0;
 
   // What reading the data met that a user should know: broken bytes, unknown ids. One sentence
   // each.

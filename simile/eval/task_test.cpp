@@ -10,6 +10,7 @@
 #include "simile/core/file.h"
 #include "simile/data/detail/test_files.h"
 #include "simile/eval/ranking_task.h"
+#include "simile/metric/correlation.h"
 
 namespace simile {
 namespace {
@@ -80,6 +81,48 @@ TEST(StsTask, ReportsCorrelationAndWritesPredictions) {
             "left\tright\tgold\tscore\nx\t1\t1\t1\nx\t2\t4\t2\nx\t3\t9\t3\n");
 }
 
+TEST(StsTask, OfSeveralFilesReportsAllMeanAndWeightedMean) {
+  const TestFiles files;
+  NumberScorer scorer;
+  files.write("year.a.tsv", pairs_of({{"1", "1"}, {"2", "2"}, {"3", "3"}}));
+  files.write("year.b.tsv", pairs_of({{"10", "2"}, {"20", "1"}}));
+  EvaluationOptions options = pair_options("sts", files.path("year.*.tsv"));
+  const Report report = evaluate(options, scorer);
+  EXPECT_EQ(load_task(options)->metric_names().size(), report.metrics.size());
+  EXPECT_EQ(report.examples, 5);
+  EXPECT_DOUBLE_EQ(report.metric("spearman:year.a"), 1);
+  EXPECT_DOUBLE_EQ(report.metric("spearman:year.b"), -1);
+  EXPECT_NEAR(report.metric("spearman_mean"), 0, 1e-12);
+  EXPECT_NEAR(report.metric("spearman_wmean"), 0.2, 1e-12);
+  EXPECT_NEAR(report.metric("pearson_wmean"), 0.2, 1e-12);
+  const std::vector<double> gold = {1, 2, 3, 2, 1};
+  EXPECT_DOUBLE_EQ(report.metric("spearman"), spearman({1, 2, 3, 10, 20}, gold));
+  options.columns.limit = 4;
+  EXPECT_EQ(evaluate(options, scorer).find_metric("spearman_mean"), nullptr);
+}
+
+TEST(StsTask, AFileWithoutACorrelationHasNoPartInTheMeans) {
+  const TestFiles files;
+  NumberScorer scorer;
+  files.write("year.a.tsv", pairs_of({{"1", "1"}, {"2", "2"}, {"3", "3"}}));
+  files.write("year.b.tsv", pairs_of({{"10", "2"}}));
+  files.write("year.c.tsv", pairs_of({{"4", "3"}, {"5", "3"}}));
+  files.write("year.d.tsv", pairs_of({{"30", "2"}, {"20", "3"}}));
+  const EvaluationOptions options = pair_options("sts", files.path("year.*.tsv"));
+  const Report report = evaluate(options, scorer);
+  EXPECT_EQ(report.examples, 8);
+  EXPECT_EQ(report.find_metric("spearman:year.b"), nullptr);
+  EXPECT_EQ(report.find_metric("spearman:year.c"), nullptr);
+  EXPECT_DOUBLE_EQ(report.metric("spearman:year.d"), -1);
+  EXPECT_NEAR(report.metric("spearman_mean"), 0, 1e-12);
+  EXPECT_NEAR(report.metric("spearman_wmean"), (3 - 2) / 5.0, 1e-12);
+  const auto task = load_task(options);
+  EXPECT_EQ(task->metric_names().size(), report.metrics.size());
+  EXPECT_THAT(task->warnings(),
+              ::testing::ElementsAre(HasSubstr("year.b: 1 scored pairs and so no correlation"),
+                                     HasSubstr("year.c: its 2 gold scores are all 3")));
+}
+
 TEST(StsTask, DataThatDoesNotFitIsRefused) {
   const TestFiles files;
   EXPECT_THAT(error_loading(pair_options("sts", files.write("t.tsv", pairs_of({{"1", "1"}})))),
@@ -92,7 +135,7 @@ TEST(StsTask, DataThatDoesNotFitIsRefused) {
                                             HasSubstr("(dev: pairs, ranking)")));
   EXPECT_THAT(error_loading(pair_options("sts", "")), HasSubstr("needs 'data'"));
   EXPECT_THAT(error_loading(pair_options("stsb", equal)),
-              HasSubstr("sts, pairs, ranking, classification"));
+              HasSubstr("sts, pairs, ranking, classification, geometry"));
 }
 
 TEST(StsTask, AScoreThatIsNotFiniteIsAFailure) {
@@ -101,6 +144,39 @@ TEST(StsTask, AScoreThatIsNotFiniteIsAFailure) {
   const auto options =
       pair_options("sts", files.write("t.tsv", pairs_of({{"nan", "1"}, {"2", "4"}})));
   EXPECT_THAT(error_of([&] { evaluate(options, scorer); }), HasSubstr("gave the score nan"));
+}
+
+// A text's vector is (first number, second number).
+class PlaneScorer : public NumberScorer {
+ public:
+  Matrix<float> embed(const Texts& texts) override {
+    Matrix<float> vectors(static_cast<int64_t>(texts.size()), 2);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      float* row = vectors.row(static_cast<int64_t>(i));
+      EXPECT_EQ(std::sscanf(texts[i].c_str(), "%f %f", &row[0], &row[1]), 2);
+    }
+    return vectors;
+  }
+};
+
+TEST(GeometryTask, TellsHowVectorsLie) {
+  const TestFiles files;
+  const std::string table = "sentence1\tsentence2\tscore\n1 0\t0 1\t1\n1 0\t-1 0\t0\n";
+  EvaluationOptions options = pair_options("geometry", files.write("t.tsv", table));
+  PlaneScorer scorer;
+  const Report report = evaluate(options, scorer);
+  EXPECT_EQ(report.task, "geometry");
+  EXPECT_DOUBLE_EQ(report.metric("alignment"), 2);  // of the pair above 0.5
+  EXPECT_NEAR(report.metric("uniformity"), std::log((2 * std::exp(-4.0) + std::exp(-8.0)) / 3),
+              1e-12);
+  EXPECT_NEAR(report.metric("mean_cosine"), -1.0 / 3, 1e-12);
+  EXPECT_NEAR(report.metric("pc@10"), 1, 1e-6);
+  EXPECT_THAT(report.notes, ElementsAre("alignment of 1 positive pairs, the rest of 3 texts"));
+  EXPECT_EQ(load_task(options)->metric_names().size(), report.metrics.size());
+  NumberScorer without;
+  EXPECT_THAT(error_of([&] { evaluate(options, without); }), HasSubstr("without vectors"));
+  options.positive_above = 2;
+  EXPECT_THAT(error_loading(options), HasSubstr("above positive_above 2"));
 }
 
 TEST(PairTask, ThresholdIsChosenOnDevAndAppliedToTest) {
@@ -235,6 +311,7 @@ TEST(RankingTask, DataThatDoesNotFitIsRefused) {
   options.data = "";
   options.ranking.qrels = "";
   EXPECT_THAT(error_loading(options), HasSubstr("'qrels' is missing"));
+  options.metrics = {"ndcg@10"};
   options.gain = "square";
   EXPECT_THAT(error_loading(options), HasSubstr("linear or exponential"));
   options.gain = "exponential";
@@ -306,6 +383,31 @@ TEST(Task, FiguresOfQueriesWithADocumentSeenAreToldApart) {
                                                    HasSubstr("of the 1 others"))));
   options.seen = {};
   EXPECT_THAT(evaluate(options, scorer).notes, ::testing::IsEmpty());
+}
+
+TEST(Task, ItsMetricsAreKnownBeforeItIsEvaluated) {
+  const TestFiles files;
+  NumberScorer scorer;
+  const std::string data = files.write("t.tsv", pairs_of({{"1", "0"}, {"2", "1"}, {"3", "1"}}));
+  for (const char* name : {"sts", "pairs", "ranking"}) {
+    EvaluationOptions options = pair_options(name, data);
+    if (options.task == "ranking") options.columns.score = "";
+    const std::unique_ptr<Task> task = load_task(options);
+    std::vector<std::string> reported;
+    for (const auto& metric : task->evaluate(scorer).metrics) reported.push_back(metric.first);
+    EXPECT_EQ(task->metric_names(), reported) << name;
+  }
+}
+
+TEST(Task, OneColumnOnBothSidesIsRefused) {
+  const TestFiles files;
+  const std::string data = files.write("t.tsv", pairs_of({{"1", "0"}, {"2", "1"}, {"3", "1"}}));
+  for (const char* name : {"sts", "pairs", "ranking"}) {
+    EvaluationOptions options = pair_options(name, data);
+    options.columns.right = "sentence1";
+    EXPECT_THAT(error_loading(options), HasSubstr("left and right are both the column 'sentence1'"))
+        << name;
+  }
 }
 
 TEST(Task, OptionsOfAnotherTaskAreRefused) {

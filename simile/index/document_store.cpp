@@ -2,90 +2,23 @@
 #include "simile/index/document_store.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <mutex>
 #include <set>
+#include <sstream>
 
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
+#include "simile/index/detail/sqlite.h"
+#include "simile/index/detail/store_state.h"
+#include "simile/text/unicode.h"
 
 namespace simile {
 namespace {
 
-// "SIML": marks the file as ours.
-constexpr int64_t kApplication = 0x53494d4c;
-constexpr int kWaitMinutes = 10;  // for other processes' changes
-
-[[noreturn]] void fail(sqlite3* database, const std::string& path, int code) {
-  const int basic = code & 0xff;
-  const bool write = basic == SQLITE_FULL || basic == SQLITE_READONLY || basic == SQLITE_IOERR ||
-                     basic == SQLITE_BUSY || basic == SQLITE_LOCKED || basic == SQLITE_PERM;
-  const std::string hint = basic == SQLITE_BUSY
-                               ? fmt::format(
-                                     "; another process has held it for {} minutes, try again "
-                                     "when it is done",
-                                     kWaitMinutes)
-                           : basic == SQLITE_CORRUPT ? "; the index is damaged, build it again"
-                                                     : "";
-  throw Error(
-      write ? ErrorKind::kIo : ErrorKind::kInput,
-      fmt::format("{}: {}{}", path,
-                  database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code), hint));
-}
-
-// A prepared statement, reset after each use.
-class Statement {
- public:
-  Statement(sqlite3* database, const std::string& path, const char* sql)
-      : database_(database), path_(path) {
-    const int code = sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr);
-    if (code != SQLITE_OK) fail(database_, path_, code);
-  }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-  ~Statement() { sqlite3_finalize(statement_); }
-
-  Statement& bind(int index, int64_t value) {
-    check(sqlite3_bind_int64(statement_, index, value));
-    return *this;
-  }
-  Statement& bind(int index, const std::string& value) {
-    check(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_STATIC,
-                              SQLITE_UTF8));
-    return *this;
-  }
-  // Whether there is a row.
-  bool step() {
-    const int code = sqlite3_step(statement_);
-    if (code == SQLITE_ROW) return true;
-    if (code != SQLITE_DONE) {
-      sqlite3_reset(statement_);
-      fail(database_, path_, code);
-    }
-    return false;
-  }
-  void reset() { sqlite3_reset(statement_); }
-  void run() {
-    while (step()) {
-    }
-    reset();
-  }
-  int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  std::string text(int column) const {
-    const void* bytes = sqlite3_column_blob(statement_, column);
-    const int size = sqlite3_column_bytes(statement_, column);
-    return bytes == nullptr ? "" : std::string(static_cast<const char*>(bytes), size);
-  }
-
- private:
-  void check(int code) {
-    if (code != SQLITE_OK) fail(database_, path_, code);
-  }
-  sqlite3* database_;
-  const std::string& path_;
-  sqlite3_stmt* statement_ = nullptr;
-};
+using detail::Database;
+using detail::Statement;
+using detail::Transaction;
 
 void check_distinct(const std::vector<Document>& documents) {
   std::set<std::string> ids;
@@ -101,161 +34,284 @@ std::vector<std::string> ids_of(const std::vector<Document>& documents) {
   return ids;
 }
 
+void append(const std::vector<VectorKey>& more, std::vector<VectorKey>& keys) {
+  keys.insert(keys.end(), more.begin(), more.end());
+}
+
+Database::Access access_of(DocumentStore::Access access) {
+  return access == DocumentStore::Access::kCreate  ? Database::Access::kCreate
+         : access == DocumentStore::Access::kWrite ? Database::Access::kWrite
+                                                   : Database::Access::kRead;
+}
+
+constexpr const char* kSelectKey = "SELECT key FROM documents WHERE id = ?";
+
+// Of all there is of a document, its key included.
+uint64_t content_hash(int64_t key, const Document& document) {
+  return hash64(fmt::format("{} {} {} {}{}{}", key, document.id.size(), document.metadata.size(),
+                            document.id, document.metadata, document.text));
+}
+
+std::string write_passages(const std::vector<Passage>& passages) {
+  std::string written;
+  for (const Passage& passage : passages) {
+    written += fmt::format("{} {} ", passage.begin, passage.end);
+  }
+  return written;
+}
+
+// Of a document, from which those of its vectors are made.
+class DocumentHash {
+ public:
+  DocumentHash(int64_t key, const Document& document)
+      : key_(key), whole_(content_hash(key, document)), is_split_(!document.passages.empty()) {
+    if (is_split_) places_ = hash64(write_passages(document.passages));
+  }
+  VectorKey of_vector(int64_t i) const {
+    if (!is_split_) return {key_, whole_};
+    return {key_ + i, hash64(fmt::format("{} {} {}", key_ + i, whole_, places_))};
+  }
+
+ private:
+  int64_t key_;
+  uint64_t whole_, places_ = 0;
+  bool is_split_;
+};
+
+std::vector<Passage> read_passages(const std::string& written) {
+  std::vector<Passage> passages;
+  std::istringstream numbers(written);
+  for (Passage passage; numbers >> passage.begin >> passage.end;) passages.push_back(passage);
+  // What was not written so is no document's: its hash will be another.
+  return write_passages(passages) == written ? passages : std::vector<Passage>{{-1, -1}};
+}
+
 }  // namespace
 
-uint64_t content_hash(int64_t key, const Document& document) {
-  return hash64(fmt::format("{} {} {}{}", key, document.id.size(), document.id, document.text));
+std::string_view Document::text_of(int64_t i) const {
+  if (passages.empty()) return text;
+  const Passage& passage = passages[static_cast<size_t>(i)];
+  return std::string_view(text).substr(static_cast<size_t>(passage.begin),
+                                       static_cast<size_t>(passage.end - passage.begin));
+}
+
+Passage Document::characters_of(int64_t i) const {
+  const std::string_view piece = text_of(i);
+  const std::string_view before(text.data(), static_cast<size_t>(piece.data() - text.data()));
+  const auto begin = static_cast<int64_t>(count_characters(before));
+  return {begin, begin + static_cast<int64_t>(count_characters(piece))};
+}
+
+int64_t StoreState::vectors() const {
+  int64_t rows = -removed_rows;
+  for (const SegmentRow& segment : segments) rows += segment.rows;
+  return rows;
+}
+
+VectorKey vector_key(int64_t key, const Document& document, int64_t i) {
+  return DocumentHash(key, document).of_vector(i);
+}
+
+std::vector<VectorKey> vector_keys(int64_t key, const Document& document) {
+  const DocumentHash hash(key, document);
+  std::vector<VectorKey> keys;
+  for (int64_t i = 0; i < document.vectors(); ++i) keys.push_back(hash.of_vector(i));
+  return keys;
 }
 
 struct DocumentStore::Connection {
-  std::string path;
-  sqlite3* database = nullptr;
+  Database database;
   mutable std::mutex mutex;
+  const bool with_passages;
+  const std::string columns;
 
-  ~Connection() { sqlite3_close_v2(database); }
-
-  void execute(const char* sql) {
-    const int code = sqlite3_exec(database, sql, nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) fail(database, path, code);
+  Connection(const std::string& path, Access access, bool passages)
+      : database(path, access_of(access)),
+        with_passages(passages),
+        columns(passages ? "key, id, text, metadata, passages" : "key, id, text, metadata") {
+    if (access != Access::kCreate) return;
+    Transaction transaction(database, Transaction::Kind::kWrite);
+    database.execute(
+        std::string("CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+                    " text TEXT NOT NULL, metadata TEXT NOT NULL") +
+        (passages ? ", passages TEXT NOT NULL)" : ")"));
+    detail::create_state(database, passages);
+    transaction.commit();
   }
 
-  int64_t read_number(const char* sql) const {
-    Statement statement(database, path, sql);
-    SIMILE_CHECK(statement.step(), ErrorKind::kInput,
-                 fmt::format("{}: not a document store of this program", path));
-    return statement.number(0);
+  int64_t keys_of_document() const { return with_passages ? kMostPassages : 1; }
+  Statement select_where(const std::string& condition) const {
+    return {database, ("SELECT " + columns + " FROM documents WHERE " + condition).c_str()};
   }
+  Document row_of(const Statement& select) const {
+    Document document{select.text(1), select.text(2), select.text(3)};
+    if (with_passages) document.passages = read_passages(select.text(4));
+    return document;
+  }
+  Document read_document(Statement& select, int64_t key) const;
+  std::optional<Stored> find_id(Statement& find, Statement& select, const std::string& id) const;
 
-  void open(Access access) {
-    const int flags = access == Access::kRead     ? SQLITE_OPEN_READONLY
-                      : access == Access::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                                  : SQLITE_OPEN_READWRITE;
-    const int code = sqlite3_open_v2(path.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-    if (code != SQLITE_OK) fail(database, path, code);
-    sqlite3_busy_timeout(database, kWaitMinutes * 60 * 1000);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-    if (access == Access::kCreate) {
-      execute(fmt::format("PRAGMA application_id = {}; BEGIN;"
-                          "CREATE TABLE documents (key INTEGER PRIMARY KEY AUTOINCREMENT,"
-                          " id TEXT NOT NULL UNIQUE, text TEXT NOT NULL);"
-                          "CREATE TABLE state (generation INTEGER NOT NULL);"
-                          "INSERT INTO state VALUES (0); COMMIT;",
-                          kApplication)
-                  .c_str());
-    }
-    SIMILE_CHECK(read_number("PRAGMA application_id") == kApplication, ErrorKind::kInput,
-                 fmt::format("{}: not a document store of this program", path));
-  }
-
-  // Returns those that are not there.
-  std::vector<std::string> remove_ids(const std::set<std::string>& ids, Change& change) {
-    std::vector<std::string> unknown;
-    Statement find(database, path, "SELECT key FROM documents WHERE id = ?");
-    Statement erase(database, path, "DELETE FROM documents WHERE key = ?");
-    for (const std::string& id : ids) {
-      find.bind(1, id);
-      const bool found = find.step();
-      const int64_t key = found ? find.number(0) : 0;
-      find.reset();
-      if (!found) {
-        unknown.push_back(id);
-        continue;
-      }
-      erase.bind(1, key).run();
-      change.removed.push_back(key);
-    }
-    return unknown;
-  }
-
-  void add_documents(const std::vector<Document>& documents, Change& change) {
-    Statement insert(database, path, "INSERT INTO documents (id, text) VALUES (?, ?)");
-    for (const Document& document : documents) {
-      insert.bind(1, document.id).bind(2, document.text).run();
-      change.added.push_back(sqlite3_last_insert_rowid(database));
-    }
-  }
-
-  Change change(const std::vector<std::string>& removed_ids,
-                const std::vector<Document>& documents) {
-    Change result;
-    result.unknown = remove_ids({removed_ids.begin(), removed_ids.end()}, result);
-    const std::vector<std::string> replaced = ids_of(documents);
-    remove_ids({replaced.begin(), replaced.end()}, result);
-    add_documents(documents, result);
-    execute("UPDATE state SET generation = generation + 1");
-    result.generation = read_number("SELECT generation FROM state");
-    return result;
-  }
+  void remove_ids(const std::set<std::string>& ids, Change& change,
+                  std::vector<std::string>* unknown) const;
+  void add_documents(const std::vector<Document>& documents, Change& change,
+                     StoreState& state) const;
 };
 
-DocumentStore::DocumentStore(const std::string& path, Access access)
-    : connection_(std::make_unique<Connection>()) {
-  connection_->path = path;
-  connection_->open(access);
+Document DocumentStore::Connection::read_document(Statement& select, int64_t key) const {
+  SIMILE_CHECK(select.bind(1, key).step(), ErrorKind::kInput,
+               fmt::format("{}: document {} is missing: the index is damaged, build it again",
+                           database.path(), key));
+  Document document = row_of(select);
+  select.reset();
+  return document;
 }
+
+// What an id leads to is read again by its key: a damaged table of ids must not remove or show
+// another document.
+std::optional<DocumentStore::Stored> DocumentStore::Connection::find_id(
+    Statement& find, Statement& select, const std::string& id) const {
+  const bool found = find.bind(1, id).step();
+  Stored stored;
+  if (found) stored.key = find.number(0);
+  find.reset();
+  if (!found) return std::nullopt;
+  stored.document = read_document(select, stored.key);
+  SIMILE_CHECK(stored.document.id == id, ErrorKind::kInput,
+               fmt::format("{}: its table of ids leads from \"{}\" to another document: the "
+                           "index is damaged, build it again",
+                           database.path(), id));
+  return stored;
+}
+
+void DocumentStore::Connection::remove_ids(const std::set<std::string>& ids, Change& change,
+                                           std::vector<std::string>* unknown) const {
+  Statement find(database, kSelectKey);
+  Statement select = select_where("key = ?");
+  Statement erase(database, "DELETE FROM documents WHERE key = ?");
+  for (const std::string& id : ids) {
+    const std::optional<Stored> found = find_id(find, select, id);
+    if (!found) {
+      if (unknown != nullptr) unknown->push_back(id);
+      continue;
+    }
+    erase.bind(1, found->key).run();
+    append(vector_keys(found->key, found->document), change.removed);
+    ++change.removed_documents;
+  }
+}
+
+void DocumentStore::Connection::add_documents(const std::vector<Document>& documents,
+                                              Change& change, StoreState& state) const {
+  Statement insert(database, ("INSERT INTO documents (" + columns + ") VALUES (?, ?, ?, ?" +
+                              (with_passages ? ", ?)" : ")"))
+                                 .c_str());
+  for (const Document& document : documents) {
+    const int64_t key = state.next_key;
+    state.next_key += keys_of_document();
+    const std::string places = write_passages(document.passages);
+    insert.bind(1, key).bind(2, document.id).bind(3, document.text).bind(4, document.metadata);
+    if (with_passages) insert.bind(5, places);
+    insert.run();
+    append(vector_keys(key, document), change.added);
+  }
+}
+
+DocumentStore::DocumentStore(const std::string& path, Access access, bool with_passages)
+    : connection_(std::make_unique<Connection>(path, access, with_passages)) {}
 
 DocumentStore::DocumentStore(DocumentStore&&) noexcept = default;
 DocumentStore::~DocumentStore() = default;
 
 int64_t DocumentStore::count() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
-  return connection_->read_number("SELECT count(*) FROM documents");
+  return connection_->database.read_number("SELECT count(*) FROM documents");
 }
 
 int64_t DocumentStore::generation() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
-  return connection_->read_number("SELECT generation FROM state");
+  return connection_->database.read_number("SELECT generation FROM state");
+}
+
+StoreState DocumentStore::state() const {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  Transaction transaction(connection_->database, Transaction::Kind::kRead);
+  return detail::read_state(connection_->database, connection_->with_passages);
+}
+
+StoreSnapshot DocumentStore::snapshot() const {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  Transaction transaction(connection_->database, Transaction::Kind::kRead);
+  StoreSnapshot snapshot;
+  snapshot.state = detail::read_state(connection_->database, connection_->with_passages);
+  snapshot.removed = detail::read_removed(connection_->database, snapshot.state);
+  return snapshot;
 }
 
 std::vector<Document> DocumentStore::find(const std::vector<int64_t>& keys) const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
-  Statement select(connection_->database, connection_->path,
-                   "SELECT id, text FROM documents WHERE key = ?");
+  Transaction transaction(connection_->database, Transaction::Kind::kRead);
+  Statement select = connection_->select_where("key = ?");
   std::vector<Document> documents;
   for (const int64_t key : keys) {
-    SIMILE_CHECK(select.bind(1, key).step(), ErrorKind::kInput,
-                 fmt::format("{}: document {} is missing: the index is damaged, build it again",
-                             connection_->path, key));
-    documents.push_back({select.text(0), select.text(1)});
-    select.reset();
+    documents.push_back(connection_->read_document(select, document_key(key)));
   }
   return documents;
 }
 
-void DocumentStore::for_each(const std::function<void(int64_t key, const Document&)>& take) const {
+std::optional<DocumentStore::Stored> DocumentStore::find_id(const std::string& id) const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
-  Statement select(connection_->database, connection_->path,
-                   "SELECT key, id, text FROM documents ORDER BY key");
-  while (select.step()) take(select.number(0), {select.text(1), select.text(2)});
+  Transaction transaction(connection_->database, Transaction::Kind::kRead);
+  Statement find(connection_->database, kSelectKey);
+  Statement select = connection_->select_where("key = ?");
+  return connection_->find_id(find, select, id);
+}
+
+int64_t DocumentStore::document_key(int64_t key) const {
+  return key - key % connection_->keys_of_document();
+}
+
+void DocumentStore::for_each(int64_t first, int64_t last, const TakeDocument& take) const {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  Statement select = connection_->select_where("key BETWEEN ? AND ? ORDER BY key");
+  select.bind(1, first).bind(2, last);
+  while (select.step()) take(select.number(0), connection_->row_of(select));
 }
 
 void DocumentStore::check() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
-  Statement statement(connection_->database, connection_->path, "PRAGMA integrity_check(1)");
+  Statement statement(connection_->database, "PRAGMA integrity_check(1)");
   const std::string found = statement.step() ? statement.text(0) : "nothing";
-  SIMILE_CHECK(
-      found == "ok", ErrorKind::kInput,
-      fmt::format("{}: {}; the index is damaged, build it again", connection_->path, found));
+  SIMILE_CHECK(found == "ok", ErrorKind::kInput,
+               fmt::format("{}: {}; the index is damaged, build it again",
+                           connection_->database.path(), found));
 }
 
-DocumentStore::Change DocumentStore::change(
-    const std::vector<std::string>& removed_ids, const std::vector<Document>& documents,
-    const std::function<void(const Change&)>& before_commit) {
+DocumentStore::Change DocumentStore::change(const std::vector<std::string>& removed_ids,
+                                            const std::vector<Document>& documents,
+                                            const BeforeCommit& before_commit) {
   check_distinct(documents);
   const std::lock_guard<std::mutex> lock(connection_->mutex);
-  connection_->execute("BEGIN IMMEDIATE");
-  try {
-    Change result = connection_->change(removed_ids, documents);
-    before_commit(result);
-    connection_->execute("COMMIT");
-    return result;
-  } catch (...) {
-    sqlite3_exec(connection_->database, "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
+  const Database& database = connection_->database;
+  Transaction transaction(database, Transaction::Kind::kWrite);
+  database.check_in_place();
+  Change change;
+  StoreState state = change.before = detail::read_state(database, connection_->with_passages);
+  connection_->remove_ids({removed_ids.begin(), removed_ids.end()}, change, &change.unknown);
+  const std::vector<std::string> replaced = ids_of(documents);
+  connection_->remove_ids({replaced.begin(), replaced.end()}, change, nullptr);
+  connection_->add_documents(documents, change, state);
+  detail::add_removed(database, change.removed, state);
+  if (state.documents) {
+    *state.documents += static_cast<int64_t>(documents.size()) - change.removed_documents;
   }
+  const SegmentChange segments = before_commit(change, [&](const SegmentRow& segment) {
+    return detail::read_removed_within(database, segment);
+  });
+  detail::change_segments(database, segments, state);
+  ++state.generation;
+  detail::write_state(database, state);
+  transaction.commit();
+  return change;
 }
 
 }  // namespace simile

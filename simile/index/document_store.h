@@ -1,65 +1,154 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents (id and text) in an SQLite file.
+// Documents (id, text, metadata) in an SQLite file, and which segments hold their vectors.
 //
-// Each document gets a key, a number that is never used again. Changes happen in one transaction,
-// which also counts up the store's generation: a reader that finds generation g sees all of change
-// g and nothing of g + 1, also after a crash. Errors: kInput for a file that is damaged or not a
-// document store, kIo when it cannot be written. One store may be used by several threads; each
-// call locks it. Changes by several processes come one after the other; one that waited ten minutes
-// for its turn is given up (kIo).
+//   documents (key, id, text, metadata), and in a store of passages (passages): where they stand
+//   segments  (number, first_key, last_key, rows, checksum)   segment_file.h; their keys do not mix
+//   removed   (key)   keys that have a vector in a segment but no document any more
+//   graph     one row or none; see GraphRow. Stores of earlier versions do not have it
+//   state     one row: counts, and a checksum over them, all segments and all removed keys
 //
-// What is read from a damaged file may be wrong: whoever keeps content_hash() of what was added
-// knows it again.
+// Each document gets a key, a number that rises and is never used again. In a store of passages it
+// is a multiple of 2^20, and the vector of passage i has the document's key + i. Changes happen in
+// one transaction, which also counts up the store's generation: a reader that finds generation g
+// sees all of change g and nothing of g + 1, also after a crash. A change costs what it changes.
+// Errors: kInput for a file that is damaged or not a document store, kIo when it cannot be written.
+// One store may be used by several threads; each call locks it, so who reads while another changes
+// has a store of its own. Changes by several processes come one after the other; one that waited
+// ten minutes for its turn is given up (kIo).
+//
+// The checksum finds damage to all but documents; what is read of those may be wrong: whoever keeps
+// vector_keys() of what was added knows it again.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "simile/index/segment_file.h"
+#include "simile/text/passages.h"
 
 namespace simile {
 
 struct Document {
   std::string id;
   std::string text;
+  // A JSON object whose members are texts, numbers, true and false; empty: none.
+  std::string metadata = {};
+  // In rising order; each has a vector. None: the text as a whole has one.
+  std::vector<Passage> passages = {};
+
+  int64_t vectors() const { return passages.empty() ? 1 : static_cast<int64_t>(passages.size()); }
+  // The text of vector i, and where it stands in code points.
+  std::string_view text_of(int64_t i) const;
+  Passage characters_of(int64_t i) const;
 };
 
-// Of all there is of a document, its key included.
-uint64_t content_hash(int64_t key, const Document& document);
+constexpr size_t kMaximumMetadataBytes = 16384;  // of a document
+
+constexpr int64_t kMostPassages = int64_t{1} << 20;  // of a document
+
+// What the vectors of a document with this key are known by: hashes of all there is of the
+// document, its key and the passage included.
+std::vector<VectorKey> vector_keys(int64_t key, const Document& document);
+VectorKey vector_key(int64_t key, const Document& document, int64_t i);
+
+// The graph of an index (docs/decisions/0019-approximate-index.md).
+struct GraphRow {
+  int64_t number = 0;    // of its file
+  int64_t segments = 0;  // so many from the first on have their vectors in it
+  int64_t rows = 0;
+  int64_t breadth = 0;  // of a search of ten documents
+  int64_t found = 0;    // of 10,000 that such a search should have found
+  std::string checksum = {};
+};
+
+// What counts.
+struct StoreState {
+  int64_t generation = 0;  // changes so far
+  int64_t next_key = 1;
+  int64_t next_segment = 1;
+  int64_t removed_rows = 0;          // how many keys are in `removed`
+  uint64_t removed_sum = 0;          // of hash64() of each, modulo 2^64
+  std::vector<SegmentRow> segments;  // by their keys
+  std::optional<int64_t> documents;  // of a store of passages
+  std::optional<GraphRow> graph = {};
+
+  int64_t vectors() const;  // whose document is there
+  int64_t count() const { return documents.value_or(vectors()); }
+};
+
+struct StoreSnapshot {
+  StoreState state;
+  std::vector<int64_t> removed;  // rising
+};
+
+// What becomes of the segments in a change.
+struct SegmentChange {
+  std::vector<SegmentRow> dropped;  // with the removed keys of theirs
+  std::vector<SegmentRow> written;
+  bool drops_graph = false;            // it goes with each segment of its own in any case
+  std::optional<GraphRow> graph = {};  // a new one
+  int64_t reserved = 0;  // numbers behind those written that no other change is to use
+
+  bool may_lose_graph() const { return drops_graph || graph || !dropped.empty(); }
+};
 
 class DocumentStore {
  public:
   enum class Access { kCreate, kWrite, kRead };
 
-  DocumentStore(const std::string& path, Access access);
+  DocumentStore(const std::string& path, Access access, bool with_passages = false);
   DocumentStore(DocumentStore&&) noexcept;
   ~DocumentStore();
 
-  int64_t count() const;
+  int64_t count() const;  // reads all documents' keys
   int64_t generation() const;
+  StoreState state() const;
+  StoreSnapshot snapshot() const;  // all of one generation
 
-  // The documents with these keys, in this order. Errors (kInput): a key that is not there.
+  // The documents whose vectors have these keys, in this order. Errors (kInput): a key that is not
+  // there.
   std::vector<Document> find(const std::vector<int64_t>& keys) const;
 
-  // Calls take(key, document) for all of them, by their keys.
-  void for_each(const std::function<void(int64_t key, const Document&)>& take) const;
+  struct Stored {
+    int64_t key = 0;
+    Document document;
+  };
+  // The document with this id, if there is one.
+  std::optional<Stored> find_id(const std::string& id) const;
+
+  // The key of the document whose vector has this one.
+  int64_t document_key(int64_t key) const;
+
+  // Calls take(key, document) for those with keys from `first` to `last`, by their keys; what is
+  // under a key never changes. `take` must not call the store.
+  using TakeDocument = std::function<void(int64_t key, const Document&)>;
+  void for_each(int64_t first, int64_t last, const TakeDocument& take) const;
 
   // Errors (kInput): the file's own structure is damaged. Reads all of it.
   void check() const;
 
   struct Change {
-    std::vector<int64_t> added;        // keys of the documents added, in their order
-    std::vector<int64_t> removed;      // keys of the documents removed
+    std::vector<VectorKey> added;    // of the documents added, in their order
+    std::vector<VectorKey> removed;  // of the documents removed, as they were read
+    int64_t removed_documents = 0;
     std::vector<std::string> unknown;  // ids to be removed that were not there, each once
-    int64_t generation = 0;            // the generation this change makes
+    StoreState before;
   };
+  // The removed keys within a segment, those of the change included.
+  using RemovedWithin = std::function<std::vector<int64_t>(const SegmentRow&)>;
+  using BeforeCommit = std::function<SegmentChange(const Change&, const RemovedWithin&)>;
 
-  // Removes the documents with these ids, then adds `documents`; one
-  // whose id is in the store replaces it. `before_commit` runs when all is ready; if it throws,
-  // nothing is changed. Errors (kInput): an id given twice in `documents`.
+  // Removes the documents with these ids, then adds `documents`; one whose id is in the store
+  // replaces it. `before_commit` runs when all is ready, and says what becomes of the segments; if
+  // it throws, nothing is changed. Errors (kInput): an id given twice in `documents`; (kIo) another
+  // store was put at the path.
   Change change(const std::vector<std::string>& removed_ids, const std::vector<Document>& documents,
-                const std::function<void(const Change&)>& before_commit);
+                const BeforeCommit& before_commit);
 
  private:
   struct Connection;

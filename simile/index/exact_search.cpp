@@ -27,11 +27,11 @@ void scan_range(detail::ScanCall call, Range range, const Use& use) {
   std::vector<float> scores(static_cast<size_t>(call.query_count * kRows));
   call.scores = scores.data();
   call.stride = kRows;
-  const float* const rows = call.rows;
+  const StoredRows rows(call.rows, 0, call.D, call.number);
   const int64_t* const places = call.places;
   for (int64_t begin = range.begin; begin < range.end; begin += kRows) {
     const int64_t count = std::min(kRows, range.end - begin);
-    call.rows = places == nullptr ? rows + begin * call.D : rows;
+    call.rows = places == nullptr ? rows.row(begin) : rows.bytes;
     call.places = places == nullptr ? nullptr : places + begin;
     call.row_count = count;
     detail::scan_scores(call);
@@ -71,21 +71,34 @@ struct Pieces {
   }
 };
 
+detail::ScanCall scan_call(const StoredRows& rows, int64_t row_count, const float* queries,
+                           int64_t query_count, VectorMetric metric, const int64_t* places) {
+  detail::ScanCall call{queries, query_count, rows.bytes, row_count, rows.D, metric};
+  call.places = places;
+  call.number = rows.number;
+  return call;
+}
+
 }  // namespace
 
 std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
                                            const float* queries, int64_t query_count, int64_t D,
                                            int64_t top_k, VectorMetric metric,
                                            const int64_t* places) {
+  return exact_search({rows, row_count, D}, row_count, queries, query_count, top_k, metric, places);
+}
+
+std::vector<std::vector<Hit>> exact_search(const StoredRows& rows, int64_t row_count,
+                                           const float* queries, int64_t query_count, int64_t top_k,
+                                           VectorMetric metric, const int64_t* places) {
   std::vector<std::vector<Hit>> results(static_cast<size_t>(query_count));
   if (row_count == 0 || top_k <= 0) return results;
   top_k = std::min(top_k, row_count);
   const Pieces cut(row_count, query_count);
   std::vector<std::vector<TopHits>> partial(static_cast<size_t>(cut.tasks()));
   run_parallel(cut.tasks(), 1, [&](int64_t task) {
-    detail::ScanCall call{
-        queries + cut.first_query(task) * D, cut.queries(task), rows, row_count, D, metric};
-    call.places = places;
+    const auto call = scan_call(rows, row_count, queries + cut.first_query(task) * rows.D,
+                                cut.queries(task), metric, places);
     partial[static_cast<size_t>(task)] = search_piece(call, cut.range(task), top_k);
   });
   for (int64_t i = 0; i < query_count; ++i) {
@@ -101,12 +114,17 @@ std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
 
 void exact_scores(const float* rows, int64_t row_count, const float* queries, int64_t query_count,
                   int64_t D, VectorMetric metric, double* scores, const int64_t* places) {
+  exact_scores({rows, row_count, D}, row_count, queries, query_count, metric, scores, places);
+}
+
+void exact_scores(const StoredRows& rows, int64_t row_count, const float* queries,
+                  int64_t query_count, VectorMetric metric, double* scores, const int64_t* places) {
   if (row_count == 0) return;
   const Pieces cut(row_count, query_count);
   run_parallel(cut.tasks(), 1, [&](int64_t task) {
     const int64_t first = cut.first_query(task);
-    detail::ScanCall call{queries + first * D, cut.queries(task), rows, row_count, D, metric};
-    call.places = places;
+    const auto call =
+        scan_call(rows, row_count, queries + first * rows.D, cut.queries(task), metric, places);
     scan_range(call, cut.range(task), [&](int64_t begin, int64_t count, const float* found) {
       for (int64_t i = 0; i < call.query_count; ++i) {
         std::copy_n(found + i * kRows, count, scores + (first + i) * row_count + begin);

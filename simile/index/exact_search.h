@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "simile/index/stored_vectors.h"
+
 namespace simile {
 
 enum class VectorMetric { kInnerProduct, kSquaredDistance, kAbsoluteDistance };
@@ -28,9 +30,17 @@ std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
                                            int64_t top_k, VectorMetric metric,
                                            const int64_t* places = nullptr);
 
+// The same of rows in another form: `rows` has all that `places` name, or row_count of them.
+std::vector<std::vector<Hit>> exact_search(const StoredRows& rows, int64_t row_count,
+                                           const float* queries, int64_t query_count, int64_t top_k,
+                                           VectorMetric metric, const int64_t* places = nullptr);
+
 // The scores behind exact_search(), to the last bit, which double holds: scores[i * row_count + j]
 // is that of query i with row j.
 void exact_scores(const float* rows, int64_t row_count, const float* queries, int64_t query_count,
                   int64_t D, VectorMetric metric, double* scores, const int64_t* places = nullptr);
+void exact_scores(const StoredRows& rows, int64_t row_count, const float* queries,
+                  int64_t query_count, VectorMetric metric, double* scores,
+                  const int64_t* places = nullptr);
 
 }  // namespace simile

@@ -15,14 +15,21 @@
 namespace simile {
 namespace {
 
-using detail::kPackedQueries;
 using detail::TopRows;
 
 constexpr int64_t kRows = 128;  // rows compared at a time
 
+// A row whose neighbours are wanted, and the row of the result that they go to.
+struct WantedRow {
+  int32_t id;
+  int64_t result;
+};
+
 // The neighbours of some rows, every row compared by its differences.
-void compare_all(const Matrix<float>& vectors, const std::vector<int32_t>& ids,
+void compare_all(const Matrix<float>& vectors, const std::vector<WantedRow>& wanted,
                  Matrix<int32_t>& neighbours) {
+  std::vector<int32_t> ids;
+  for (const WantedRow& row : wanted) ids.push_back(row.id);
   const auto count = static_cast<int64_t>(ids.size());
   std::vector<float> queries(static_cast<size_t>(count * vectors.cols));
   detail::gather_rows(vectors, ids.data(), count, queries.data());
@@ -43,26 +50,25 @@ void compare_all(const Matrix<float>& vectors, const std::vector<int32_t>& ids,
   }
   for (size_t i = 0; i < ids.size(); ++i) {
     const std::vector<Hit> hits = best[i].take_sorted();
-    std::transform(hits.begin(), hits.end(), neighbours.row(ids[i]),
+    std::transform(hits.begin(), hits.end(), neighbours.row(wanted[i].result),
                    [](const Hit& hit) { return static_cast<int32_t>(hit.id); });
   }
 }
 
-// Puts the nearest of `candidates` (no fewer than are wanted) into the row of `id`, compared by
-// their differences.
-void compare_candidates(const Matrix<float>& vectors, int32_t id, std::vector<int32_t> candidates,
-                        Matrix<int32_t>& neighbours) {
+// The nearest of `candidates` (no fewer than are wanted), compared by their differences.
+void compare_candidates(const Matrix<float>& vectors, WantedRow wanted,
+                        std::vector<int32_t> candidates, Matrix<int32_t>& neighbours) {
   const auto count = static_cast<int64_t>(candidates.size());
   std::sort(candidates.begin(), candidates.end());
   std::vector<float> rows(static_cast<size_t>(count * vectors.cols));
   detail::gather_rows(vectors, candidates.data(), count, rows.data());
   std::vector<float> scores(static_cast<size_t>(count + 4));
-  detail::scan_scores({vectors.row(id), 1, rows.data(), count, vectors.cols,
+  detail::scan_scores({vectors.row(wanted.id), 1, rows.data(), count, vectors.cols,
                        VectorMetric::kSquaredDistance, scores.data(), count + 4});
   TopRows best(neighbours.cols);
   for (size_t i = 0; i < candidates.size(); ++i) best.push(candidates[i], scores[i]);
   const std::vector<int32_t> nearest = best.take_sorted();
-  std::copy_n(nearest.begin(), neighbours.cols, neighbours.row(id));
+  std::copy_n(nearest.begin(), neighbours.cols, neighbours.row(wanted.result));
 }
 
 float largest_norm(const Matrix<float>& vectors) {
@@ -84,36 +90,29 @@ float sifting_margin(const Matrix<float>& vectors) {
   return 8 * terms * 0x1p-24f * norm * norm + terms * std::numeric_limits<float>::min();
 }
 
-// The neighbours of rows first .. first + count - 1.
+// The neighbours of rows[first] .. rows[first + count - 1], into those rows of the result.
 void sift(const Matrix<float>& vectors, const detail::PackedRows& packed, float margin,
-          int64_t first, int64_t count, Matrix<int32_t>& neighbours) {
+          const std::vector<int32_t>& rows, int64_t first, int64_t count,
+          Matrix<int32_t>& neighbours) {
+  const int32_t* ids = rows.data() + first;
+  std::vector<float> queries(static_cast<size_t>(count * vectors.cols));
+  detail::gather_rows(vectors, ids, count, queries.data());
   std::vector<TopRows> best(static_cast<size_t>(count), TopRows(neighbours.cols, margin));
   std::vector<TopRows*> pointers;
-  for (TopRows& rows : best) pointers.push_back(&rows);
+  for (TopRows& top : best) pointers.push_back(&top);
   detail::ScoreScratch scratch;
-  detail::offer_block(packed, 0, vectors.row(first), packed.ids().data() + first, count,
-                      pointers.data(), scratch);
-  std::vector<int32_t> unclear;
+  detail::offer_block(packed, 0, queries.data(), ids, count, pointers.data(), scratch);
+  std::vector<WantedRow> unclear;
   for (int64_t i = 0; i < count; ++i) {
-    const auto id = static_cast<int32_t>(first + i);
+    const WantedRow wanted{ids[i], first + i};
     std::vector<int32_t> candidates = best[static_cast<size_t>(i)].take_sorted();
     if (best[static_cast<size_t>(i)].overflowed()) {
-      unclear.push_back(id);
+      unclear.push_back(wanted);
     } else {
-      compare_candidates(vectors, id, std::move(candidates), neighbours);
+      compare_candidates(vectors, wanted, std::move(candidates), neighbours);
     }
   }
   if (!unclear.empty()) compare_all(vectors, unclear, neighbours);
-}
-
-void exact_neighbours(const Matrix<float>& vectors, Matrix<int32_t>& neighbours) {
-  const detail::PackedRows packed(vectors);
-  const float margin = sifting_margin(vectors);
-  run_parallel((vectors.rows + kPackedQueries - 1) / kPackedQueries, 1, [&](int64_t task) {
-    const int64_t first = task * kPackedQueries;
-    sift(vectors, packed, margin, first, std::min(kPackedQueries, vectors.rows - first),
-         neighbours);
-  });
 }
 
 }  // namespace
@@ -149,11 +148,26 @@ Matrix<int32_t> nearest_neighbours_below(const Matrix<float>& vectors, int64_t t
   const int64_t cols = std::max<int64_t>(0, std::min(top_n, vectors.rows - 1));
   Matrix<int32_t> neighbours(vectors.rows, cols);
   if (cols == 0) return neighbours;
-  if (vectors.rows < exact_below) {
-    exact_neighbours(vectors, neighbours);
-  } else {
+  if (vectors.rows >= exact_below) {
     approximate_neighbours(vectors, neighbours, report);
+    return neighbours;
   }
+  std::vector<int32_t> all(static_cast<size_t>(vectors.rows));
+  std::iota(all.begin(), all.end(), 0);
+  return ExactNeighbours(vectors, cols).find(all);
+}
+
+ExactNeighbours::ExactNeighbours(const Matrix<float>& vectors, int64_t top_n)
+    : vectors_(vectors), top_n_(top_n), packed_(vectors), margin_(sifting_margin(vectors)) {}
+
+Matrix<int32_t> ExactNeighbours::find(const std::vector<int32_t>& rows) const {
+  const auto count = static_cast<int64_t>(rows.size());
+  Matrix<int32_t> neighbours(count, top_n_);
+  run_parallel((count + kPackedQueries - 1) / kPackedQueries, 1, [&](int64_t task) {
+    const int64_t first = task * kPackedQueries;
+    sift(vectors_, packed_, margin_, rows, first, std::min(kPackedQueries, count - first),
+         neighbours);
+  });
   return neighbours;
 }
 
@@ -162,6 +176,29 @@ Matrix<int32_t> nearest_neighbours_below(const Matrix<float>& vectors, int64_t t
 Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n,
                                    NeighbourReport* report) {
   return detail::nearest_neighbours_below(vectors, top_n, detail::kExactNeighbours, report);
+}
+
+NeighbourSearch::NeighbourSearch(Matrix<float> vectors, int64_t top_n)
+    : vectors_(std::move(vectors)) {
+  const int64_t columns = std::max<int64_t>(0, std::min(top_n, vectors_.rows - 1));
+  if (columns == 0 || vectors_.rows >= detail::kExactNeighbours) {
+    all_ = nearest_neighbours(vectors_, top_n, &report_);
+  } else {
+    detail::check_vectors(vectors_, "nearest neighbours");
+    report_ = {"exact", 1, 0};
+    exact_ = std::make_unique<detail::ExactNeighbours>(vectors_, columns);
+  }
+}
+
+NeighbourSearch::~NeighbourSearch() = default;
+
+Matrix<int32_t> NeighbourSearch::find(const std::vector<int32_t>& rows) const {
+  if (exact_) return exact_->find(rows);
+  Matrix<int32_t> neighbours(static_cast<int64_t>(rows.size()), all_.cols);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(all_.row(rows[i]), all_.cols, neighbours.row(static_cast<int64_t>(i)));
+  }
+  return neighbours;
 }
 
 }  // namespace simile

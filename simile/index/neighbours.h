@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "simile/core/matrix.h"
 
@@ -37,5 +39,28 @@ struct NeighbourReport {
 // Errors (kFailed): a vector that is not finite, more than 2^31 - 1 rows.
 Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n,
                                    NeighbourReport* report = nullptr);
+
+namespace detail {
+class ExactNeighbours;
+}
+
+// The rows of nearest_neighbours() as they are asked for: for who needs some of them, and knows
+// which only from others. Below 100,000 rows only those are computed, from there on all at the
+// start.
+class NeighbourSearch {
+ public:
+  NeighbourSearch(Matrix<float> vectors, int64_t top_n);
+  ~NeighbourSearch();
+
+  // Row i is of rows[i].
+  Matrix<int32_t> find(const std::vector<int32_t>& rows) const;
+  const NeighbourReport& report() const { return report_; }
+
+ private:
+  Matrix<float> vectors_;
+  std::unique_ptr<detail::ExactNeighbours> exact_;
+  Matrix<int32_t> all_;  // where there is no exact_
+  NeighbourReport report_;
+};
 
 }  // namespace simile

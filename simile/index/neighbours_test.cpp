@@ -77,6 +77,24 @@ TEST(Neighbours, ScaleAndOffsetLeaveThemExact) {
   }
 }
 
+TEST(Neighbours, OfChosenRowsAreThoseOfAll) {
+  const std::vector<int32_t> rows = {299, 0, 17, 18, 0, 150};
+  for (const double noise : {0.0, 0.5}) {
+    const Matrix<float> points = planted_vectors(300, 24, 30, noise);
+    const Matrix<int32_t> all = nearest_neighbours(points, 10);
+    const NeighbourSearch search(points, 10);
+    const Matrix<int32_t> found = search.find(rows);
+    ASSERT_EQ(found.cols, 10);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int32_t* row = found.row(static_cast<int64_t>(i));
+      EXPECT_TRUE(std::equal(row, row + 10, all.row(rows[i]))) << rows[i];
+    }
+    EXPECT_EQ(search.report().method, "exact");
+    EXPECT_EQ(search.find({}).rows, 0);
+  }
+  EXPECT_EQ(NeighbourSearch(Matrix<float>(1, 3), 10).find({0}).cols, 0);
+}
+
 TEST(Neighbours, ManyRowsInQuestionAreAllCompared) {
   // More equal rows than a search keeps candidates.
   Matrix<float> points = planted_vectors(1500, 8, 1500, 0.0);

@@ -38,8 +38,8 @@ struct FusionOptions {
   void visit(OptionVisitor& v) {
     v.field(
         "hybrid_weight", weight,
-        {"share of the vectors in the scores of a hybrid, the rest being BM25's; a ranking with "
-         "judgements of dev chooses its own",
+        {"share of the vectors in the scores of a hybrid, the rest being BM25's; an evaluation of "
+         "a ranking with judgements of dev chooses its own",
          "", 0, 1});
     v.field("hybrid_rule", rule,
             choice_info("how a hybrid brings scores of a query to one scale: zsum, their mean 0 "

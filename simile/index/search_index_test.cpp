@@ -18,6 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 namespace fs = std::filesystem;
 
 class SearchIndexTest : public testing::Test {
@@ -52,15 +53,30 @@ class SearchIndexTest : public testing::Test {
     return ids;
   }
 
+  // Of who opens the index or searches in it.
   void expect_error(ErrorKind kind, const std::string& message) {
     try {
-      open();
-      ADD_FAILURE() << "opened; expected: " << message;
+      found(open(), 1, 0, 1);
+      ADD_FAILURE() << "searched; expected: " << message;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), kind) << error.what();
       EXPECT_THAT(error.what(), HasSubstr(message));
     }
   }
+
+  // One document per id, in one call; its text is "Text of" and the id.
+  void add(SearchIndex& index, const std::vector<std::string>& ids, float x, float y) const {
+    std::vector<Document> documents;
+    Matrix<float> vectors(static_cast<int64_t>(ids.size()), 2);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      documents.push_back({ids[i], "Text of " + ids[i]});
+      vectors.at(static_cast<int64_t>(i), 0) = x;
+      vectors.at(static_cast<int64_t>(i), 1) = y;
+    }
+    index.add(documents, vectors);
+  }
+
+  std::string segment(int64_t number) const { return detail::segment_path(folder_, number); }
 
   static void write(const std::string& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
@@ -119,7 +135,7 @@ TEST_F(SearchIndexTest, AddedReplacedAndRemovedDocumentsLast) {
   Matrix<float> query(1, 2);
   query.values = {1, 0};
   EXPECT_EQ(index.search(query, 1)[0][0].text, "moved");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 3);  // no files left over
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);  // no files left over
 }
 
 TEST_F(SearchIndexTest, EqualScoresComeInTheOrderOfAdding) {
@@ -137,6 +153,33 @@ TEST_F(SearchIndexTest, AnEmptyIndexIsAnIndex) {
   EXPECT_THAT(found(index, 1, 1, 3), ElementsAre("a"));
   index.remove({"a"});
   EXPECT_TRUE(found(open(), 1, 1, 3).empty());
+}
+
+TEST_F(SearchIndexTest, ThePromptOfTheDocumentsIsKeptAndMayBeMissing) {
+  build();
+  EXPECT_THAT(read_file(file("manifest.json")), Not(HasSubstr("prompt")));  // as earlier ones
+  EXPECT_FALSE(open().info().model.prompt_name);
+  for (const std::string name : {"", "passage"}) {
+    IndexedModel model{"abc", "m", 2, VectorMetric::kInnerProduct};
+    model.prompt_name = name;
+    IndexBuilder(folder_, model).commit();
+    EXPECT_EQ(open().info().model.prompt_name, name);
+  }
+}
+
+TEST_F(SearchIndexTest, AnIndexIsReplacedOnlyByABuilderThatMay) {
+  const IndexedModel model{"abc", "m", 2, VectorMetric::kInnerProduct};
+  fs::create_directories(folder_);
+  IndexBuilder(folder_, model, false).commit();  // an empty folder is nobody's
+  try {
+    const IndexBuilder builder(folder_, model, false);
+    ADD_FAILURE() << "replaced";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("is an index already"));
+  }
+  EXPECT_EQ(open().info().count, 0);
+  IndexBuilder(folder_, model, true).commit();
 }
 
 TEST_F(SearchIndexTest, WithoutCommitNothingIsThere) {
@@ -164,9 +207,9 @@ TEST_F(SearchIndexTest, BadDocumentsChangeNothing) {
 TEST_F(SearchIndexTest, AFailedWriteLeavesTheOldIndex) {
   build();
   SearchIndex index = open(SearchIndex::Access::kWrite);
-  make_folders(file("vectors-3.bin") + "/in-the-way");  // a folder cannot be replaced by a file
+  make_folders(segment(2) + "/in-the-way");  // a folder cannot be replaced by a file
   EXPECT_THROW(index.add({{"a", ""}}, Matrix<float>(1, 2, 9.0f)), Error);
-  fs::remove_all(file("vectors-3.bin"));
+  fs::remove_all(segment(2));
   EXPECT_THAT(found(index, 1, 1, 1), ElementsAre("north-east"));
   EXPECT_THAT(found(open(), 1, 1, 1), ElementsAre("north-east"));
   index.add({{"a", ""}}, Matrix<float>(1, 2, 9.0f));
@@ -177,7 +220,7 @@ TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
   expect_error(ErrorKind::kInput, "not an index folder");
   build();
   const std::string manifest = read_file(file("manifest.json"));
-  for (const char* bad : {"", "[]", "{}", R"({"format":4})"}) {
+  for (const char* bad : {"", "[]", "{}", R"({"format":5})"}) {
     write(file("manifest.json"), bad);
     expect_error(ErrorKind::kInput, "manifest.json");
   }
@@ -192,26 +235,26 @@ TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
 
 TEST_F(SearchIndexTest, AnIndexOfAnEarlierFormatIsToBeBuiltAgain) {
   build();
-  write(file("manifest.json"), R"({"format":1,"model":"m","fingerprint":"f"})");
-  expect_error(ErrorKind::kInput, "format 1, this program reads 3; build the index again");
+  write(file("manifest.json"), R"({"format":3,"model":"m","fingerprint":"f"})");
+  expect_error(ErrorKind::kInput, "format 3, this program reads 4 to 6; build the index again");
 }
 
-TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedByteOfTheVectorsIsRefused) {
+TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedByteOfASegmentIsRefused) {
   build();
-  const std::string path = file("vectors-2.bin");
+  const std::string path = segment(1);
   const std::string whole = read_file(path);
   for (size_t size = 0; size < whole.size(); ++size) {
     write(path, whole.substr(0, size));
-    expect_error(ErrorKind::kInput, "vectors-2.bin");
+    expect_error(ErrorKind::kInput, "segment-1.bin");
   }
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
     write(path, damaged);
-    expect_error(ErrorKind::kInput, "vectors-2.bin");
+    expect_error(ErrorKind::kInput, "segment-1.bin");
   }
   fs::remove(path);
-  expect_error(ErrorKind::kInput, "vectors-2.bin");
+  expect_error(ErrorKind::kInput, "segment-1.bin");
 }
 
 TEST_F(SearchIndexTest, ADamagedBitOfTheManifestIsRefused) {
@@ -230,14 +273,16 @@ TEST_F(SearchIndexTest, ADamagedBitOfTheManifestIsRefused) {
   }
 }
 
-TEST_F(SearchIndexTest, VectorsOfAnEarlierStateAreRefused) {
+TEST_F(SearchIndexTest, SegmentsOfAnotherStateAreRefused) {
   build();
-  fs::copy_file(file("vectors-2.bin"), file("keep"));
+  fs::copy_file(segment(1), file("keep"));
   SearchIndex index = open(SearchIndex::Access::kWrite);
   index.remove({"west"});
-  index.add({{"x", ""}}, Matrix<float>(1, 2, 1.0f));
-  fs::rename(file("keep"), file("vectors-4.bin"));
-  expect_error(ErrorKind::kInput, "an earlier state of this one");
+  index.merge();
+  fs::rename(file("keep"), segment(2));
+  expect_error(ErrorKind::kInput, "segment-2.bin");
+  fs::remove(segment(2));
+  expect_error(ErrorKind::kInput, "segment-2.bin");
 }
 
 TEST_F(SearchIndexTest, DocumentsOfAnotherIndexAreRefused) {
@@ -249,37 +294,87 @@ TEST_F(SearchIndexTest, DocumentsOfAnotherIndexAreRefused) {
   builder.commit();
   fs::rename(join_path(other, "documents.sqlite"), file("documents.sqlite"));
   fs::remove_all(other);
-  const SearchIndex index = open();
-  EXPECT_THROW(found(index, 1, 0, 1), Error);
+  expect_error(ErrorKind::kInput, "not the one that documents.sqlite names");
   EXPECT_THROW(open(SearchIndex::Access::kWrite), Error);
   EXPECT_THROW(check_index(folder_), Error);
 }
 
-TEST_F(SearchIndexTest, AWriterGoesOnFromWhatAnotherLeft) {
+TEST_F(SearchIndexTest, EachSeesWhatAnotherCommitted) {
   build();
   SearchIndex one = open(SearchIndex::Access::kWrite), other = open(SearchIndex::Access::kWrite);
   const SearchIndex reader = open();
-  one.add({{"a", "1"}}, Matrix<float>(1, 2, 2.0f));
+  EXPECT_THAT(found(reader, -1, 0, 1), ElementsAre("west"));
+  add(one, {"a"}, 2, 2);
   one.remove({"west"});
-  other.add({{"b", "2"}}, Matrix<float>(1, 2, 3.0f));
-  one.add({{"b", "3"}}, Matrix<float>(1, 2, 4.0f));
-  EXPECT_THAT(found(open(), 1, 1, 2), ElementsAre("b", "a"));
-  EXPECT_EQ(check_index(folder_).count, 5);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 3);
-  try {
-    found(reader, -1, 0, 1);
-    FAIL() << "found what is gone";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("another process changed the index"));
-  }
+  EXPECT_THAT(found(reader, -1, 0, 1), ElementsAre("north"));
+  add(other, {"b"}, 3, 3);
+  add(one, {"b"}, 4, 4);
+  EXPECT_THAT(found(reader, 1, 1, 2), ElementsAre("b", "a"));
+  other.merge();  // takes the segments of the others away
+  EXPECT_THAT(found(reader, 1, 1, 2), ElementsAre("b", "a"));
+  one.remove({"b"});
+  EXPECT_THAT(found(reader, 1, 1, 2), ElementsAre("a", "north-east"));
+  EXPECT_EQ(check_index(folder_).info.count, 4);
 }
 
-TEST_F(SearchIndexTest, VectorsAndDocumentsMustAgree) {
+TEST_F(SearchIndexTest, DocumentsAndVectorsMustAgree) {
   build();
-  const IndexedModel model{"abc", "models/mini", 2, VectorMetric::kInnerProduct};
-  VectorIndex none(2, VectorMetric::kInnerProduct);
-  none.save(file("vectors-2.bin"), detail::vectors_owner(model, 2));
-  expect_error(ErrorKind::kInput, "0 vectors but 4 documents");
+  const auto nothing = [](const DocumentStore::Change&, const DocumentStore::RemovedWithin&) {
+    return SegmentChange{};
+  };
+  DocumentStore(file("documents.sqlite"), DocumentStore::Access::kWrite)
+      .change({}, {{"x", "without a vector"}}, nothing);
+  EXPECT_THAT(found(open(), 1, 0, 1), ElementsAre("east"));
+  try {
+    check_index(folder_);
+    FAIL() << "found whole";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("document \"x\" is not the one of its vector"));
+  }
+  SearchIndex index = open(SearchIndex::Access::kWrite);
+  EXPECT_THROW(index.remove({"x"}), Error);
+}
+
+TEST_F(SearchIndexTest, SmallAdditionsAreJoinedAndAMergeJoinsAll) {
+  build();
+  SearchIndex index = open(SearchIndex::Access::kWrite);
+  std::vector<std::string> ids = {"east", "north", "west", "north-east"};
+  for (int i = 0; i < 40; ++i) {
+    ids.push_back("d" + std::to_string(i));
+    add(index, {ids.back()}, 2, static_cast<float>(i));
+    EXPECT_LE(index.info().segments, 8);
+  }
+  index.remove({"d3", "d39", "west"});
+  EXPECT_EQ(index.info().removed, 3);
+  EXPECT_EQ(index.info().count, 41);
+  EXPECT_THAT(found(index, 0, 1, 2), ElementsAre("d38", "d37"));
+  write(segment(1000), "left by a killed process");
+  write(file("notes.txt"), "of a stranger");
+  EXPECT_THAT(check_index(folder_).unused_files,
+              ElementsAre("notes.txt", "segments/segment-1000.bin"));
+  index.merge();
+  const IndexCheck whole = check_index(folder_);
+  EXPECT_THAT(whole.unused_files, ElementsAre("notes.txt"));
+  EXPECT_EQ(whole.info.segments, 1);
+  EXPECT_EQ(whole.info.removed, 0);
+  EXPECT_EQ(whole.info.count, 41);
+  EXPECT_THAT(found(index, 0, 1, 2), ElementsAre("d38", "d37"));
+  index.remove({"east", "d5"});
+  EXPECT_THROW(index.remove({"north", "west"}), Error);
+  EXPECT_EQ(check_index(folder_).info.count, 39);
+}
+
+TEST_F(SearchIndexTest, AnIndexThatIsEmptiedIsAnIndex) {
+  build();
+  SearchIndex index = open(SearchIndex::Access::kWrite);
+  index.remove({"east", "north", "west", "north-east"});
+  EXPECT_TRUE(found(index, 1, 0, 3).empty());
+  index.merge();
+  EXPECT_EQ(index.info().segments, 0);
+  EXPECT_TRUE(found(index, 1, 0, 3).empty());
+  add(index, {"east"}, 1, 0);
+  EXPECT_THAT(found(open(), 1, 0, 3), ElementsAre("east"));
+  EXPECT_EQ(check_index(folder_).info.count, 1);
 }
 
 }  // namespace

@@ -16,12 +16,16 @@ const std::vector<std::string>& precision_names() {
   return names;
 }
 
-ProductType choose_precision(const std::string& name) {
+ProductType parse_precision(const std::string& name) {
   const auto& names = precision_names();
   const auto found = std::find(names.begin(), names.end(), name);
   SIMILE_CHECK(found != names.end(), ErrorKind::kRecipe,
                fmt::format("precision {}: expected {}", name, fmt::join(names, ", ")));
-  const auto products = static_cast<ProductType>(found - names.begin());
+  return static_cast<ProductType>(found - names.begin());
+}
+
+ProductType choose_precision(const std::string& name) {
+  const ProductType products = parse_precision(name);
   if (products == ProductType::kBfloat) {
     check_bfloat_products("precision bf16", "it computes fp32 and int8");
   }

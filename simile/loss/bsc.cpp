@@ -43,21 +43,44 @@ Tensor known_positives(const LossInput& input, const std::string& duplicates,
          (same(input.right_group) & is_positive.unsqueeze(1));
 }
 
-// Per row of `scores` [m, columns >= m]: log-softmax of its positive cells, [m].
-Tensor row_terms(const Tensor& scores, const Tensor& positives, const std::string& duplicates) {
-  const int64_t m = scores.size(0);
+// Texts of one class stand in the batch, and are not to count as negatives.
+bool treats_classes(const LossInput& input, const std::string& same_class) {
+  if (same_class == "negatives") return false;
+  SIMILE_CHECK(input.classes.defined(), ErrorKind::kInput,
+               "loss: same_class: mask needs the class of each pair, and the batch has none; give "
+               "data of `format: classes`, or choose same_class: negatives");
+  return has_repeats(input.classes);
+}
+
+// Cells [m, m] that are left out of denominators; not defined: none.
+Tensor left_out_cells(const LossInput& input, const BscOptions& options, const Tensor& positives) {
+  Tensor cells;
+  const bool masks_positives = positives.defined() && options.duplicates == "mask";
+  if (masks_positives) cells = positives;
+  if (treats_classes(input, options.same_class)) {
+    Tensor same = input.classes.unsqueeze(1) == input.classes.unsqueeze(0);
+    if (positives.defined() && !masks_positives) same = same & ~positives;
+    cells = cells.defined() ? cells | same : same;
+  }
+  return cells.defined() ? cells & ~torch::eye(cells.size(0), cells.options()) : cells;
+}
+
+// Per row of `scores` [m, columns >= m]: log-softmax of its positive cells, [m]. `positives` are
+// those that count beside (i, i); not defined: none.
+Tensor row_terms(const Tensor& all_scores, const Tensor& positives, Tensor left_out) {
+  const int64_t m = all_scores.size(0);
+  Tensor scores = all_scores;
+  if (left_out.defined()) {
+    if (scores.size(1) > m) {
+      left_out = torch::cat({left_out, left_out.new_zeros({m, scores.size(1) - m})}, 1);
+    }
+    constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+    scores = scores.masked_fill(left_out, kMinusInfinity);
+  }
   if (!positives.defined()) return scores.log_softmax(1).diagonal();
-  if (duplicates == "positives") {
-    const Tensor cells = scores.log_softmax(1).narrow(1, 0, m);
-    const Tensor sums = torch::where(positives, cells, torch::zeros_like(cells)).sum(1);
-    return sums / positives.sum(1).clamp_min(1);
-  }
-  Tensor left_out = positives & ~torch::eye(m, positives.options());
-  if (scores.size(1) > m) {
-    left_out = torch::cat({left_out, left_out.new_zeros({m, scores.size(1) - m})}, 1);
-  }
-  constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-  return scores.masked_fill(left_out, kMinusInfinity).log_softmax(1).diagonal();
+  const Tensor cells = scores.log_softmax(1).narrow(1, 0, m);
+  const Tensor sums = torch::where(positives, cells, torch::zeros_like(cells)).sum(1);
+  return sums / positives.sum(1).clamp_min(1);
 }
 
 // What is added to scores [m, m + n·m]: log α where a pair meets its own explicit negatives.
@@ -113,6 +136,7 @@ void BscOptions::visit(OptionVisitor& v) {
                   {"batch", "positives"}));
   visit_threshold(v, threshold);
   visit_duplicates(v, duplicates);
+  visit_same_class(v, same_class);
   v.field(
       "hard_negative_weight", hard_negative_weight,
       {"how many times a pair's own explicit negatives count among its negatives", "", 1e-6, 1e6});
@@ -141,23 +165,25 @@ Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,
   check_loss_input(input);
   check_score_shape(all_scores, input.left.size(0));
   const int64_t m = input.left.size(0);
-  const Tensor positives =
-      known_positives(input, options.duplicates, positive_pairs(input, options));
+  const Tensor known = known_positives(input, options.duplicates, positive_pairs(input, options));
+  const Tensor left_out = left_out_cells(input, options, known);
+  const Tensor positives = options.duplicates == "positives" ? known : Tensor();
+  const auto turned = [](const Tensor& cells) { return cells.defined() ? cells.t() : cells; };
   const double weight = options.hard_negative_weight;
   const Tensor scores =
       weight == 1.0 ? all_scores : all_scores + own_negative_shift(all_scores, weight);
   Tensor rows, columns;
-  if (options.directions != "right") rows = row_terms(scores, positives, options.duplicates);
+  if (options.directions != "right") rows = row_terms(scores, positives, left_out);
   if (options.directions != "left") {
-    columns = row_terms(scores.narrow(1, 0, m).t(), positives.defined() ? positives.t() : positives,
-                        options.duplicates);
+    columns = row_terms(scores.narrow(1, 0, m).t(), turned(positives), turned(left_out));
   }
   return loss_of_terms(rows, columns, input, options);
 }
 
 Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor& scale) {
   check_pair_input(input);
-  if (options.hard_negative_weight == 1.0 && !treats_repeats(input, options.duplicates)) {
+  if (options.hard_negative_weight == 1.0 && !treats_repeats(input, options.duplicates) &&
+      !treats_classes(input, options.same_class)) {
     const Tensor left = normalize_embeddings(input.left, options.normalize);
     const Tensor right = normalize_embeddings(right_texts(input), options.normalize);
     const Tensor factor =
@@ -179,7 +205,7 @@ LossRow bsc_row() {
           "positive pairs, with or without labelled negatives, when every other text of the batch "
           "can serve as a negative; gains most from batches of similar texts (order: neighbours)",
           "{name: bsc, temperature: 0.1, normalize: l2}",
-          [](const LossOptions&) { return batch_pairs(kOptional, kOptional); },
+          [](const LossOptions& o) { return batch_pairs(o.get<BscOptions>().same_class); },
           visit_own<BscOptions>,
           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
             return bsc_loss(in, o.get<BscOptions>(), c.scale);

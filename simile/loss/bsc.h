@@ -21,6 +21,10 @@
 //   negatives  the plain loss: duplicates count as negatives
 // `mask`, the default, knows no duplicates where no groups are given, and is then the plain loss.
 //
+// Classes. With `same_class: mask` cell (i, j) of two pairs of one class is left out of the
+// denominator too, but for (i, i) and for what is a known positive under `positives`. Explicit
+// negatives stay.
+//
 // `hard_negative_weight` α (Gao et al., SimCSE, 2021): in row i, exp of the scores of pair i's own
 // explicit negatives counts α times; those of other pairs count once.
 #pragma once
@@ -43,6 +47,7 @@ struct BscOptions {
   std::string divisor = "batch";
   double threshold = 0.5;
   std::string duplicates = "mask";
+  std::string same_class = "negatives";
   double hard_negative_weight = 1.0;
 
   void visit(OptionVisitor& v);
@@ -50,7 +55,8 @@ struct BscOptions {
 
 // One number. `scale` is 1/τ as a tensor of one number; not defined, it is
 // 1/options.temperature.value. Without a positive pair the loss is 0 with zero gradients. Errors:
-// as check_pair_input(); kInput for duplicates: positives without groups.
+// as check_pair_input(); kInput for duplicates: positives without groups, and for same_class: mask
+// without classes.
 torch::Tensor bsc_loss(const LossInput& input, const BscOptions& options,
                        const torch::Tensor& scale = {});
 

@@ -68,6 +68,90 @@ TEST(Bsc, GradientsMatchFiniteDifferences) {
   }
 }
 
+// Pairs 0 and 2 are of one class, 3 and 4 of another.
+LossInput classed_input() {
+  LossInput input = random_input(5, 3, 1);
+  input.classes = ids({7, 1, 7, 2, 2});
+  input.target = torch::tensor({1.0, 0.0, 1.0, 1.0, 1.0}, torch::kFloat64);
+  return input;
+}
+
+TEST(Bsc, PairsOfOneClassAreNoNegativesOfEachOther) {
+  // Scores are those of the identity over 0.5: 2 for a pair's own texts, 0 for others.
+  LossInput input;
+  input.left = torch::eye(3, torch::kFloat64);
+  input.right = torch::eye(3, torch::kFloat64);
+  input.classes = ids({4, 5, 4});
+  BscOptions options;
+  options.temperature.value = 0.5;
+  const double with_two = std::log(1 + 2 * std::exp(-2.0));
+  EXPECT_NEAR(value_of(input, options), with_two, 1e-12) << "negatives is the default";
+  options.same_class = "mask";
+  const double with_one = std::log(1 + std::exp(-2.0));
+  EXPECT_NEAR(value_of(input, options), (with_one + with_two + with_one) / 3, 1e-12);
+  input.classes = ids({4, 4, 4});
+  EXPECT_NEAR(value_of(input, options), 0, 1e-12) << "nothing is left to tell apart";
+  input.classes = ids({1, 2, 3});
+  EXPECT_NEAR(value_of(input, options), with_two, 1e-12);
+}
+
+TEST(Bsc, AMaskedPairIsAsIfItWereNotThere) {
+  LossInput input = classed_input();
+  input.negatives.clear();
+  BscOptions options;
+  options.same_class = "mask";
+  options.directions = "left";
+  const torch::Tensor scores = bsc_scores(input, options);
+  // Pair 1 is a labelled negative: no row, but a column for the others.
+  double sum = 0;
+  const std::vector<std::pair<int64_t, torch::Tensor>> rows = {{0, ids({0, 1, 3, 4})},
+                                                               {2, ids({2, 1, 3, 4})},
+                                                               {3, ids({3, 0, 1, 2})},
+                                                               {4, ids({4, 0, 1, 2})}};
+  for (const auto& [row, columns] : rows) {
+    sum -= scores[row].index_select(0, columns).log_softmax(0)[0].item<double>();
+  }
+  EXPECT_NEAR(value_of(input, options), sum / 5, 1e-12);
+}
+
+TEST(Bsc, GradientsMatchFiniteDifferencesWithClasses) {
+  for (const std::string duplicates : {"positives", "mask", "negatives"}) {
+    for (const std::string directions : {"both", "left", "right"}) {
+      SCOPED_TRACE(duplicates + " " + directions);
+      LossInput input = classed_input();
+      input.left_group = ids({0, 1, 0, 2, 3});
+      input.right_group = ids({0, 1, 2, 3, 4});
+      BscOptions options;
+      options.temperature.value = 0.7;
+      options.duplicates = duplicates;
+      options.directions = directions;
+      options.same_class = "mask";
+      expect_gradients_match([&] { return bsc_loss(input, options); }, require_gradients(input));
+    }
+  }
+}
+
+TEST(Bsc, EqualTextsOfOneClassArePositivesWhereDuplicatesAre) {
+  LossInput input = classed_input();
+  input.negatives.clear();
+  input.left_group = ids({0, 1, 0, 2, 3});  // of pairs 0 and 2, which are of one class
+  input.right_group = ids({0, 1, 2, 3, 4});
+  BscOptions both, positives;
+  both.duplicates = positives.duplicates = "positives";
+  both.directions = positives.directions = "left";
+  both.same_class = "mask";
+  input.classes = ids({7, 1, 7, 2, 3});  // no others
+  EXPECT_NEAR(value_of(input, both), value_of(input, positives), 1e-12);
+}
+
+TEST(Bsc, MaskingAClassNeedsClasses) {
+  LossInput input = classed_input();
+  input.classes = torch::Tensor();
+  BscOptions options;
+  options.same_class = "mask";
+  EXPECT_THROW(bsc_loss(input, options), Error);
+}
+
 TEST(Bsc, GradientOfTheScaleMatchesFiniteDifferences) {
   const LossInput input = random_input(4, 3);
   torch::Tensor scale = torch::full({1}, 3.0, torch::kFloat64);

@@ -21,7 +21,11 @@ LossRow combo_row() {
       "Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring Tasks, 2021",
       "graded or 0/1 pairs, when both the order of candidates and the value of the score matter",
       "{name: combo, mu: 0.1, temperature: 0.1}",
-      [](const LossOptions&) { return pairs(kRequired, kOptional, true); },
+      [](const LossOptions& o) {
+        LossNeeds needs = pairs(kRequired, kOptional, true);
+        needs.classes = batch_pairs(o.get<ComboOptions>().bsc.same_class).classes;
+        return needs;
+      },
       visit_own<ComboOptions>,
       [](const LossOptions& o, const LossInput& in, const LossContext& c) {
         return combo_loss(in, o.get<ComboOptions>(), c.scale);

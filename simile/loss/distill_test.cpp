@@ -75,8 +75,25 @@ TEST(Distill, GradientsMatchFiniteDifferencesAndSpareTheTeacher) {
   }
 }
 
+TEST(Distill, ScoresAreTheCosinesOfAllTextsWhateverTheSizes) {
+  LossInput input;
+  input.left = torch::tensor({{1.0, 0.0}, {0.0, 2.0}}, torch::kFloat64);
+  input.left_teachers = {torch::tensor({{3.0, 0.0, 0.0}, {1.0, 1.0, 0.0}}, torch::kFloat64)};
+  DistillOptions options;
+  options.distance = "scores";
+  EXPECT_NEAR(distill_loss(input, options).item<double>(), 2 * 0.5 / 4, 1e-12);
+  input.right = torch::tensor({{2.0, 0.0}, {0.0, 1.0}}, torch::kFloat64);
+  input.right_teachers = input.left_teachers;
+  EXPECT_NEAR(distill_loss(input, options).item<double>(), 8 * 0.5 / 16, 1e-12);
+  LossInput texts = taught_texts(3, 4, 2);
+  texts.left_teachers[0].requires_grad_(true);
+  const auto leaves = require_gradients(texts);
+  testing::expect_gradients_match([&] { return distill_loss(texts, options); }, leaves);
+  EXPECT_FALSE(texts.left_teachers[0].grad().defined());
+}
+
 TEST(Distill, ZeroAndEqualVectorsStayFinite) {
-  for (const std::string distance : {"mse", "cosine"}) {
+  for (const std::string distance : {"mse", "cosine", "scores"}) {
     for (const double fill : {0.0, 1.0}) {
       LossInput input;
       input.left = torch::full({1, 3}, fill);

@@ -27,6 +27,7 @@ struct LossParts {
   const std::string* normalize = nullptr;
   const double* threshold = nullptr;
   const std::string* duplicates = nullptr;
+  const std::string* same_class = nullptr;
   const double* projection_learning_rate = nullptr;  // of a trained projection onto a teacher
 };
 

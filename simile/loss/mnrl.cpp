@@ -27,6 +27,7 @@ void MnrlOptions::visit(OptionVisitor& v) {
            "", 0.0});
   visit_threshold(v, threshold);
   visit_duplicates(v, duplicates);
+  visit_same_class(v, same_class);
 }
 
 BscOptions bsc_options(const MnrlOptions& options) {
@@ -36,6 +37,7 @@ BscOptions bsc_options(const MnrlOptions& options) {
   bsc.directions = "left";
   bsc.threshold = options.threshold;
   bsc.duplicates = options.duplicates;
+  bsc.same_class = options.same_class;
   return bsc;
 }
 
@@ -61,7 +63,7 @@ LossRow mnrl_row() {
           "takes hard negatives",
           "{name: mnrl, scale: 20}",
           [](const LossOptions& o) {
-            LossNeeds needs = batch_pairs(kOptional, kOptional);
+            LossNeeds needs = batch_pairs(o.get<MnrlOptions>().same_class);
             if (o.get<MnrlOptions>().similarity != "head") return needs;
             needs.head = HeadNeed::kNumber;
             needs.cross_logits = true;
@@ -75,8 +77,8 @@ LossRow mnrl_row() {
             return row_output(mnrl_scores(in, o.get<MnrlOptions>()));
           },
           [](const LossOptions& o) {
-            return LossParts{nullptr, nullptr, &o.get<MnrlOptions>().threshold,
-                             &o.get<MnrlOptions>().duplicates};
+            const MnrlOptions& own = o.get<MnrlOptions>();
+            return LossParts{nullptr, nullptr, &own.threshold, &own.duplicates, &own.same_class};
           }};
 }
 

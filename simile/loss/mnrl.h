@@ -22,6 +22,7 @@ struct MnrlOptions {
   double scale = 0.0;
   double threshold = 0.5;
   std::string duplicates = "mask";
+  std::string same_class = "negatives";
 
   void visit(OptionVisitor& v);
 };

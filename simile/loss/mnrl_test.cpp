@@ -75,5 +75,17 @@ TEST(Mnrl, ZeroEmbeddingsStayFinite) {
                          testing::require_gradients(input));
 }
 
+TEST(Mnrl, PairsOfOneClassCanBeLeftOut) {
+  LossInput input;
+  input.left = torch::eye(3, torch::kFloat64);
+  input.right = torch::eye(3, torch::kFloat64);
+  input.classes = torch::tensor({4, 5, 4}, torch::kInt64);
+  MnrlOptions options;
+  options.scale = 2;
+  options.same_class = "mask";
+  const double with_one = std::log(1 + std::exp(-2.0)), with_two = std::log(1 + 2 * std::exp(-2.0));
+  EXPECT_NEAR(mnrl_loss(input, options).item<double>(), (2 * with_one + with_two) / 3, 1e-12);
+}
+
 }  // namespace
 }  // namespace simile

@@ -25,6 +25,12 @@ LossNeeds batch_pairs(Requirement target, Requirement negatives) {
   return needs;
 }
 
+LossNeeds batch_pairs(const std::string& same_class) {
+  LossNeeds needs = batch_pairs(kOptional, kOptional);
+  if (same_class == "mask") needs.classes = kRequired;
+  return needs;
+}
+
 LossNeeds ranked_pairs(LossNeeds needs) {
   needs.compares = Compares::kOtherTargets;
   return needs;
@@ -63,10 +69,19 @@ void visit_duplicates(OptionVisitor& v, std::string& duplicates) {
                   {"positives", "mask", "negatives"}));
 }
 
+void visit_same_class(OptionVisitor& v, std::string& same_class) {
+  v.field(
+      "same_class", same_class,
+      choice_info("texts of other pairs of the batch that have the same class (data of `format: "
+                  "classes`): negatives like any other, or left out of the denominator",
+                  {"negatives", "mask"}));
+}
+
 LossParts no_parts(const LossOptions&) { return {}; }
 
 LossParts bsc_parts(const BscOptions& options) {
-  return {&options.temperature, &options.normalize, &options.threshold, &options.duplicates};
+  return {&options.temperature, &options.normalize, &options.threshold, &options.duplicates,
+          &options.same_class};
 }
 
 // A softmax over one column says nothing, whatever its score.

@@ -13,7 +13,7 @@ LossRow simcse_row() {
           "texts without labels (both columns the same, a model with dropout), or entailed texts "
           "with contradicting ones as negatives",
           "{name: simcse, temperature: 0.05}",
-          [](const LossOptions&) { return batch_pairs(kOptional, kOptional); },
+          [](const LossOptions& o) { return batch_pairs(o.get<SimcseOptions>().bsc.same_class); },
           visit_own<SimcseOptions>,
           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
             return bsc_loss(in, o.get<SimcseOptions>().bsc, c.scale);

@@ -140,6 +140,12 @@ TTest paired_t_test(const std::vector<double>& a, const std::vector<double>& b) 
   TTest test;
   test.degrees = static_cast<int64_t>(differences.size()) - 1;
   if (spread.mean == 0) return test;
+  // Differences that are all alike have no deviation to compare with: as likely as their signs.
+  if (spread.deviation <= 1e-12 * std::abs(spread.mean)) {
+    test.t = std::copysign(std::numeric_limits<double>::infinity(), spread.mean);
+    test.p = std::ldexp(1.0, -static_cast<int>(std::min<int64_t>(test.degrees, 1000)));
+    return test;
+  }
   test.t = spread.mean / (spread.deviation / std::sqrt(static_cast<double>(differences.size())));
   test.p = student_two_sided(test.t, test.degrees);
   return test;

@@ -34,7 +34,8 @@ Spread measure_spread(const std::vector<double>& values);
 struct TTest {
   double t = 0;  // infinite when all differences are equal and not 0
   int64_t degrees = 0;
-  double p = 1;  // two-sided; 1 when all differences are 0
+  double p =
+      1;  // two-sided; 1 when all differences are 0; all equal: that of their n signs, 2^(1-n)
 };
 
 TTest paired_t_test(const std::vector<double>& a, const std::vector<double>& b);

@@ -54,7 +54,7 @@ std::set<std::string> model_names(const std::vector<std::string>& folders) {
       fmt::format(
           "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
           "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), or "
-          "add the folder that contains it to SIMILE_MODELS",
+          "add the folder that contains it to SIMILE_MODELS; nothing is downloaded",
           name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
           fmt::join(searched.empty() ? folders : searched, ", ")));
 }
@@ -99,7 +99,7 @@ std::string resolve_model(const std::string& name_or_path) {
   const char* const variable = std::getenv("SIMILE_MODELS");
   std::vector<std::string> folders =
       model_folders(program_folder(), variable == nullptr ? "" : variable);
-  for (const char* more : {SIMILE_SOURCE_MODELS, "models"}) {
+  for (const char* more : {SIMILE_LAST_MODELS, "models"}) {
     if (std::find(folders.begin(), folders.end(), more) == folders.end()) folders.push_back(more);
   }
   for (const std::string& folder : folders) {

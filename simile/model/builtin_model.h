@@ -17,7 +17,8 @@ namespace simile {
 //   2. in ../share/simile/models beside the program's folder (installed);
 //   3. in models/ of the program's folder and of up to six folders above it (built in the source
 //      tree);
-//   4. in models/ of the source tree that the program was built from, wherever it was built;
+//   4. in the folder that the build names (SIMILE_MODELS_FOLDER): models/ of the source tree it was
+//      built from, wherever it was built, or where a package installs them;
 //   5. in models/ of the current folder.
 // Without one, a folder that exists is returned as it is. Errors: ErrorKind::kInput when there is
 // nothing at all, with the folders searched and the names they hold; ErrorKind::kUsage for

@@ -115,6 +115,28 @@ std::string joined_python(const ModelSettings& settings) {
       parts, length);
 }
 
+// Tables whose tokens weigh differently are a module of Simile's own.
+bool weighs_tokens(const EncoderConfig& config) {
+  return config.variant.weighs_tokens() ||
+         std::any_of(config.parts.begin(), config.parts.end(),
+                     [](const PartConfig& part) { return weighs_tokens(part.encoder); });
+}
+
+// Of a model that no other program can put together.
+std::string own_parts(const EncoderConfig& config) {
+  std::string others;
+  for (size_t i = 0; i < config.parts.size(); ++i) {
+    if (weighs_tokens(config.parts[i].encoder)) continue;
+    others +=
+        fmt::format(" The part `{}/{}` by itself is a model that sentence-transformers loads.",
+                    detail::kJoinedFolder, i);
+  }
+  return "Simile alone reads it: the tokens of its static table weigh differently by place and "
+         "repetition, which sentence-transformers has no module for. Other programs can take the "
+         "vectors that `simile encode` writes." +
+         others + "\n";
+}
+
 std::string usage(const ModelSettings& settings, bool is_quantised) {
   std::string text =
       "\n## Use\n\n```\nsimile encode --model FOLDER --input texts.txt --output "
@@ -125,6 +147,7 @@ std::string usage(const ModelSettings& settings, bool is_quantised) {
            "Its matrices are stored as bytes with one scale a row, which Simile alone reads; "
            "`simile convert --precision fp32` makes a model for other programs.\n";
   }
+  if (weighs_tokens(settings.encoder)) return text + own_parts(settings.encoder);
   if (settings.encoder.is_joined()) return text + joined_python(settings);
   return text +
          "```python\nfrom sentence_transformers import SentenceTransformer\n\nmodel = "
@@ -144,7 +167,8 @@ std::string make_model_card(const ModelCard& card, const ModelSettings& settings
   std::vector<TensorType> types = card.part_types;
   if (types.empty()) types.assign(std::max<size_t>(1, settings.encoder.parts.size()), type);
   const bool is_quantised = std::count(types.begin(), types.end(), TensorType::kI8) > 0;
-  const bool is_loaded_by_others = !is_quantised && !settings.encoder.is_joined();
+  const bool is_loaded_by_others =
+      !is_quantised && !settings.encoder.is_joined() && !weighs_tokens(settings.encoder);
   std::string text = "---\n";
   if (is_loaded_by_others) text += "library_name: sentence-transformers\n";
   text += "pipeline_tag: sentence-similarity\ntags:\n";

@@ -46,6 +46,24 @@ TEST(ModelCard, BytesAreSaidToBeSimilesOwnFormat) {
   EXPECT_THAT(text, Not(HasSubstr("base_model")));
 }
 
+TEST(ModelCard, ATableOfWeighedTokensIsNotSaidToLoadElsewhere) {
+  ModelSettings weighed = settings();
+  weighed.encoder.variant.averaged = true;
+  weighed.encoder.variant.saturation = 0.5F;
+  PartConfig plain;
+  PartConfig table;
+  table.encoder = weighed.encoder;
+  ModelSettings joined = settings();
+  joined.encoder.parts = {table, plain};
+  for (const ModelSettings& each : {weighed, joined}) {
+    const std::string text = make_model_card(ModelCard(), each);
+    EXPECT_THAT(text, HasSubstr("Simile alone reads it"));
+    EXPECT_THAT(text, Not(HasSubstr("import SentenceTransformer")));
+    EXPECT_THAT(text, Not(HasSubstr("library_name")));
+  }
+  EXPECT_THAT(make_model_card(ModelCard(), joined), HasSubstr("The part `0_Joined/1` by itself"));
+}
+
 TEST(ModelCard, AnotherCardIsCutIntoItsParts) {
   struct Case {
     const char* card;

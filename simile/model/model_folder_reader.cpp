@@ -128,14 +128,29 @@ void open_parts(const std::string& folder, ModelFolder& model, EventSink& events
   model.tokenizer_path = speaker.folder.tokenizer_path;
 }
 
+void check_is_model(const std::string& path) {
+  SIMILE_CHECK(
+      folder_exists(path), ErrorKind::kInput,
+      fmt::format("model folder '{}' does not exist; expected a folder with config.json, "
+                  "weights and tokenizer.json; nothing is downloaded: of a model on a hub, "
+                  "download its files and give their folder",
+                  path));
+  if (file_exists(join_path(path, "config.json")) || !file_exists(join_path(path, "run.json")))
+    return;
+  const std::string model = join_path(path, "model");
+  throw Error(ErrorKind::kInput,
+              folder_exists(model)
+                  ? fmt::format("'{}' is the folder of a run; its model is '{}'", path, model)
+                  : fmt::format("'{}' is the folder of a run that has no model yet; finish it: "
+                                "simile train {} --resume",
+                                path, path));
+}
+
 }  // namespace
 
 ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events) {
   const std::string path = resolve_model(name_or_path);
-  SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
-               fmt::format("model folder '{}' does not exist; expected a folder with config.json, "
-                           "weights and tokenizer.json",
-                           path));
+  check_is_model(path);
   // The weights are verified where they are read.
   verify_checksums(path, [](const std::string& name) {
     return ends_with(name, ".safetensors") || ends_with(name, ".bin");

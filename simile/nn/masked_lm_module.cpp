@@ -16,7 +16,8 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kRowsPerBlock = 256;
+// Logits that are in memory at a time: few rows stay in the CPU's caches, many keep a GPU busy.
+int64_t rows_per_block(const Tensor& states) { return states.is_cpu() ? 256 : 4096; }
 
 enum Slot { kWeight, kBias, kNormWeight, kNormBias, kDecoder };  // of masked_lm_layout()
 
@@ -32,21 +33,34 @@ Tensor leaf_of(const Tensor& values, const Tensor& gradient) {
   return leaf.set_requires_grad(true);
 }
 
+Tensor operand(const Tensor& x, ProductType products) {
+  return products == ProductType::kBfloat ? x.to(torch::kBFloat16) : x;
+}
+
+// The product of torch::linear() with operands of that type, its result in the type of x.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, ProductType products) {
+  return torch::linear(operand(x, products), operand(weight, products), operand(bias, products))
+      .to(x.scalar_type());
+}
+
 // The losses of rows of states [n, H], block by block; each block's sum goes to `use`.
 VocabularyLoss sum_losses(const Tensor& states, const Tensor& words, const Tensor& embedding,
-                          const Tensor& bias, const std::function<void(const Tensor&)>& use) {
-  VocabularyLoss total;
-  for (int64_t begin = 0; begin < states.size(0); begin += kRowsPerBlock) {
-    const int64_t rows = std::min(kRowsPerBlock, states.size(0) - begin);
-    const Tensor logits = torch::linear(states.narrow(0, begin, rows), embedding, bias);
+                          const Tensor& bias, ProductType products,
+                          const std::function<void(const Tensor&)>& use) {
+  Tensor sum = torch::zeros({}, states.options().dtype(torch::kDouble));
+  Tensor correct = torch::zeros({}, states.options().dtype(torch::kInt64));
+  const int64_t block = rows_per_block(states);
+  for (int64_t begin = 0; begin < states.size(0); begin += block) {
+    const int64_t rows = std::min(block, states.size(0) - begin);
+    const Tensor logits = linear(states.narrow(0, begin, rows), embedding, bias, products);
     const Tensor target = words.narrow(0, begin, rows).unsqueeze(1);
     const Tensor own = logits.gather(1, target).squeeze(1);
     const Tensor losses = logits.logsumexp(1) - own;
-    total.sum += losses.detach().sum(torch::kDouble).item<double>();
-    total.correct += (own >= logits.amax(1)).sum().item<int64_t>();
+    sum += losses.detach().sum(torch::kDouble);
+    correct += (own >= logits.amax(1)).sum();
     use(losses.sum());
   }
-  return total;
+  return {sum.item<double>(), correct.item<int64_t>()};
 }
 
 }  // namespace
@@ -86,8 +100,8 @@ VocabularyLoss FusedMaskedLm::backward(TrainableEncoder& encoder, const Tensor& 
   return loss;
 }
 
-TorchMaskedLm::TorchMaskedLm(const EncoderShape& shape, torch::Device device)
-    : MaskedLmModule(shape, device), shape_(shape) {
+TorchMaskedLm::TorchMaskedLm(const EncoderShape& shape, torch::Device device, ProductType products)
+    : MaskedLmModule(shape, device), shape_(shape), products_(products) {
   for (const ParameterSlot& slot : masked_lm_layout(shape)) {
     const auto part = [&](const Tensor& flat) {
       return flat.narrow(0, slot.offset, slot.size).view(slot.shape);
@@ -104,7 +118,7 @@ Tensor TorchMaskedLm::states(const Tensor& hidden, const MaskedTokens& masked) c
   }
   const Tensor positions = torch::tensor(masked.positions, torch::kInt32).to(hidden.device());
   const Tensor x =
-      torch::linear(hidden.index_select(0, positions), leaves_[kWeight], leaves_[kBias]);
+      linear(hidden.index_select(0, positions), leaves_[kWeight], leaves_[kBias], products_);
   return torch::layer_norm(torch::gelu(x), {shape_.hidden}, leaves_[kNormWeight],
                            leaves_[kNormBias], shape_.layer_norm_eps);
 }
@@ -115,7 +129,7 @@ VocabularyLoss TorchMaskedLm::losses(const TrainableEncoder& encoder, const Tens
   torch::NoGradGuard guard;
   const Tensor words = torch::tensor(masked.words, torch::kInt64).to(hidden.device());
   return sum_losses(states(hidden, masked), words, word_table(shape_, encoder.parameters()),
-                    leaves_[kDecoder], [](const Tensor&) {});
+                    leaves_[kDecoder], products_, [](const Tensor&) {});
 }
 
 VocabularyLoss TorchMaskedLm::backward(TrainableEncoder& encoder, const Tensor& hidden,
@@ -126,7 +140,7 @@ VocabularyLoss TorchMaskedLm::backward(TrainableEncoder& encoder, const Tensor& 
       leaf_of(word_table(shape_, encoder.parameters()), word_table(shape_, encoder.gradients()));
   const Tensor behind = states(hidden, masked);
   const Tensor cut = behind.detach().set_requires_grad(true);  // each block's graph is freed
-  const VocabularyLoss loss = sum_losses(cut, words, embedding, leaves_[kDecoder],
+  const VocabularyLoss loss = sum_losses(cut, words, embedding, leaves_[kDecoder], products_,
                                          [&](const Tensor& sum) { (sum * scale).backward(); });
   behind.backward(cut.grad());
   return loss;

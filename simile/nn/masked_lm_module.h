@@ -62,10 +62,11 @@ class FusedMaskedLm final : public MaskedLmModule {
 };
 
 // In plain ATen calls on any device; the softmax over the vocabulary is in memory for a few hundred
-// tokens at a time.
+// tokens at a time, on a GPU a few thousand. `products` as torch_encoder.h.
 class TorchMaskedLm final : public MaskedLmModule {
  public:
-  explicit TorchMaskedLm(const EncoderShape& shape, torch::Device device = torch::kCPU);
+  explicit TorchMaskedLm(const EncoderShape& shape, torch::Device device = torch::kCPU,
+                         ProductType products = ProductType::kFloat);
 
   VocabularyLoss losses(const TrainableEncoder& encoder, const torch::Tensor& hidden,
                         const MaskedTokens& masked) override;
@@ -76,6 +77,7 @@ class TorchMaskedLm final : public MaskedLmModule {
   torch::Tensor states(const torch::Tensor& hidden, const MaskedTokens& masked) const;
 
   EncoderShape shape_;
+  ProductType products_;
   // Of the layout, in its order: leaves whose gradients are in gradients().
   std::vector<torch::Tensor> leaves_;
 };

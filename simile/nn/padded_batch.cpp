@@ -20,6 +20,31 @@ Tensor on_device(const Numbers& numbers, torch::Device device) {
   return torch::tensor(numbers, torch::kInt64).to(device);
 }
 
+// Index tensors that go to the device together: one copy, from pinned memory, that the host does
+// not wait for.
+class Upload {
+ public:
+  void add(const Numbers& numbers, Tensor& tensor) {
+    parts_.push_back({&tensor, static_cast<int64_t>(numbers.size())});
+    numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+  }
+
+  // Sets the tensors, which are parts of one.
+  void finish(torch::Device device) {
+    Tensor all = torch::tensor(numbers_, torch::kInt64);
+    if (device.is_cuda()) all = all.pin_memory().to(device, /*non_blocking=*/true);
+    int64_t first = 0;
+    for (const auto& [tensor, size] : parts_) {
+      *tensor = all.narrow(0, first, size);
+      first += size;
+    }
+  }
+
+ private:
+  Numbers numbers_;
+  std::vector<std::pair<Tensor*, int64_t>> parts_;
+};
+
 // Padding costs little beside another round of calls.
 bool belongs(int64_t length, int64_t longest) {
   return length + 16 >= longest || 3 * length >= 2 * longest;
@@ -48,19 +73,16 @@ std::vector<Numbers> group_by_length(const Numbers& lengths) {
 
 class GroupMaker {
  public:
-  GroupMaker(const EncoderShape& shape, const PackedBatch& batch, torch::Device device)
-      : shape_(shape),
-        batch_(batch),
-        device_(device),
-        masks_(attention_mask_offsets(shape, batch)) {}
+  GroupMaker(const EncoderShape& shape, const PackedBatch& batch)
+      : shape_(shape), batch_(batch), masks_(attention_mask_offsets(shape, batch)) {}
 
-  // Places of the tokens are told by `places` [tokens], counted from `first`.
-  PaddedGroup make(const Numbers& members, int64_t first, Numbers& places) const {
-    PaddedGroup group;
+  // Places of the tokens are told by `places` [tokens], counted from `first`. The group's index
+  // tensors are set by upload.finish().
+  void make(const Numbers& members, int64_t first, Numbers& places, PaddedGroup& group,
+            Upload& upload) const {
     group.size = static_cast<int64_t>(members.size());
     group.length = length_of(members.front());
     Numbers tokens(static_cast<size_t>(group.size * group.length)), lengths, masks;
-    bool is_padded = false;
     for (size_t i = 0; i < members.size(); ++i) {
       const int64_t length = length_of(members[i]);
       const int64_t begin = batch_.offsets[static_cast<size_t>(members[i])];
@@ -69,23 +91,15 @@ class GroupMaker {
       std::iota(places.begin() + begin, places.begin() + begin + length, first + row);
       lengths.push_back(length);
       masks.push_back(masks_[static_cast<size_t>(members[i])]);
-      is_padded = is_padded || length < group.length;
     }
-    group.tokens = on_device(tokens, device_);
-    group.sequences = on_device(members, device_);
-    group.lengths = on_device(lengths, device_);
-    group.mask_bytes = on_device(masks, device_);
-    hide(is_padded, group);
-    return group;
+    upload.add(tokens, group.tokens);
+    upload.add(members, group.sequences);
+    upload.add(lengths, group.lengths);
+    upload.add(masks, group.mask_bytes);
   }
 
-  int64_t length_of(int64_t sequence) const {
-    const auto i = static_cast<size_t>(sequence);
-    return batch_.offsets[i + 1] - batch_.offsets[i];
-  }
-
- private:
-  void hide(bool is_padded, PaddedGroup& group) const {
+  void hide(const Numbers& members, PaddedGroup& group) const {
+    const bool is_padded = length_of(members.back()) < group.length;  // the shortest
     const Tensor place = torch::arange(group.length, group.lengths.options());
     if (is_padded) group.hidden = place >= group.lengths.view({-1, 1, 1, 1});
     if (shape_.local_window == 0) return;
@@ -94,9 +108,14 @@ class GroupMaker {
         is_padded ? group.hidden.logical_or(far) : far.unsqueeze(0).unsqueeze(0);
   }
 
+  int64_t length_of(int64_t sequence) const {
+    const auto i = static_cast<size_t>(sequence);
+    return batch_.offsets[i + 1] - batch_.offsets[i];
+  }
+
+ private:
   const EncoderShape& shape_;
   const PackedBatch& batch_;
-  torch::Device device_;
   Numbers masks_;
 };
 
@@ -115,7 +134,8 @@ Tensor relative_buckets(int64_t longest, int64_t buckets, torch::Device device) 
 PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
                          torch::Device device) {
   check_batch(shape, batch);
-  const GroupMaker maker(shape, batch, device);
+  const GroupMaker maker(shape, batch);
+  Upload upload;
   Numbers rows(static_cast<size_t>(batch.tokens())), all_places(rows), lengths;
   for (int64_t i = 0; i < batch.size(); ++i) {
     lengths.push_back(maker.length_of(i));
@@ -125,18 +145,22 @@ PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
       rows[token] = position_row(batch.ids[token]);
     }
   }
-  ids = on_device(Numbers(batch.ids.begin(), batch.ids.end()), device);
-  types = batch.type_ids.empty()
-              ? torch::zeros_like(ids)
-              : on_device(Numbers(batch.type_ids.begin(), batch.type_ids.end()), device);
-  positions = on_device(rows, device);
+  upload.add(Numbers(batch.ids.begin(), batch.ids.end()), ids);
+  const bool has_types = !batch.type_ids.empty();
+  if (has_types) upload.add(Numbers(batch.type_ids.begin(), batch.type_ids.end()), types);
+  upload.add(rows, positions);
   int64_t first = 0, longest = 0;
-  for (const Numbers& members : group_by_length(lengths)) {
-    groups.push_back(maker.make(members, first, all_places));
-    first += groups.back().size * groups.back().length;
-    longest = std::max(longest, groups.back().length);
+  const std::vector<Numbers> members = group_by_length(lengths);
+  groups.resize(members.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    maker.make(members[i], first, all_places, groups[i], upload);
+    first += groups[i].size * groups[i].length;
+    longest = std::max(longest, groups[i].length);
   }
-  places = on_device(all_places, device);
+  upload.add(all_places, places);
+  upload.finish(device);
+  if (!has_types) types = torch::zeros_like(ids);
+  for (size_t i = 0; i < groups.size(); ++i) maker.hide(members[i], groups[i]);
   EncoderShape rotary = shape;
   rotary.relative_buckets = 0;  // what they shift by is a tensor here
   PositionTables tables;

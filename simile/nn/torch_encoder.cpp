@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "simile/core/error.h"
 #include "simile/kernel/token_weights.h"
 #include "simile/nn/padded_batch.h"
 #include "simile/nn/static_encoder.h"
+#include "simile/nn/torch_attention.h"
 #include "simile/nn/torch_dropout.h"
 
 namespace simile {
@@ -18,9 +20,6 @@ namespace {
 
 using torch::Tensor;
 using Tensors = std::map<std::string, Tensor>;
-
-// Below every score, and finite: a row that sees nothing, of padding, must not become NaN.
-constexpr double kHiddenScore = -1e30;
 
 // The name of the matrix that a tensor of the layout is rows of.
 std::string matrix_name(std::string name) {
@@ -71,9 +70,10 @@ Tensor gather(const Tensor& rows, const Tensor& which) { return torch::embedding
 class TorchPass {
  public:
   TorchPass(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
-            const EncoderDropout& dropout)
+            const EncoderDropout& dropout, ProductType products)
       : shape_(shape),
         tensors_(tensors),
+        rounds_(products == ProductType::kBfloat),
         like_(find("embeddings.word_embeddings.weight")),
         batch_(shape, batch, like_.device()),
         dropout_(dropout) {
@@ -118,15 +118,20 @@ class TorchPass {
     return torch::layer_norm(x, {x.size(-1)}, find(name + ".weight"), find(name + ".bias"),
                              shape_.layer_norm_eps);
   }
+  // As an operand of a product.
+  Tensor operand(const Tensor& x) const {
+    return rounds_ && x.defined() ? x.to(torch::kBFloat16) : x;
+  }
   Tensor linear(const Tensor& x, const std::string& name) const {
-    return torch::linear(x, find(name + ".weight"), find(name + ".bias"));
+    return torch::linear(operand(x), operand(find(name + ".weight")),
+                         operand(find(name + ".bias")));
   }
 
   // x [tokens, width]
   Tensor drop(const Tensor& x, DropoutPlace place, int64_t layer, bool here = true) const {
     const DropoutMask mask(dropout_, place, layer);
     if (!here || !mask.active()) return x;
-    return x * dropout_rows(mask, dropout_.origin.token, x.size(0), x.size(1), x);
+    return x * dropout_rows(mask, dropout_.origin.token, x.size(0), x.size(1), like_);
   }
 
   Tensor embed(const Tensor& perturbation) const {
@@ -139,7 +144,8 @@ class TorchPass {
     add("embeddings.token_type_embeddings.weight", batch_.types);
     x = norm(x, "embeddings.LayerNorm");
     if (shape_.projected) {
-      x = linear(drop(x, DropoutPlace::kEmbedding, 0), "embeddings_project");
+      x = linear(drop(x, DropoutPlace::kEmbedding, 0), "embeddings_project")
+              .to(like_.scalar_type());
     }
     if (perturbation.defined()) x = x + perturbation;
     return shape_.projected ? x : drop(x, DropoutPlace::kEmbedding, 0);
@@ -164,26 +170,21 @@ class TorchPass {
                            .view({group.size, group.length, 3, shape_.heads, shape_.head_size()})
                            .permute({2, 0, 3, 1, 4})
                            .unbind(0);
-    const Tensor query =
-        rotate(parts[0], local) / std::sqrt(static_cast<double>(shape_.head_size()));
-    Tensor scores = query.matmul(rotate(parts[1], local).transpose(-2, -1));
+    AttentionInput input{operand(rotate(parts[0], local)), operand(rotate(parts[1], local)),
+                         parts[2], local ? group.hidden_in_windows : group.hidden};
     if (shift_.defined()) {
-      scores = scores + shift_.narrow(1, 0, group.length).narrow(2, 0, group.length);
+      input.shift = shift_.narrow(1, 0, group.length).narrow(2, 0, group.length);
     }
-    const Tensor& hidden = local ? group.hidden_in_windows : group.hidden;
-    if (hidden.defined()) scores = scores.masked_fill(hidden, kHiddenScore);
-    Tensor shares = torch::softmax(scores, -1);
     const DropoutMask mask(dropout_, DropoutPlace::kAttention, number);
     if (mask.active()) {
-      shares = shares * dropout_bytes(mask, mask_bytes_[index], qkv).narrow(-1, 0, group.length);
+      input.factors = dropout_bytes(mask, mask_bytes_[index], like_).narrow(-1, 0, group.length);
     }
-    Tensor context = shares.matmul(parts[2]);
+    Tensor context = attention_contexts(input);
     const DropoutMask heads(dropout_, DropoutPlace::kHead, number);
     if (heads.active()) {
       const Tensor sequences = group.sequences + dropout_.origin.sequence;
-      context =
-          context *
-          dropout_heads(heads, sequences, shape_.heads, qkv).view({group.size, shape_.heads, 1, 1});
+      context = context * dropout_heads(heads, sequences, shape_.heads, like_)
+                              .view({group.size, shape_.heads, 1, 1});
     }
     return context.transpose(1, 2).reshape({group.size * group.length, shape_.hidden});
   }
@@ -240,6 +241,7 @@ class TorchPass {
 
   const EncoderShape& shape_;
   const Tensors& tensors_;
+  bool rounds_;
   Tensor like_;  // the word embedding: every tensor's type and device
   PaddedBatch batch_;
   const EncoderDropout& dropout_;
@@ -264,21 +266,28 @@ Tensor average_with_torch(const EncoderShape& shape, const Tensors& tensors,
 }
 
 Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
-              const EncoderDropout& dropout, const Tensor& perturbation) {
+              const EncoderDropout& dropout, const Tensor& perturbation, ProductType products) {
   if (shape.averaged) return average_with_torch(shape, tensors, batch, dropout, perturbation);
   if (batch.tokens() == 0) {
     return torch::zeros({0, shape.hidden}, tensors.begin()->second.options());
   }
-  return TorchPass(shape, tensors, batch, dropout).run(perturbation);
+  return TorchPass(shape, tensors, batch, dropout, products).run(perturbation);
 }
 
 }  // namespace
 
+void check_torch_products(ProductType products) {
+  SIMILE_CHECK(products != ProductType::kByte, ErrorKind::kRecipe,
+               "int8 is for the CPU's own kernels; take bf16 or fp32 where libtorch computes");
+}
+
 TorchEncoder::TorchEncoder(const EncoderShape& shape, torch::Device device)
     : TorchEncoder(shape, allocate_encoder_memory(shape, device)) {}
 
-TorchEncoder::TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory)
-    : TrainableEncoder(shape, memory) {
+TorchEncoder::TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory,
+                           ProductType products)
+    : TrainableEncoder(shape, memory), products_(products) {
+  check_torch_products(products);
   const Tensors shares = split(shape, gradients());
   for (const auto& [name, tensor] : split(shape, parameters())) {
     Tensor& leaf = leaves_[name] = tensor.detach();
@@ -291,21 +300,22 @@ torch::Tensor TorchEncoder::forward(const PackedBatch& batch, const EncoderDropo
                                     const torch::Tensor& perturbation,
                                     WeightGradients weight_gradients) {
   if (weight_gradients == WeightGradients::kAdd) {
-    return encode(shape(), leaves_, batch, dropout, perturbation);
+    return encode(shape(), leaves_, batch, dropout, perturbation, products_);
   }
-  return encode(shape(), split(shape(), parameters()), batch, dropout, perturbation);
+  return encode(shape(), split(shape(), parameters()), batch, dropout, perturbation, products_);
 }
 
 torch::Tensor TorchEncoder::forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
                                          const EncoderDropout& dropout) {
   torch::NoGradGuard guard;
-  return encode(shape(), split(shape(), parameters), batch, dropout, {});
+  return encode(shape(), split(shape(), parameters), batch, dropout, {}, products_);
 }
 
 torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& weights,
                                 const PackedBatch& batch, const EncoderDropout& dropout,
-                                const torch::Tensor& perturbation) {
-  return encode(shape, split(shape, weights), batch, dropout, perturbation);
+                                const torch::Tensor& perturbation, ProductType products) {
+  check_torch_products(products);
+  return encode(shape, split(shape, weights), batch, dropout, perturbation, products);
 }
 
 }  // namespace simile

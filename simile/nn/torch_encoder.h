@@ -6,6 +6,10 @@
 // long (padded_batch.h), so that no call of a layer is made for one sequence. Dropout has the masks
 // of simile/kernel/dropout.h. It is also the oracle that the fused engine is tested against, in
 // float or double. On the CPU the bits are the same for the same number of threads.
+//
+// With ProductType::kBfloat the operands of every product, weights, queries, keys and shares, and
+// its result are rounded to bfloat16, as torch's autocast does; LayerNorm, softmax, residual sums
+// and the weights themselves with their gradients stay as they are. kByte is refused (kRecipe).
 #pragma once
 
 #include <torch/types.h>
@@ -13,6 +17,7 @@
 #include <map>
 #include <string>
 
+#include "simile/kernel/product_type.h"
 #include "simile/nn/trainable_encoder.h"
 
 namespace simile {
@@ -20,7 +25,8 @@ namespace simile {
 class TorchEncoder final : public TrainableEncoder {
  public:
   explicit TorchEncoder(const EncoderShape& shape, torch::Device device = torch::kCPU);
-  TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory);
+  TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory,
+               ProductType products = ProductType::kFloat);
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                         const torch::Tensor& perturbation = {},
@@ -29,8 +35,12 @@ class TorchEncoder final : public TrainableEncoder {
                              const EncoderDropout& dropout) override;
 
  private:
+  ProductType products_;
   std::map<std::string, torch::Tensor> leaves_;  // parts of parameters(), gradients in gradients()
 };
+
+// Errors: kRecipe for kByte.
+void check_torch_products(ProductType products);
 
 // The same function of a flat array of encoder_layout(), not of a joined encoder, of any floating
 // type, on any device;
@@ -41,6 +51,7 @@ class TorchEncoder final : public TrainableEncoder {
 // for BERT; encoder_forward.h has the rest. Hidden states [tokens, H].
 torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& weights,
                                 const PackedBatch& batch, const EncoderDropout& dropout = {},
-                                const torch::Tensor& perturbation = {});
+                                const torch::Tensor& perturbation = {},
+                                ProductType products = ProductType::kFloat);
 
 }  // namespace simile

@@ -137,6 +137,27 @@ TEST(TorchEncoder, AgreesWithTheFusedEngineForEveryVariantWithDropout) {
   });
 }
 
+TEST(TorchEncoder, ProductsInBfloat16AreNearAndGradientsStayFloats) {
+  for (const std::string name : {"bert", "albert", "mpnet", "modernbert"}) {
+    SCOPED_TRACE(name);
+    const FamilyGolden golden(name);
+    const EncoderShape shape = golden.config.shape();
+    const PackedBatch batch = make_batch(shape, {3, 40, 1, 12});
+    const std::vector<float> weights = golden.read_weights();
+    TorchEncoder exact(shape);
+    TorchEncoder rounded(shape, allocate_encoder_memory(shape, torch::kCPU), ProductType::kBfloat);
+    const Pass expected = run(exact, weights, batch), found = run(rounded, weights, batch);
+    const auto distance = [](const Tensor& a, const Tensor& b) {
+      return ((a - b).norm() / b.norm()).item<double>();
+    };
+    EXPECT_EQ(found.hidden.scalar_type(), torch::kFloat);
+    EXPECT_GT(distance(found.hidden, expected.hidden), 1e-5);
+    EXPECT_LT(distance(found.hidden, expected.hidden), 0.03);
+    EXPECT_LT(distance(found.gradient, expected.gradient), 0.12);
+    EXPECT_LT(distance(found.shift, expected.shift), 0.12);
+  }
+}
+
 TEST(TorchEncoder, PaddingAndThePartsOfABatchMoveNoMask) {
   const EncoderShape shape = small_shape();
   TorchEncoder encoder(shape);

@@ -9,6 +9,7 @@
 
 #include "simile/core/threads.h"
 #include "simile/kernel/encoder_forward.h"
+#include "simile/nn/device_encoder.h"
 
 namespace simile {
 namespace {
@@ -45,11 +46,24 @@ void TrainableEncoder::from_host(const float* weights) {
   weights_set();
 }
 
-std::shared_ptr<const Encoder> TrainableEncoder::inference(ProductType products) const {
-  const torch::Tensor host = parameters().cpu();  // the same memory on the CPU
-  auto encoder = make_encoder(shape_, host.data_ptr<float>(), products);
+namespace {
+
+std::shared_ptr<const Encoder> on_host(const EncoderShape& shape, const torch::Tensor& weights,
+                                       ProductType products) {
+  auto encoder = make_encoder(shape, weights.data_ptr<float>(), products);
   const Encoder* const pointer = encoder.get();
-  return {pointer, [host, kept = std::move(encoder)](const Encoder*) mutable { kept.reset(); }};
+  return {pointer, [weights, kept = std::move(encoder)](const Encoder*) mutable { kept.reset(); }};
+}
+
+}  // namespace
+
+std::shared_ptr<const Encoder> TrainableEncoder::inference(ProductType products) const {
+  if (!device().is_cpu()) return make_device_encoder(shape_, parameters(), products);
+  return on_host(shape_, parameters(), products);
+}
+
+std::shared_ptr<const Encoder> TrainableEncoder::host_inference() const {
+  return on_host(shape_, parameters().cpu(), ProductType::kFloat);
 }
 
 }  // namespace simile

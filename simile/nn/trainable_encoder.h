@@ -75,10 +75,13 @@ class TrainableEncoder {
   std::vector<float> to_host() const;
   void from_host(const float* weights);
 
-  // The weights as they are for inference: for evaluation, neighbours, mining, the self test. To be
-  // made anew once they have changed; on the CPU it reads parameters() in place. `products` as
-  // make_encoder().
+  // The weights as they are for inference: for evaluation, neighbours, mining. To be made anew once
+  // they have changed; it reads parameters() in place, on their device. `products` as
+  // make_encoder() on the CPU, whose kernels serve both engines, and make_device_encoder().
   std::shared_ptr<const Encoder> inference(ProductType products = ProductType::kFloat) const;
+
+  // The same on the CPU wherever the weights are: as a saved model will be served.
+  std::shared_ptr<const Encoder> host_inference() const;
 
   // All weights were set from the host: from_host() says so, and to a part of a joined encoder the
   // whole.

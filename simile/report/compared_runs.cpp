@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "simile/core/error.h"
@@ -27,6 +28,22 @@ void check_same_form(const ComparedRuns& a, const ComparedRuns& b) {
                            file.path, run.path, join_path(run.path, run_format::kPredictions)));
 }
 
+// Folds are parts of the data: one of each side is tested on the same part.
+void check_same_folds(const ComparedRuns& a, const ComparedRuns& b) {
+  if (!a.has_folds() && !b.has_folds()) return;
+  const bool same = a.runs.size() == b.runs.size() &&
+                    std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(),
+                               [](const auto& x, const auto& y) { return x.fold == y.fold; });
+  const auto describe = [](const ComparedRuns& side) {
+    return side.has_folds() ? fmt::format("has {} folds", side.runs.size())
+                            : std::string("has none");
+  };
+  SIMILE_CHECK(same, ErrorKind::kInput,
+               fmt::format("runs on folds are paired by fold, but '{}' {} and '{}' {}; train both "
+                           "with the same `folds`",
+                           a.path, describe(a), b.path, describe(b)));
+}
+
 }  // namespace
 
 ComparedRuns read_compared_runs(const std::string& path) {
@@ -35,7 +52,7 @@ ComparedRuns read_compared_runs(const std::string& path) {
   if (file_exists(path)) {
     side.is_file = true;
     side.runs.push_back(
-        {std::nullopt, {report_predictions(read_predictions(path))}, {path}, false});
+        {std::nullopt, std::nullopt, {report_predictions(read_predictions(path))}, {path}, false});
     return side;
   }
   const bool is_hybrid = starts_with(path, kHybridPrefix);
@@ -46,6 +63,7 @@ ComparedRuns read_compared_runs(const std::string& path) {
                              "evaluations; finish it with --resume",
                              run.path, run_format::kResults));
     ComparedRuns::Run own{run.seed,
+                          run.fold,
                           is_hybrid ? run.hybrid_reports() : run.own_reports(),
                           {},
                           run.verdict.start_kept > 0};
@@ -70,10 +88,12 @@ std::vector<int64_t> seeds_of(const ComparedRuns& side) {
 void pair_runs(ComparedRuns& a, ComparedRuns& b) {
   check_same_form(a, b);
   for (ComparedRuns* side : {&a, &b}) {
-    std::stable_sort(
-        side->runs.begin(), side->runs.end(),
-        [](const ComparedRuns::Run& x, const ComparedRuns::Run& y) { return x.seed < y.seed; });
+    std::stable_sort(side->runs.begin(), side->runs.end(),
+                     [](const ComparedRuns::Run& x, const ComparedRuns::Run& y) {
+                       return std::tie(x.fold, x.seed) < std::tie(y.fold, y.seed);
+                     });
   }
+  check_same_folds(a, b);
   if (a.runs.size() < 2 || b.runs.size() < 2) return;
   const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);
   for (const auto& [side, seeds] : {std::make_pair(&a, &a_seeds), std::make_pair(&b, &b_seeds)}) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -62,8 +63,8 @@ class Comparer {
 
 Comparison Comparer::compare() {
   pair_runs(a_, b_);
-  result_.a = {a_.path, a_.runs.size(), seeds_of(a_)};
-  result_.b = {b_.path, b_.runs.size(), seeds_of(b_)};
+  result_.a = {a_.path, a_.runs.size(), a_.has_folds(), seeds_of(a_)};
+  result_.b = {b_.path, b_.runs.size(), b_.has_folds(), seeds_of(b_)};
   result_.options = options_;
   add_warnings();
   choose_metrics();
@@ -158,11 +159,13 @@ void Comparer::choose_metrics() {
 std::vector<Predictions> Comparer::read_all(const ComparedRuns& side,
                                             const std::vector<size_t>& places) const {
   std::vector<Predictions> all;
+  size_t first = 0;  // of the same fold
   for (size_t r = 0; r < places.size(); ++r) {
     const std::string& path = side.runs[r].predictions[places[r]];
     if (path.empty()) return {};
     all.push_back(read_predictions(path));
-    check_same_examples(all.front(), all.back());
+    if (side.runs[r].fold != side.runs[first].fold) first = r;
+    check_same_examples(all[first], all[r]);
   }
   return all;
 }
@@ -174,13 +177,20 @@ ComparedReport Comparer::compare_report(const Shared& shared,
   compared.task = report.task;
   compared.name = report.name;
   compared.examples = report.examples;
+  for (size_t r = 1; r < a_.runs.size(); ++r) {
+    if (a_.runs[r].fold == a_.runs[r - 1].fold) continue;
+    compared.examples += a_.runs[r].reports[shared.a[r]].examples;
+  }
   const std::vector<Predictions> a = read_all(a_, shared.a), b = read_all(b_, shared.b);
   for (const auto& [side, predictions] : {std::make_pair(&a_, &a), std::make_pair(&b_, &b)}) {
     if (!predictions->empty()) continue;
     warn(fmt::format("'{}' has no predictions of '{}': no interval over its examples", side->path,
                      report.name.empty() ? report.task : report.name));
   }
-  if (!a.empty() && !b.empty()) check_same_examples(a.front(), b.front());
+  if (!a.empty() && !b.empty()) {
+    check_same_examples(a.front(), b.front());
+    for (size_t r = 1; a_.has_folds() && r < a.size(); ++r) check_same_examples(a[r], b[r]);
+  }
   for (const std::string& name : metrics) {
     ComparedMetric metric = compare_metric(shared, name);
     if (!a.empty() && !b.empty()) add_interval(shared, a, b, metric);
@@ -216,8 +226,8 @@ std::vector<Statistic> Comparer::statistics(const ComparedRuns& side,
                                             const std::string& metric,
                                             const std::vector<double>& reported) {
   std::vector<Statistic> statistics;
-  const std::vector<int64_t> all = all_positions(predictions[0].left.size());
   for (size_t r = 0; r < predictions.size(); ++r) {
+    const std::vector<int64_t> all = all_positions(predictions[r].left.size());
     const Statistic statistic =
         make_statistic(predictions[r], metric, &side.runs[r].reports[places[r]]);
     if (!statistic) return {};
@@ -233,10 +243,59 @@ std::vector<Statistic> Comparer::statistics(const ComparedRuns& side,
   return statistics;
 }
 
-double mean_of(const std::vector<Statistic>& statistics, const std::vector<int64_t>& positions) {
+// Runs that were tested on the same examples, one after the other: those of one fold, or all.
+struct RunGroup {
+  size_t begin = 0, end = 0;
+};
+
+std::vector<RunGroup> group_by_fold(const ComparedRuns& side) {
+  std::vector<RunGroup> groups;
+  for (size_t r = 0; r < side.runs.size(); ++r) {
+    if (groups.empty() || side.runs[groups.back().begin].fold != side.runs[r].fold) {
+      groups.push_back({r, r});
+    }
+    ++groups.back().end;
+  }
+  return groups;
+}
+
+// The examples of all folds, each counted once, however many seeds it was tested under.
+int64_t count_examples(const std::vector<RunGroup>& folds,
+                       const std::vector<Predictions>& predictions) {
+  int64_t examples = 0;
+  for (const RunGroup& fold : folds) examples += predictions[fold.begin].size();
+  return examples;
+}
+
+// Numbers of examples of all folds, one after the other, as positions within each.
+std::vector<std::vector<int64_t>> split_by_fold(const std::vector<int64_t>& positions,
+                                                const std::vector<RunGroup>& folds,
+                                                const std::vector<Predictions>& predictions) {
+  std::vector<std::vector<int64_t>> split(folds.size());
+  for (int64_t position : positions) {
+    size_t f = 0;
+    for (; position >= predictions[folds[f].begin].size(); ++f) {
+      position -= predictions[folds[f].begin].size();
+    }
+    split[f].push_back(position);
+  }
+  return split;
+}
+
+// Of each fold's positions, which all its runs share, the mean over the runs; of that the mean over
+// the folds that have any.
+double mean_over_folds(const std::vector<Statistic>& statistics, const std::vector<RunGroup>& folds,
+                       const std::vector<std::vector<int64_t>>& positions) {
   double sum = 0;
-  for (const Statistic& statistic : statistics) sum += statistic(positions);
-  return sum / static_cast<double>(statistics.size());
+  int64_t count = 0;
+  for (size_t f = 0; f < folds.size(); ++f) {
+    if (positions[f].empty()) continue;
+    double of_fold = 0;
+    for (size_t r = folds[f].begin; r < folds[f].end; ++r) of_fold += statistics[r](positions[f]);
+    sum += of_fold / static_cast<double>(folds[f].end - folds[f].begin);
+    ++count;
+  }
+  return sum / static_cast<double>(count);
 }
 
 void Comparer::add_interval(const Shared& shared, const std::vector<Predictions>& a,
@@ -244,12 +303,24 @@ void Comparer::add_interval(const Shared& shared, const std::vector<Predictions>
   const std::vector<Statistic> of_a = statistics(a_, shared.a, a, metric.name, metric.a_values);
   const std::vector<Statistic> of_b = statistics(b_, shared.b, b, metric.name, metric.b_values);
   if (of_a.empty() || of_b.empty()) return;
+  const std::vector<RunGroup> a_folds = group_by_fold(a_), b_folds = group_by_fold(b_);
   metric.interval = bootstrap_interval(
-      a[0].size(),
+      count_examples(a_folds, a),
       [&](const std::vector<int64_t>& positions) {
-        return mean_of(of_b, positions) - mean_of(of_a, positions);
+        const std::vector<std::vector<int64_t>> split = split_by_fold(positions, a_folds, a);
+        return mean_over_folds(of_b, b_folds, split) - mean_over_folds(of_a, a_folds, split);
       },
       kConfidence, options_.samples, static_cast<uint64_t>(options_.seed));
+}
+
+ComparedRuns read_chosen_runs(const ChosenRuns& chosen) {
+  ComparedRuns side;
+  side.path = chosen.name;
+  for (const std::string& folder : chosen.folders) {
+    ComparedRuns one = read_compared_runs(folder);
+    std::move(one.runs.begin(), one.runs.end(), std::back_inserter(side.runs));
+  }
+  return side;
 }
 
 }  // namespace
@@ -257,6 +328,11 @@ void Comparer::add_interval(const Shared& shared, const std::vector<Predictions>
 Comparison compare_runs(const std::string& a, const std::string& b,
                         const ComparisonOptions& options, EventSink& events) {
   return Comparer(read_compared_runs(a), read_compared_runs(b), options, events).compare();
+}
+
+Comparison compare_runs(const ChosenRuns& a, const ChosenRuns& b, const ComparisonOptions& options,
+                        EventSink& events) {
+  return Comparer(read_chosen_runs(a), read_chosen_runs(b), options, events).compare();
 }
 
 }  // namespace simile

@@ -6,10 +6,12 @@
 //
 // Two sources of chance are measured apart:
 //
-//   seeds      where both sides have two runs or more, paired by seed: paired t-test and
-//              permutation test of the metric (simile/metric/significance.h)
+//   seeds      where both sides have two runs or more, paired by seed, or by fold: paired t-test
+//              and permutation test of the metric (simile/metric/significance.h)
 //   examples   where predictions were written: the 95 % bootstrap interval of the difference over
-//              the examples, which both sides draw alike; of several runs their mean is compared
+//              the examples, which both sides draw alike; of several runs their mean is compared,
+//              of folds the mean of the folds' metrics, drawing from the examples of all. An
+//              example that was tested under several seeds is drawn once, with all of them
 //
 // A run that kept the weights it began with is warned of.
 //
@@ -65,6 +67,7 @@ struct ComparedReport {
 struct ComparedSide {
   std::string path;
   size_t runs = 0;
+  bool has_folds = false;      // its runs are tested on parts of the data
   std::vector<int64_t> seeds;  // of the runs; empty for a file, or when not known
 };
 
@@ -83,5 +86,13 @@ struct Comparison {
 // Progress is told in metrics.
 Comparison compare_runs(const std::string& a, const std::string& b,
                         const ComparisonOptions& options, EventSink& events);
+
+// The same of chosen runs of each side, one folder each, under these names.
+struct ChosenRuns {
+  std::string name;
+  std::vector<std::string> folders;
+};
+Comparison compare_runs(const ChosenRuns& a, const ChosenRuns& b, const ComparisonOptions& options,
+                        EventSink& events);
 
 }  // namespace simile

@@ -136,8 +136,8 @@ TEST(Comparison, RunsArePairedBySeedWhateverTheirFolder) {
   const Comparison result = compare(files.path("a"), files.path("b"));
   EXPECT_THAT(result.a.seeds, ElementsAre(4, 5));
   EXPECT_THAT(result.reports[0].metrics[0].a_values, ElementsAre(0.2, 0.1));
-  // Both differences are 0.1: certain for the t-test, half of the signs for the other.
-  EXPECT_LT(result.reports[0].metrics[0].t_test->p, 1e-6);
+  // Both differences are 0.1: only their signs tell, of which half are alike.
+  EXPECT_EQ(result.reports[0].metrics[0].t_test->p, 0.5);
   EXPECT_DOUBLE_EQ(result.reports[0].metrics[0].permutation->p, 0.5);
 }
 
@@ -171,6 +171,43 @@ TEST(Comparison, OfSeveralRunsResamplesTheirMean) {
   EXPECT_LT(metric.interval->low, 0);
   EXPECT_GT(metric.interval->high, 0);
   EXPECT_EQ(metric.t_test->p, 1);
+}
+
+// Two folds trained with a seed; that of fold f has the pairs i + 100 f, of which pair swap + f and
+// the next changed places.
+std::string make_folds(const RunFixture& files, const std::string& name, int seed, int swap) {
+  for (const int fold : {0, 1}) {
+    std::string pairs = swapped_pairs(swap + fold);
+    for (size_t at = pairs.find("text"); at != std::string::npos; at = pairs.find("text", at + 9)) {
+      pairs.insert(at, fmt::format("{}00 ", fold));
+    }
+    files.run(fmt::format("{}/run-{}", name, fold + 1), seed, kOneSwap, pairs);
+  }
+  files.write_in(name, "results.json",
+                 fmt::format("{{\"seconds\":1,\"reports\":[],\"runs\":["
+                             "{{\"folder\":\"run-1\",\"seed\":{0},\"fold\":0}},"
+                             "{{\"folder\":\"run-2\",\"seed\":{0},\"fold\":1}}]}}",
+                             seed));
+  return files.path(name);
+}
+
+TEST(Comparison, AnExampleOfSeveralSeedsIsDrawnOnceWithAllOfThem) {
+  const RunFixture files;
+  ChosenRuns a{"a", {}}, b{"b", {}};
+  Comparison one_seed;
+  for (const int seed : {1, 2, 3, 4}) {
+    a.folders.push_back(make_folds(files, fmt::format("a{}", seed), seed, 2));
+    b.folders.push_back(make_folds(files, fmt::format("b{}", seed), seed, 6));
+    const Comparison result = compare_runs(a, b, few_samples(), silent_events());
+    EXPECT_EQ(result.reports[0].examples, 20);
+    if (seed == 1) one_seed = result;
+    // Seeds that say the same say no more of the examples than one of them.
+    const ComparedMetric& metric = result.reports[0].metrics[0];
+    ASSERT_TRUE(metric.interval);
+    EXPECT_LT(metric.interval->low, metric.interval->high);
+    EXPECT_NEAR(metric.interval->low, one_seed.reports[0].metrics[0].interval->low, 1e-12);
+    EXPECT_NEAR(metric.interval->high, one_seed.reports[0].metrics[0].interval->high, 1e-12);
+  }
 }
 
 TEST(Comparison, OfPredictionsAloneComputesTheMetrics) {

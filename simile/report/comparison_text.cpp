@@ -85,6 +85,7 @@ std::string align(const std::vector<std::vector<std::string>>& rows) {
 
 std::string describe_side(const char* letter, const ComparedSide& side) {
   std::string text = fmt::format("{}: {}", letter, side.path);
+  if (side.has_folds) return text + fmt::format(" ({} folds)\n", side.runs);
   if (side.seeds.empty()) return text + "\n";
   return text + fmt::format(" ({} {}, seed{} {})\n", side.runs, side.runs == 1 ? "run" : "runs",
                             side.runs == 1 ? "" : "s", fmt::join(side.seeds, " "));
@@ -95,8 +96,8 @@ std::string explain(const Comparison& comparison, const Shown& shows) {
   std::string text = shows.tests || shows.intervals ? "\n" : "";
   if (shows.tests) {
     text +=
-        fmt::format("p: paired over {} seeds; * p < 0.05, _ p < 0.1 (t-test). Permutations: {}.\n",
-                    comparison.a.runs,
+        fmt::format("p: paired over {} {}; * p < 0.05, _ p < 0.1 (t-test). Permutations: {}.\n",
+                    comparison.a.runs, comparison.a.has_folds ? "folds" : "seeds",
                     shows.random_signs ? fmt::format("{} random ones", options.samples)
                                        : fmt::format("all {}", int64_t{1} << comparison.a.runs));
   }

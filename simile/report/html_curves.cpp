@@ -85,7 +85,8 @@ std::string legend(const std::vector<ShownRun>& runs) {
   std::string html = "<p class=\"legend\">";
   for (const ShownRun& run : runs) {
     html += "<span>" + show_run_name(run);
-    if (run.set.runs.size() > 1) html += fmt::format(" ({} seeds)", run.set.runs.size());
+    if (run.set.runs.size() > 1)
+      html += fmt::format(" ({} {})", run.set.runs.size(), run.set.unit());
     html += "</span> ";
   }
   return html + "</p>\n";

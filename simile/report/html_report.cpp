@@ -87,7 +87,11 @@ std::string describe_run(const ShownRun& run) {
   double seconds = 0;
   int64_t steps = 0;
   for (const RunFiles& files : run.set.runs) {
-    if (files.seed) seeds.push_back(std::to_string(*files.seed));
+    if (files.fold) {
+      seeds.push_back(fmt::format("fold {}", *files.fold));
+    } else if (files.seed) {
+      seeds.push_back(std::to_string(*files.seed));
+    }
     seconds += files.seconds;
     for (const std::string& name : files.missing) {
       if (std::find(missing.begin(), missing.end(), name) == missing.end()) missing.push_back(name);

@@ -16,7 +16,7 @@ namespace {
 struct ResultRow {
   std::string label;  // HTML
   bool is_baseline = false;
-  std::vector<Report> reports;  // one per seed
+  std::vector<Report> reports;  // one per seed or fold
 };
 
 std::vector<double> values_of(const ResultRow& row, const std::string& metric) {
@@ -38,8 +38,8 @@ std::string show_cell(const ResultRow& row, const std::string& metric, double be
   return "<td class=\"number\">" + text + "</td>";
 }
 
-// The same of every seed that has it: the model together with BM25 is another with each, and other
-// baselines are evaluated once.
+// The same of every seed or fold that has it: the model together with BM25 is another with each,
+// other baselines are evaluated once, or on every fold.
 std::vector<Report> of_all_seeds(const ShownRun& run, const Report& like) {
   std::vector<Report> reports;
   for (const RunFiles& seed : run.set.runs) {
@@ -150,7 +150,8 @@ std::string results_part(const std::vector<ShownRun>& runs) {
     html += result_table(runs, evaluation);
   }
   if (html.empty()) return "";
-  return "<p>Fractions \u00d7 100; of several seeds the mean \u00b1 the standard deviation. The "
+  return "<p>Fractions \u00d7 100; of several seeds or folds the mean \u00b1 the standard "
+         "deviation. The "
          "best of a column is bold.</p>\n" +
          html;
 }

@@ -11,6 +11,7 @@
 #include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/sealed_tensors.h"
 #include "simile/report/detail/run_format.h"
@@ -40,12 +41,32 @@ void check_mined(const std::string& path) {
   detail::check_seal(detail::read_json(path), path, "run again with --overwrite");
 }
 
+// results.json, and the files that it names; nothing before a run's end, nor of earlier versions.
+int64_t check_results(const std::string& folder) {
+  const std::string path = join_path(folder, kResults), remedy = "train again with --overwrite";
+  if (!file_exists(path)) return 0;
+  const detail::Json results = detail::read_json(path);
+  if (!results.contains(kFiles) && !results.contains(detail::kSeal)) return 0;
+  detail::check_seal(results, path, remedy);
+  int64_t checked = 1;
+  for (const auto& [name, hash] : detail::JsonObject(results, path).at(kFiles).items()) {
+    const std::string file = join_path(folder, name);
+    SIMILE_CHECK(hash == hash_file(file), ErrorKind::kInput,
+                 fmt::format("{} is not what the run wrote: its checksum is another than that in "
+                             "{}; {}",
+                             file, kResults, remedy));
+    ++checked;
+  }
+  return checked;
+}
+
 void add_run(const std::string& path, RunCheck& found) {
   found.states += check_files(join_path(path, kStates), ".safetensors", check_tensors);
   found.stages += check_files(join_path(path, kStages), ".safetensors", check_tensors);
   found.teachers += check_files(join_path(path, kTeachers), ".npy",
                                 [](const std::string& file) { EmbeddingStore store(file); });
   found.mined += check_files(join_path(path, kMined), ".json", check_mined);
+  found.results += check_results(path);
   const std::string model = join_path(path, kModel);
   if (folder_exists(model)) found.model += verify_all_checksums(model);
 }

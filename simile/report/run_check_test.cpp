@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "simile/core/checksums.h"
 #include "simile/core/detail/error_of.h"
 #include "simile/core/detail/sealed_json.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/sealed_tensors.h"
 #include "simile/report/detail/run_fixture.h"
+#include "simile/report/run_folder.h"
 
 namespace simile {
 namespace {
@@ -54,6 +57,37 @@ TEST_F(RunCheckTest, EveryFileToGoOnFromIsVerified) {
     EXPECT_THAT(error_of(ErrorKind::kInput, [&] { check_run(path("r")); }), HasSubstr(name));
     write(file, whole);
   }
+}
+
+TEST_F(RunCheckTest, ResultsAreVerifiedWithWhatTheyAreOf) {
+  make_folders(path("r/predictions/hybrid"));
+  {
+    RunFolder folder(path("r"), false, true);
+    folder.write_run("{}");
+    folder.log_step("s", 1, 0.5, {});
+    EXPECT_EQ(check_run(path("r")).results, 0);  // still going
+    write("r/predictions/dev.tsv", "left\tright\tgold\tscore\n");
+    write("r/predictions/hybrid/dev.tsv", "left\n");
+    Report report;
+    report.task = "sts";
+    report.metrics = {{"spearman", 0.1}, {"pearson", std::nan("")}};
+    folder.write_results({report}, 1.25);
+  }
+  EXPECT_EQ(check_run(path("r")).results, 4);
+  for (const char* name :
+       {"results.json", "metrics.jsonl", "predictions/dev.tsv", "predictions/hybrid/dev.tsv"}) {
+    const std::string file = std::string("r/") + name, whole = read_file(path(file));
+    std::string damaged = whole;
+    damaged[damaged.size() - 4] = static_cast<char>(damaged[damaged.size() - 4] ^ 1);
+    write(file, damaged);
+    EXPECT_THAT(error_of(ErrorKind::kInput, [&] { check_run(path("r")); }), HasSubstr(name));
+    write(file, whole);
+  }
+  {
+    RunFolder folder(path("r"), true, false);  // resumed from an earlier state
+    folder.cut_metrics(0);
+  }
+  EXPECT_EQ(check_run(path("r")).results, 0);
 }
 
 }  // namespace

@@ -83,7 +83,9 @@ void read_results(RunFiles& run) {
   run.verdict = read_verdict(Json(results), path);
 }
 
-RunFiles read_run(const std::string& path) {
+// `attempt` calls what reads a file.
+template <typename Attempt>
+RunFiles read_run_by(const std::string& path, const Attempt& attempt) {
   RunFiles run;
   run.path = path;
   const auto has = [&run, &path](const std::string& name) {
@@ -91,10 +93,14 @@ RunFiles read_run(const std::string& path) {
     if (!there) run.missing.push_back(name);
     return there;
   };
-  if (has(kRecipe)) read_recipe(run);
+  if (has(kRecipe)) attempt([&run] { read_recipe(run); });
   has(kLog);
-  if (has(kResults)) read_results(run);
+  if (has(kResults)) attempt([&run] { read_results(run); });
   return run;
+}
+
+RunFiles read_run(const std::string& path) {
+  return read_run_by(path, [](const auto& read) { read(); });
 }
 
 bool is_run(const std::string& path) {
@@ -130,6 +136,8 @@ void read_seeds(RunSet& set) {
     for (RunFiles& run : set.runs) {
       if (fs::path(run.path).filename() != fs::path(folder).filename()) continue;
       run.seed = object.integer(kSeed, 0, std::numeric_limits<int64_t>::max());
+      if (object.has(kFold))
+        run.fold = object.integer(kFold, 0, std::numeric_limits<int64_t>::max());
     }
   }
 }
@@ -142,6 +150,16 @@ std::string last_part(const std::string& path) {
 }
 
 }  // namespace
+
+RunFiles read_run_files(const std::string& path, std::vector<std::string>& problems) {
+  return read_run_by(path, [&problems](const auto& read) {
+    try {
+      read();
+    } catch (const Error& error) {
+      problems.emplace_back(error.what());
+    }
+  });
+}
 
 std::vector<Report> RunFiles::own_reports() const {
   std::vector<Report> own;
@@ -173,6 +191,8 @@ std::string RunFiles::predictions_of(const Report& report) const {
   const std::string read = report.task == "ranking" ? query_table_file(file) : file;
   return file_exists(read) ? file : "";
 }
+
+const char* RunSet::unit() const { return runs[0].fold ? "folds" : "seeds"; }
 
 RunSet read_run_set(const std::string& path) {
   SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,

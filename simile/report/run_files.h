@@ -7,8 +7,8 @@
 //                    finished
 //   predictions/     a file for each evaluation (simile/eval/predictions.h); in its folder hybrid/
 //                    those of the model together with BM25
-//   run-1/ ...       of a recipe with several runs: one such folder per seed, with a results.json
-//                    of their "runs" (folder, seed) and "verdict" above them
+//   run-1/ ...       of a recipe with several runs: one such folder per seed or fold, with a
+//                    results.json of their "runs" (folder, seed, fold) and "verdict" above them
 //
 // Errors: ErrorKind::kInput for a folder that is no run, with what was looked for, and for a file
 // that is damaged.
@@ -33,7 +33,7 @@ struct ReadVerdict {
 
 struct RunFiles {
   std::string path;
-  std::optional<int64_t> seed;
+  std::optional<int64_t> seed, fold;
   std::string recipe;                                            // JSON; empty while missing
   std::vector<std::pair<std::string, std::string>> environment;  // names and values
   double seconds = 0;
@@ -51,14 +51,20 @@ struct RunFiles {
   std::string predictions_of(const Report& report) const;
 };
 
-// A run, or the runs of one recipe under several seeds.
+// A run, or the runs of one recipe under several seeds or on several folds.
 struct RunSet {
   std::string path;
   std::string name;  // the last part of the path
   std::vector<RunFiles> runs;
   ReadVerdict verdict;  // of all runs together
+
+  const char* unit() const;  // what differs between the runs: "seeds" or "folds"
 };
 
 RunSet read_run_set(const std::string& path);
+
+// The files of one run, which may be none at all: what is damaged is left out, and told in
+// `problems`.
+RunFiles read_run_files(const std::string& path, std::vector<std::string>& problems);
 
 }  // namespace simile

@@ -13,11 +13,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "simile/core/detail/json.h"
+#include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/core/threads.h"
 #include "simile/model/sealed_tensors.h"
 #include "simile/report/detail/run_format.h"
@@ -49,6 +52,22 @@ Json reports_to_json(const std::vector<Report>& reports) {
   Json json = Json::array();
   for (const Report& report : reports) json.push_back(Json::parse(report.to_json()));
   return json;
+}
+
+// The hashes of what a run leaves beside its results, by the names relative to the folder.
+Json hash_files(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> files;
+  const auto add = [&](const std::string& file) {
+    files[fs::path(file).lexically_relative(folder).generic_string()] = hash_file(file);
+  };
+  if (const std::string log = join_path(folder, kLog); file_exists(log)) add(log);
+  std::error_code ignored;  // no predictions: none are listed
+  for (const auto& entry :
+       fs::recursive_directory_iterator(join_path(folder, kPredictions), ignored)) {
+    if (entry.is_regular_file()) add(entry.path().string());
+  }
+  return files;
 }
 
 // Files under the temporary names that a crash left.
@@ -115,11 +134,11 @@ void RunFolder::check_resume(bool several) const {
                            path_));
   const bool was_several = folder_exists(seed_path(1));
   const bool was_single = file_exists(join_path(path_, kLog));
-  SIMILE_CHECK(
-      !(several ? was_single : was_several), ErrorKind::kUsage,
-      fmt::format("'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
-                  "it was started with, or choose another --output",
-                  path_, several ? "one seed" : "several seeds", several ? "several" : "one"));
+  SIMILE_CHECK(!(several ? was_single : was_several), ErrorKind::kUsage,
+               fmt::format("'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
+                           "it was started with, or choose another --output",
+                           path_, several ? "one seed" : "several seeds or folds",
+                           several ? "several" : "one"));
 }
 
 RunFolder::~RunFolder() {
@@ -132,6 +151,11 @@ std::string RunFolder::log_path() const { return join_path(path_, kLog); }
 std::string RunFolder::model_path() const { return join_path(path_, kModel); }
 std::string RunFolder::seed_path(int64_t number) const {
   return join_path(path_, seed_folder(number));
+}
+
+std::string RunFolder::seed_predictions_path(int64_t number, bool hybrid) const {
+  const std::string folder = join_path(seed_path(number), kPredictions);
+  return hybrid ? join_path(folder, kHybrid) : folder;
 }
 
 std::string RunFolder::predictions_path() const {
@@ -189,15 +213,23 @@ void RunFolder::write_run(const std::string& recipe) const {
   write_json(join_path(path_, kRecipe), run);
 }
 
+void RunFolder::seal_results(const std::string& json) const {
+  check_metrics(metrics_ == nullptr || std::fflush(metrics_) == 0, "write");
+  Json results = Json::parse(json);
+  results[kFiles] = hash_files(path_);
+  results[detail::kSeal] = detail::seal_of(detail::Json::parse(results.dump()));
+  write_json(join_path(path_, kResults), results);
+}
+
 void RunFolder::write_results(const std::vector<Report>& reports, double seconds,
                               const std::optional<Verdict>& verdict) const {
   Json results = {{kSeconds, seconds}};
   if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
   results[kReports] = reports_to_json(reports);
-  write_json(join_path(path_, kResults), results);
+  seal_results(results.dump());
 }
 
-void RunFolder::write_results(const std::vector<SeedResult>& runs, size_t best,
+void RunFolder::write_results(const std::vector<SeedResult>& runs, std::optional<size_t> best,
                               const std::vector<Report>& reports,
                               const std::optional<Verdict>& verdict) const {
   Json listed = Json::array();
@@ -206,12 +238,14 @@ void RunFolder::write_results(const std::vector<SeedResult>& runs, size_t best,
     listed.push_back({{kFolder, seed_folder(static_cast<int64_t>(i) + 1)},
                       {kSeed, run.seed},
                       {kReports, reports_to_json(run.reports)}});
+    if (run.fold) listed.back()[kFold] = *run.fold;
     if (run.selected_value) listed.back()[kSelected] = *run.selected_value;
   }
-  Json results = {{kRuns, listed}, {kBest, listed[best][kFolder]}};
+  Json results = {{kRuns, listed}};
+  if (best) results[kBest] = listed[*best][kFolder];
   if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
   results[kReports] = reports_to_json(reports);
-  write_json(join_path(path_, kResults), results);
+  seal_results(results.dump());
 }
 
 void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,
@@ -265,6 +299,11 @@ int64_t RunFolder::flush_metrics() {
 
 void RunFolder::cut_metrics(int64_t bytes) {
   open_metrics();
+  struct stat status {};
+  std::error_code ignored;
+  if (fstat(fileno(metrics_), &status) == 0 && status.st_size > bytes) {
+    std::filesystem::remove(join_path(path_, kResults), ignored);  // of the lines that go
+  }
   check_metrics(ftruncate(fileno(metrics_), bytes) == 0, "cut");
 }
 

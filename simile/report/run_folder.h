@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of one run: run.json, metrics.jsonl, TensorBoard events, states/, results.json,
 // predictions/ and model/; of runs whose stages refer to others also stages/ and teachers/, of
-// those that mine negatives mined/; of several seeds run-1/, run-2/, ...
+// those that mine negatives mined/; of several seeds or folds run-1/, run-2/, ...
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,12 @@ struct KeptStage {
   Temperatures temperatures;
 };
 
-// Of one seed of several.
+// Of one seed, or one fold, of several.
 struct SeedResult {
   int64_t seed = 0;
   std::vector<Report> reports;
   std::optional<double> selected_value;
+  std::optional<int64_t> fold;
 };
 
 class RunFolder {
@@ -60,9 +61,10 @@ class RunFolder {
   // Folders, made when asked for: of the model, and of the model together with BM25.
   std::string predictions_path() const;
   std::string hybrid_predictions_path() const;
-  std::string seed_path(int64_t number) const;  // of a run of several seeds, from 1
-  std::string mined_path() const;               // a folder of mined negatives, of this run alone
-  std::string teachers_path() const;            // a folder of vectors, reused by later runs
+  std::string seed_path(int64_t number) const;  // of a run of several seeds or folds, from 1
+  std::string seed_predictions_path(int64_t number, bool hybrid) const;  // of such a run
+  std::string mined_path() const;     // a folder of mined negatives, of this run alone
+  std::string teachers_path() const;  // a folder of vectors, reused by later runs
 
   // What a stage kept, for later stages that begin with it or learn from it. Errors of
   // read_stage(): ErrorKind::kInput where they are missing or damaged.
@@ -73,8 +75,9 @@ class RunFolder {
   void write_run(const std::string& recipe) const;
   void write_results(const std::vector<Report>& reports, double seconds,
                      const std::optional<Verdict>& verdict = {}) const;
-  // Of several seeds: what each gave, the number of the best, and all of them together.
-  void write_results(const std::vector<SeedResult>& runs, size_t best,
+  // Of several seeds or folds: what each gave, the number of the best, if one is chosen, and all of
+  // them together.
+  void write_results(const std::vector<SeedResult>& runs, std::optional<size_t> best,
                      const std::vector<Report>& reports,
                      const std::optional<Verdict>& verdict = {}) const;
 
@@ -84,9 +87,12 @@ class RunFolder {
   void log_step(const std::string& stage, int64_t step, double epoch, const StepResult& result);
   void log_evaluation(const std::string& stage, int64_t step, double epoch, const Report& report);
   int64_t flush_metrics();
-  void cut_metrics(int64_t bytes);  // drops what was logged after the state was saved
+  // Drops what was logged after the state was saved, and results of it if there are any.
+  void cut_metrics(int64_t bytes);
 
  private:
+  // Writes results.json with the hashes of metrics.jsonl and the predictions, and its own.
+  void seal_results(const std::string& json) const;
   void open_metrics();
   void write_line(const std::string& line);
   void check_metrics(bool good, const char* act) const;

@@ -19,6 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Key;
+using ::testing::Not;
 using ::testing::Pair;
 
 Report report_of(const std::string& model, double spearman) {
@@ -86,7 +87,7 @@ TEST(RunFolder, SeveralSeedsAreReadBackInTheirOrder) {
   for (const int64_t seed : {4, 5}) {
     const RunFolder own(folder.seed_path(seed - 3), false, false);
     own.write_results({report_of("small", 0.1)}, 1);
-    runs.push_back({seed, {report_of("small", 0.1)}, 0.1});
+    runs.push_back({seed, {report_of("small", 0.1)}, 0.1, {}});
   }
   Verdict both;
   both.runs = 2;
@@ -99,6 +100,27 @@ TEST(RunFolder, SeveralSeedsAreReadBackInTheirOrder) {
   EXPECT_EQ(set.verdict.line, both.to_line());
   EXPECT_THAT(read_file(join_path(path, "results.json")), HasSubstr("\"best\": \"run-2\""));
   EXPECT_THAT(error_of([&] { folder.check_resume(false); }), HasSubstr("several seeds"));
+}
+
+TEST(RunFolder, FoldsAreReadBackAndNoneIsTheBest) {
+  const TestFiles files;
+  const std::string path = files.path("runs");
+  const RunFolder folder(path, false, false);
+  std::vector<SeedResult> runs;
+  for (const int64_t fold : {0, 1}) {
+    const RunFolder own(folder.seed_path(fold + 1), false, false);
+    own.write_results({report_of("small", 0.1)}, 1);
+    runs.push_back({7, {report_of("small", 0.1)}, {}, fold});
+  }
+  Verdict both;
+  both.runs = 2;
+  folder.write_results(runs, std::nullopt, {report_of("mean", 0.1)}, both);
+  const RunSet set = read_run_set(path);
+  ASSERT_EQ(set.runs.size(), 2u);
+  EXPECT_EQ(set.runs[1].seed, 7);
+  EXPECT_EQ(set.runs[1].fold, 1);
+  EXPECT_STREQ(set.unit(), "folds");
+  EXPECT_THAT(read_file(join_path(path, "results.json")), Not(HasSubstr("\"best\"")));
 }
 
 TEST(RunFolder, ARunIsNeitherSharedNorReplacedUnasked) {

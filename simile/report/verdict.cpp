@@ -146,8 +146,8 @@ std::string explain_gain(const Gain& gain, const Verdict& verdict) {
   const Spread difference = measure_spread(gain.differences());
   std::string text = show_difference(gain, difference.mean);
   if (verdict.runs > 1) {
-    text +=
-        fmt::format(" +- {} over {} seeds", show_value(gain, difference.deviation), verdict.runs);
+    text += fmt::format(" +- {} over {} {}", show_value(gain, difference.deviation), verdict.runs,
+                        verdict.over);
   }
   if (gain.lower_is_better) text += ", lower is better";
   if (verdict.runs > 1) return text;
@@ -241,9 +241,10 @@ std::string Verdict::to_json() const {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Verdict join_verdicts(const std::vector<Verdict>& runs) {
+Verdict join_verdicts(const std::vector<Verdict>& runs, const std::string& over) {
   if (runs.size() == 1) return runs[0];
   Verdict joined = runs[0];
+  joined.over = over;
   for (size_t r = 1; r < runs.size(); ++r) {
     joined.runs += runs[r].runs;
     joined.start_kept += runs[r].start_kept;

@@ -59,7 +59,8 @@ std::optional<Gain> measure_gain(const std::vector<std::string>& metrics, const 
 struct Verdict {
   std::vector<Gain> gains;  // the first is that of the metric that chose the weights, where one did
   int64_t runs = 1;
-  int64_t start_kept = 0;  // of the runs: the weights kept are those before the first step
+  std::string over = "seeds";  // what differs between the runs
+  int64_t start_kept = 0;      // of the runs: the weights kept are those before the first step
   std::vector<std::string> stages_that_kept_theirs;  // began with better weights than they made
   std::vector<std::string> causes;                   // the likely ones, where any of that was so
 
@@ -73,7 +74,7 @@ struct Verdict {
   std::string to_json() const;
 };
 
-// Of the same recipe with several seeds, one at least.
-Verdict join_verdicts(const std::vector<Verdict>& runs);
+// Of the same recipe with several seeds, or "folds", one at least.
+Verdict join_verdicts(const std::vector<Verdict>& runs, const std::string& over = "seeds");
 
 }  // namespace simile

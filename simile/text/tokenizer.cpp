@@ -250,6 +250,23 @@ bool Tokenizer::is_special(int32_t id) const {
   return id >= 0 && id < vocabulary_size() && core_->is_special[static_cast<size_t>(id)] != 0;
 }
 
+std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool skip_special_tokens) const {
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) {
+    const std::string_view name = token(id);
+    // CamemBERT's vocabulary has "<unk>" twice, and one of them is special.
+    const bool special = is_special(id) || is_special(find(name));
+    if (!skip_special_tokens || !special) tokens.emplace_back(name);
+  }
+  if (core_->decoder != nullptr) core_->decoder->decode(tokens);
+  std::string text;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (i > 0 && core_->decoder == nullptr) text += ' ';
+    text += tokens[i];
+  }
+  return text;
+}
+
 std::string Tokenizer::to_json() const { return core_->document; }
 
 std::string Tokenizer::vocabulary_text() const {

@@ -107,6 +107,11 @@ class Tokenizer {
   std::vector<std::vector<int32_t>> encode_ids_batch(const std::vector<std::string>& texts,
                                                      int64_t* replaced = nullptr) const;
 
+  // The text of tokens, as the "decoder" of the tokenizer.json says: not always the one that was
+  // encoded, of which normalising loses case and spaces. Errors (kInput): an id that is not of this
+  // tokeniser; a decoder of unknown type.
+  std::string decode(const std::vector<int32_t>& ids, bool skip_special_tokens = true) const;
+
   // What is left out of encodings that are too long (post_processor.h). Errors (kRecipe): no room
   // for a token of text. With a strategy other than kLongestFirst, encoding fails (kInput) where
   // that text alone cannot be cut enough.

@@ -9,7 +9,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> tokenizer_componen
   return {{"normalizer", detail::normalizer_names()},
           {"pre_tokenizer", detail::pre_tokenizer_names()},
           {"model", detail::model_names()},
-          {"post_processor", detail::post_processor_names()}};
+          {"post_processor", detail::post_processor_names()},
+          {"decoder", detail::decoder_names()}};
 }
 
 }  // namespace simile

@@ -8,8 +8,8 @@
 
 namespace simile {
 
-// The member of tokenizer.json ("normalizer", "pre_tokenizer", "model", "post_processor") and the
-// names it may have.
+// The member of tokenizer.json ("normalizer", "pre_tokenizer", "model", "post_processor",
+// "decoder") and the names it may have.
 std::vector<std::pair<std::string, std::vector<std::string>>> tokenizer_component_names();
 
 }  // namespace simile

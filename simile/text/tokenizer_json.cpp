@@ -169,6 +169,7 @@ std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
   core->vocabulary = join_vocabulary(core->model->vocabulary(), core->added_tokens, source);
   core->post_processor = detail::make_post_processor(member_or_null(root, "post_processor"),
                                                      core->vocabulary.size(), source);
+  core->decoder = detail::make_decoder(member_or_null(root, "decoder"), source);
   core->raw_finder = make_finder(*core, false);
   core->normalized_finder = make_finder(*core, true);
   core->special = find_special_tokens(*core);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
+#include "simile/core/owned_options.h"
 #include "simile/text/detail/trainers.h"
 #include "simile/text/unicode.h"
 
@@ -57,6 +58,8 @@ void check_special_tokens(const std::vector<std::string>& tokens,
 Tokenizer train_vocabulary(const TextSource& next_text, const VocabularyTrainerOptions& options,
                            EventSink& events) {
   const TrainerRow& trainer = find_trainer(options.type);
+  const std::string foreign = find_foreign_options("type", "type", options);
+  SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
   const auto& tokens =
       options.special_tokens.empty() ? trainer.special_tokens : options.special_tokens;
   check_special_tokens(tokens, trainer.special_tokens);

@@ -48,11 +48,14 @@ struct VocabularyTrainerOptions {
     v.field("vocabulary_size", vocabulary_size,
             {"tokens to learn, special ones included", "tokens", 10, 10000000});
     v.field("lowercase", lowercase, {"lower-case the text and strip its accents"});
-    v.field("min_frequency", min_frequency,
-            {"least number of times a pair must occur to become a token (wordpiece, bpe)", "", 1});
-    v.field("alphabet_limit", alphabet_limit,
-            {"most characters to keep; rarer ones become unknown (wordpiece, unigram)",
-             "characters", 1, 1114112});
+    v.only_for("type", {"wordpiece", "bpe"}, [this](OptionVisitor& of) {
+      of.field("min_frequency", min_frequency,
+               {"least number of times a pair must occur to become a token", "", 1});
+    });
+    v.only_for("type", {"wordpiece", "unigram"}, [this](OptionVisitor& of) {
+      of.field("alphabet_limit", alphabet_limit,
+               {"most characters to keep; rarer ones become unknown", "characters", 1, 1114112});
+    });
     v.field("special_tokens", special_tokens,
             {"first tokens of the vocabulary; empty: [PAD], [UNK], [CLS], [SEP] and [MASK] for "
              "wordpiece, <s>, <pad>, </s>, <unk> and <mask> for the others, which must be there"});

@@ -12,6 +12,7 @@
 #include "simile/report/run_folder.h"
 #include "simile/train/class_names.h"
 #include "simile/train/epoch_planner.h"
+#include "simile/train/fold_runs.h"
 #include "simile/train/run_data.h"
 
 namespace simile {
@@ -63,6 +64,7 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
                           EventSink& events) {
   TrainOptions run;
   read_options(without_environment(recipe), run);
+  apply_folds(run);
   fill_class_names(run, events);
   check_train_options(run);
   SIMILE_CHECK(options.epoch >= 1, ErrorKind::kUsage,
@@ -82,7 +84,7 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
   const ExampleSet set{read_set(run, number, chosen, start, events), {}};
   const EpochPlanner planner(objective, set,
                              order_seed(static_cast<uint64_t>(run.seed), stage, chosen));
-  const ProductType products = choose_precision(objective.order.precision);
+  const ProductType products = choose_precision(objective.order.chosen_precision(true));
   const auto embed = [&](const std::vector<std::vector<int32_t>>& texts) {
     const EncoderShape shape = start.settings.encoder.shape();
     return embed_for_order(SentenceEncoder(make_encoder(shape, start.weights.data(), products),

@@ -13,6 +13,7 @@
 #include "simile/report/run_folder.h"
 #include "simile/train/class_names.h"
 #include "simile/train/evaluations.h"
+#include "simile/train/fold_runs.h"
 #include "simile/train/objective.h"
 #include "simile/train/run_data.h"
 #include "simile/train/start_model.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr double kSmallTarget = 0.25;
 constexpr size_t kShownClasses = 10;
+constexpr int64_t kNoLimit = 16777216;  // of an encoder that takes texts of any length
 
 double percent(double share) { return 100 * share; }
 
@@ -65,7 +67,7 @@ std::string describe_lengths(const TrainingSet& set) {
   std::string line = fmt::format("{}: tokens of {}: median {}, 95 % up to {}, longest {}", set.file,
                                  set.second.empty() ? "a text" : "a joint sequence", quantile(50),
                                  quantile(95), lengths.back());
-  if (set.max_length == 0) return line;
+  if (set.max_length == 0 || set.max_length >= kNoLimit) return line;
   return line + fmt::format("; {} ({:.1f} %) cut at the limit of {}", set.cut_texts, percent(cut),
                             set.max_length);
 }
@@ -318,6 +320,7 @@ void review_run_data(const TrainOptions& options,
 RunReview review_recipe(const ConfigNode& recipe, EventSink& events) {
   TrainOptions options;
   read_options(without_environment(recipe), options);
+  apply_folds(options);
   fill_class_names(options, events);
   check_train_options(options);
   const StartModel start = load_start_model(options, events);

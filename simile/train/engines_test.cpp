@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole runs with either engine: the same curves, and what only one of them can do is refused.
+#include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
 #include <torch/types.h>
+#include <torch/version.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -158,6 +161,110 @@ TEST_F(EnginesSlow, TheShippedRecipeHasTheSameCurveForFiftySteps) {
   expect_equal_curves("loss", 1e-4);
 }
 
+TEST_F(EnginesTest, ADeviceHasTheCurvesOfTheCpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "skipped: no CUDA device";
+  train_shipped("engine=fused", "fused");
+  train_shipped("device=cuda", "torch");
+  EXPECT_EQ(curve("torch", "loss").size(), 50u);
+  expect_equal_curves("loss", 1e-4);
+  train(recipe({"engine=fused"}), path("fused"), false, true, silent_events());
+  train(recipe({"device=cuda"}), path("torch"), false, true, silent_events());
+  for (const std::string name : {"loss", "gradient_norm", "siar"}) expect_equal_curves(name, 1e-3);
+}
+
+// libtorch's memory on the CPU, while it lives, as that of a small device: never more than `bytes`
+// at a time.
+class SmallMemory final : public c10::Allocator {
+ public:
+  explicit SmallMemory(size_t bytes) : bytes_(bytes), all_(c10::GetCPUAllocator()) {
+    c10::SetCPUAllocator(this, kPriority);
+  }
+  ~SmallMemory() override { c10::SetCPUAllocator(all_, kPriority); }
+
+#if TORCH_VERSION_MAJOR >= 2
+  c10::DataPtr allocate(size_t bytes) override { return take(bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+#else
+  c10::DataPtr allocate(size_t bytes) const override { return take(bytes); }
+#endif
+  c10::DeleterFnPtr raw_deleter() const override { return all_->raw_deleter(); }
+
+ private:
+  c10::DataPtr take(size_t bytes) const {
+    if (bytes > bytes_) throw c10::OutOfMemoryError({__func__, __FILE__, 1}, "too much");
+    return all_->allocate(bytes);
+  }
+
+  static constexpr uint8_t kPriority = 200;
+  size_t bytes_;
+  c10::Allocator* all_;
+};
+
+// Warnings about memory.
+class MemoryWarnings : public EventSink {
+ public:
+  void warning(const std::string& message) override {
+    if (message.find("memory") != std::string::npos) told.push_back(message);
+  }
+  std::vector<std::string> told;
+};
+
+TEST_F(EnginesTest, ABatchThatADeviceCannotHoldIsEncodedInPiecesWithTheSameGradient) {
+  write("many.tsv", pairs(0, 400));  // 200 pairs of 8 tokens a batch
+  write("large.yaml", R"(
+name: large
+architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 64, positions: 16}
+tokenizer: vocab.txt
+hidden_dropout: 0.1
+stages:
+  objectives: {data: {path: many.tsv, score_scale: 5}, loss: mse, batch_size: 200}
+  epochs: 2
+  learning_rate: 1e-3
+  selection: {keep: last, metric: dev.spearman}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+)");
+  const auto run = [&](const std::string& engine) {
+    ConfigNode node = load_config(path("large.yaml"));
+    apply_override(node, "engine=" + engine);
+    MemoryWarnings warnings;
+    train(node, path(engine), false, true, warnings);
+    return warnings.told;
+  };
+  EXPECT_TRUE(run("fused").empty());
+  {
+    const SmallMemory memory(400'000);
+    EXPECT_THAT(run("torch"), ::testing::ElementsAre(AllOf(HasSubstr("a batch of 1600 tokens"),
+                                                           HasSubstr("chunk_tokens: 512"))));
+  }
+  EXPECT_EQ(curve("torch", "loss").size(), 4u);
+  expect_equal_curves("loss", 1e-4);
+  expect_equal_curves("gradient_norm", 1e-3);
+  const SmallMemory memory(10'000);
+  try {
+    run("torch");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kFailed);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("too much"), HasSubstr("smaller batch_size")));
+  }
+}
+
+TEST_F(EnginesTest, TheTorchEngineInBfloat16HasNearlyTheSameCurve) {
+  for (const std::string compute : {"fp32", "bf16"}) {
+    ConfigNode node = recipe({"engine=torch"});
+    apply_override(node, "compute=" + compute);
+    train(node, path(compute), false, false, silent_events());
+  }
+  const std::vector<double> exact = curve("fp32", "loss"), rounded = curve("bf16", "loss");
+  ASSERT_EQ(rounded.size(), exact.size());
+  EXPECT_NE(rounded, exact);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_NEAR(rounded[i], exact[i], 0.05 * (1 + std::abs(exact[i]))) << "step " << i + 1;
+  }
+}
+
 TEST_F(EnginesTest, ProductsInBfloat16HaveNearlyTheSameCurveForFiftySteps) {
   if (bfloat_kernels() == nullptr) GTEST_SKIP() << "skipped: no bfloat16 on this processor";
   for (const std::string compute : {"fp32", "bf16"}) train_shipped("compute=" + compute, compute);
@@ -190,10 +297,10 @@ TEST_F(EnginesTest, ARunInBfloat16ResumesToTheSameBitsOnAnyNumberOfThreads) {
   set_thread_count(threads);
 }
 
-TEST_F(EnginesTest, Bfloat16IsRefusedWhereItIsNotComputed) {
+TEST_F(EnginesTest, RoundingIsRefusedWhereItIsNotComputed) {
   const std::string no_data = "stages.0.objectives.0.data.path=nowhere.tsv";
-  EXPECT_THAT(error_of({no_data, "compute=bf16", "engine=torch"}),
-              AllOf(HasSubstr("compute: bf16"), HasSubstr("engine: fused")));
+  EXPECT_THAT(error_of({no_data, "compute=tf32"}),
+              AllOf(HasSubstr("compute: tf32"), HasSubstr("device: cuda")));
   if (bfloat_kernels() != nullptr) return;
   EXPECT_THAT(error_of({no_data, "compute=bf16"}),
               AllOf(HasSubstr("compute: bf16"), HasSubstr("AMX"), HasSubstr("fp32")));
@@ -201,15 +308,15 @@ TEST_F(EnginesTest, Bfloat16IsRefusedWhereItIsNotComputed) {
 
 TEST_F(EnginesTest, ADeviceThatIsNotThereIsToldBeforeDataIsRead) {
   const std::string no_data = "stages.0.objectives.0.data.path=nowhere.tsv";
-  EXPECT_THAT(error_of({no_data, "device=cuda"}),
-              AllOf(HasSubstr("device: cuda"), HasSubstr("fused"), HasSubstr("engine: torch")));
+  EXPECT_THAT(error_of({no_data, "engine=fused", "device=cuda"}),
+              AllOf(HasSubstr("device: cuda"), HasSubstr("fused"), HasSubstr("on the CPU")));
   EXPECT_THAT(error_of({no_data, "engine=torch", "device=gpu"}),
               AllOf(HasSubstr("device: gpu"), HasSubstr("expected cpu, cuda")));
   EXPECT_THAT(error_of({no_data, "engine=torch", "device=cuda:x"}), HasSubstr("expected cpu"));
   EXPECT_THAT(error_of({no_data, "engine=jax"}), HasSubstr("engine"));
   const std::string missing = torch::cuda::is_available() ? "cuda:999" : "cuda";
   EXPECT_THAT(
-      error_of({no_data, "engine=torch", "device=" + missing}),
+      error_of({no_data, "device=" + missing}),
       AllOf(HasSubstr("device: " + missing), HasSubstr("GPU"), HasSubstr("set `device: c")));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "simile/batch/class_batches.h"
 #include "simile/batch/distinct_batches.h"
 #include "simile/batch/word_order.h"
 #include "simile/core/error.h"
@@ -45,6 +46,19 @@ LabelledNegatives find_negatives(const ObjectiveOptions& objective, const Traini
   return find_labelled_negatives(set.left, find_positives(objective, set));
 }
 
+void check_classes(const ObjectiveOptions& objective, const TrainingSet& set) {
+  SIMILE_CHECK(!set.classes.empty(), ErrorKind::kRecipe,
+               fmt::format("{}: order `classes` needs the class of each example, and the data has "
+                           "none; read it with `format: classes`, or choose another order",
+                           set.file));
+  SIMILE_CHECK(objective.batch_size >= 2 * objective.order.group_size, ErrorKind::kRecipe,
+               fmt::format("{}: order `classes` with batch_size {} and order.group_size {} puts "
+                           "one class into a batch; a batch needs two, so set group_size to {} at "
+                           "most, or a larger batch_size",
+                           set.file, objective.batch_size, objective.order.group_size,
+                           std::max<int64_t>(1, objective.batch_size / 2)));
+}
+
 }  // namespace
 
 uint64_t order_seed(uint64_t run_seed, const StageOptions& stage, size_t objective) {
@@ -62,6 +76,7 @@ Matrix<float> embed_for_order(const SentenceEncoder& encoder,
 std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
                                           const TrainingSet& set) {
   const OrderOptions& order = objective.order;
+  if (order.name == "classes") check_classes(objective, set);
   if (!order.needs_texts()) return {};
   const std::string name =
       order.labelled_negatives > 0 ? "order.labelled_negatives" : "order `" + order.name + "`";
@@ -108,6 +123,9 @@ int64_t EpochPlanner::count_batches() const {
   if (options_.name == "no_duplicates") {
     return count_distinct_batches(text_columns(true), batch_size_);
   }
+  if (options_.name == "classes") {
+    return count_class_batches(set_->classes, options_.group_size, batch_size_);
+  }
   if (options_.labelled_negatives > 0) {
     return count_filled_batches(negatives_, options_.labelled_negatives, batch_size_);
   }
@@ -120,6 +138,8 @@ Batches EpochPlanner::plan(int64_t epoch, const Embed& embed, EventSink& events)
   Batches batches;
   if (options_.name == "no_duplicates") {
     batches = plan_distinct_batches(text_columns(true), batch_size_, batches_, seed_, number);
+  } else if (options_.name == "classes") {
+    batches = plan_class_batches(set_->classes, options_.group_size, batch_size_, seed_, number);
   } else if (options_.labelled_negatives > 0) {
     FilledBatches filled = fill_batches(negatives_, order_examples(number, embed, events),
                                         options_.labelled_negatives, batch_size_, seed_, number);
@@ -166,8 +186,11 @@ ExampleOrder EpochPlanner::order_examples(uint64_t epoch, const Embed& embed,
 
 ExampleOrder EpochPlanner::order_by_neighbours(uint64_t epoch, const Embed& embed,
                                                EventSink& events) const {
-  return order_neighbours(find_neighbours(options_.neighbours, embed, events), text_columns(false),
-                          options_, seed_, epoch);
+  const NeighbourSearch search(embed_side(embed), std::min(options_.neighbours, ordered() - 1));
+  tell_recall(search.report(), events);
+  return order_neighbours(
+      ordered(), [&search](const auto& examples) { return search.find(examples); },
+      text_columns(false), options_, seed_, epoch);
 }
 
 ExampleOrder EpochPlanner::order_by_words(uint64_t epoch, const Embed& embed,
@@ -202,11 +225,14 @@ Matrix<int32_t> EpochPlanner::find_neighbours(int64_t count, const Embed& embed,
   NeighbourReport report;
   Matrix<int32_t> neighbours =
       nearest_neighbours(embed_side(embed), std::min(count, ordered() - 1), &report);
-  if (report.recall < 1) {
-    events.info(fmt::format("{}: neighbours by {}, which finds {:.1f} % of the nearest", set_->file,
-                            report.method, 100 * report.recall));
-  }
+  tell_recall(report, events);
   return neighbours;
+}
+
+void EpochPlanner::tell_recall(const NeighbourReport& report, EventSink& events) const {
+  if (report.recall >= 1) return;
+  events.info(fmt::format("{}: neighbours by {}, which finds {:.1f} % of the nearest", set_->file,
+                          report.method, 100 * report.recall));
 }
 
 // Embeddings [ordered, D] of one side; every distinct text is embedded once.

@@ -12,6 +12,7 @@
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/index/neighbours.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
 
@@ -56,6 +57,7 @@ class EpochPlanner {
   ExampleOrder order_by_neighbours(uint64_t epoch, const Embed& embed, EventSink& events) const;
   ExampleOrder order_by_words(uint64_t epoch, const Embed& embed, EventSink& events) const;
   Matrix<int32_t> find_neighbours(int64_t count, const Embed& embed, EventSink& events) const;
+  void tell_recall(const NeighbourReport& report, EventSink& events) const;
   Matrix<float> embed_side(const Embed& embed) const;
   std::vector<int64_t> lengths() const;
   TextColumns text_columns(bool with_negatives) const;

@@ -51,6 +51,14 @@ ExampleSet examples_of(TrainingSet set) {
   return {std::make_shared<const TrainingSet>(std::move(set)), {}};
 }
 
+ObjectiveOptions classes_order(int64_t group_size, int64_t batch_size) {
+  ObjectiveOptions objective;
+  objective.order.name = "classes";
+  objective.order.group_size = group_size;
+  objective.batch_size = batch_size;
+  return objective;
+}
+
 // A point on a line for each text, by its first token.
 Matrix<float> embed(const std::vector<std::vector<int32_t>>& texts) {
   Matrix<float> vectors(static_cast<int64_t>(texts.size()), 1);
@@ -66,6 +74,38 @@ ObjectiveOptions options_of(const std::string& order, int64_t batch_size) {
   options.order.clusters = std::min<int64_t>(options.order.clusters, 4);
   options.batch_size = batch_size;
   return options;
+}
+
+TEST(EpochPlanner, OrderOfClassesBalancesThem) {
+  TrainingSet set = make_set(24);
+  for (int32_t i = 0; i < 24; ++i) set.classes.push_back(i / 6);
+  EXPECT_TRUE(check_order_data(classes_order(2, 4), set).empty());
+  const ExampleSet examples = examples_of(set);
+  const EpochPlanner planner(classes_order(2, 4), examples, 1);
+  Events events;
+  const Batches batches = planner.plan(3, embed, events);
+  EXPECT_EQ(static_cast<int64_t>(batches.size()), planner.batches_per_epoch());
+  for (const auto& batch : batches) {
+    std::map<int32_t, int> counts;
+    for (const int32_t i : batch) ++counts[set.classes[static_cast<size_t>(i)]];
+    EXPECT_EQ(counts.size(), 2u);
+    for (const auto& [number, count] : counts) EXPECT_EQ(count, 2);
+  }
+}
+
+TEST(EpochPlanner, OrderOfClassesNeedsThemAndTwoInABatch) {
+  const auto error = [](const ObjectiveOptions& objective, const TrainingSet& set) {
+    try {
+      check_order_data(objective, set);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  TrainingSet set = make_set(6);
+  EXPECT_THAT(error(classes_order(2, 4), set), HasSubstr("`format: classes`"));
+  set.classes = {0, 0, 0, 1, 1, 1};
+  EXPECT_THAT(error(classes_order(8, 12), set), HasSubstr("set group_size to 6 at most"));
 }
 
 TEST(EpochPlanner, EveryOrderHasEveryExampleOnceInAsManyBatchesAsItSaid) {

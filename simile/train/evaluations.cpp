@@ -10,6 +10,7 @@
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
+#include "simile/train/selection.h"
 
 namespace simile {
 
@@ -85,6 +86,19 @@ std::vector<Report> Evaluations::evaluate_hybrid(const std::string& model_name,
 
 void Evaluations::tell_seen(const KeySet& texts) {
   for (Evaluation& each : evaluations_) each.task->tell_seen(texts);
+}
+
+void Evaluations::check_metrics(const std::vector<std::string>& metrics) const {
+  std::vector<Report> reports;
+  for (const Evaluation& each : evaluations_) {
+    Report& report = reports.emplace_back();
+    report.task = each.options.task;
+    report.name = each.options.name;
+    for (const std::string& metric : each.task->metric_names()) {
+      report.metrics.emplace_back(metric, 0);
+    }
+  }
+  selection_value(reports, metrics);
 }
 
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {

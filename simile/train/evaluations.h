@@ -51,6 +51,9 @@ class Evaluations {
   // See Task::tell_seen().
   void tell_seen(const KeySet& texts);
 
+  // Errors (kRecipe): one of `metrics`, each EVALUATION.METRIC, is none of these evaluations'.
+  void check_metrics(const std::vector<std::string>& metrics) const;
+
   const std::vector<Evaluation>& list() const { return evaluations_; }
 
  private:

@@ -16,6 +16,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/precision.h"
 #include "simile/train/detail/bytes_of.h"
+#include "simile/train/shared_training.h"
 
 namespace simile {
 namespace {
@@ -205,7 +206,8 @@ class NegativeMiner::Pool {
 
 NegativeMiner::NegativeMiner(const TrainOptions& options, size_t stage, const StartModel& start,
                              ModelWeights& weights, const RunFolder& folder,
-                             std::vector<ObjectiveData>& data, EventSink& events)
+                             std::vector<ObjectiveData>& data, EventSink& events,
+                             ProcessGroup* processes)
     : run_(options),
       options_(options.stages[stage]),
       start_(start),
@@ -213,6 +215,7 @@ NegativeMiner::NegativeMiner(const TrainOptions& options, size_t stage, const St
       folder_(folder),
       data_(data),
       events_(events),
+      processes_(processes),
       pools_(data.size()) {}
 
 NegativeMiner::~NegativeMiner() = default;
@@ -257,9 +260,13 @@ NegativeMiner::Negatives NegativeMiner::choose(size_t objective, int64_t epoch) 
   const std::string& similarity = start_.settings.similarity;
   EncodeOptions encode;
   if (similarity == "cosine") encode.normalize = true;
-  const SentenceEncoder encoder(weights_.encoder().inference(choose_precision(options.precision)),
+  const SentenceEncoder encoder(weights_.encoder().inference(choose_inference_products(
+                                    options.precision, weights_.placement().device)),
                                 start_.settings, start_.tokenizer);
-  const Matrix<float> vectors = encoder.encode_ids(pool(objective).sequences(), encode, events_);
+  const auto embed = [&](const auto& texts) { return encoder.encode_ids(texts, encode, events_); };
+  const auto sequences = pool(objective).sequences();
+  const Matrix<float> vectors =
+      processes_ == nullptr ? embed(sequences) : embed_in_shares(*processes_, sequences, embed);
   const uint64_t seed =
       stream_key(static_cast<uint64_t>(run_.seed),
                  fmt::format("mine/{}/objective {}/{}", options_.name, objective, epoch));

@@ -19,6 +19,7 @@
 #include "simile/report/run_folder.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
+#include "simile/train/process_group.h"
 #include "simile/train/start_model.h"
 #include "simile/train/train_options.h"
 #include "simile/train/train_state.h"
@@ -39,7 +40,7 @@ class NegativeMiner {
   // All outlive this. `data` is that of the stage's objectives; its training sets are replaced.
   NegativeMiner(const TrainOptions& options, size_t stage, const StartModel& start,
                 ModelWeights& weights, const RunFolder& folder, std::vector<ObjectiveData>& data,
-                EventSink& events);
+                EventSink& events, ProcessGroup* processes = nullptr);
   ~NegativeMiner();
 
   // Before the stage's first step: mines. Later: reads what was mined for the epochs in which the
@@ -69,6 +70,7 @@ class NegativeMiner {
   const RunFolder& folder_;
   std::vector<ObjectiveData>& data_;
   EventSink& events_;
+  ProcessGroup* processes_;                   // that share the encoding; null: this one alone
   std::vector<std::unique_ptr<Pool>> pools_;  // [objectives]
 };
 

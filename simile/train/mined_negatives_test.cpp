@@ -222,12 +222,11 @@ TEST_F(MinedNegativesTest, ALossThatNeedsNegativesIsFedByMining) {
   EXPECT_EQ(error_of({"stages.1.objectives.loss=triplet"}), "no error");
   EXPECT_THAT(error_of({"stages.1.objectives.loss=triplet", kMine + "none"}),
               HasSubstr("negative column"));
-  EXPECT_THAT(error_of({"stages.1.objectives.loss=mse", "stages.1.objectives.data.score=''",
-                        kMine + "none"}),
-              HasSubstr("score"));
-  EXPECT_EQ(error_of({"stages.1.objectives.loss=mse", "stages.1.objectives.data.score=''",
-                      kMine + "{method: ranks, rank_base: 3}"}),
-            "no error");
+  const std::string data = "stages.1.objectives.data={path: " + path("train.tsv") + ", score: ''}";
+  EXPECT_THAT(error_of({"stages.1.objectives.loss=mse", data, kMine + "none"}), HasSubstr("score"));
+  EXPECT_EQ(
+      error_of({"stages.1.objectives.loss=mse", data, kMine + "{method: ranks, rank_base: 3}"}),
+      "no error");
 }
 
 TEST_F(MinedNegativesTest, MistakesSayWhatToChange) {

@@ -36,6 +36,13 @@ class Objective {
   HeadModule* head() const { return head_; }
   int64_t batches_per_epoch() const { return planner_.batches_per_epoch(); }
 
+  // Tokens of a batch that are encoded at a time: the recipe's chunk_tokens, or less once a
+  // device's memory did not suffice; 0: all.
+  int64_t chunk_tokens() const { return chunk_tokens_; }
+  // From now on at most half as many as a piece of a batch of so many tokens has, a power of two;
+  // false: pieces are as small as is worth trying.
+  bool halve_chunks(int64_t batch_tokens);
+
   // The batches of an epoch; see EpochPlanner::plan().
   Batches plan_epoch(int64_t epoch, const EpochPlanner::Embed& embed, EventSink& events) const {
     return planner_.plan(epoch, embed, events);
@@ -59,6 +66,7 @@ class Objective {
   Loss loss_;
   std::vector<LossParameter> parameters_;
   EpochPlanner planner_;
+  int64_t chunk_tokens_;
 };
 
 }  // namespace simile

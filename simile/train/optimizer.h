@@ -38,6 +38,9 @@ class Optimizer {
   // gradients together before clipping; if it is not finite, nothing but the gradients is changed.
   virtual double step(double learning_rate) = 0;
 
+  // Forgets the gradients of a step that was not finished. Rows stay prepared.
+  virtual void clear_gradients() = 0;
+
   // Brings every row up to date: before the weights are evaluated, averaged or saved.
   virtual void flush_rows() = 0;
 

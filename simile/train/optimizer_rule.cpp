@@ -27,18 +27,19 @@ float correction(double beta, int64_t step) {
 
 void OptimizerOptions::visit(OptionVisitor& v) {
   v.field("name", name, choice_info("how gradients move the weights", names()));
-  v.field("bias_correction", bias_correction,
-          {"all but sgd: correct the moments for their start at zero (BERT's own optimiser did "
-           "not)"});
-  v.field("beta1", beta1, {"all but sgd: decay of the mean of gradients", "", 0.0, 0.9999});
-  v.field("beta2", beta2,
-          {"all but sgd: decay of the mean of squared gradients, or of the largest", "", 0.0,
-           0.999999});
-  v.field("epsilon", epsilon,
-          {"all but sgd: added to the root of the second moment, or to a gradient's size", "",
-           1e-30, 1.0});
-  v.field("momentum", momentum,
-          {"sgd: how much of the last step's direction is kept", "", 0.0, 0.9999});
+  v.only_for("name", {"adamw", "adam", "adamax"}, [this](OptionVisitor& of) {
+    of.field("bias_correction", bias_correction,
+             {"correct the moments for their start at zero (BERT's own optimiser did not)"});
+    of.field("beta1", beta1, {"decay of the mean of gradients", "", 0.0, 0.9999});
+    of.field("beta2", beta2,
+             {"decay of the mean of squared gradients, or of the largest", "", 0.0, 0.999999});
+    of.field("epsilon", epsilon,
+             {"added to the root of the second moment, or to a gradient's size", "", 1e-30, 1.0});
+  });
+  v.only_for("name", {"sgd"}, [this](OptionVisitor& of) {
+    of.field("momentum", momentum,
+             {"how much of the last step's direction is kept", "", 0.0, 0.9999});
+  });
   v.field("weight_decay", weight_decay,
           {"adamw: share of a weight taken off, times the learning rate; others: share of it added "
            "to its gradient; not of biases and LayerNorm",

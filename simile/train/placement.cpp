@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/placement.h"
 
+#include <ATen/Context.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/cuda.h>
 #include <torch/types.h>
 
@@ -11,6 +13,7 @@
 
 #include "simile/core/error.h"
 #include "simile/kernel/bfloat_matrix.h"
+#include "simile/kernel/precision.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/joined_encoder.h"
 #include "simile/nn/static_encoder.h"
@@ -38,8 +41,8 @@ void check_gpu(const std::string& device, int64_t number) {
   if (!torch::cuda::is_available()) {
     refuse(
         fmt::format("`device: {}`: expected a GPU that libtorch can use, found none; set `device: "
-                    "cpu`, or run where `nvidia-smi` lists a GPU, built with a libtorch that has "
-                    "CUDA",
+                    "cpu`, or run where `nvidia-smi` lists a GPU and a driver no older than "
+                    "libtorch's CUDA asks for, built with a libtorch that has CUDA (docs/gpu.md)",
                     device));
   }
   const auto count = static_cast<int64_t>(torch::cuda::device_count());
@@ -68,6 +71,10 @@ class HostOptimizer final : public Optimizer {
                            encoder_ == nullptr ? nullptr : encoder_->gradients().data_ptr<float>(),
                            gradients);
   }
+  void clear_gradients() override {
+    if (encoder_ != nullptr) encoder_->gradients().zero_();
+    for (const TrainedTensor& extra : extras_) extra.gradient.zero_();
+  }
   void flush_rows() override { optimizer_.flush_rows(); }
   OptimizerState state() const override { return optimizer_.state(); }
   void load_state(OptimizerState state) override { optimizer_.load_state(std::move(state)); }
@@ -95,7 +102,9 @@ class HostOptimizer final : public Optimizer {
 // The encoder, or a part of a joined one, over memory on the placement's device.
 std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const EncoderMemory& memory,
                                              const Placement& placement) {
-  if (placement.engine == Engine::kTorch) return std::make_unique<TorchEncoder>(shape, memory);
+  if (placement.engine == Engine::kTorch) {
+    return std::make_unique<TorchEncoder>(shape, memory, placement.products);
+  }
   if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape, memory);
   return std::make_unique<FusedEncoder>(shape, memory, placement.products);
 }
@@ -103,54 +112,71 @@ std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const En
 }  // namespace
 
 const std::vector<std::string>& engine_names() {
-  static const std::vector<std::string> names = {"fused", "torch"};  // as Engine
+  static const std::vector<std::string> names = {"auto", "fused", "torch"};
   return names;
 }
 
 const std::vector<std::string>& compute_names() {
-  static const std::vector<std::string> names = {"fp32", "bf16"};  // as ProductType
+  static const std::vector<std::string> names = {"fp32", "bf16", "tf32"};
   return names;
+}
+
+torch::Device choose_device(const std::string& name) {
+  if (name == "cpu") return torch::Device(torch::kCPU);
+  const int64_t number = gpu_number(name);
+  if (number < 0) {
+    refuse(fmt::format("`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", name));
+  }
+  check_gpu(name, number);
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(number)};
 }
 
 namespace {
 
-ProductType choose_products(const std::string& compute, Engine engine) {
-  const auto& names = compute_names();
-  const auto found = std::find(names.begin(), names.end(), compute);
-  if (found == names.end()) refuse(fmt::format("`compute: {}`: expected fp32 or bf16", compute));
-  const auto products = static_cast<ProductType>(found - names.begin());
-  if (products == ProductType::kFloat) return products;
-  if (engine != Engine::kFused) {
-    refuse("`compute: bf16` is for `engine: fused`; leave out one of the two");
+void check_name(const char* key, const std::string& name, const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  refuse(fmt::format("`{}: {}`: expected one of {}", key, name, fmt::join(names, ", ")));
+}
+
+ProductType choose_products(const std::string& compute, const Placement& placement) {
+  if (compute == "bf16") {
+    if (placement.engine == Engine::kFused) check_bfloat_products("`compute: bf16`");
+    return ProductType::kBfloat;
   }
-  check_bfloat_products("`compute: bf16`");
-  return products;
+  if (compute == "tf32") {
+    if (placement.device.is_cpu()) {
+      refuse("`compute: tf32` is a GPU's way to multiply; leave it out, or set `device: cuda`");
+    }
+    at::globalContext().setAllowTF32CuBLAS(true);
+  }
+  return ProductType::kFloat;
 }
 
 }  // namespace
 
 Placement choose_placement(const std::string& engine, const std::string& device,
                            const std::string& compute) {
-  const auto& names = engine_names();
-  const auto found = std::find(names.begin(), names.end(), engine);
-  if (found == names.end()) refuse(fmt::format("`engine: {}`: expected fused or torch", engine));
-  Placement placement;
-  placement.engine = static_cast<Engine>(found - names.begin());
-  placement.products = choose_products(compute, placement.engine);
-  if (device == "cpu") return placement;
-  const int64_t number = gpu_number(device);
-  if (number < 0) {
-    refuse(fmt::format("`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", device));
-  }
-  if (placement.engine == Engine::kFused) {
+  check_name("engine", engine, engine_names());
+  check_name("compute", compute, compute_names());
+  if (engine == "fused" && device != "cpu" && gpu_number(device) >= 0) {
     refuse(
-        fmt::format("`device: {}`: the engine `fused` computes on the CPU; set `engine: torch` "
-                    "too, or `device: cpu`",
+        fmt::format("`device: {}`: the engine `fused` computes on the CPU; leave `engine` out, or "
+                    "set `device: cpu`",
                     device));
   }
-  check_gpu(device, number);
-  placement.device = torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(number));
+  Placement placement;
+  placement.device = choose_device(device);
+  const bool is_fused = engine == "fused" || (engine == "auto" && placement.device.is_cpu());
+  placement.engine = is_fused ? Engine::kFused : Engine::kTorch;
+  placement.products = choose_products(compute, placement);
   return placement;
+}
+
+ProductType choose_inference_products(const std::string& precision, torch::Device device) {
+  if (device.is_cpu()) return choose_precision(precision);
+  const ProductType products = parse_precision(precision);
+  check_torch_products(products);
+  return products;
 }
 
 std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
@@ -173,7 +199,7 @@ std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
   if (placement.engine == Engine::kFused) {
     return std::make_unique<FusedMaskedLm>(shape, placement.products);
   }
-  return std::make_unique<TorchMaskedLm>(shape, placement.device);
+  return std::make_unique<TorchMaskedLm>(shape, placement.device, placement.products);
 }
 
 std::vector<ParameterSlot> trained_slots(const EncoderShape& shape, double static_factor) {

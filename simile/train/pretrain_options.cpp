@@ -2,6 +2,7 @@
 #include "simile/train/pretrain_options.h"
 
 #include "simile/core/error.h"
+#include "simile/train/option_review.h"
 
 namespace simile {
 
@@ -56,6 +57,7 @@ void check_pretrain_options(const PretrainOptions& options) {
       !options.optimizer.used_rows(), ErrorKind::kRecipe,
       "`optimizer.rows: used`: the word embedding is the output matrix too, and every step "
       "uses all of its rows; leave it at all");
+  refuse_idle_options(options);
 }
 
 }  // namespace simile

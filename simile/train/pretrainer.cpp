@@ -12,8 +12,11 @@
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/model_folder.h"
+#include "simile/nn/device_memory.h"
 #include "simile/train/held_out.h"
+#include "simile/train/option_review.h"
 #include "simile/train/placement.h"
+#include "simile/train/resume_check.h"
 #include "simile/train/run_card.h"
 #include "simile/train/run_loop.h"
 #include "simile/train/start_model.h"
@@ -170,8 +173,8 @@ class PretrainingRun final : public SteppedTraining {
     model.weights = weights.data();
     model.tokenizer = start_.tokenizer_files;
     model.model_card = make_card(reports);
-    model.self_test =
-        make_self_test(SentenceEncoder(encoder_->inference(), start_.settings, start_.tokenizer));
+    model.self_test = make_self_test(
+        SentenceEncoder(encoder_->host_inference(), start_.settings, start_.tokenizer));
     save_model_folder(loop_.folder().model_path(), model);
   }
 
@@ -265,9 +268,13 @@ TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool r
   PretrainOptions options;
   read_options(without_environment(recipe), options);
   check_pretrain_options(options);
+  for (const std::string& warning : idle_option_warnings(options)) events.warning(warning);
   const std::string path = folder.empty() ? "runs/" + options.name : folder;
+  if (resume) check_resumed_recipe(path, options, events);
   try {
     return PretrainingRun(options, path, resume, overwrite, events).run();
+  } catch (const c10::OutOfMemoryError& error) {
+    tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
   }

@@ -50,19 +50,37 @@ class Reader {
         std::any_of(objective.teachers.begin(), objective.teachers.end(),
                     [&](const std::string& name) { return find_stage(options_, name, stage) < 0; });
     ColumnPromptOptions prompt_options = objective.prompts;
+    const bool is_once = is_same_twice(objective, data);
     const std::string key =
-        fmt::format("{} {} {} {} {}", options_to_json(data), options_to_json(prompt_options),
-                    objective.max_length, objective.head, keep_originals);
+        fmt::format("{} {} {} {} {} {}", options_to_json(data), options_to_json(prompt_options),
+                    objective.max_length, objective.head, keep_originals, is_once);
     std::shared_ptr<const TrainingSet>& set = sets_[key];
     if (!set) {
       const HeadSettings* head = head_of(objective);
       const ColumnPrompts prompts = find_column_prompts(prompt_options, start_.settings, head);
-      set = std::make_shared<const TrainingSet>(
+      TrainingSet read =
           read_training_set({data, objective.max_length, head, start_.settings.encoder.types,
                              start_.tokenizer, prompts, keep_originals},
-                            events_));
+                            events_);
+      if (is_once) {
+        read.right.clear();
+        read.offer.has_right = false;
+      }
+      set = std::make_shared<const TrainingSet>(std::move(read));
     }
     return set;
+  }
+
+  bool has_dropout() const {
+    const EncoderConfig& config = start_.settings.encoder;
+    return config.hidden_dropout > 0 || config.attention_dropout > 0 || options_.drop_head > 0;
+  }
+
+  // Whether both sides of every pair have the same vectors, the student's and the teacher's, so
+  // that the loss is the same of one.
+  bool is_same_twice(const ObjectiveOptions& objective, const PairDataOptions& data) const {
+    return objective.loss.name == "distill" && data.format == "texts" && data.keep_words == 1 &&
+           objective.prompts.left == objective.prompts.right && !has_dropout();
   }
 
   LossData offer_of(const ObjectiveOptions& objective, const TrainingSet& set) const {
@@ -107,8 +125,7 @@ class Reader {
   }
 
   void warn_about_equal_sides(size_t stage, const TrainingSet& set) {
-    const EncoderConfig& config = start_.settings.encoder;
-    if (set.left != set.right || config.hidden_dropout > 0 || config.attention_dropout > 0) return;
+    if (set.left != set.right || has_dropout()) return;
     events_.warning(
         fmt::format("stage '{}': both sides of every pair are the same text and the model has no "
                     "dropout, so nothing tells them apart; set hidden_dropout: 0.1",

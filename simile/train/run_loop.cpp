@@ -65,7 +65,7 @@ void RunLoop::run_stage() {
   for (;;) {
     if (training_.is_evaluation_due()) {
       training_.evaluate();
-      save();
+      if (save_.save_evaluations) save();
     }
     if (training_.is_done()) return;
     const StepResult result = training_.step();
@@ -91,11 +91,12 @@ bool RunLoop::is_save_due() const {
 }
 
 void RunLoop::save() {
+  saved_at_ = Clock::now();
+  if (save_.keep_states == 0) return;
   training_.fill_state(state_);
   state_.metrics_bytes = folder_.flush_metrics();
   states_.save(state_, recipe_);
   release_copies();
-  saved_at_ = Clock::now();
 }
 
 void RunLoop::release_copies() {

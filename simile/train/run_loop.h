@@ -44,7 +44,8 @@ class SteppedTraining {
 
 class RunLoop {
  public:
-  // `training` outlives this; `recipe` is the resolved recipe as JSON. Errors: as RunFolder.
+  // `training` outlives this; `recipe` is the resolved recipe as JSON. With `save.keep_states` 0
+  // no state is saved. Errors: as RunFolder.
   RunLoop(const std::string& folder, bool resume, bool overwrite, const SaveOptions& save,
           std::string recipe, SteppedTraining& training, EventSink& events);
 

@@ -3,32 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <filesystem>
+#include <optional>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/hybrid_scorer.h"
-#include "simile/metric/significance.h"
 #include "simile/report/run_folder.h"
+#include "simile/train/fold_reports.h"
+#include "simile/train/fold_runs.h"
 #include "simile/train/selection.h"
 
 namespace simile {
 namespace {
-
-TrainOptions options_of_run(const TrainOptions& options, int64_t number) {
-  TrainOptions run = options;
-  run.runs = 1;
-  run.seed = options.seed + number;
-  if (number == 0) return run;
-  run.baselines.clear();
-  for (const std::string& baseline : options.baselines) {
-    const bool depends_on_seed =
-        baseline == "hybrid" || (is_of_start(baseline) && options.model.empty());
-    if (depends_on_seed) run.baselines.push_back(baseline);
-  }
-  return run;
-}
 
 size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& runs) {
   size_t best = 0;
@@ -42,24 +29,6 @@ size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& ru
     if (value && (!record || (is_loss ? *value < *record : *value > *record))) best = i;
   }
   return best;
-}
-
-// Of the same evaluation in all runs: the mean of each metric and its sample standard deviation.
-std::array<Report, 2> summarise(const std::vector<Report>& runs) {
-  Report mean = runs[0], deviation = runs[0];
-  mean.model = "mean";
-  deviation.model = "sd";
-  mean.notes.clear();
-  deviation.notes.clear();
-  mean.confusion = deviation.confusion = {};
-  for (size_t m = 0; m < mean.metrics.size(); ++m) {
-    std::vector<double> values;
-    for (const Report& run : runs) values.push_back(run.metrics[m].second);
-    const Spread spread = measure_spread(values);
-    mean.metrics[m].second = spread.mean;
-    deviation.metrics[m].second = spread.deviation;
-  }
-  return {mean, deviation};
 }
 
 bool is_same_evaluation(const Report& a, const Report& b) {
@@ -94,7 +63,7 @@ std::vector<Report> join_reports(const TrainOptions& options, const std::vector<
       const std::vector<Report> same = reports_by_seed(options, runs, best, own, prefix);
       if (same.empty()) continue;
       all.insert(all.end(), same.begin(), same.end());
-      for (Report& summary : summarise(same)) {
+      for (Report& summary : mean_and_deviation(same)) {
         summary.model = prefix + summary.model;
         all.push_back(std::move(summary));
       }
@@ -117,37 +86,65 @@ void copy_model(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+int64_t count_runs(const TrainOptions& options) {
+  return options.folds > 0 ? options.folds : options.runs;
+}
+
+TrainOptions options_of_run(const TrainOptions& options, int64_t number) {
+  if (options.folds > 0) return options_of_fold(options, number);
+  TrainOptions run = options;
+  run.runs = 1;
+  run.seed = options.seed + number;
+  if (number == 0) return run;
+  run.baselines.clear();
+  for (const std::string& baseline : options.baselines) {
+    const bool depends_on_seed =
+        baseline == "hybrid" || (is_of_start(baseline) && options.model.empty());
+    if (depends_on_seed) run.baselines.push_back(baseline);
+  }
+  return run;
+}
+
 TrainResult train_seeds(const TrainOptions& options, const std::string& path, bool resume,
                         bool overwrite, const TrainOnce& train_once, EventSink& events) {
   const RunFolder folder(path, resume, overwrite);
   if (resume) folder.check_resume(true);
   TrainOptions described = options;
   const std::string recipe = options_to_json(described);
+  const bool has_folds = options.folds > 0;
+  const int64_t count = count_runs(options);
   std::vector<TrainResult> runs;
   std::vector<SeedResult> listed;
   std::vector<Verdict> verdicts;
-  for (int64_t i = 0; i < options.runs; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     const TrainOptions run = options_of_run(options, i);
-    events.info(fmt::format("run {} of {}: seed {}", i + 1, options.runs, run.seed));
+    const std::string name =
+        has_folds ? fmt::format("fold {}", i) : fmt::format("seed {}", run.seed);
+    events.info(fmt::format("run {} of {}: {}", i + 1, count, name));
     const std::string run_path = folder.seed_path(i + 1);
-    const std::string name = std::filesystem::path(run_path).filename();
     runs.push_back(train_once(run, run_path, [&] {
       // Not before: an older run stays as it was when the recipe turns out to be mistaken.
       if (i > 0) return;
-      if (!resume) folder.remove_old_run(name);
+      if (!resume) folder.remove_old_run(std::filesystem::path(run_path).filename());
       folder.write_run(recipe);
     }));
-    listed.push_back({run.seed, runs.back().reports, runs.back().selected_value});
+    listed.push_back({run.seed, runs.back().reports, runs.back().selected_value, {}});
+    if (has_folds) listed.back().fold = i;
     verdicts.push_back(*runs.back().verdict);
-    events.info(fmt::format("seed {}: {}", run.seed, verdicts.back().to_line()));
+    events.info(fmt::format("{}: {}", name, verdicts.back().to_line()));
   }
-  const size_t best = find_best(options, runs);
-  copy_model(runs[best].model_path, folder.model_path());
   TrainResult result;
-  result.model_path = folder.model_path();
-  result.reports = join_reports(options, runs, best);
-  result.selected_value = runs[best].selected_value;
-  result.verdict = join_verdicts(verdicts);
+  std::optional<size_t> best;
+  if (has_folds) {
+    result.reports = join_fold_reports(options, runs, folder);
+  } else {
+    best = find_best(options, runs);
+    copy_model(runs[*best].model_path, folder.model_path());
+    result.model_path = folder.model_path();
+    result.reports = join_reports(options, runs, *best);
+    result.selected_value = runs[*best].selected_value;
+  }
+  result.verdict = join_verdicts(verdicts, has_folds ? "folds" : "seeds");
   if (result.verdict->start_kept > 0) {
     events.warning(
         fmt::format("NOTHING WAS GAINED by {} of {} runs, which kept the weights before "

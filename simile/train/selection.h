@@ -2,14 +2,30 @@
 // By which number the best weights are chosen.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "simile/core/event.h"
 #include "simile/eval/report.h"
 #include "simile/train/early_stop.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
+
+struct SelectedValue {
+  std::string stage;
+  int64_t step = 0;  // of the stage; 0: before its first
+  double done = 0;   // part of the stage, 0 to 1
+  double value = 0;  // selection_value(); not finite where the metric is not
+};
+
+// A sink that train() also tells every value by which weights are selected, in its order. To end
+// training, throw at the next progress(): from selected() nothing may be thrown.
+class SelectionSink : public EventSink {
+ public:
+  virtual void selected(const SelectedValue& value) = 0;
+};
 
 // Of a stage's losses, not of an evaluation.
 bool is_loss_metric(const std::string& metric);

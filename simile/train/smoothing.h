@@ -20,7 +20,9 @@ namespace simile {
 struct StepBatch {
   const Objective& objective;
   const std::vector<int32_t>& examples;  // of the objective's training set
-  std::vector<BatchChunk> chunks;        // none when the encoder is frozen; one unless cached
+  std::vector<BatchChunk> chunks;        // none when the encoder is frozen; one unless cached; of
+                                         // several processes those of this one's share
+  std::vector<int64_t> shares;           // cut_shares() of the texts; of several processes only
   HeadDropout head_dropout;
   uint64_t step;
 };

@@ -15,7 +15,9 @@
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/precision.h"
+#include "simile/nn/device_memory.h"
 #include "simile/nn/pooling.h"
+#include "simile/train/text_shares.h"
 
 namespace simile {
 namespace {
@@ -95,6 +97,10 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model,
                  stream_key(model.seed, "siar/" + options.name)),
       dropout_key_(stream_key(model.seed, "dropout/" + options.name)),
       mixing_seed_(stream_key(model.seed, "mixing/" + options.name)) {
+  if (model.processes != nullptr) {
+    shared_.emplace(*model.processes, options.frozen ? nullptr : &model.weights.encoder(),
+                    trained_tensors(options, objectives_, model.weights));
+  }
   int64_t pairs = 0;
   for (const int32_t objective : mix_epoch(0)) {
     pairs += options_.objectives[static_cast<size_t>(objective)].batch_size;
@@ -124,7 +130,10 @@ std::vector<int32_t> Stage::mix_epoch(int64_t epoch) const {
 }
 
 Batches Stage::plan_epoch(size_t objective, int64_t epoch) {
-  const ProductType products = choose_precision(objectives_[objective].options().order.precision);
+  const torch::Device device = model_.weights.placement().device;
+  const OrderOptions& order = objectives_[objective].options().order;
+  const ProductType products =
+      choose_inference_products(order.chosen_precision(device.is_cpu()), device);
   return objectives_[objective].plan_epoch(
       epoch, [&](const auto& texts) { return embed_texts(texts, products); }, events_);
 }
@@ -132,23 +141,33 @@ Batches Stage::plan_epoch(size_t objective, int64_t epoch) {
 Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts,
                                  ProductType products) {
   optimizer_->flush_rows();
-  return embed_for_order(SentenceEncoder(model_.weights.encoder().inference(products),
-                                         model_.settings, model_.tokenizer),
-                         texts, events_);
+  const SentenceEncoder encoder(model_.weights.encoder().inference(products), model_.settings,
+                                model_.tokenizer);
+  const auto embed = [&](const auto& own) { return embed_for_order(encoder, own, events_); };
+  if (model_.processes == nullptr) return embed(texts);
+  return embed_in_shares(model_.processes->group, texts, embed);
 }
 
 StepBatch Stage::make_batch(int64_t number, const Objective& objective,
                             const std::vector<int32_t>& examples) const {
   const TrainingSet& set = *objective.data().train.examples;
   const EncoderConfig& config = model_.settings.encoder;
-  StepBatch batch{objective, examples, {}, {}, static_cast<uint64_t>(number)};
+  StepBatch batch{objective, examples, {}, {}, {}, static_cast<uint64_t>(number)};
   EncoderDropout dropout = config.dropout();
   dropout.head = static_cast<float>(model_.drop_head);
   dropout.key = dropout_key_;
   dropout.step = batch.step;
-  if (!options_.frozen) {
+  if (!options_.frozen && !shared_) {
     batch.chunks = cut_chunks(set.texts, set.second, set.texts_of(examples),
-                              objective.options().chunk_tokens, config.shape(), dropout);
+                              objective.chunk_tokens(), config.shape(), dropout);
+  } else if (!options_.frozen) {
+    const ProcessGroup& group = model_.processes->group;
+    const std::vector<int32_t> texts = set.texts_of(examples);
+    const auto rank = static_cast<size_t>(group.rank());
+    batch.shares = cut_shares(set.texts, texts, group.size());
+    batch.chunks =
+        cut_share(set.texts, set.second, texts, batch.shares[rank], batch.shares[rank + 1],
+                  objective.chunk_tokens(), config.shape(), dropout);
   }
   if (const HeadModule* head = objective.head()) {
     const HeadSettings& settings = head->settings();
@@ -160,20 +179,61 @@ StepBatch Stage::make_batch(int64_t number, const Objective& objective,
   return batch;
 }
 
+// Of a process without a text, where the others' vectors are too.
+torch::Tensor Stage::no_vectors() const {
+  return torch::empty({0, model_.settings.embedding_size()},
+                      torch::device(model_.weights.placement().device));
+}
+
 torch::Tensor Stage::encode(const BatchChunk& chunk) {
   return pool_tokens(model_.weights.encoder().forward(chunk.packed, chunk.dropout),
                      chunk.packed.offsets, model_.settings.pooling);
 }
 
-// With several chunks a leaf, whose gradient add_gradients() carries on.
-torch::Tensor Stage::embed(const StepBatch& batch) {
+Stage::BatchVectors Stage::embed(const StepBatch& batch) {
   const TrainingSet& set = *batch.objective.data().train.examples;
-  if (options_.frozen) return embed_without_dropout(set, set.texts_of(batch.examples));
+  if (options_.frozen) return {embed_without_dropout(set, set.texts_of(batch.examples)), false, {}};
+  if (shared_) return embed_share(batch);
   for (const BatchChunk& chunk : batch.chunks) optimizer_->prepare_rows(chunk.packed.ids);
-  if (batch.chunks.size() == 1) return encode(batch.chunks.front());
-  return encode_without_graph(batch.chunks,
-                              [this](const BatchChunk& chunk) { return encode(chunk); })
-      .requires_grad_(true);
+  if (batch.chunks.size() == 1) return {encode(batch.chunks.front()), false, {}};
+  const torch::Tensor vectors =
+      encode_without_graph(batch.chunks, [this](const BatchChunk& chunk) { return encode(chunk); });
+  return {vectors.requires_grad_(true), true, {}};
+}
+
+// The vectors of all processes, after each has encoded its share.
+Stage::BatchVectors Stage::embed_share(const StepBatch& batch) {
+  const TrainingSet& set = *batch.objective.data().train.examples;
+  for (const int32_t text : set.texts_of(batch.examples)) {
+    const std::vector<int32_t>& ids = set.texts[static_cast<size_t>(text)];
+    optimizer_->prepare_rows(ids);
+    shared_->note_rows(ids);
+  }
+  BatchVectors result;
+  result.is_leaf = true;
+  torch::Tensor own = no_vectors();
+  if (batch.chunks.size() == 1) {
+    own = result.own = encode(batch.chunks.front());
+  } else if (!batch.chunks.empty()) {
+    own = encode_without_graph(batch.chunks,
+                               [this](const BatchChunk& chunk) { return encode(chunk); });
+  }
+  result.vectors = model_.processes->group.gather_rows(own, batch.shares).requires_grad_(true);
+  return result;
+}
+
+// The gradient of a leaf to the weights.
+void Stage::carry(const StepBatch& batch, const BatchVectors& embedded) {
+  if (!embedded.is_leaf || batch.chunks.empty()) return;
+  torch::Tensor gradient = embedded.vectors.grad();
+  if (shared_) {
+    const auto rank = static_cast<size_t>(model_.processes->group.rank());
+    const int64_t begin = batch.shares[rank];
+    gradient = gradient.narrow(0, begin, batch.shares[rank + 1] - begin);
+  }
+  if (embedded.own.defined()) return embedded.own.backward(gradient.contiguous());
+  carry_gradient(
+      batch.chunks, [this](const BatchChunk& chunk) { return encode(chunk); }, gradient);
 }
 
 torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
@@ -185,6 +245,16 @@ torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
 }
 
 torch::Tensor Stage::encode_texts(const TrainingSet& set, const std::vector<int32_t>& texts) {
+  if (!shared_) return encode_share(set, texts);
+  ProcessGroup& group = model_.processes->group;
+  const std::vector<int64_t> bounds = cut_shares(set.texts, texts, group.size());
+  const auto rank = static_cast<size_t>(group.rank());
+  return group.gather_rows(
+      encode_share(set, {texts.begin() + bounds[rank], texts.begin() + bounds[rank + 1]}), bounds);
+}
+
+torch::Tensor Stage::encode_share(const TrainingSet& set, const std::vector<int32_t>& texts) {
+  if (texts.empty()) return no_vectors();
   constexpr int64_t kTokens = 8192;  // bounds memory; vectors do not depend on their batch
   return encode_without_graph(
       cut_chunks(set.texts, set.second, texts, kTokens, model_.settings.encoder.shape(), {}),
@@ -221,14 +291,16 @@ std::vector<double> part_shares(const std::vector<StepPart>& parts) {
 }  // namespace
 
 StepResult Stage::step(int64_t step, const std::vector<StepPart>& parts) {
+  return within_device_memory("set a smaller batch_size; the last checkpoint is kept",
+                              [&] { return finish_step(step, parts); });
+}
+
+StepResult Stage::finish_step(int64_t step, const std::vector<StepPart>& parts) {
   StepResult result;
-  const std::vector<double> shares = part_shares(parts);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    add_gradients(step, step * options_.accumulation + static_cast<int64_t>(i), parts[i], shares[i],
-                  result);
-  }
+  add_losses(step, parts, add_all_gradients(step, parts), result);
   result.learning_rate =
       options_.learning_rate * schedule_factor(options_.schedule, step, total_steps());
+  if (shared_) shared_->add_up();
   result.gradient_norm = optimizer_->step(result.learning_rate);
   if (!std::isfinite(result.gradient_norm)) {
     fail_step(step, parts, "gradient norm", result.gradient_norm);
@@ -243,32 +315,75 @@ StepResult Stage::step(int64_t step, const std::vector<StepPart>& parts) {
   return result;
 }
 
+// Again from the first part on, in smaller pieces, while the device's memory does not suffice.
+std::vector<Stage::PartLoss> Stage::add_all_gradients(int64_t step,
+                                                      const std::vector<StepPart>& parts) {
+  const std::vector<double> shares = part_shares(parts);
+  std::vector<PartLoss> losses;
+  while (losses.size() < parts.size()) {
+    const size_t i = losses.size();
+    const int64_t number = step * options_.accumulation + static_cast<int64_t>(i);
+    try {
+      losses.push_back(add_gradients(number, parts[i], shares[i]));
+    } catch (const c10::OutOfMemoryError&) {
+      // The processes would no longer make the same calls.
+      if (shared_ || !halve_chunks(parts[i])) throw;
+      optimizer_->clear_gradients();
+      losses.clear();
+    }
+  }
+  return losses;
+}
+
+bool Stage::halve_chunks(const StepPart& part) {
+  if (options_.frozen || smoothing_.is_on()) return false;
+  Objective& objective = objectives_[part.objective];
+  const TrainingSet& set = *objective.data().train.examples;
+  int64_t tokens = 0;
+  for (const int32_t text : set.texts_of(part.examples)) {
+    tokens += static_cast<int64_t>(set.texts[static_cast<size_t>(text)].size());
+  }
+  if (!objective.halve_chunks(tokens)) return false;
+  events_.warning(fmt::format(
+      "the device's memory does not suffice for a batch of {} tokens{}: at most {} are encoded at "
+      "a "
+      "time from now on, with the gradient of the whole batch; `chunk_tokens: {}` says so from the "
+      "start",
+      tokens, objectives_.size() > 1 ? fmt::format(" of '{}'", objective.name()) : "",
+      objective.chunk_tokens(), objective.chunk_tokens()));
+  return true;
+}
+
 // Of one part, whose number among all parts of the stage tells its masks from those of others.
-void Stage::add_gradients(int64_t step, int64_t number, const StepPart& part, double share,
-                          StepResult& result) {
+Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, double share) {
   const Objective& objective = objectives_[part.objective];
   const StepBatch batch = make_batch(number, objective, part.examples);
-  const torch::Tensor embeddings = embed(batch);
+  const BatchVectors embedded = embed(batch);
   LossInput input =
-      objective.read(objective.data().train, part.examples, embeddings, batch.head_dropout);
-  input.products = model_.weights.placement().products;
-  const torch::Tensor loss = objective.loss()(input);
-  const double value = loss.item<double>();
-  if (!std::isfinite(value)) fail_step(step, {part}, "loss", value);
-  result.loss += share * value;
+      objective.read(objective.data().train, part.examples, embedded.vectors, batch.head_dropout);
+  input.products = model_.weights.placement().loss_products();
+  PartLoss result{objective.loss()(input), {}};
   const double weight = objective.options().weight * share;
-  torch::Tensor total = weight == 1 ? loss : loss * weight;
+  torch::Tensor total = weight == 1 ? result.loss : result.loss * weight;
   if (smoothing_.is_on()) {
-    const torch::Tensor penalty = smoothing_.penalty(batch, input);
-    if (penalty.defined()) {
-      total = total + (share == 1 ? penalty : penalty * share);
-      result.siar += share * penalty.item<double>();
+    result.penalty = smoothing_.penalty(batch, input);
+    if (result.penalty.defined()) {
+      total = total + (share == 1 ? result.penalty : result.penalty * share);
     }
   }
   total.backward();
-  if (batch.chunks.size() > 1) {
-    carry_gradient(
-        batch.chunks, [this](const BatchChunk& chunk) { return encode(chunk); }, embeddings.grad());
+  carry(batch, embedded);
+  return result;
+}
+
+void Stage::add_losses(int64_t step, const std::vector<StepPart>& parts,
+                       const std::vector<PartLoss>& losses, StepResult& result) const {
+  const std::vector<double> shares = part_shares(parts);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const double value = losses[i].loss.item<double>();
+    if (!std::isfinite(value)) fail_step(step, {parts[i]}, "loss", value);
+    result.loss += shares[i] * value;
+    if (losses[i].penalty.defined()) result.siar += shares[i] * losses[i].penalty.item<double>();
   }
 }
 

@@ -20,6 +20,7 @@
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
 #include "simile/train/optimizer.h"
+#include "simile/train/shared_training.h"
 #include "simile/train/smoothing.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
@@ -33,6 +34,7 @@ struct TrainedModel {
   const ModelSettings& settings;
   double drop_head;
   uint64_t seed;
+  SharedProcesses* processes = nullptr;  // null: this one alone
 };
 
 // A batch of one objective: a step, or with gradient accumulation a part of one.
@@ -63,8 +65,8 @@ class Stage {
 
   // One step on the gradients of all parts: of each objective the mean over its examples, of
   // several objectives by their numbers of parts. Errors: ErrorKind::kFailed when loss or gradient
-  // is not finite, naming the step, the pairs and the likely causes; the weights are then as
-  // before.
+  // is not finite, naming the step, the pairs and the likely causes, or a device's memory does not
+  // suffice for the least pieces that a batch is encoded in; the weights are then as before.
   StepResult step(int64_t step, const std::vector<StepPart>& parts);
 
   // The losses on the objectives' dev data, without dropout: one metric for each objective that has
@@ -80,12 +82,31 @@ class Stage {
   Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts, ProductType products);
   StepBatch make_batch(int64_t number, const Objective& objective,
                        const std::vector<int32_t>& examples) const;
+  torch::Tensor no_vectors() const;
   torch::Tensor encode(const BatchChunk& chunk);  // and pool
-  torch::Tensor embed(const StepBatch& batch);
-  void add_gradients(int64_t step, int64_t number, const StepPart& part, double share,
-                     StepResult& result);
+  // Vectors of a batch that a loss takes. Where `is_leaf`, carry() takes their gradient on.
+  struct BatchVectors {
+    torch::Tensor vectors;
+    bool is_leaf = false;
+    torch::Tensor
+        own;  // this process's, where they are one chunk; not defined: see gradient_cache.h
+  };
+  BatchVectors embed(const StepBatch& batch);
+  BatchVectors embed_share(const StepBatch& batch);
+  void carry(const StepBatch& batch, const BatchVectors& embedded);
+  StepResult finish_step(int64_t step, const std::vector<StepPart>& parts);
+  // What a part of a step gave, on the device: read when the device was given all of its work.
+  struct PartLoss {
+    torch::Tensor loss, penalty;  // one number each; the second not defined where there is none
+  };
+  std::vector<PartLoss> add_all_gradients(int64_t step, const std::vector<StepPart>& parts);
+  bool halve_chunks(const StepPart& part);
+  PartLoss add_gradients(int64_t number, const StepPart& part, double share);
+  void add_losses(int64_t step, const std::vector<StepPart>& parts,
+                  const std::vector<PartLoss>& losses, StepResult& result) const;
   void add_values(const std::vector<StepPart>& parts, StepResult& result) const;
   torch::Tensor encode_texts(const TrainingSet& set, const std::vector<int32_t>& texts);
+  torch::Tensor encode_share(const TrainingSet& set, const std::vector<int32_t>& texts);
   torch::Tensor embed_without_dropout(const TrainingSet& set, const std::vector<int32_t>& texts);
   const torch::Tensor& frozen_vectors(const TrainingSet& set);
   double measure_loss(const Objective& objective);
@@ -98,6 +119,7 @@ class Stage {
   std::vector<Objective> objectives_;
   std::unique_ptr<Optimizer> optimizer_;
   Smoothing smoothing_;
+  std::optional<SharedGradients> shared_;  // of several processes
   uint64_t dropout_key_, mixing_seed_;
   int64_t batches_per_epoch_ = 0;
   double pairs_per_step_ = 0;

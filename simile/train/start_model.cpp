@@ -259,7 +259,7 @@ void save_trained_model(const std::string& path, const TrainOptions& options,
   model.tokenizer = start.tokenizer_files;
   model.model_card = make_card(options, model, reports);
   model.self_test = make_self_test(
-      SentenceEncoder(weights.encoder().inference(), start.settings, start.tokenizer));
+      SentenceEncoder(weights.encoder().host_inference(), start.settings, start.tokenizer));
   save_model_folder(path, model);
 }
 

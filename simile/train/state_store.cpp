@@ -30,6 +30,9 @@ void SaveOptions::visit(OptionVisitor& v) {
   v.field("keep_states", keep_states,
           {"saved states that are kept; when the newest is damaged, --resume takes the one before",
            "states", 1});
+  v.field(
+      "save_evaluations", save_evaluations,
+      {"save the state after every evaluation; false: between them alone, for many short runs"});
 }
 
 void StateStore::save(const TrainState& state, const std::string& recipe) const {

@@ -18,6 +18,7 @@ namespace simile {
 struct SaveOptions {
   double save_every_minutes = 10;
   int64_t keep_states = 2;
+  bool save_evaluations = true;
 
   void visit(OptionVisitor& v);
 };

@@ -165,8 +165,8 @@ TEST_F(StaticTrainingTest, RoundedProductsHaveNearlyTheSameCurve) {
 
 TEST_F(StaticTrainingTest, NumbersToComputeInThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal({"compute=fp16"}), HasSubstr("compute"));
-  EXPECT_THAT(refusal({"compute=bf16", "engine=torch"}),
-              AllOf(HasSubstr("compute: bf16"), HasSubstr("engine: fused")));
+  EXPECT_THAT(refusal({"compute=tf32"}),
+              AllOf(HasSubstr("compute: tf32"), HasSubstr("device: cuda")));
   EXPECT_THAT(refusal({"stages.0.optimizer.rows=some"}), HasSubstr("rows"));
   if (bfloat_kernels() == nullptr) {
     EXPECT_THAT(refusal({"compute=bf16"}), AllOf(HasSubstr("compute: bf16"), HasSubstr("AMX")));

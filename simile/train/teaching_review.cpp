@@ -30,9 +30,9 @@ std::vector<std::pair<std::string, std::string>> sides_of(const PairDataOptions&
 }
 
 // How often each text of a side stands there.
-std::vector<int64_t> count_texts(const std::vector<int32_t>& side) {
+std::vector<int64_t> count_equal(const std::vector<int32_t>& numbers) {
   std::unordered_map<int32_t, int64_t> times;
-  for (const int32_t text : side) ++times[text];
+  for (const int32_t number : numbers) ++times[number];
   std::vector<int64_t> counts;
   counts.reserve(times.size());
   for (const auto& each : times) counts.push_back(each.second);
@@ -110,6 +110,7 @@ class TeachingReviewer {
     if (compares == Compares::kOtherTargets) check_targets(loss);
     if (!compares_others(objective_.loss)) warn_of_collapse(loss, row.needs(loss));
     check_false_negatives(loss, row);
+    check_same_class(loss, row);
   }
 
   void check_equal_sides(const LossOptions& loss) {
@@ -203,10 +204,10 @@ class TeachingReviewer {
                      set_.file, set_.size(), offer_.target_minimum, loss.name));
   }
 
-  // Of a batch drawn at random.
-  double false_negatives() const {
+  // Others that share an example's number, in a batch drawn at random.
+  double others_alike(const std::vector<int32_t>& numbers) const {
     double pairs = 0;
-    for (const int64_t count : count_texts(set_.right)) {
+    for (const int64_t count : count_equal(numbers)) {
       pairs += static_cast<double>(count) * static_cast<double>(count - 1);
     }
     const auto size = static_cast<double>(set_.size());
@@ -219,7 +220,7 @@ class TeachingReviewer {
     const bool is_rcl = loss.name == "rcl" || loss.name == "rcl_entropy";
     const bool keeps_them = duplicates == nullptr ? !is_rcl : *duplicates != "negatives";
     if (keeps_them || set_.right.empty() || objective_.order.name == "no_duplicates") return;
-    const double expected = false_negatives();
+    const double expected = others_alike(set_.right);
     if (expected < kManyFalseNegatives) return;
     find(false,
          fmt::format("{}: in a batch of {}, {:.1f} other pairs have the right text of a "
@@ -228,6 +229,19 @@ class TeachingReviewer {
                      set_.file, objective_.batch_size, expected, loss.name,
                      duplicates == nullptr ? fmt::format("set {}.order=no_duplicates", place_)
                                            : fmt::format("set {}.loss.duplicates=mask", place_)));
+  }
+
+  // Classes of entailment (`format: nli`) are of pairs, not of texts.
+  void check_same_class(const LossOptions& loss, const LossRow& row) {
+    const std::string* same_class = row.parts(loss).same_class;
+    if (same_class == nullptr || *same_class != "negatives" || set_.right.empty()) return;
+    if (set_.classes.empty() || objective_.data.format != "classes") return;
+    const double expected = others_alike(set_.classes);
+    if (expected < kManyFalseNegatives) return;
+    find(false, fmt::format("{}: in a batch of {}, {:.1f} other pairs have the class of a pair on "
+                            "average, and loss '{}' takes their texts for negatives of each other; "
+                            "if a class is what belongs together, set {}.loss.same_class=mask",
+                            set_.file, objective_.batch_size, expected, loss.name, place_));
   }
 
   const std::string& place_;

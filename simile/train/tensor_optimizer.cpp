@@ -126,9 +126,13 @@ double TensorOptimizer::step(double learning_rate) {
       by_rows ? update_used_rows(part, c) : update(part, c);
     }
   }
-  for (const Part& part : parts_) part.gradient.zero_();
+  clear_gradients();
   std::fill(used_.begin(), used_.end(), 0);
   return norm;
+}
+
+void TensorOptimizer::clear_gradients() {
+  for (const Part& part : parts_) part.gradient.zero_();
 }
 
 void TensorOptimizer::update_used_rows(const Part& table, const StepConstants& constants) const {

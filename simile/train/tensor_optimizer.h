@@ -32,6 +32,7 @@ class TensorOptimizer final : public Optimizer {
 
   void prepare_rows(const std::vector<int32_t>& ids) override;
   double step(double learning_rate) override;
+  void clear_gradients() override;
   void flush_rows() override {}
   OptimizerState state() const override;
   void load_state(OptimizerState state) override;

@@ -13,6 +13,7 @@
 #include "simile/model/builtin_model.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/model_settings.h"
+#include "simile/train/option_review.h"
 #include "simile/train/placement.h"
 #include "simile/train/selection.h"
 
@@ -42,7 +43,9 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
                             "vectors; empty: all begin alike"));
     members.field("punctuation", punctuation,
                   {"tokens without a letter or digit have vectors too; else theirs are zero"});
-    members.group("ppmi", ppmi, "start: ppmi: how neighbourhoods are counted");
+    members.only_for("start", {"ppmi"}, [this](OptionVisitor& of) {
+      of.group("ppmi", ppmi, "how neighbourhoods are counted");
+    });
     members.field("saturation", saturation,
                   {"a token that comes n times in a text counts n^saturation times; below 1 only "
                    "Simile reads the model",
@@ -198,18 +201,21 @@ void StartOptions::visit_start(OptionVisitor& v) {
           path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
   v.field("engine", engine,
           choice_info("what computes the encoder and its gradients: fused, the CPU's own kernels; "
-                      "torch, calls of libtorch on any device",
+                      "torch, calls of libtorch on any device; auto: fused on the CPU, else torch",
                       engine_names()));
   v.field("device", device,
-          {"where engine torch computes: cpu, cuda, or cuda:1 for the second GPU"});
+          {"where the encoder, the losses and the optimiser are, and evaluation, neighbours and "
+           "mining: cpu, cuda, or cuda:1 for the second GPU"});
   v.field(
       "compute", compute,
       choice_info("what large matrix products round their numbers to, with sums, weights and all "
-                  "else in fp32: bf16 makes steps more than twice as fast, on processors that "
-                  "have it (AMX, AVX-512-BF16). Products of a transformer's matrices, forward "
-                  "and backward, those of its gradients, and the scores of all pairs of a "
-                  "batch in the losses bsc, mnrl, simcse and combo, where it has no equal texts or "
-                  "treats them as negatives; evaluation is in fp32 with either",
+                  "else in fp32: bf16 makes steps more than twice as fast, on GPUs and on "
+                  "processors that have it (AMX, AVX-512-BF16). Products of a transformer's "
+                  "matrices, forward and backward, and those of its gradients; on the CPU also the "
+                  "scores of all pairs of a batch in the losses bsc, mnrl, simcse and combo, where "
+                  "it has no equal texts or treats them as negatives; evaluation is in fp32 with "
+                  "either. tf32: what GPUs make of fp32 products when allowed to, 11 bits of each "
+                  "number, in evaluation too",
                   compute_names()));
 }
 
@@ -257,6 +263,11 @@ void TrainOptions::visit(OptionVisitor& v) {
       {"train so many times, with the seeds seed, seed + 1, ...: reported are each run, mean and "
        "standard deviation, and the best on selection.metric, whose model is kept",
        "runs", 1, 1000});
+  v.field("folds", folds,
+          {"train so many times, each fold of the data being the test part once: data, evaluations "
+           "and tests with a `part` are cut into so many folds. Reported are each fold, mean and "
+           "standard deviation, and all folds' examples together; 0: no folds",
+           "folds", 0, 1000});
 }
 
 bool is_of_start(const std::string& baseline) {
@@ -371,15 +382,21 @@ void check_objectives(const TrainOptions& options, size_t number) {
   }
 }
 
-bool is_loss_measured(const StageOptions& stage) {
-  return std::any_of(stage.objectives.begin(), stage.objectives.end(),
-                     [](const ObjectiveOptions& objective) { return objective.dev.is_set(); });
+// The losses that Stage::measure_losses() reports.
+std::vector<std::string> loss_names(const StageOptions& stage) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < stage.objectives.size(); ++i) {
+    if (stage.objectives[i].dev.is_set()) names.push_back(stage.objective_name(i));
+  }
+  if (!names.empty()) names.emplace_back("all");
+  return names;
 }
 
 void check_selection(const TrainOptions& options, const StageOptions& stage) {
   std::vector<std::string> during;
   for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
-  if (is_loss_measured(stage)) during.push_back(kLossEvaluation);
+  const std::vector<std::string> measured = loss_names(stage);
+  if (!measured.empty()) during.push_back(kLossEvaluation);
   const std::vector<std::string>& metrics = stage.selection.metric;
   if (metrics.empty() && stage.selection.early_stop.patience > 0) {
     fail(fmt::format(
@@ -396,11 +413,18 @@ void check_selection(const TrainOptions& options, const StageOptions& stage) {
   }
   for (const std::string& metric : metrics) {
     const std::string evaluation = metric.substr(0, metric.find('.'));
-    if (std::find(during.begin(), during.end(), evaluation) != during.end()) continue;
-    fail(
-        fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of "
-                    "the evaluations [{}]",
-                    stage.name, metric, fmt::join(during, ", ")));
+    if (std::find(during.begin(), during.end(), evaluation) == during.end()) {
+      fail(
+          fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of "
+                      "the evaluations [{}]",
+                      stage.name, metric, fmt::join(during, ", ")));
+    }
+    const std::string loss = metric.substr(std::min(evaluation.size() + 1, metric.size()));
+    if (is_loss_metric(metric) &&
+        std::find(measured.begin(), measured.end(), loss) == measured.end()) {
+      fail(fmt::format("stage '{}': selection.metric '{}': there is no loss '{}'; there are {}",
+                       stage.name, metric, loss, fmt::join(measured, ", ")));
+    }
   }
 }
 
@@ -471,8 +495,10 @@ void check_start_options(const StartOptions& options) {
         "(`simile train-tokenizer` makes one)");
   }
   ArchitectureOptions architecture = options.architecture;
-  const std::string foreign = find_foreign_options("family", "family", architecture);
-  if (!foreign.empty()) fail("`architecture`: " + foreign);
+  for (const char* choice : {"family", "start"}) {
+    const std::string foreign = find_foreign_options(choice, choice, architecture);
+    if (!foreign.empty()) fail("`architecture`: " + foreign);
+  }
   choose_placement(options.engine, options.device, options.compute);
 }
 
@@ -499,6 +525,7 @@ void check_train_options(const TrainOptions& options) {
     }
     check_stage(options, i);
   }
+  refuse_idle_options(options);
 }
 
 int64_t find_stage(const TrainOptions& options, const std::string& name, size_t before) {

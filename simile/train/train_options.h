@@ -154,8 +154,8 @@ struct StartOptions {
   int64_t seed = 1;
   std::string model;  // folder to start from; empty: architecture and tokenizer
   ArchitectureOptions architecture;
-  std::string tokenizer;         // folder, tokenizer.json or vocab.txt
-  std::string engine = "fused";  // see placement.h
+  std::string tokenizer;        // folder, tokenizer.json or vocab.txt
+  std::string engine = "auto";  // see placement.h
   std::string device = "cpu";
   std::string compute = "fp32";
 
@@ -182,6 +182,7 @@ struct TrainOptions : StartOptions {
   std::string precision = "fp32";
   SaveOptions save;
   int64_t runs = 1;
+  int64_t folds = 0;
 
   void visit(OptionVisitor& v);
 };
@@ -191,6 +192,11 @@ bool is_of_start(const std::string& baseline);
 
 // The evaluation that measures the losses of a stage on the objectives' `dev` data.
 inline constexpr const char* kLossEvaluation = "loss";
+
+// To be raised when the same recipe, data and model train or are evaluated otherwise than before: a
+// default, a loss, an order of examples, a metric. What is kept by what it depends on, as runs of
+// papers' tables are, is made anew then.
+inline constexpr int kTrainingVersion = 2;
 
 // Checks what can be seen without the data: a starting point, at least one stage, each with an
 // objective, names that are unique and refer to what there is, a selection metric that names one of

@@ -13,17 +13,25 @@
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/index/search_settings.h"
+#include "simile/nn/device_memory.h"
 #include "simile/train/batch_feed.h"
 #include "simile/train/class_names.h"
 #include "simile/train/collapse.h"
 #include "simile/train/data_review.h"
+#include "simile/train/detail/bytes_of.h"
 #include "simile/train/evaluations.h"
+#include "simile/train/fold_runs.h"
 #include "simile/train/mined_negatives.h"
+#include "simile/train/option_review.h"
+#include "simile/train/resume_check.h"
 #include "simile/train/run_data.h"
 #include "simile/train/run_loop.h"
 #include "simile/train/run_verdict.h"
 #include "simile/train/seeds.h"
 #include "simile/train/selection.h"
+#include "simile/train/shared_run.h"
+#include "simile/train/shared_training.h"
 #include "simile/train/stage.h"
 #include "simile/train/start_model.h"
 
@@ -32,10 +40,12 @@ namespace {
 
 class TrainingRun final : public SteppedTraining {
  public:
+  // `processes`: null for one alone.
   TrainingRun(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
-              EventSink& events)
+              EventSink& events, SharedProcesses* processes)
       : options_(options),
         events_(events),
+        processes_(processes),
         start_(load_start_model(options, events)),
         weights_(start_.settings, start_.heads,
                  choose_placement(options.engine, options.device, options.compute)),
@@ -43,12 +53,18 @@ class TrainingRun final : public SteppedTraining {
         tests_(options.tests, events),
         data_(read_data()),
         sample_(sample_texts(data_)),
-        loop_(folder, resume, overwrite, options.save, options_to_json(options_), *this, events),
+        loop_(folder, resume, overwrite, save_options(), options_to_json(options_), *this, events),
         folder_(loop_.folder()),
         state_(loop_.state()) {
     weights_.assign(start_.weights);
     state_.temperatures = start_.settings.temperatures;
-    loop_.begin(fingerprint_data(), "training data");
+    const std::string data = fingerprint_data();
+    if (processes_ != nullptr) {
+      processes_->events.share(true);
+      check_equal(processes_->group, "training data", data);
+      check_equal(processes_->group, "start weights", fingerprint_weights());
+    }
+    loop_.begin(data, "training data");
   }
 
   TrainResult run() {
@@ -56,11 +72,28 @@ class TrainingRun final : public SteppedTraining {
       while (state_.stage < static_cast<int64_t>(options_.stages.size())) run_stage();
       loop_.save();
     });
-    return finish();
+    if (processes_ != nullptr) processes_->events.share(false);
+    return is_first() ? finish() : TrainResult();
   }
 
  private:
+  // Of several processes one writes and evaluates what was trained.
+  bool is_first() const { return processes_ == nullptr || processes_->group.rank() == 0; }
+
+  SaveOptions save_options() const {
+    SaveOptions save = options_.save;
+    if (!is_first()) save.keep_states = 0;
+    return save;
+  }
+
+  std::string fingerprint_weights() const { return hash_bytes(detail::bytes_of(weights_.copy())); }
+
   std::vector<std::vector<ObjectiveData>> read_data() {
+    for (const StageOptions& stage : options_.stages) {
+      const std::vector<std::string>& metrics = stage.selection.metric;
+      if (metrics.empty() || is_loss_metric(metrics[0])) continue;
+      evaluations_.check_metrics(metrics);
+    }
     auto data = read_run_data(options_, start_, events_);
     review_run_data(options_, data, evaluations_, tests_, events_);
     const KeySet seen = training_texts(data);
@@ -100,13 +133,13 @@ class TrainingRun final : public SteppedTraining {
     const StageOptions& options = stage_options();
     if (state_.step == 0) take_weights(options.from);
     miner_.emplace(options_, stage_number(), start_, weights_, folder_, data_[stage_number()],
-                   events_);
+                   events_, processes_ == nullptr ? nullptr : &processes_->group);
     miner_->begin_stage(state_);
     open_teachers(options_, stage_number(), start_, folder_, data_[stage_number()], events_);
-    stage_.emplace(
-        options,
-        TrainedModel{weights_, start_.tokenizer, start_.settings, options_.drop_head, seed()},
-        data_[stage_number()], events_);
+    stage_.emplace(options,
+                   TrainedModel{weights_, start_.tokenizer, start_.settings, options_.drop_head,
+                                seed(), processes_},
+                   data_[stage_number()], events_);
     selection_.emplace(selection_rules(options.selection));
     resume_stage();
     loop_.release_copies();  // of what the model and the optimiser now hold
@@ -173,6 +206,7 @@ class TrainingRun final : public SteppedTraining {
   void evaluate() override {
     const SelectionOptions& options = stage_options().selection;
     stage_->optimizer().flush_rows();
+    if (processes_ != nullptr) check_equal(processes_->group, "weights", fingerprint_weights());
     Scores scores = evaluate_weights(evaluations_, options_.name);
     std::vector<Report> reports = scores.reports;
     if (state_.stage == 0 && state_.step == 0) at_start_ = std::move(scores);
@@ -181,6 +215,7 @@ class TrainingRun final : public SteppedTraining {
     if (!options.metric.empty()) {
       const double value = selection_value(reports, options.metric);
       const bool is_best = selection_->update(value);
+      tell_selected(value);
       if (is_best && options.keep == "best") {
         state_.best = weights_.copy();
         state_.best_temperatures = current_temperatures();
@@ -195,6 +230,14 @@ class TrainingRun final : public SteppedTraining {
     state_.evaluated_step = state_.step;
   }
 
+  void tell_selected(double value) const {
+    auto* sink = dynamic_cast<SelectionSink*>(&events_);
+    if (sink == nullptr) return;
+    const auto steps = static_cast<double>(std::max<int64_t>(1, stage_->total_steps()));
+    sink->selected(
+        {stage_options().name, state_.step, static_cast<double>(state_.step) / steps, value});
+  }
+
   Temperatures current_temperatures() {
     Temperatures temperatures = state_.temperatures;
     for (const Objective& objective : stage_->objectives()) {
@@ -206,6 +249,7 @@ class TrainingRun final : public SteppedTraining {
   // The next stage starts from the weights this one kept, unless it says otherwise.
   void end_stage() {
     stage_->optimizer().flush_rows();
+    warn_of_margins();
     TrainState next;
     next.stage = state_.stage + 1;
     next.data = state_.data;
@@ -250,6 +294,7 @@ class TrainingRun final : public SteppedTraining {
     std::vector<std::vector<Report>> by_model = {trained.reports};
     by_model.resize(1 + options_.baselines.size());
     evaluate_baselines(false, {}, by_model);
+    keep_hybrid_weight(by_model);
     const Scores start = evaluate_start();
     evaluate_baselines(true, start.reports, by_model);
     for (size_t i = 0; i < by_model[0].size(); ++i) {
@@ -266,6 +311,27 @@ class TrainingRun final : public SteppedTraining {
     result.verdict = judge_run(options_, folder_.log_path(), start, trained, events_);
     loop_.finish(result.reports, result.verdict);
     return result;
+  }
+
+  // Of the last weights, before the best take their place.
+  void warn_of_margins() {
+    const std::vector<Objective>& objectives = stage_->objectives();
+    for (const auto& [name, loss] : loop_.recent_losses().values()) {
+      for (size_t i = 0; i < objectives.size(); ++i) {
+        const LossOptions& options = objectives[i].options().loss;
+        const bool is_its = objectives.size() == 1 ||
+                            name == fmt::format("loss ({})", stage_options().objective_name(i));
+        if (options.name != "triplet" || !is_its) continue;
+        const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
+                                      start_.tokenizer);
+        EncodeOptions encode;
+        encode.normalize = false;
+        const std::string warning =
+            describe_margin(stage_options().name, options.get<TripletOptions>(), loss,
+                            encoder.encode_ids(sample_, encode, silent_events()));
+        if (!warning.empty()) events_.warning(warning);
+      }
+    }
   }
 
   void warn_of_collapse() {
@@ -291,6 +357,18 @@ class TrainingRun final : public SteppedTraining {
       return evaluate_hybrids(options_.name, folder_.hybrid_predictions_path());
     }
     return join(evaluations_.evaluate_baseline(baseline), tests_.evaluate_baseline(baseline));
+  }
+
+  // The weight that dev chose for the model with BM25 lies in its folder, for the indexes of it.
+  void keep_hybrid_weight(const std::vector<std::vector<Report>>& by_model) {
+    for (size_t i = 0; i < options_.baselines.size(); ++i) {
+      if (options_.baselines[i] != "hybrid") continue;
+      for (const Report& report : by_model[i + 1]) {
+        if (!report.chosen_fusion) continue;
+        write_search_settings(folder_.model_path(), {"hybrid", *report.chosen_fusion});
+        return;
+      }
+    }
   }
 
   std::string start_name() const { return options_.model.empty() ? "untrained" : "zero-shot"; }
@@ -373,6 +451,7 @@ class TrainingRun final : public SteppedTraining {
 
   TrainOptions options_;
   EventSink& events_;
+  SharedProcesses* processes_;
   StartModel start_;
   ModelWeights weights_;
   Evaluations evaluations_, tests_;
@@ -390,24 +469,74 @@ class TrainingRun final : public SteppedTraining {
   std::optional<BatchFeed> feed_;
 };
 
+// In several processes: rank 0 as one process alone does, the others with files of no use to
+// anyone.
+TrainResult train_shared(const TrainOptions& options, const std::string& path, bool resume,
+                         bool overwrite, EventSink& events, ProcessGroup& group) {
+  check_shared_options(options, group.size());
+  check_shared_recipe(group, options);
+  std::optional<ScratchRun> scratch;
+  if (group.rank() > 0) scratch.emplace();
+  const std::string& folder = scratch ? scratch->path() : path;
+  if (resume) send_run(group, folder);
+  SharedEvents shared_events(events);
+  SharedProcesses processes{group, shared_events};
+  const auto train_once = [&](const TrainOptions& once, const std::string& once_path,
+                              const std::function<void()>& begin) {
+    TrainingRun run(once, once_path, resume, overwrite, shared_events, &processes);
+    begin();
+    TrainResult result = run.run();
+    // What rank 0 measured and saved alone, of one run of several, may have taken long.
+    if (count_runs(options) > 1) group.await_first([&] { shared_events.progress({}); });
+    return result;
+  };
+  const auto train_all = [&]() -> TrainResult {
+    if (count_runs(options) == 1) return train_once(options, folder, [] {});
+    if (!scratch) return train_seeds(options, folder, resume, overwrite, train_once, shared_events);
+    const RunFolder runs(folder, true, true);
+    for (int64_t i = 0; i < count_runs(options); ++i) {
+      train_once(options_of_run(options, i), runs.seed_path(i + 1), [] {});
+    }
+    return {};
+  };
+  try {
+    const TrainResult result = train_all();
+    group.leave();
+    return result;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) group.leave();  // as all do
+    throw;
+  }
+}
+
 }  // namespace
 
 TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
-                  EventSink& events) {
+                  EventSink& events, ProcessGroup* processes) {
   TrainOptions options;
   read_options(without_environment(recipe), options);
+  apply_folds(options);
   fill_class_names(options, events);
   check_train_options(options);
+  for (const std::string& warning : idle_option_warnings(options)) events.warning(warning);
   const std::string path = folder.empty() ? "runs/" + options.name : folder;
+  if (resume) check_resumed_recipe(path, options, events);
   try {
-    if (options.runs == 1) return TrainingRun(options, path, resume, overwrite, events).run();
+    if (processes != nullptr) {
+      return train_shared(options, path, resume, overwrite, events, *processes);
+    }
+    if (count_runs(options) == 1) {
+      return TrainingRun(options, path, resume, overwrite, events, nullptr).run();
+    }
     const auto train_once = [&](const TrainOptions& once, const std::string& once_path,
                                 const std::function<void()>& begin) {
-      TrainingRun run(once, once_path, resume, overwrite, events);
+      TrainingRun run(once, once_path, resume, overwrite, events, nullptr);
       begin();
       return run.run();
     };
     return train_seeds(options, path, resume, overwrite, train_once, events);
+  } catch (const c10::OutOfMemoryError& error) {
+    tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
   }

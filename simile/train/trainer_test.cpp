@@ -335,7 +335,7 @@ TEST_F(TrainerTest, ARunIsNeitherOverwrittenNorSharedUnasked) {
   };
   EXPECT_THAT(again(recipe(), false),
               AllOf(HasSubstr("already holds a run"), HasSubstr("--resume")));
-  EXPECT_THAT(again(recipe({"seed=2"}), true), HasSubstr("another recipe"));
+  EXPECT_THAT(again(recipe({"seed=2"}), true), HasSubstr("seed 1, now 2;"));
   EXPECT_THAT(again(recipe(), true), "no error");
 }
 
@@ -372,6 +372,12 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
               AllOf(HasSubstr("'stages.0.objectives.0.los'"), HasSubstr("did you mean 'loss'")));
   EXPECT_THAT(error_of({"stages.0.selection.metric=test.spearman"}, recipe_error),
               HasSubstr("selection.metric"));
+  EXPECT_THAT(error_of({"stages.1.selection.metric=dev.spearmen"}, recipe_error),
+              HasSubstr("the evaluation 'dev' has no metric 'spearmen'; did you mean 'spearman'"));
+  EXPECT_THAT(error_of({"stages.1.objectives.0.dev={skip: 10}", "stages.1.selection.metric=loss.x"},
+                       recipe_error),
+              HasSubstr("there is no loss 'x'; there are 0, all"));
+  EXPECT_FALSE(folder_exists(path("bad")));
   EXPECT_THAT(error_of({"stages.0.objectives.0.data.score=grade"}, input),
               AllOf(HasSubstr("train.tsv"), HasSubstr("grade")));
   EXPECT_THAT(error_of({"stages.0.objectives.0.loss=triplet"}, recipe_error),

@@ -22,6 +22,10 @@ stages:
   selection: {metric: dev.spearman, every_steps: 1, keep: last}
 evaluations: {name: dev, task: sts, data: pairs.tsv, score_scale: 5}
 Y
+cat >tune.yaml <<'Y'
+recipe: train.yaml
+tune: {space: {stages.*.learning_rate: {low: 1e-4, high: 1e-2, scale: log}}}
+Y
 cat >pretrain.yaml <<'Y'
 name: words
 architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 16, positions: 32}

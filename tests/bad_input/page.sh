@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The page docs/results/bad-input.md, or with --check AREA whether that part of it is what the program says now.
-#   tests/bad_input/page.sh PROGRAM [--check encode|models|evaluate|index|train]
+#   tests/bad_input/page.sh PROGRAM [--check encode|models|evaluate|index|serve|train|tune]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-areas=(encode models evaluate index train)
+areas=(encode models evaluate index serve train tune)
 area() {
   printf '\n<!-- %s -->\n' "$2"
   "$here/run.sh" "$1" "$here/$2.txt"

@@ -48,6 +48,10 @@ class PairRowReader {
 // Adds the pair, with the columns that the options ask for.
 void append_pair(PairRow pair, const PairDataOptions& options, PairDataset& data);
 
+// Those of a table with the columns `header` that are read.
+std::vector<std::string> used_columns(const PairDataOptions& options,
+                                      const std::vector<std::string>& header);
+
 // How their rows are read, up to `limit` of them.
 ReadOptions row_options(const PairDataOptions& options, int64_t limit);
 

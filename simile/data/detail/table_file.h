@@ -18,7 +18,9 @@ class TableFile {
   // With `resynchronise`, a record that cannot be read gives back the lines after its first one,
   // and a quoted field of more than 1 MiB counts as never closed: what one broken quote costs is
   // then bounded.
-  TableFile(const std::string& path, const std::vector<Column>& columns, bool resynchronise);
+  // `others`: see ReadOptions.
+  TableFile(const std::string& path, const std::vector<Column>& columns, bool resynchronise,
+            std::vector<std::string> others = {});
 
   // False at the end. RowError for a row that cannot be taken apart; the next call goes on after
   // it.
@@ -48,14 +50,20 @@ class TableFile {
   std::vector<std::string> split(const Line& line);
   std::vector<std::string> split_quoted(const Line& line);
   void read_header();
+  void find_others(const std::string& where);
+  bool is_other(const std::string& name) const;
+  bool has_all_others() const { return others_.size() == 1 && others_[0] == "*"; }
   void read_fields(const Line& line, Row& row);
   void read_object(const Line& line, Row& row);
+  void read_others(const std::vector<std::string>& fields, Row& row) const;
   std::string where(int64_t line) const;
 
   TableFormat format_;
   LineReader lines_;
   std::vector<Column> columns_;
   bool resynchronise_;
+  std::vector<std::string> others_;
+  std::vector<size_t> other_positions_;  // in the header
   std::deque<Line> given_back_;
   std::vector<int64_t> position_;  // of each column in the header; -1 where absent
   std::vector<std::string> names_;

@@ -13,7 +13,7 @@
 namespace simile {
 
 struct WordCount {
-  int32_t word = 0;  // position in the vocabulary
+  int32_t word = 0;  // position in the vocabulary, which is in the order of the words' bytes
   int32_t count = 0;
 };
 using CountedText = std::vector<WordCount>;  // sorted by word
@@ -32,6 +32,8 @@ class WordCollection {
   double mean_length() const { return mean_length_; }  // in words, with repetition
 
  private:
+  std::vector<int32_t> numbers_of(const std::vector<std::string>& words) const;
+
   std::unordered_map<std::string, int32_t> vocabulary_;
   std::vector<CountedText> texts_;
   std::vector<int64_t> text_frequency_;  // per word, df

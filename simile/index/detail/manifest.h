@@ -10,24 +10,31 @@
 namespace simile::detail {
 
 constexpr const char* kManifest = "manifest.json";
+constexpr const char* kDocuments = "documents.sqlite";
+constexpr const char* kSearch = "search.json";  // search_settings.h
+constexpr const char* kSegments = "segments";   // the folder of the segments
 
-std::string vectors_path(const std::string& folder, int64_t generation);
+constexpr const char* kBuilding = "building.vectors";  // vector_log.h, while it is built
+constexpr const char* kMeasured = "measured.vectors";  // the same of a build that does not resume
+
 std::string documents_path(const std::string& folder);
+std::string segments_path(const std::string& folder);
+std::string segment_name(int64_t number);
+std::string graph_name(int64_t number);
+std::string graph_path(const std::string& folder, int64_t number);
+std::string segment_path(const std::string& folder, int64_t number);
 
 // Written once, when the index is made. Its member "checksum" is the hash of all others.
 void write_manifest(const std::string& folder, const IndexedModel& model);
 // Errors (kInput): missing, damaged, of another format.
 IndexedModel read_manifest(const std::string& folder);
 
-// Whose the vectors of a generation are, for VectorIndex: a hash of the manifest and the number.
-std::string vectors_owner(const IndexedModel& model, int64_t generation);
+// What segment `number` is to be; its owner is a hash of the manifest and the number.
+SegmentKind segment_kind(const IndexedModel& model, int64_t number);
 
-// Checks documents and vectors for one another and for numbers that are not finite (kInput).
+// Checks documents and vectors for one another, for metadata that are none or too large, for
+// passages that are none or not wanted, and for numbers that are not finite (kInput).
 void check_documents(const std::vector<Document>& documents, const Matrix<float>& vectors,
-                     int64_t dimension);
-
-// documents[i] under added[i].
-std::vector<VectorKey> vector_keys(const std::vector<int64_t>& added,
-                                   const std::vector<Document>& documents);
+                     const IndexedModel& model);
 
 }  // namespace simile::detail

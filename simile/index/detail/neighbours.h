@@ -18,6 +18,20 @@ constexpr int64_t kExactNeighbours = 100000;  // exact below so many rows
 Matrix<int32_t> nearest_neighbours_below(const Matrix<float>& vectors, int64_t top_n,
                                          int64_t exact_below, NeighbourReport* report);
 
+// nearest_neighbours() of chosen rows, exact. `vectors`, which are finite, outlive it; 0 < top_n <
+// n.
+class ExactNeighbours {
+ public:
+  ExactNeighbours(const Matrix<float>& vectors, int64_t top_n);
+  Matrix<int32_t> find(const std::vector<int32_t>& rows) const;
+
+ private:
+  const Matrix<float>& vectors_;
+  int64_t top_n_;
+  PackedRows packed_;
+  float margin_;
+};
+
 struct ScoreScratch {
   std::vector<float> scores;
   std::vector<int32_t> found;

@@ -11,18 +11,27 @@ namespace simile::detail {
 struct ScanCall {
   const float* queries;  // [query_count, D]
   int64_t query_count;
-  const float* rows;  // [row_count, D]
+  const void* rows;  // row_count of them, as `number` says
   int64_t row_count;
   int64_t D;
   VectorMetric metric;
   float* scores = nullptr;          // [query_count, stride]
   int64_t stride = 0;               // row_count rounded up to a multiple of 4, or more
   const int64_t* places = nullptr;  // row j is places[j] of `rows`; null: j
+  StoredNumber number = StoredNumber::kFp32;
 };
 
 // A score's bits depend on its query and row alone (and on the processor's instruction set, which
-// is found out when the program runs).
+// is found out when the program runs); it is that with the floats that the row stands for.
 void scan_scores(const ScanCall& call);
+
+// scores[j] is that of the query with rows[j], to the bit of scan_scores(); `scores` has room for
+// `count` rounded up to a multiple of 4.
+void score_rows(const float* query, const char* const* rows, int64_t count, int64_t D,
+                VectorMetric metric, StoredNumber number, float* scores);
+
+// The score of two vectors of which only the higher halves of their numbers are kept (bfloat16).
+float score_short(const uint16_t* a, const uint16_t* b, int64_t D, VectorMetric metric);
 
 // Writes the numbers j, rising, of the `count` scores that are `threshold` or more to `found` (room
 // for `count`); returns how many they are.

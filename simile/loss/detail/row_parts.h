@@ -16,6 +16,9 @@ LossNeeds pairs(Requirement target, Requirement negatives, bool unit_target = fa
 // Of losses that compare texts of a pair with those of others in the batch.
 LossNeeds batch_pairs(Requirement target, Requirement negatives);
 
+// Of bsc and its kin: scores and negatives are optional, classes are needed to mask those of one.
+LossNeeds batch_pairs(const std::string& same_class);
+
 // `needs` of a loss that compares pairs of different targets.
 LossNeeds ranked_pairs(LossNeeds needs);
 
@@ -35,6 +38,7 @@ void visit_terms(LossOptions& options, OptionVisitor& v);
 // Options that several losses have.
 void visit_threshold(OptionVisitor& v, double& threshold);
 void visit_duplicates(OptionVisitor& v, std::string& duplicates);
+void visit_same_class(OptionVisitor& v, std::string& same_class);
 
 LossParts no_parts(const LossOptions& options);
 LossParts bsc_parts(const BscOptions& options);

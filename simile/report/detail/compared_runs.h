@@ -15,7 +15,7 @@ namespace simile {
 // One side: the reports of each run, and where the predictions behind them are.
 struct ComparedRuns {
   struct Run {
-    std::optional<int64_t> seed;
+    std::optional<int64_t> seed, fold;
     std::vector<Report> reports;
     std::vector<std::string> predictions;  // one per report; may be empty
     bool start_kept = false;               // its model is the one it began with
@@ -23,14 +23,16 @@ struct ComparedRuns {
   std::string path;
   bool is_file = false;
   std::vector<Run> runs;
+
+  bool has_folds() const { return runs[0].fold.has_value(); }
 };
 
 // Of a run folder, or of a file of predictions; of hybrid:FOLDER the reports of the run's model
 // together with BM25.
 ComparedRuns read_compared_runs(const std::string& path);
 
-// Brings the runs in the order of their seeds. Errors also: a file and a folder; several runs on
-// both sides, but not with the same seeds.
+// Brings the runs in the order of their folds and seeds. Errors also: a file and a folder; several
+// runs on both sides, but not with the same seeds; folds on one side, or other ones.
 void pair_runs(ComparedRuns& a, ComparedRuns& b);
 
 std::vector<int64_t> seeds_of(const ComparedRuns& side);  // empty when one is not known

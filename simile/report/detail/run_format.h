@@ -32,14 +32,16 @@ constexpr std::string_view kTensorboard = "events.out.tfevents.";
 // Of run.json, beside the recipe's own keys.
 constexpr const char* kEnvironment = "environment";
 
-// Of results.json: of one run the first two, of several seeds the others too.
+// Of results.json: of one run the first two, of several seeds or folds the others too.
 constexpr const char* kReports = "reports";
 constexpr const char* kSeconds = "seconds";
 constexpr const char* kRuns = "runs";  // of each: folder, seed, reports, and selected if any
 constexpr const char* kFolder = "folder";
 constexpr const char* kSeed = "seed";
+constexpr const char* kFold = "fold";  // where the runs are folds
 constexpr const char* kSelected = "selected";
-constexpr const char* kBest = "best";  // a folder
+constexpr const char* kBest = "best";    // a folder; not of folds
+constexpr const char* kFiles = "files";  // metrics.jsonl and predictions, each with its hash
 
 // Of results.json too, simile/report/verdict.h: an object with these keys and others.
 constexpr const char* kVerdict = "verdict";

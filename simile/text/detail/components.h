@@ -12,6 +12,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/text/added_tokens.h"
+#include "simile/text/decoder.h"
 #include "simile/text/detail/model_tables.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
@@ -30,11 +31,15 @@ std::unique_ptr<const TokenModel> make_model(const Json& json, ModelTables& tabl
 // Ids in the templates must be below `vocabulary_size`. A JSON null gives bare templates.
 PostProcessor make_post_processor(const Json& json, int64_t vocabulary_size,
                                   const std::string& source);
+// A JSON null gives a null pointer: tokens with spaces between. What is not known, or not as
+// expected, is told when it decodes.
+std::unique_ptr<const Decoder> make_decoder(const Json& json, const std::string& source);
 // The names in each table, for tokenizer_components.h.
 std::vector<std::string> normalizer_names();
 std::vector<std::string> pre_tokenizer_names();
 std::vector<std::string> model_names();
 std::vector<std::string> post_processor_names();
+std::vector<std::string> decoder_names();
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& source);
 

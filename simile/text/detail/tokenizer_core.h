@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simile/text/added_tokens.h"
+#include "simile/text/decoder.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
 #include "simile/text/pre_tokenizer.h"
@@ -32,6 +33,7 @@ struct TokenizerCore {
   std::unique_ptr<const PreTokenizer> pre_tokenizer;  // null: one word
   std::unique_ptr<const TokenModel> model;
   PostProcessor post_processor;
+  std::unique_ptr<const Decoder> decoder;  // null: tokens with spaces between
   std::vector<AddedToken> added_tokens;
   AddedTokenFinder raw_finder;         // looks in the text
   AddedTokenFinder normalized_finder;  // looks in the normalised text

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/task_file.h"
+#include "simile/core/error.h"
+#include "simile/core/recipe.h"
+#include "simile/train/distillation.h"
+#include "simile/train/trainer.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  DistillationOptions distillation;
+  std::string test;
+  bool overwrite = false;
+};
+
+// Each test's reports, with those of `others` behind them.
+std::vector<Report> with_others(const DistillationOptions& options,
+                                const std::vector<Report>& reports,
+                                const std::vector<std::string>& others, Terminal& terminal) {
+  if (options.tests.empty()) return reports;
+  std::vector<std::unique_ptr<Scorer>> scorers;
+  for (const std::string& model : others) scorers.push_back(make_scorer(model, {}, terminal));
+  std::vector<Report> all;
+  const size_t models = reports.size() / options.tests.size();
+  for (size_t i = 0; i < options.tests.size(); ++i) {
+    const auto first = reports.begin() + static_cast<std::ptrdiff_t>(i * models);
+    all.insert(all.end(), first, first + static_cast<std::ptrdiff_t>(models));
+    for (const auto& scorer : scorers) all.push_back(evaluate(options.tests[i], *scorer));
+  }
+  return all;
+}
+
+void run(Arguments& arguments, bool json, Terminal& terminal) {
+  DistillationOptions& options = arguments.distillation;
+  if (!arguments.test.empty()) {
+    SIMILE_CHECK(is_task_file(arguments.test), ErrorKind::kUsage,
+                 fmt::format("--test '{}' is not a task file; give a .yaml or .json that lists "
+                             "`tasks`, as for simile evaluate",
+                             arguments.test));
+    options.tests = read_task_file(arguments.test);
+  }
+  const std::string recipe = prepare_distillation(options, arguments.overwrite, terminal);
+  const TrainResult result =
+      train(load_recipe(recipe, {}), options.output, false, arguments.overwrite, terminal);
+  const std::optional<std::string> reduced = reduce_student(options, result.model_path, terminal);
+  std::vector<std::string> others;
+  if (reduced) others.push_back(*reduced);
+  others.push_back(options.teacher);
+  const std::vector<Report> reports = with_others(options, result.reports, others, terminal);
+  const std::string& model = reduced ? *reduced : result.model_path;
+  Output output("-");
+  if (json) {
+    nlohmann::ordered_json document = {
+        {"model", model}, {"recipe", recipe}, {"reports", nlohmann::ordered_json::array()}};
+    for (const Report& report : reports) {
+      document["reports"].push_back(nlohmann::ordered_json::parse(report.to_json()));
+    }
+    output.write(document.dump() + "\n");
+  } else {
+    output.write(to_table(reports));
+    output.write(
+        fmt::format("{}model: {}\nrecipe: {}\n", reports.empty() ? "" : "\n", model, recipe));
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_distill(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  DistillationOptions& options = arguments->distillation;
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add(
+      "distill", "Train a small student on the vectors that a model gives texts",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  command->add_option("--teacher", options.teacher, kModelHelp)->required();
+  command
+      ->add_option(
+          "--student", options.student,
+          "static, a table of word pieces; or a number of the teacher's layers to keep; or "
+          "a model folder to begin with")
+      ->capture_default_str();
+  command
+      ->add_option("--data", options.data,
+                   "Texts to learn from, one a line, or .jsonl with `text`; or a table, with "
+                   "--columns")
+      ->required();
+  command
+      ->add_option("--columns", options.columns, "The one or two columns of a table with its texts")
+      ->delimiter(',');
+  command
+      ->add_option("--output,--out", options.output,
+                   "Folder of the run: recipe.yaml, which can be changed and trained again, model/")
+      ->required();
+  command->add_option("--epochs", options.epochs, "Passes over the texts")->capture_default_str();
+  command->add_option("--learning-rate", options.learning_rate,
+                      "Peak learning rate; by default 2e-3 for a static student, 2e-4 for others");
+  command->add_option(
+      "--dims", options.dimensions,
+      "Dimensions of a static student, made fewer after training (reduced/); by default "
+      "the teacher's");
+  command->add_option("--test", arguments->test,
+                      "Task file (.yaml or .json, as of simile evaluate) to measure student and "
+                      "teacher on");
+  command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");
+}
+
+}  // namespace simile::cli

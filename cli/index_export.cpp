@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/index_export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/hash.h"
+#include "simile/model/embedding_store.h"
+#include "simile/text/unicode.h"
+
+namespace simile::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// One file, or two, of a form. finish() makes them count.
+class Form {
+ public:
+  virtual ~Form() = default;
+  virtual void add(const Document& document, int64_t passage, const float* vector) = 0;
+  virtual void finish() = 0;
+};
+
+void check_document(bool good, const Document& document, const char* what) {
+  SIMILE_CHECK(good, ErrorKind::kInput,
+               fmt::format("document {} cannot be exported: {}", quote(document.id), what));
+}
+
+void check_text(const Document& document) {
+  check_document(is_valid_utf8(document.id) && is_valid_utf8(document.text), document,
+                 "it is not UTF-8");
+}
+
+// What a passage is called where each needs an id of its own.
+std::string point_id(const Document& document, int64_t passage) {
+  return document.passages.empty() ? document.id : fmt::format("{}#{}", document.id, passage);
+}
+
+// {"id", "text"} and, where there are any, "metadata"; of a passage its text and its place, and
+// with the first one the document's "whole" text.
+Json as_object(const Document& document, int64_t passage) {
+  Json object = {{"id", document.id}, {"text", document.text_of(passage)}};
+  if (!document.passages.empty()) {
+    const Passage characters = document.characters_of(passage);
+    object["passage"] = {{"number", passage},
+                         {"of", document.vectors()},
+                         {"begin", characters.begin},
+                         {"end", characters.end}};
+    if (passage == 0) object["whole"] = document.text;
+  }
+  if (!document.metadata.empty()) object["metadata"] = Json::parse(document.metadata);
+  return object;
+}
+
+std::string numbers(const float* vector, int64_t D) {
+  fmt::memory_buffer out;
+  for (int64_t d = 0; d < D; ++d) {
+    fmt::format_to(std::back_inserter(out), "{}{}", d == 0 ? "[" : ",", vector[d]);
+  }
+  out.push_back(']');
+  return fmt::to_string(out);
+}
+
+class NpyForm : public Form {
+ public:
+  NpyForm(const IndexInfo& info, const std::string& output)
+      : vectors_(output, info.vectors, info.model.dimension),
+        documents_(output.substr(0, output.size() - 4) + ".jsonl"),
+        row_(1, info.model.dimension) {
+    content_.add(info.model.fingerprint);
+  }
+
+  void add(const Document& document, int64_t passage, const float* vector) override {
+    check_text(document);
+    const std::string line = as_object(document, passage).dump() + "\n";
+    documents_.write(line);
+    content_.add(line);
+    std::copy_n(vector, row_.cols, row_.values.begin());
+    vectors_.append(row_);
+  }
+
+  void finish() override {
+    documents_.finish();
+    vectors_.finish(content_.digits());
+  }
+
+ private:
+  EmbeddingStoreWriter vectors_;
+  Output documents_;
+  Matrix<float> row_;
+  Hash128 content_;
+};
+
+class PgvectorForm : public Form {
+ public:
+  PgvectorForm(const IndexInfo& info, const ExportTarget& target)
+      : D_(info.model.dimension),
+        with_passages_(info.model.passages.splits()),
+        out_(target.output) {
+    constexpr int64_t kMost = 16000;
+    SIMILE_CHECK(D_ <= kMost, ErrorKind::kUsage,
+                 fmt::format("--to pgvector: vectors of {} numbers; it holds {}", D_, kMost));
+    check_name(target.table);
+    // In the order of VectorMetric; the last needs pgvector 0.7.
+    constexpr const char* kOperators[] = {"<#>", "<->", "<+>"};
+    out_.write(fmt::format(
+        "-- Documents of an index of the model {}, for psql. The nearest first:\n"
+        "--   SELECT id, text FROM \"{}\" ORDER BY embedding {} '[...]' LIMIT 10;\n"
+        "\\set ON_ERROR_STOP on\n"
+        "SET client_encoding = 'UTF8';\n"
+        "BEGIN;\n"
+        "CREATE EXTENSION IF NOT EXISTS vector;\n"
+        "CREATE TABLE \"{}\" (id text PRIMARY KEY, {}text text NOT NULL, embedding "
+        "vector({}) NOT NULL);\n"
+        "COPY \"{}\" (id, {}text, embedding) FROM stdin;\n",
+        quote(info.model.name), target.table, kOperators[static_cast<size_t>(info.model.metric)],
+        target.table, with_passages_ ? "document text NOT NULL, " : "", D_, target.table,
+        with_passages_ ? "document, " : ""));
+  }
+
+  void add(const Document& document, int64_t passage, const float* vector) override {
+    check_text(document);
+    check_document((document.id + document.text).find('\0') == std::string::npos, document,
+                   "it has a byte 0, which PostgreSQL's text cannot hold");
+    const std::string of_document = with_passages_ ? escaped(document.id) + "\t" : "";
+    out_.write(fmt::format("{}\t{}{}\t{}\n", escaped(point_id(document, passage)), of_document,
+                           escaped(std::string(document.text_of(passage))), numbers(vector, D_)));
+  }
+
+  void finish() override {
+    out_.write("\\.\nCOMMIT;\n");
+    out_.finish();
+  }
+
+ private:
+  static void check_name(const std::string& name) {
+    const bool good =
+        !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+        });
+    SIMILE_CHECK(good, ErrorKind::kUsage,
+                 fmt::format("--table {}: expected up to 63 of a to z, 0 to 9 and _", quote(name)));
+  }
+
+  // As COPY reads it.
+  static std::string escaped(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '\\') {
+        out += "\\\\";
+      } else if (c == '\n') {
+        out += "\\n";
+      } else if (c == '\r') {
+        out += "\\r";
+      } else if (c == '\t') {
+        out += "\\t";
+      } else {
+        out += c;
+      }
+    }
+    return out;
+  }
+
+  int64_t D_;
+  bool with_passages_;
+  Output out_;
+};
+
+// Lines, and beside a file what the collection or index is made with.
+class LinesForm : public Form {
+ public:
+  LinesForm(const IndexInfo& info, const std::string& output, const Json& settings)
+      : D_(info.model.dimension), out_(output) {
+    if (output == "-") return;
+    settings_ = std::make_unique<Output>(output + ".settings.json");
+    settings_->write(settings.dump(1) + "\n");
+  }
+
+  void finish() override {
+    if (settings_ != nullptr) settings_->finish();
+    out_.finish();
+  }
+
+ protected:
+  int64_t D_;
+  Output out_;
+
+ private:
+  std::unique_ptr<Output> settings_;
+};
+
+class QdrantForm : public LinesForm {
+ public:
+  QdrantForm(const IndexInfo& info, const std::string& output)
+      : LinesForm(info, output, settings(info.model)) {}
+
+  void add(const Document& document, int64_t passage, const float* vector) override {
+    check_text(document);
+    out_.write(fmt::format("{{\"id\":\"{}\",\"vector\":{},\"payload\":{}}}\n",
+                           uuid_of(point_id(document, passage)), numbers(vector, D_),
+                           as_object(document, passage).dump()));
+  }
+
+ private:
+  static Json settings(const IndexedModel& model) {
+    constexpr const char* kDistances[] = {"Dot", "Euclid", "Manhattan"};  // as VectorMetric
+    return {
+        {"vectors",
+         {{"size", model.dimension}, {"distance", kDistances[static_cast<size_t>(model.metric)]}}}};
+  }
+
+  // Version 8 of RFC 9562, for hashes of one's own.
+  static std::string uuid_of(const std::string& id) {
+    std::string digits = hash_bytes(id);
+    digits[12] = '8';
+    digits[16] = "89ab"[hash64(id) % 4];
+    for (const size_t at : {20, 16, 12, 8}) digits.insert(at, "-");
+    return digits;
+  }
+};
+
+class OpensearchForm : public LinesForm {
+ public:
+  OpensearchForm(const IndexInfo& info, const std::string& output)
+      : LinesForm(info, output, settings(info.model)) {}
+
+  void add(const Document& document, int64_t passage, const float* vector) override {
+    check_text(document);
+    constexpr size_t kLongestId = 512;  // of OpenSearch, in bytes
+    check_document(!document.id.empty() && document.id.size() <= kLongestId, document,
+                   "OpenSearch takes ids of 1 to 512 bytes");
+    std::string of_document =
+        document.metadata.empty() ? "" : fmt::format("\"metadata\":{},", document.metadata);
+    if (!document.passages.empty()) {
+      of_document +=
+          fmt::format("\"document\":{},\"passage\":{},", Json(document.id).dump(), passage);
+    }
+    out_.write(fmt::format("{}\n{{\"text\":{},{}\"embedding\":{}}}\n",
+                           Json{{"index", {{"_id", point_id(document, passage)}}}}.dump(),
+                           Json(document.text_of(passage)).dump(), of_document,
+                           numbers(vector, D_)));
+  }
+
+ private:
+  static Json settings(const IndexedModel& model) {
+    SIMILE_CHECK(model.metric != VectorMetric::kAbsoluteDistance, ErrorKind::kUsage,
+                 "--to opensearch: the vectors are compared by manhattan, which its engines faiss "
+                 "and lucene do not have");
+    const bool product = model.metric == VectorMetric::kInnerProduct;
+    const Json method = {
+        {"name", "hnsw"}, {"engine", "faiss"}, {"space_type", product ? "innerproduct" : "l2"}};
+    const Json fields = {
+        {"text", {{"type", "text"}}},
+        {"embedding",
+         {{"type", "knn_vector"}, {"dimension", model.dimension}, {"method", method}}}};
+    return {{"settings", {{"index", {{"knn", true}}}}}, {"mappings", {{"properties", fields}}}};
+  }
+};
+
+std::unique_ptr<Form> make_form(const IndexInfo& info, const ExportTarget& target) {
+  if (target.form == "npy") {
+    SIMILE_CHECK(ends_with(target.output, ".npy"), ErrorKind::kUsage,
+                 fmt::format("--output '{}': expected a name that ends in .npy", target.output));
+    return std::make_unique<NpyForm>(info, target.output);
+  }
+  if (target.form == "pgvector") return std::make_unique<PgvectorForm>(info, target);
+  if (target.form == "opensearch") return std::make_unique<OpensearchForm>(info, target.output);
+  return std::make_unique<QdrantForm>(info, target.output);
+}
+
+}  // namespace
+
+const std::vector<std::string>& export_forms() {
+  static const std::vector<std::string> forms = {"npy", "pgvector", "qdrant-jsonl", "opensearch"};
+  return forms;
+}
+
+int64_t export_index(const SearchIndex& index, const ExportTarget& target) {
+  const IndexInfo info = index.info();
+  const std::unique_ptr<Form> form = make_form(info, target);
+  int64_t count = 0;
+  int64_t documents = 0;
+  index.for_each([&](const Document& document, int64_t passage, const float* vector) {
+    if (++count % 1024 == 0) check_signal();
+    documents += passage == 0 ? 1 : 0;
+    form->add(document, passage, vector);
+  });
+  form->finish();
+  return documents;
+}
+
+}  // namespace simile::cli

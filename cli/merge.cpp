@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "simile/encode/shard.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> shards;
+  std::string output;
+};
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  const MergedShards merged = merge_shards(arguments.shards, arguments.output, terminal);
+  Output output("-");
+  if (json) {
+    const nlohmann::ordered_json document = {{"output", arguments.output},
+                                             {"shards", merged.shards},
+                                             {"rows", merged.rows},
+                                             {"columns", merged.columns}};
+    output.write(document.dump() + "\n");
+  } else {
+    output.write(fmt::format("{} vectors of {} numbers from {} shards in {}\n", merged.rows,
+                             merged.columns, merged.shards, arguments.output));
+  }
+  output.finish();
+}
+
+}  // namespace
+
+void add_merge(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add(
+      "merge", "Put the vectors of `encode --shard` together in the order of their texts",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
+  command
+      ->add_option("shards", arguments->shards,
+                   "The .npy files of all shards, in any order, each with its .rows.json beside it")
+      ->required();
+  command->add_option("--output", arguments->output, "File to write, ending in .npy")->required();
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/option_flags.h"
+#include "simile/core/error.h"
+#include "simile/tune/reproduction.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  std::string table;
+  std::string format = "text";
+  ReproduceOptions options;
+};
+
+std::string list(bool json) {
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  std::string text;
+  for (const std::string& name : list_tables()) {
+    const PaperTable table = read_paper_table(find_table(name));
+    document.push_back({{"table", name}, {"title", table.title}, {"source", table.source}});
+    text += fmt::format("{:14} {} ({})\n", name, table.title, table.source);
+  }
+  return json ? document.dump() + "\n" : text;
+}
+
+std::string show(const Reproduction& result, const std::string& format) {
+  if (format == "markdown") return result.to_markdown();
+  return format == "json" ? result.to_json() + "\n" : result.to_text();
+}
+
+void run(const Arguments& arguments, bool json, Terminal& terminal) {
+  Output output("-");
+  if (arguments.table == "list") {
+    output.write(list(json));
+    output.finish();
+    return;
+  }
+  const Reproduction result = reproduce(arguments.table, arguments.options, terminal);
+  output.write(show(result, json ? "json" : arguments.format));
+  output.finish();
+  SIMILE_CHECK(result.failed == 0, ErrorKind::kFailed,
+               fmt::format("{} runs failed; their errors stand in the table, and the same command "
+                           "tries them again",
+                           result.failed));
+}
+
+void add_table_command(const Commands& commands, const char* name, const char* help,
+                       const char* table) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add(name, help, [arguments, &common](Terminal& terminal) {
+    run(*arguments, common.json, terminal);
+  });
+  command->add_option("table", arguments->table, table)->required();
+  OptionFlags flags(*command);
+  arguments->options.visit(flags);
+  command->add_option("--format", arguments->format, "How the table is printed")
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+}
+
+}  // namespace
+
+void add_reproduce(const Commands& commands) {
+  add_table_command(commands, "reproduce",
+                    "Train every row of a paper's table and show it beside the paper's figures",
+                    "Name of a table, file of your own (docs/reproduce.md), or list");
+  add_table_command(commands, "ablate",
+                    "Train a recipe with each choice of a grid of values, several seeds each",
+                    "File with a recipe and a grid (docs/reproduce.md)");
+}
+
+}  // namespace simile::cli

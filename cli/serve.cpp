@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/index_model.h"
+#include "cli/option_flags.h"
+#include "simile/core/error.h"
+#include "simile/serve/server.h"
+
+namespace simile::cli {
+namespace {
+
+struct Arguments {
+  std::string model, index, reranker;
+  ModelOptions arithmetic;
+  ServeOptions serve;
+};
+
+constexpr const char* kModelBesideRuns = "simile-mini-2";  // where there is nothing else to serve
+
+volatile std::sig_atomic_t hangup_received = 0;
+
+void note_hangup(int) { hangup_received = 1; }
+
+// While one lives, signals wait: new threads never get them, and the waiting here alone lets them
+// in.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    struct sigaction action = {};
+    action.sa_handler = note_hangup;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGHUP, &action, nullptr);
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, number);
+    pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldSignals() { let_in(); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  // Waits for SIGHUP (true), or for a signal to end.
+  bool await_hangup() const {
+    while (signal_received() == 0 && hangup_received == 0) sigsuspend(&before_);
+    hangup_received = 0;
+    return signal_received() == 0;
+  }
+
+  // From here on the next signal ends the program at once.
+  void let_in() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+std::string shown_name(const std::string& model) {
+  const std::string name = std::filesystem::path(model).lexically_normal().filename().string();
+  return name.empty() || name == "." ? model : name;
+}
+
+// Vectors of one index are computed alike.
+void check_changes(const Arguments& arguments, const IndexInfo& info) {
+  SIMILE_CHECK(
+      arguments.arithmetic.precision == info.model.precision, ErrorKind::kUsage,
+      fmt::format("--precision {} with --allow-changes: the vectors of {} were computed in {}; "
+                  "leave the option out, or build the index anew",
+                  arguments.arithmetic.precision, arguments.index, info.model.precision));
+}
+
+std::shared_ptr<ServedIndex> load_index(const Arguments& arguments, const std::string& fingerprint,
+                                        const std::string& model) {
+  const bool changes = arguments.serve.allow_changes;
+  const auto access = changes ? SearchIndex::Access::kWrite : SearchIndex::Access::kRead;
+  return std::make_shared<ServedIndex>(
+      SearchIndex::open(arguments.index, fingerprint, model, access),
+      read_search_settings(arguments.index), changes);
+}
+
+ServedModel load(Arguments arguments, Terminal& terminal) {
+  ServedModel served;
+  std::string model = arguments.model;
+  if (model.empty() && arguments.index.empty()) model = kModelBesideRuns;
+  if (!arguments.index.empty()) {
+    const IndexInfo info = read_index_info(arguments.index);
+    keep_settings(info, arguments.arithmetic);
+    if (arguments.serve.allow_changes) check_changes(arguments, info);
+    model = model_of_index(arguments.index, info, model);
+  }
+  if (arguments.arithmetic.precision.empty()) arguments.arithmetic.precision = "fp32";
+  const ModelFolder folder = open_model_folder(model, silent_events());
+  served.encoder =
+      std::make_shared<const SentenceEncoder>(load_encoder(model, terminal, arguments.arithmetic));
+  served.fingerprint = fingerprint_of(model);
+  served.heads = load_heads(folder);
+  if (!arguments.reranker.empty()) {
+    served.reranker = load_reranker(arguments.reranker, arguments.arithmetic, terminal);
+  }
+  served.names = arguments.serve.served_model_name;
+  if (served.names.empty()) served.names = {shown_name(model)};
+  served.precision = arguments.arithmetic.precision;
+  served.device = arguments.arithmetic.device;
+  served.version = SIMILE_VERSION;
+  if (!arguments.index.empty()) served.index = load_index(arguments, served.fingerprint, model);
+  if (!arguments.serve.runs.empty()) {
+    served.runs = std::make_shared<ServedRuns>(arguments.serve.runs);
+  }
+  return served;
+}
+
+ApiKeys load_keys(const Arguments& arguments) {
+  const std::string& file = arguments.serve.api_key_file;
+  return file.empty() ? ApiKeys() : ApiKeys::load(file);
+}
+
+// What cannot be read does not end a server that has what it needs.
+void reload(const Arguments& arguments, Service& service, Terminal& terminal) {
+  try {
+    service.replace(load(arguments, terminal), load_keys(arguments));
+    service.note("reload", "model, index and keys were read again");
+  } catch (const Error& error) {
+    service.note("reload failed", error.what());
+  }
+}
+
+void check_arguments(const Arguments& arguments) {
+  SIMILE_CHECK(
+      !arguments.model.empty() || !arguments.index.empty() || !arguments.serve.runs.empty(),
+      ErrorKind::kUsage, "give --model DIR, or --index DIR, which names its model");
+  SIMILE_CHECK(!arguments.serve.allow_changes || !arguments.index.empty(), ErrorKind::kUsage,
+               "--allow-changes is for an index; give --index DIR");
+  check_exposure(arguments.serve);
+}
+
+void run(const Arguments& arguments, bool quiet, Terminal& terminal) {
+  check_arguments(arguments);
+  ApiKeys keys = load_keys(arguments);
+  const HeldSignals signals;
+  ServedModel model = load(arguments, terminal);
+  const std::string name = model.names.front();
+  Terminal log(quiet);  // of the connections' threads
+  EventSink& calls = quiet ? silent_events() : log;
+  Service service(std::move(model), arguments.serve, std::move(keys), calls);
+  Server server(service, arguments.serve);
+  server.start();
+  Output output("-");
+  output.write(fmt::format("{} serves at {}\n", name, server.url()));
+  output.finish();
+  while (signals.await_hangup()) reload(arguments, service, terminal);
+  signals.let_in();
+  server.stop();
+  forget_signal();  // it ended the work as it should
+}
+
+}  // namespace
+
+void add_serve(const Commands& commands) {
+  auto arguments = std::make_shared<Arguments>();
+  const CommonOptions& common = commands.common;
+  CLI::App* command = commands.add_without_json(
+      "serve", "Answer over HTTP: vectors, similarities, search",
+      [arguments, &common](Terminal& terminal) { run(*arguments, common.quiet, terminal); });
+  command->add_option("--model", arguments->model,
+                      std::string(kModelHelp) + "; the one the index names by default");
+  command->add_option("--index", arguments->index, "Index folder to search");
+  command->add_option(
+      "--rerank-model", arguments->reranker,
+      "Model with a head that reads query and text together, for /rerank and "
+      "searches with \"rerank\"; the served one, if it has such a head, by default");
+  arguments->arithmetic.precision.clear();
+  add_arithmetic(*command, arguments->arithmetic);
+  OptionFlags flags(*command);
+  arguments->serve.visit(flags);
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/encode/student_start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "simile/core/error.h"
+#include "simile/encode/detail/derived_folder.h"
+#include "simile/encode/sentence_encoder.h"
+#include "simile/encode/whiten.h"
+#include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/joined_encoder.h"
+#include "simile/model/word_pieces.h"
+
+namespace simile {
+namespace {
+
+void check_layers(const std::string& model, const EncoderConfig& config, int64_t layers) {
+  SIMILE_CHECK(!config.is_static(), ErrorKind::kUsage,
+               fmt::format("'{}' is static and has no layers to leave out", model));
+  int64_t most = config.layers;
+  for (const PartConfig& part : config.parts) most = std::max(most, part.encoder.layers);
+  SIMILE_CHECK(
+      layers >= 1 && layers < most, ErrorKind::kUsage,
+      fmt::format("{} of the {} layers of '{}' are asked for; a student has at least 1 and "
+                  "fewer than its teacher",
+                  layers, most, model));
+  SIMILE_CHECK(config.variant.local_window == 0, ErrorKind::kUsage,
+               fmt::format("'{}' has local and global layers by turns, and with some of them left "
+                           "out the others would change places; give a model folder as student",
+                           model));
+}
+
+EncoderConfig shortened_config(const EncoderConfig& config, int64_t layers) {
+  EncoderConfig shorter = config;
+  if (!config.is_joined()) {
+    shorter.layers = std::min(config.layers, layers);
+    return shorter;
+  }
+  for (PartConfig& part : shorter.parts) part.encoder = shortened_config(part.encoder, layers);
+  return joined_encoder_config(shorter.parts, config.closing_tokens, "a student's layers");
+}
+
+// Name -> place of a model's tensors that is not joined.
+std::map<std::string, int64_t> tensor_places(const EncoderShape& shape) {
+  std::map<std::string, int64_t> places;
+  for (const ParameterSlot& slot : encoder_layout(shape)) places[slot.name] = slot.offset;
+  return places;
+}
+
+void copy_layers(const EncoderShape& from, const EncoderShape& to, const float* weights,
+                 float* out) {
+  if (from.is_joined()) {
+    const std::vector<int64_t> begins = part_offsets(from), ends = part_offsets(to);
+    for (size_t i = 0; i < from.parts.size(); ++i) {
+      copy_layers(from.parts[i].shape, to.parts[i].shape, weights + begins[i], out + ends[i]);
+    }
+    return;
+  }
+  const std::map<std::string, int64_t> places = tensor_places(from);
+  const std::vector<int64_t> kept = spread_layers(from.stored_layers(), to.stored_layers());
+  for (const ParameterSlot& slot : encoder_layout(to)) {
+    std::string name = slot.name;
+    if (slot.layer >= 0) {
+      const std::string own = fmt::format("encoder.layer.{}.", slot.layer);
+      name = fmt::format("encoder.layer.{}.{}", kept[static_cast<size_t>(slot.layer)],
+                         name.substr(own.size()));
+    }
+    std::copy_n(weights + places.at(name), slot.size, out + slot.offset);
+  }
+}
+
+void save_student(const ModelFolder& teacher, const std::string& output, const std::string& how,
+                  const std::vector<float>& flat, ModelToSave& save, const Tokenizer& tokenizer) {
+  save.settings.temperatures.clear();
+  save.weights = flat.data();
+  save.tokenizer = detail::read_kept_files(teacher);
+  save.model_card =
+      detail::make_derived_card(teacher, output, how, save.settings, TensorType::kF32);
+  save.self_test = make_self_test(SentenceEncoder(
+      make_encoder(save.settings.encoder.shape(), flat.data()), save.settings, tokenizer));
+  save_model_folder(output, save);
+}
+
+// Each of the tokens between the special tokens that stand around a text.
+std::vector<std::vector<int32_t>> single_tokens(const Tokenizer& tokenizer,
+                                                const std::vector<int32_t>& tokens) {
+  const Encoding text = tokenizer.encode("a");
+  const auto first = std::find(text.special.begin(), text.special.end(), 0) - text.special.begin();
+  const auto last =
+      std::find(text.special.rbegin(), text.special.rend(), 0).base() - text.special.begin();
+  SIMILE_CHECK(first < last, ErrorKind::kInput,
+               "the tokenizer gives the text \"a\" no token of its own");
+  std::vector<std::vector<int32_t>> sequences;
+  for (const int32_t token : tokens) {
+    std::vector<int32_t> ids(text.ids.begin(), text.ids.begin() + first);
+    ids.push_back(token);
+    ids.insert(ids.end(), text.ids.begin() + last, text.ids.end());
+    sequences.push_back(std::move(ids));
+  }
+  return sequences;
+}
+
+Matrix<float> token_table(const SentenceEncoder& teacher, EventSink& events) {
+  const std::vector<uint8_t> is_word = find_word_pieces(teacher.tokenizer());
+  std::vector<int32_t> tokens;
+  for (size_t id = 0; id < is_word.size(); ++id) {
+    if (is_word[id] != 0) tokens.push_back(static_cast<int32_t>(id));
+  }
+  const Matrix<float> vectors =
+      teacher.encode_ids(single_tokens(teacher.tokenizer(), tokens), {}, events);
+  Matrix<float> table(static_cast<int64_t>(is_word.size()), vectors.cols);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    std::copy_n(vectors.row(static_cast<int64_t>(i)), vectors.cols, table.row(tokens[i]));
+  }
+  return table;
+}
+
+void check_dimensions(const std::string& model, int64_t wide, int64_t dimensions) {
+  SIMILE_CHECK(
+      dimensions >= 1 && dimensions < wide, ErrorKind::kUsage,
+      fmt::format("{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
+                  dimensions, model, wide));
+}
+
+}  // namespace
+
+std::vector<int64_t> spread_layers(int64_t layers, int64_t kept) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < kept; ++i) {
+    places.push_back(kept == 1 ? 0
+                               : std::llround(static_cast<double>(i * (layers - 1)) /
+                                              static_cast<double>(kept - 1)));
+  }
+  return places;
+}
+
+void save_shortened_model(const std::string& model, const std::string& output, int64_t layers,
+                          EventSink& events) {
+  const ModelFolder teacher = open_model_folder(model, events);
+  detail::check_derived_output(teacher, output);
+  const EncoderConfig& config = teacher.settings.encoder;
+  check_layers(model, config, layers);
+  ModelToSave save;
+  save.settings = teacher.settings;
+  save.settings.encoder = shortened_config(config, layers);
+  const EncoderShape shape = save.settings.encoder.shape();
+  const std::vector<float> all = detail::read_whole_encoder(teacher, events);
+  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(shape)));
+  copy_layers(config.shape(), shape, all.data(), flat.data());
+  save_student(teacher, output, fmt::format("with {} of its layers, before it was taught", layers),
+               flat, save, Tokenizer::load(teacher.tokenizer_path));
+}
+
+void save_token_table(const std::string& model, const std::string& output, EventSink& events) {
+  const ModelFolder teacher = open_model_folder(model, events);
+  detail::check_derived_output(teacher, output);
+  const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
+  const Matrix<float> table = token_table(encoder, events);
+  ModelToSave save;
+  save.settings = teacher.settings;
+  save.settings.encoder = static_encoder_config(table.rows, table.cols, "a student's table");
+  save.settings.encoder.pad_token_id = teacher.settings.encoder.pad_token_id;
+  save.settings.pooling = Pooling();
+  save.settings.pooling.modes.clear();
+  save.settings.modules.clear();
+  save.settings.dimensions = 0;
+  save.settings.max_length = save.settings.encoder.shape().longest_sequence();
+  save_student(teacher, output, "as a table of what it gives single tokens, before it was taught",
+               table.values, save, encoder.tokenizer());
+}
+
+void save_reduced_table(const std::string& model, const std::string& output, int64_t dimensions,
+                        EventSink& events) {
+  const ModelFolder wide = open_model_folder(model, events);
+  detail::check_derived_output(wide, output);
+  const EncoderConfig& config = wide.settings.encoder;
+  SIMILE_CHECK(
+      config.variant.averaged && wide.settings.modules.empty(), ErrorKind::kUsage,
+      fmt::format("'{}' is not one static table, which alone can be made narrower", model));
+  check_dimensions(model, config.hidden, dimensions);
+  Matrix<float> table(config.vocabulary, config.hidden);
+  table.values = detail::read_whole_encoder(wide, silent_events());
+  WhiteningOptions axes;
+  axes.power = 0;
+  axes.dimensions = dimensions;
+  table = fold_into_table(table, fit_whitening(table, axes));
+  ModelToSave save;
+  save.settings = wide.settings;
+  save.settings.encoder.hidden = dimensions;
+  save.settings.dimensions = 0;
+  save_student(wide, output, fmt::format("with {} of its dimensions", dimensions), table.values,
+               save, Tokenizer::load(wide.tokenizer_path));
+}
+
+}  // namespace simile

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph of an index: for each of its vectors some others that are near (HNSW, Malkov and
+// Yashunin 2016, arXiv:1603.09320), in a file beside the segments that never changes.
+//
+// The file, all numbers little-endian:
+//
+//   byte 0   16 bytes  "simile graph" and four zeros
+//   16       uint32    version of this layout: 1
+//   20       uint32    L, the levels above the lowest, at most 64
+//   24       int64     n, the number of vectors
+//   32       int64     the vector where a search begins
+//   40       32 bytes  what the graph belongs to, as text: digits that the caller has for it
+//   72       32 bytes  checksum of all behind the header, as text: hash_bytes() (core/hash.h)
+//   104      32 bytes  checksum of bytes 0 to 103
+//   136      56 zeros
+//   192      L int64, the vectors of each level; then n times 32 uint32, the neighbours of each
+//            vector; then for each level from the first on its vectors, rising, as uint32, and for
+//            each of them 16 uint32, its neighbours there; 0xFFFFFFFF in places without one
+//
+// Errors: kInput for a file that is damaged or of another index; kIo for one that cannot be
+// written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/core/file.h"
+#include "simile/core/hash.h"
+
+namespace simile::detail {
+
+constexpr uint32_t kNoNode = 0xFFFFFFFF;
+constexpr int64_t kBaseLinks = 32;
+constexpr int64_t kUpperLinks = 16;
+
+// A level above the lowest.
+struct GraphLevel {
+  std::vector<uint32_t> nodes;  // rising
+  std::vector<uint32_t> links;  // [nodes, kUpperLinks]
+};
+
+// Writes a graph as it comes: the neighbours of all vectors, then the levels.
+class GraphWriter {
+ public:
+  GraphWriter(const std::string& path, const std::string& owner, int64_t rows, int64_t entry,
+              const std::vector<int64_t>& level_sizes);
+  void add(const uint32_t* values, int64_t count);
+  // Flushes the file and gives it its name; returns the checksum of its header.
+  std::string commit();
+
+ private:
+  std::string owner_;
+  int64_t rows_, entry_;
+  uint32_t levels_;
+  Hash128 hash_;
+  AtomicFile file_;
+};
+
+class GraphFile {
+ public:
+  // Reads and verifies the header.
+  GraphFile(const std::string& path, const std::string& owner, int64_t rows,
+            const std::string& checksum);
+
+  // Verifies all of it and reads where the levels are; to be called before the functions below, by
+  // one thread.
+  void read();
+
+  const std::string& path() const { return path_; }
+  int64_t rows() const { return rows_; }
+  uint32_t entry() const { return entry_; }
+  int64_t levels() const { return static_cast<int64_t>(levels_.size()); }
+  const uint32_t* links(uint32_t node) const { return base_ + node * kBaseLinks; }
+  // Of a node of level `level`, from 1 on.
+  const uint32_t* links(uint32_t node, int64_t level) const;
+
+ private:
+  struct Level {
+    int64_t size;
+    const uint32_t *nodes, *links;
+  };
+  void check_links(const uint32_t* links, int64_t count, const Level* level) const;
+
+  std::string path_;
+  MappedFile file_;
+  int64_t rows_;
+  uint32_t entry_ = 0;
+  const uint32_t* base_ = nullptr;
+  std::vector<Level> levels_;
+};
+
+}  // namespace simile::detail

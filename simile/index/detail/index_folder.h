@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all who read an index folder share.
+#pragma once
+
+#include <string>
+
+#include "simile/core/error.h"
+#include "simile/index/search_index.h"
+
+namespace simile::detail {
+
+// `path`: of the file.
+[[noreturn]] void fail_damaged(const std::string& path, const std::string& what);
+
+DocumentStore open_documents(const std::string& folder, const IndexedModel& model,
+                             DocumentStore::Access access = DocumentStore::Access::kRead);
+
+IndexInfo make_info(const IndexedModel& model, const StoreState& state);
+
+// Calls read(snapshot) and returns what it does. Another process may change the index meanwhile and
+// remove segments of the generation before: then again, with what counts now.
+template <typename Read>
+auto read_current(const DocumentStore& documents, const Read& read) {
+  for (;;) {
+    const StoreSnapshot now = documents.snapshot();
+    try {
+      return read(now);
+    } catch (const Error&) {
+      if (documents.generation() == now.state.generation) throw;
+    }
+  }
+}
+
+}  // namespace simile::detail

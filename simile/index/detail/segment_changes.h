@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the segments of an index come and go.
+//
+// Each change that adds documents writes a segment. So that they do not become too many, the last
+// ones are written anew as one with it when, with it, they are eight or more and hold at most
+// 2,048 rows together: an addition costs a few rows more, and of n single additions at most n /
+// 2,048 + 8 segments stay. A merge of all makes segments of 65,536 rows. Rows of removed documents
+// end there.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simile/core/matrix.h"
+#include "simile/index/detail/segment_set.h"
+#include "simile/index/detail/word_file.h"
+
+namespace simile::detail {
+
+// Writes vectors and words of documents into segments of 65,536, one after the other.
+class SegmentSink {
+ public:
+  // Makes the folder of the segments where it is not there.
+  SegmentSink(const std::string& folder, const IndexedModel& model, int64_t next_number);
+
+  // The vectors of documents, one after the other, with these keys, which rise from call to call.
+  void add(const std::vector<Document>& documents, const Matrix<float>& vectors,
+           const std::vector<VectorKey>& keys);
+  // The rows of a segment but for those of `removed`, which rises.
+  void add(const Segment& segment, const std::vector<int64_t>& removed);
+
+  // What was written, complete and flushed.
+  std::vector<SegmentRow> finish();
+
+ private:
+  // Adds the words of the i-th of the rows that are being added.
+  using AddWords = std::function<void(int64_t i, WordFileWriter& words)>;
+
+  void add_rows(const StoredRows& vectors, const std::vector<VectorKey>& keys,
+                const AddWords& add_words);
+  void end_segment();
+
+  std::string folder_;
+  IndexedModel model_;
+  int64_t next_number_;
+  std::optional<SegmentWriter> writer_;
+  std::optional<WordFileWriter> words_;
+  std::vector<SegmentRow> written_;
+};
+
+// The first of the segments at the end that are to be written anew together with `added` rows;
+// segments.size(): none is. Those of the graph stay, so that it does.
+size_t tail_begin(const StoreState& state, int64_t added);
+
+// The first of the segments that a merge of all writes anew; segments.size(): none is.
+size_t merge_begin(const std::vector<SegmentRow>& segments,
+                   const DocumentStore::RemovedWithin& removed_within);
+
+// Writes the segments from `begin` on anew, without what was removed. Returns what is to be
+// dropped.
+std::vector<SegmentRow> rewrite_segments(const Segments& segments, size_t begin,
+                                         const DocumentStore::RemovedWithin& removed_within,
+                                         SegmentSink& sink);
+
+// Files of an index folder that belong to nothing, relative to it: left by a process that was
+// killed, or a stranger's.
+std::vector<std::string> unused_files(const std::string& folder, const StoreState& state);
+
+// Removes those that segments or a graph were to be. Only for who holds the store for a change.
+void remove_unused_segments(const std::string& folder, const StoreState& state);
+
+// Removes the files of segments that were dropped, where the system lets it.
+void remove_segments(const std::string& folder, const std::vector<SegmentRow>& dropped);
+
+}  // namespace simile::detail

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the document store needs of SQLite. Errors: kInput for a file that is damaged or not ours,
+// kIo for one that cannot be written, or was held by another process for ten minutes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace simile::detail {
+
+class Database {
+ public:
+  enum class Access { kCreate, kWrite, kRead };
+
+  // A reader too may have to roll back what a killed process left, so the file is opened for
+  // writing where it can be; a reader's statements cannot write.
+  Database(const std::string& path, Access access);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database();
+
+  const std::string& path() const { return path_; }
+  sqlite3* handle() const { return handle_; }
+  void execute(const std::string& sql) const;
+  int64_t read_number(const char* sql) const;  // of the first row, which must be there
+
+  // Errors (kIo): another file stands at the path by now, or none.
+  void check_in_place() const;
+
+  [[noreturn]] void fail(int code) const;
+
+ private:
+  void close();
+
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+  dev_t device_ = 0;
+  ino_t file_ = 0;
+};
+
+// A prepared statement, to be reset after each use. Text that is bound must live until then.
+class Statement {
+ public:
+  Statement(const Database& database, const char* sql);
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement();
+
+  Statement& bind(int index, int64_t value);
+  Statement& bind(int index, const std::string& value);
+  bool step();  // whether there is a row
+  void reset();
+  void run();  // to its end, and resets
+  int64_t number(int column) const;
+  std::string text(int column) const;
+
+ private:
+  const Database& database_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+// Undone where it was not committed.
+class Transaction {
+ public:
+  enum class Kind { kRead, kWrite };
+
+  Transaction(const Database& database, Kind kind);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+  void commit();
+
+ private:
+  const Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace simile::detail

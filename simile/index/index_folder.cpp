@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/index/detail/index_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "simile/core/file.h"
+#include "simile/index/detail/manifest.h"
+#include "simile/index/detail/segment_changes.h"
+#include "simile/index/detail/segment_set.h"
+
+namespace simile {
+
+namespace {
+
+// Holds documents against the vectors of one generation. The index may go on changing: what is
+// under a key never does, later documents have later keys, and those removed since are told.
+class DocumentCheck {
+ public:
+  DocumentCheck(const std::string& path, const StoreState& state, std::vector<VectorKey> vectors)
+      : path_(detail::documents_path(path)),
+        next_key_(state.next_key),
+        vectors_(std::move(vectors)) {}
+
+  void take(int64_t key, const Document& document) {
+    while (row_ < vectors_.size() && vectors_[row_].key < key) {
+      missing_.push_back(vectors_[row_++].key);
+    }
+    for (const VectorKey& vector : vector_keys(key, document)) take(vector, document.id);
+  }
+
+  // `now`: the vectors that count when all documents were taken.
+  void finish(const std::vector<VectorKey>& now) {
+    for (; row_ < vectors_.size(); ++row_) missing_.push_back(vectors_[row_].key);
+    for (const int64_t key : missing_) {
+      const auto found = std::lower_bound(
+          now.begin(), now.end(), key,
+          [](const VectorKey& vector, int64_t wanted) { return vector.key < wanted; });
+      if (found == now.end() || found->key != key) continue;
+      detail::fail_damaged(path_, fmt::format("document {} is missing", key));
+    }
+  }
+
+ private:
+  void take(const VectorKey& vector, const std::string& id) {
+    const bool fits = row_ < vectors_.size() && vectors_[row_].key == vector.key &&
+                      vectors_[row_].content == vector.content;
+    if (!fits && vector.key < next_key_) {
+      detail::fail_damaged(path_, fmt::format("document \"{}\" is not the one of its vector", id));
+    }
+    if (fits) ++row_;
+  }
+
+  std::string path_;
+  int64_t next_key_;
+  std::vector<VectorKey> vectors_;  // by their keys
+  size_t row_ = 0;
+  std::vector<int64_t> missing_;
+};
+
+}  // namespace
+
+namespace detail {
+
+void fail_damaged(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kInput,
+              fmt::format("'{}' is damaged: {}; build the index again", path, what));
+}
+
+DocumentStore open_documents(const std::string& folder, const IndexedModel& model,
+                             DocumentStore::Access access) {
+  return {documents_path(folder), access, model.passages.splits()};
+}
+
+IndexInfo make_info(const IndexedModel& model, const StoreState& state) {
+  IndexInfo info;
+  info.model = model;
+  info.count = state.count();
+  info.vectors = state.vectors();
+  info.generation = state.generation;
+  info.segments = static_cast<int64_t>(state.segments.size());
+  info.removed = state.removed_rows;
+  if (state.graph) {
+    info.graph = GraphInfo{state.graph->rows, state.graph->breadth,
+                           static_cast<double>(state.graph->found) / 1e4};
+  }
+  return info;
+}
+
+}  // namespace detail
+
+bool is_index(const std::string& path) { return file_exists(join_path(path, detail::kManifest)); }
+
+IndexInfo read_index_info(const std::string& path) {
+  const IndexedModel model = detail::read_manifest(path);
+  const DocumentStore documents = detail::open_documents(path, model);
+  return detail::make_info(model, documents.state());
+}
+
+IndexCheck check_index(const std::string& path) {
+  const IndexedModel model = detail::read_manifest(path);
+  read_search_settings(path);
+  const DocumentStore documents = detail::open_documents(path, model);
+  detail::SegmentCache cache(path, model);
+  const auto open_current = [&] {
+    return detail::read_current(documents, [&](const StoreSnapshot& now) {
+      const detail::Segments open = cache.open(now.state.segments);
+      detail::SegmentSet segments(open, now, nullptr, cache.open_graph(now.state, open));
+      for (const detail::LiveSegment& live : segments.segments()) live.segment().words();
+      return std::make_pair(now.state, std::move(segments));
+    });
+  };
+  const auto [state, vectors] = open_current();
+  vectors.verify_all();
+  documents.check();
+  DocumentCheck check(path, state, vectors.vectors());
+  // Segment by segment, so that writers wait for no more than one.
+  int64_t first = std::numeric_limits<int64_t>::min();  // no document may have such a key
+  const auto take_until = [&](int64_t last) {
+    documents.for_each(first, last,
+                       [&](int64_t key, const Document& document) { check.take(key, document); });
+    first = last + 1;
+  };
+  for (const SegmentRow& segment : state.segments) take_until(segment.last_key);
+  take_until(std::numeric_limits<int64_t>::max() - 1);
+  check.finish(open_current().second.vectors());
+  return {detail::make_info(model, state), detail::unused_files(path, state)};
+}
+
+}  // namespace simile

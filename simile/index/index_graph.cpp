@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/index/detail/index_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "simile/core/parallel.h"
+#include "simile/index/detail/manifest.h"
+#include "simile/index/detail/top_hits.h"
+
+namespace simile::detail {
+namespace {
+
+constexpr int64_t kSample = 1000;
+constexpr int64_t kBreadths[] = {10,  16,  24,  32,  48,  64,   96,   128,
+                                 192, 256, 384, 512, 768, 1024, 1536, 2048};
+
+bool has_shape(const std::vector<SegmentRow>& segments) {
+  return std::all_of(segments.begin(), segments.end(), [&](const SegmentRow& row) {
+    return row.rows == kFullSegment || (&row == &segments.back() && row.rows < kFullSegment);
+  });
+}
+
+struct Recall {
+  double mean = 0, low = 0;  // the latter less twice the standard error
+  int64_t of_10000() const { return static_cast<int64_t>(std::floor(1e4 * mean)); }
+};
+
+// Searches for the neighbours of vectors of the index, as if each was not in it. Vectors that were
+// read are released again, so that building keeps in bounded memory.
+class RecallSample {
+ public:
+  RecallSample(const SegmentSet& set, const SegmentGraph& graph, const IndexedModel& model)
+      : set_(set), graph_(graph) {
+    take_vectors(model);
+    find_exactly(model);
+  }
+
+  Recall measure(int64_t breadth) const {
+    std::vector<double> shares(exact_.size());
+    run_parallel(vectors_.rows, 1,
+                 [&](int64_t i) { shares[static_cast<size_t>(i)] = share_found(i, breadth); });
+    for (const auto& segment : graph_.segments()) segment->release_vectors();
+    double sum = 0, squares = 0;
+    for (const double share : shares) {
+      sum += share;
+      squares += share * share;
+    }
+    const auto n = static_cast<double>(shares.size());
+    Recall recall;
+    recall.mean = sum / n;
+    const double variance = std::max(0.0, squares / n - recall.mean * recall.mean);
+    recall.low = recall.mean - 2 * std::sqrt(variance / n);
+    return recall;
+  }
+
+ private:
+  void take_vectors(const IndexedModel& model) {
+    int64_t total = 0, seen = 0, row = 0;
+    for (const LiveSegment& live : set_.segments()) total += live.size();
+    vectors_ = Matrix<float>(std::min(kSample, total), model.dimension);
+    for (size_t s = 0; s < set_.segments().size(); ++s) {
+      const LiveSegment& live = set_.segments()[s];
+      for (int64_t i = 0; i < live.size(); ++i, ++seen) {
+        if ((seen + 1) * vectors_.rows / total == seen * vectors_.rows / total) continue;
+        live.segment().vectors().read(live.row(i), vectors_.row(row++));
+        nodes_.push_back(static_cast<uint32_t>((s << kGraphShift) + live.row(i)));
+      }
+      live.segment().release_vectors();
+    }
+  }
+
+  // The best hits of each vector but itself.
+  void find_exactly(const IndexedModel& model) {
+    exact_.assign(nodes_.size(), {});
+    for (size_t s = 0; s < set_.segments().size(); ++s) {
+      const LiveSegment& live = set_.segments()[s];
+      const auto found = exact_search(live.segment().vectors(), live.size(), vectors_.values.data(),
+                                      vectors_.rows, kNearest + 1, model.metric, live.rows());
+      live.segment().release_vectors();
+      for (size_t i = 0; i < found.size(); ++i) {
+        for (const Hit& hit : found[i]) {
+          const int64_t node = static_cast<int64_t>(s << kGraphShift) + live.row(hit.id);
+          if (node != nodes_[i]) exact_[i].push_back({node, hit.score});
+        }
+        std::sort(exact_[i].begin(), exact_[i].end(), better_hit);
+        if (static_cast<int64_t>(exact_[i].size()) > kNearest) exact_[i].resize(kNearest);
+      }
+    }
+  }
+
+  // Another of the same score as the last is as good.
+  double share_found(int64_t i, int64_t breadth) const {
+    const std::vector<Hit>& exact = exact_[static_cast<size_t>(i)];
+    if (exact.empty()) return 1;
+    WalkSettings settings;
+    settings.top_k = kNearest;
+    settings.breadth = breadth;
+    settings.most_scored = graph_.row().rows;
+    settings.accepts = [&](uint32_t row) { return set_.is_live(row); };
+    settings.without = nodes_[static_cast<size_t>(i)];
+    const auto found = graph_.walker().search(vectors_.row(i), settings);
+    if (!found) return 1;  // a search would go through all
+    const auto good = std::count_if(found->begin(), found->end(), [&](const Hit& hit) {
+      return hit.score >= exact.back().score;
+    });
+    return std::min(1.0, static_cast<double>(good) / static_cast<double>(exact.size()));
+  }
+
+  const SegmentSet& set_;
+  const SegmentGraph& graph_;
+  Matrix<float> vectors_;
+  std::vector<uint32_t> nodes_;          // in the graph
+  std::vector<std::vector<Hit>> exact_;  // by nodes
+};
+
+// The narrowest search that reaches `wanted`, or the widest, and what it found.
+std::pair<int64_t, Recall> choose_breadth(const RecallSample& sample, double wanted) {
+  int64_t below = kNearest;  // a walk finds no more than its breadth
+  std::pair<int64_t, Recall> chosen;
+  for (const int64_t breadth : kBreadths) {
+    chosen = {breadth, sample.measure(breadth)};
+    if (chosen.second.low >= wanted) break;
+    below = breadth;
+  }
+  while (chosen.second.low >= wanted && chosen.first - below > std::max<int64_t>(2, below / 16)) {
+    const int64_t middle = (chosen.first + below) / 2;
+    const Recall recall = sample.measure(middle);
+    if (recall.low >= wanted) {
+      chosen = {middle, recall};
+    } else {
+      below = middle;
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+bool needs_graph(const StoreState& state, const ApproximateOptions& options) {
+  const int64_t count = state.vectors();
+  if (options.approximate == "never" || count == 0 || !has_shape(state.segments)) return false;
+  if (options.approximate == "auto" && count < kApproximateRows) return false;
+  if (!state.graph) return true;
+  const int64_t all = count + state.removed_rows;
+  return all - state.graph->rows >= kApproximateRows || 4 * state.removed_rows >= all;
+}
+
+std::optional<GraphRow> make_graph(const std::string& folder, const IndexedModel& model,
+                                   const StoreSnapshot& snapshot, const Segments& segments,
+                                   int64_t number, const ApproximateOptions& options,
+                                   const GraphProgress& progress) {
+  const std::string path = graph_path(folder, number);
+  GraphRow row;
+  row.number = number;
+  row.segments = static_cast<int64_t>(segments.size());
+  const VectorRows rows = rows_of(segments, model);
+  row.rows = rows.count;
+  // Inserted vectors are not read from their segments again.
+  const GraphProgress release = [&](int64_t done, int64_t all) {
+    const auto inserted = static_cast<size_t>(done >> kGraphShift);
+    if (inserted > 0) segments[inserted - 1]->release_vectors();
+    if (progress) progress(done, all);
+  };
+  row.checksum = build_graph(rows, path, graph_owner(model, number, segments), release);
+  const auto graph = std::make_shared<const SegmentGraph>(path, model, row, segments);
+  const SegmentSet set(segments, snapshot, nullptr, graph);
+  const RecallSample sample(set, *graph, model);
+  const auto [breadth, recall] = choose_breadth(sample, options.recall);
+  if (recall.low < options.recall && options.approximate == "auto") {
+    std::remove(path.c_str());
+    return std::nullopt;
+  }
+  row.breadth = breadth;
+  row.found = recall.of_10000();
+  return row;
+}
+
+}  // namespace simile::detail

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/index/detail/segment_changes.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "simile/core/file.h"
+#include "simile/core/parallel.h"
+#include "simile/index/detail/manifest.h"
+
+namespace simile::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSegmentRows = kFullSegment;
+constexpr int64_t kTailRows = 2048;
+constexpr size_t kTailSegments = 8;  // the one that is added included
+
+constexpr int64_t kCountedRows = 256;  // of one CountedBlock
+
+// Copies rows of words with numbers of their own to a file that is written, where a word has
+// another number, which is looked up once.
+class RowCopier {
+ public:
+  using WordOf = std::function<std::string_view(int32_t)>;
+  RowCopier(size_t words, WordOf word_of) : words_(words), word_of_(std::move(word_of)) {}
+
+  void add(std::vector<WordCount> row, WordFileWriter& words) {
+    if (numbers_.empty() || words.rows() == 0) numbers_.assign(words_, -1);  // another file
+    for (WordCount& entry : row) {
+      int32_t& number = numbers_[static_cast<size_t>(entry.word)];
+      if (number < 0) number = words.number_of(word_of_(entry.word));
+      entry.word = number;
+    }
+    words.add_row(row);
+  }
+
+ private:
+  size_t words_;
+  WordOf word_of_;
+  std::vector<int32_t> numbers_;
+};
+
+// The words of some documents, with numbers of their own.
+struct CountedBlock {
+  std::vector<std::string> words;
+  std::vector<std::vector<WordCount>> rows;
+};
+
+std::vector<std::string_view> texts_of(const std::vector<Document>& documents) {
+  std::vector<std::string_view> texts;
+  for (const Document& document : documents) {
+    for (int64_t i = 0; i < document.vectors(); ++i) texts.push_back(document.text_of(i));
+  }
+  return texts;
+}
+
+CountedBlock count_block(const std::vector<std::string_view>& texts, int64_t begin, int64_t end) {
+  CountedBlock block;
+  std::unordered_map<std::string, int32_t> numbers;
+  for (int64_t i = begin; i < end; ++i) {
+    std::vector<WordCount>& row = block.rows.emplace_back();
+    for (auto& [word, count] : count_words(texts[static_cast<size_t>(i)])) {
+      const auto next = static_cast<int32_t>(numbers.size());
+      const auto [place, is_new] = numbers.emplace(word, next);
+      if (is_new) block.words.push_back(std::move(word));
+      row.push_back({place->second, count});
+    }
+  }
+  return block;
+}
+
+}  // namespace
+
+SegmentSink::SegmentSink(const std::string& folder, const IndexedModel& model, int64_t next_number)
+    : folder_(folder), model_(model), next_number_(next_number) {
+  make_folders(segments_path(folder));
+}
+
+void SegmentSink::add(const std::vector<Document>& documents, const Matrix<float>& vectors,
+                      const std::vector<VectorKey>& keys) {
+  const std::vector<std::string_view> texts = texts_of(documents);
+  const auto count = static_cast<int64_t>(texts.size());
+  std::vector<CountedBlock> blocks(static_cast<size_t>((count + kCountedRows - 1) / kCountedRows));
+  run_parallel_blocks(count, kCountedRows, [&](int64_t begin, int64_t end) {
+    blocks[static_cast<size_t>(begin / kCountedRows)] = count_block(texts, begin, end);
+  });
+  std::vector<RowCopier> copiers;
+  for (const CountedBlock& block : blocks) {
+    copiers.emplace_back(block.words.size(), [&block](int32_t i) -> std::string_view {
+      return block.words[static_cast<size_t>(i)];
+    });
+  }
+  std::vector<char> stored(static_cast<size_t>(count * stored_bytes(model_.vectors, vectors.cols)));
+  store_rows(vectors.values.data(), count, vectors.cols, model_.vectors, stored.data());
+  const StoredRows rows(stored.data(), count, model_.dimension, model_.vectors);
+  add_rows(rows, keys, [&](int64_t i, WordFileWriter& words) {
+    const auto at = static_cast<size_t>(i / kCountedRows);
+    copiers[at].add(blocks[at].rows[static_cast<size_t>(i % kCountedRows)], words);
+  });
+}
+
+void SegmentSink::add(const Segment& segment, const std::vector<int64_t>& removed) {
+  const WordFile& source = segment.words();
+  const std::vector<std::vector<WordCount>> words_of = source.by_row();
+  RowCopier copier(static_cast<size_t>(source.words()),
+                   [&source](int32_t i) { return source.word(i); });
+  std::vector<VectorKey> run;  // of rows that follow one another
+  int64_t first = 0;
+  const AddWords add_words = [&](int64_t i, WordFileWriter& words) {
+    copier.add(words_of[static_cast<size_t>(first + i)], words);
+  };
+  const auto flush = [&] {
+    add_rows(segment.vectors().from(first), run, add_words);
+    run.clear();
+  };
+  auto next = removed.begin();
+  for (int64_t row = 0; row < segment.size(); ++row) {
+    if (next != removed.end() && *next == segment.key(row)) {
+      ++next;
+      flush();
+      continue;
+    }
+    if (run.empty()) first = row;
+    run.push_back(segment.vector(row));
+  }
+  flush();
+}
+
+void SegmentSink::add_rows(const StoredRows& vectors, const std::vector<VectorKey>& keys,
+                           const AddWords& add_words) {
+  const auto count = static_cast<int64_t>(keys.size());
+  for (int64_t done = 0; done < count;) {
+    if (!writer_) {
+      writer_.emplace(segment_path(folder_, next_number_), segment_kind(model_, next_number_),
+                      next_number_);
+      words_.emplace();
+    }
+    const int64_t taken = std::min(count - done, kSegmentRows - writer_->rows());
+    writer_->add(vectors.row(done), keys.data() + done, taken);
+    for (int64_t i = done; i < done + taken; ++i) add_words(i, *words_);
+    if (writer_->rows() == kSegmentRows) end_segment();
+    done += taken;
+  }
+}
+
+std::vector<SegmentRow> SegmentSink::finish() {
+  if (writer_) end_segment();
+  return std::move(written_);
+}
+
+void SegmentSink::end_segment() {
+  written_.push_back(writer_->commit());
+  words_->write(words_path(segment_path(folder_, next_number_)), written_.back().checksum);
+  writer_.reset();
+  words_.reset();
+  ++next_number_;
+}
+
+size_t tail_begin(const StoreState& state, int64_t added) {
+  const std::vector<SegmentRow>& segments = state.segments;
+  const auto first = static_cast<size_t>(state.graph ? state.graph->segments : 0);
+  size_t begin = segments.size();
+  for (int64_t rows = added; begin > first; --begin) {
+    rows += segments[begin - 1].rows;
+    if (rows > kTailRows) break;
+  }
+  const size_t joined = segments.size() - begin + 1;
+  return joined >= kTailSegments ? begin : segments.size();
+}
+
+size_t merge_begin(const std::vector<SegmentRow>& segments,
+                   const DocumentStore::RemovedWithin& removed_within) {
+  size_t begin = 0;
+  while (begin < segments.size() && segments[begin].rows == kSegmentRows &&
+         removed_within(segments[begin]).empty()) {
+    ++begin;
+  }
+  const bool is_last = begin + 1 == segments.size();
+  return is_last && segments[begin].rows < kSegmentRows && removed_within(segments[begin]).empty()
+             ? segments.size()
+             : begin;
+}
+
+std::vector<SegmentRow> rewrite_segments(const Segments& segments, size_t begin,
+                                         const DocumentStore::RemovedWithin& removed_within,
+                                         SegmentSink& sink) {
+  std::vector<SegmentRow> dropped;
+  for (size_t i = begin; i < segments.size(); ++i) {
+    const SegmentRow& row = segments[i]->row();
+    sink.add(*segments[i], removed_within(row));
+    segments[i]->release_vectors();
+    dropped.push_back(row);
+  }
+  return dropped;
+}
+
+std::vector<std::string> unused_files(const std::string& folder, const StoreState& state) {
+  std::set<std::string> used = {kManifest, kSearch, kDocuments,
+                                std::string(kDocuments) + "-journal"};
+  if (state.graph) used.insert(join_path(kSegments, graph_name(state.graph->number)));
+  for (const SegmentRow& segment : state.segments) {
+    const std::string path = join_path(kSegments, segment_name(segment.number));
+    used.insert(path);
+    used.insert(words_path(path));
+  }
+  std::vector<std::string> unused;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_directory(error)) continue;
+    const std::string name = it->path().lexically_relative(folder).string();
+    if (used.count(name) == 0) unused.push_back(name);
+  }
+  std::sort(unused.begin(), unused.end());
+  return unused;
+}
+
+void remove_unused_segments(const std::string& folder, const StoreState& state) {
+  const std::string segment = join_path(kSegments, "segment-");
+  const std::string graph = join_path(kSegments, "graph-");
+  for (const std::string& name : unused_files(folder, state)) {
+    if (starts_with(name, segment) || starts_with(name, graph)) {
+      std::remove(join_path(folder, name).c_str());
+    }
+  }
+}
+
+void remove_segments(const std::string& folder, const std::vector<SegmentRow>& dropped) {
+  for (const SegmentRow& row : dropped) {
+    const std::string path = segment_path(folder, row.number);
+    std::remove(path.c_str());
+    std::remove(words_path(path).c_str());
+  }
+}
+
+}  // namespace simile::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the routes of an index share. Errors are those of a request.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/serve/detail/route_answers.h"
+
+namespace simile::detail {
+
+using SearchResults = std::vector<std::vector<SearchHit>>;
+
+// Errors: kModelCannot for a server without an index.
+ServedIndex& index_of(const Engine& engine);
+
+// The index's own, with the mode that the body asks for.
+SearchSettings read_settings(const JsonRequest& request, const ServedIndex& index);
+
+Matrix<float> embed_queries(const Engine& engine, const RouteCall& call,
+                            const std::vector<std::string>& queries,
+                            const std::string& prompt_name);
+
+// The vectors that the index keeps of such documents, one for each passage. A few are computed at a
+// time, so that other requests come between.
+Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
+                              const std::vector<Document>& documents);
+
+SearchResults search_index(const Engine& engine, const RouteCall& call, SearchQueries queries,
+                           int64_t top_k, const SearchSettings& settings);
+
+// As `simile search --json` shows it.
+OrderedJson show_hit(const SearchHit& hit);
+
+}  // namespace simile::detail

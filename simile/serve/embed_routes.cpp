@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// /embed and /v1/embeddings.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "simile/serve/detail/route_answers.h"
+#include "simile/serve/request_error.h"
+
+namespace simile::detail {
+namespace {
+
+VectorOptions read_vector_options(const JsonRequest& request, const Engine& engine) {
+  VectorOptions options;
+  const int64_t size = engine.model().encoder->settings().embedding_size();
+  options.dimensions = request.integer_or("dimensions", 0, 1, size);
+  return options;
+}
+
+void refuse_empty_texts(const std::vector<TextInput>& inputs) {
+  for (const TextInput& input : inputs) {
+    if (!input.is_ids && input.text.empty()) {
+      throw RequestError(Refusal::kEmpty, "\"input\" has an empty text", "input");
+    }
+  }
+}
+
+// One model is served: who asks for another is told, not given other vectors than asked for.
+void check_model(const JsonRequest& request, const Engine& engine) {
+  const std::vector<std::string>& names = engine.model().names;
+  const std::string name = request.text_or("model", "");
+  if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw RequestError(Refusal::kUnknownModel,
+                     fmt::format("the model \"{}\" is not served here, \"{}\" is",
+                                 name.substr(0, 100), fmt::join(names, "\", \"")),
+                     "model");
+}
+
+}  // namespace
+
+Reply answer_embed(const Engine& engine, const RouteCall& call) {
+  const JsonRequest request(call.body, engine.limits());
+  TextGroup group = read_group(request);
+  group.inputs = request.inputs("inputs");
+  VectorOptions options = read_vector_options(request, engine);
+  options.normalize = request.flag("normalize").value_or(true);
+  const Matrix<float> vectors =
+      engine.embedder().embed({std::move(group)}, options, call.patience, call.cost);
+  Reply reply;
+  reply.body = "[";
+  for (int64_t i = 0; i < vectors.rows; ++i) {
+    if (i > 0) reply.body += ',';
+    append_vector(reply.body, vectors.row(i), vectors.cols);
+  }
+  reply.body += ']';
+  return reply;
+}
+
+Reply answer_embeddings(const Engine& engine, const RouteCall& call) {
+  const JsonRequest request(call.body, engine.limits());
+  TextGroup group;
+  group.inputs = request.inputs("input");
+  refuse_empty_texts(group.inputs);
+  const bool base64 = request.choice("encoding_format", {"float", "base64"}) == "base64";
+  const VectorOptions options = read_vector_options(request, engine);
+  check_model(request, engine);
+  const Matrix<float> vectors =
+      engine.embedder().embed({std::move(group)}, options, call.patience, call.cost);
+  Reply reply;
+  reply.body = R"({"object":"list","data":[)";
+  for (int64_t i = 0; i < vectors.rows; ++i) {
+    reply.body += i > 0 ? "," : "";
+    reply.body += R"({"object":"embedding","embedding":)";
+    if (base64) {
+      const size_t bytes = static_cast<size_t>(vectors.cols) * sizeof(float);
+      reply.body += '"' + to_base64(vectors.row(i), bytes) + '"';
+    } else {
+      append_vector(reply.body, vectors.row(i), vectors.cols);
+    }
+    reply.body += fmt::format(R"(,"index":{}}})", i);
+  }
+  reply.body += fmt::format(R"(],"model":{},"usage":{{"prompt_tokens":{},"total_tokens":{}}}}})",
+                            dump_json(engine.name(), -1), call.cost.tokens, call.cost.tokens);
+  return reply;
+}
+
+}  // namespace simile::detail

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/serve/embedder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "simile/kernel/packed.h"
+#include "simile/kernel/pooling.h"
+#include "simile/serve/request_error.h"
+#include "simile/text/lower_text.h"
+
+namespace simile {
+namespace {
+
+// Whole vectors as pooling and modules leave them: each request keeps and normalises its own.
+EncodeOptions whole_vectors(const SentenceEncoder& encoder) {
+  EncodeOptions options;
+  options.dimensions = encoder.settings().embedding_size();
+  options.normalize = false;
+  return options;
+}
+
+std::string lowered(const ModelSettings& settings, const std::string& text) {
+  return settings.lower_case ? lower_text(text) : text;
+}
+
+int64_t count_characters(const std::string& text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+PackedBatch pack(const BatchingWorker::Sequences& sequences) {
+  PackedBatch batch;
+  batch.offsets.push_back(0);
+  for (const std::vector<int32_t>& ids : sequences) {
+    batch.ids.insert(batch.ids.end(), ids.begin(), ids.end());
+    batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
+  }
+  return batch;
+}
+
+// Static tables and joined models have one state for a text, however long it is.
+bool has_token_states(const SentenceEncoder& encoder) {
+  return encoder.hidden_states(pack({{0, 0}})).size() != encoder.hidden_states(pack({{0}})).size();
+}
+
+bool is_text(const TextInput& input) { return !input.is_ids; }
+
+[[noreturn]] void refuse_input(const std::string& message, const std::string& param = "") {
+  throw RequestError(Refusal::kInvalid, message, param);
+}
+
+// A text of the request makes an error that the model tells with Error the client's.
+template <typename Work>
+auto as_request_error(const char* param, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    refuse_input(error.what(), param);
+  }
+}
+
+}  // namespace
+
+Embedder::Embedder(std::shared_ptr<const SentenceEncoder> encoder, BatchingWorker& worker)
+    : encoder_(std::move(encoder)), worker_(worker) {}
+
+BatchingWorker::Encode Embedder::encode_with(std::shared_ptr<const SentenceEncoder> encoder,
+                                             int64_t batch_tokens) {
+  EncodeOptions options = whole_vectors(*encoder);
+  options.batch_tokens = batch_tokens;
+  return [encoder = std::move(encoder), options](const BatchingWorker::Sequences& sequences) {
+    return encoder->encode_ids(sequences, options, silent_events());
+  };
+}
+
+Matrix<float> Embedder::embed(const std::vector<TextGroup>& groups, const VectorOptions& options,
+                              const Patience& patience, RequestCost& cost) const {
+  EncodeOptions kept;
+  kept.dimensions = options.dimensions;
+  as_request_error("dimensions", [&] { return encoder_->dimension(kept); });
+  const ServeClock::time_point begin = ServeClock::now();
+  BatchingWorker::Sequences sequences;
+  const int64_t tokens_before = cost.tokens;
+  bool leaves_out_prompt = false;
+  for (const TextGroup& group : groups) {
+    const std::string prompt = prompt_of(group);
+    tokenise(group, prompt, sequences, cost);
+    leaves_out_prompt |= !prompt.empty() && !encoder_->settings().pooling.include_prompt &&
+                         std::any_of(group.inputs.begin(), group.inputs.end(), is_text);
+  }
+  cost.tokenization_seconds += std::chrono::duration<double>(ServeClock::now() - begin).count();
+  if (leaves_out_prompt) {
+    return finish(encode_texts(groups, cost.tokens - tokens_before, patience, cost), options);
+  }
+  return finish(worker_.encode(std::move(sequences), patience, cost.times), options);
+}
+
+std::vector<Matrix<float>> Embedder::token_vectors(const TextGroup& group, const Patience& patience,
+                                                   RequestCost& cost) const {
+  const ServeClock::time_point begin = ServeClock::now();
+  BatchingWorker::Sequences sequences;
+  tokenise(group, prompt_of(group), sequences, cost);
+  cost.tokenization_seconds += std::chrono::duration<double>(ServeClock::now() - begin).count();
+  if (cost.tokens > kMostTokenVectors) {
+    refuse_input(
+        fmt::format("the texts have {} tokens together; the vectors of {} at most are given "
+                    "at a time",
+                    cost.tokens, kMostTokenVectors));
+  }
+  const PackedBatch batch = pack(sequences);
+  const auto states = std::make_shared<std::vector<float>>();
+  const auto work = [encoder = encoder_, batch, states] {
+    if (!has_token_states(*encoder)) {
+      throw RequestError(Refusal::kModelCannot,
+                         "the model has no vectors of tokens, only of texts; use /embed");
+    }
+    *states = encoder->hidden_states(batch);
+  };
+  worker_.run(work, cost.texts, cost.tokens, patience, cost.times);
+  const int64_t width =
+      batch.tokens() == 0 ? 0 : static_cast<int64_t>(states->size()) / batch.tokens();
+  std::vector<Matrix<float>> vectors;
+  const float* next = states->data();
+  for (const std::vector<int32_t>& ids : sequences) {
+    vectors.emplace_back(static_cast<int64_t>(ids.size()), width);
+    std::copy_n(next, vectors.back().values.size(), vectors.back().values.begin());
+    next += vectors.back().values.size();
+  }
+  return vectors;
+}
+
+std::string Embedder::prompt_of(const TextGroup& group) const {
+  EncodeOptions options;
+  options.prompt_name = group.prompt_name;
+  options.role = group.role;
+  return as_request_error("prompt_name", [&] { return encoder_->prompt(options); });
+}
+
+void Embedder::tokenise(const TextGroup& group, const std::string& prompt,
+                        BatchingWorker::Sequences& sequences, RequestCost& cost) const {
+  const std::string put_before = lowered(encoder_->settings(), prompt);
+  for (const TextInput& input : group.inputs) {
+    sequences.push_back(tokens_of(input, group, put_before, cost));
+    cost.tokens += static_cast<int64_t>(sequences.back().size());
+    cost.characters += count_characters(input.text);
+    ++cost.texts;
+  }
+}
+
+std::vector<int32_t> Embedder::tokens_of(const TextInput& input, const TextGroup& group,
+                                         const std::string& prompt, RequestCost& cost) const {
+  if (input.is_ids) {
+    check_ids(input.ids);
+    return input.ids;
+  }
+  const auto limit = static_cast<size_t>(encoder_->settings().max_length);
+  const std::string text = prompt + lowered(encoder_->settings(), input.text);
+  // One token more than allowed shows which texts are too long; those few are tokenised again.
+  Tokenizer tokenizer = encoder_->tokenizer();
+  TruncationSettings cut = tokenizer.truncation();
+  cut.left = group.truncate_left;
+  ++cut.max_length;
+  tokenizer.set_truncation(cut);
+  std::vector<int32_t> ids;
+  as_request_error("", [&] { return tokenizer.encode_ids(text, ids); });
+  if (ids.size() <= limit) return ids;
+  if (!group.truncate) {
+    refuse_input(
+        fmt::format(
+            "a text has more than the {} tokens that the model reads, and truncate is false",
+            limit),
+        "truncate");
+  }
+  ++cost.truncated;
+  --cut.max_length;
+  tokenizer.set_truncation(cut);
+  ids.clear();
+  tokenizer.encode_ids(text, ids);
+  return ids;
+}
+
+void Embedder::check_ids(const std::vector<int32_t>& ids) const {
+  const ModelSettings& settings = encoder_->settings();
+  if (static_cast<int64_t>(ids.size()) > settings.max_length) {
+    refuse_input(
+        fmt::format("{} token ids; the model reads {} at most", ids.size(), settings.max_length));
+  }
+  const int64_t vocabulary = encoder_->tokenizer().vocabulary_size();
+  for (const int32_t id : ids) {
+    if (id >= vocabulary) {
+      refuse_input(
+          fmt::format("token id {} is outside the model's vocabulary of {}", id, vocabulary));
+    }
+  }
+}
+
+// Where pooling leaves out the prompt, only the encoder knows which tokens these are.
+Matrix<float> Embedder::encode_texts(const std::vector<TextGroup>& groups, int64_t tokens,
+                                     const Patience& patience, RequestCost& cost) const {
+  struct Part {
+    std::vector<std::string> texts;
+    EncodeOptions options;
+  };
+  std::vector<Part> parts;
+  int64_t count = 0;
+  for (const TextGroup& group : groups) {
+    Part part;
+    part.options = whole_vectors(*encoder_);
+    part.options.prompt = prompt_of(group);
+    for (const TextInput& input : group.inputs) {
+      if (input.is_ids) refuse_input("token ids beside texts with a prompt");
+      part.texts.push_back(input.text);
+    }
+    if (group.truncate_left) {
+      refuse_input("the model's prompts are not pooled, and such texts lose their end alone",
+                   "truncation_direction");
+    }
+    count += static_cast<int64_t>(part.texts.size());
+    parts.push_back(std::move(part));
+  }
+  const auto vectors = std::make_shared<Matrix<float>>();
+  const auto work = [encoder = encoder_, parts = std::move(parts), vectors] {
+    for (const Part& part : parts) {
+      const Matrix<float> more = encoder->encode(part.texts, part.options, silent_events());
+      vectors->cols = more.cols;
+      vectors->rows += more.rows;
+      vectors->values.insert(vectors->values.end(), more.values.begin(), more.values.end());
+    }
+  };
+  worker_.run(work, count, tokens, patience, cost.times);
+  return std::move(*vectors);
+}
+
+Matrix<float> Embedder::finish(Matrix<float> vectors, const VectorOptions& options) const {
+  EncodeOptions kept;
+  kept.dimensions = options.dimensions;
+  Matrix<float> out(vectors.rows, encoder_->dimension(kept));
+  for (int64_t i = 0; i < vectors.rows; ++i) {
+    std::copy(vectors.row(i), vectors.row(i) + out.cols, out.row(i));
+    if (options.normalize) normalise_rows(out.row(i), 1, out.cols);
+  }
+  const bool finite =
+      std::all_of(out.values.begin(), out.values.end(), [](float x) { return std::isfinite(x); });
+  if (!finite) {
+    throw RequestError(Refusal::kBackend,
+                       "a vector is not finite: the model or its training is broken");
+  }
+  return out;
+}
+
+}  // namespace simile

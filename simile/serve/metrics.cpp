@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/serve/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace simile {
+namespace {
+
+enum class MetricKind { kCounter, kSeconds, kSize };
+
+struct MetricRow {
+  const char* name;
+  MetricKind kind;
+  const char* help;
+};
+
+constexpr MetricRow kMetrics[] = {
+    {"te_request_count", MetricKind::kCounter, "Requests, by method: single or batch"},
+    {"te_request_success", MetricKind::kCounter, "Requests that were answered, by method"},
+    {"te_request_failure", MetricKind::kCounter, "Requests that were refused, by err"},
+    {"te_embed_count", MetricKind::kCounter, "Texts to be embedded"},
+    {"te_embed_success", MetricKind::kCounter, "Texts that were embedded"},
+    {"te_embed_duration", MetricKind::kSeconds, "Of embedding requests, in seconds"},
+    {"te_embed_tokenization_duration", MetricKind::kSeconds, "Of their tokenisation"},
+    {"te_embed_queue_duration", MetricKind::kSeconds, "Of their time in the queue"},
+    {"te_embed_inference_duration", MetricKind::kSeconds, "Of their computation"},
+    {"te_predict_count", MetricKind::kCounter, "Texts to be ranked"},
+    {"te_predict_success", MetricKind::kCounter, "Texts that were ranked"},
+    {"te_predict_duration", MetricKind::kSeconds, "Of ranking requests, in seconds"},
+    {"te_predict_tokenization_duration", MetricKind::kSeconds, "Of their tokenisation"},
+    {"te_predict_queue_duration", MetricKind::kSeconds, "Of their time in the queue"},
+    {"te_predict_inference_duration", MetricKind::kSeconds, "Of their computation"},
+    {"te_request_input_length", MetricKind::kSize, "Tokens of each request"},
+    {"te_batch_next_size", MetricKind::kSize, "Texts of each batch"},
+    {"te_batch_next_tokens", MetricKind::kSize, "Tokens of each batch"},
+};
+
+constexpr int kSecondsBounds = 35;
+constexpr int kSizeBounds = 21;
+
+std::vector<double> bounds_of(MetricKind kind) {
+  const bool seconds = kind == MetricKind::kSeconds;
+  std::vector<double> bounds;
+  double bound = seconds ? 1e-5 : 1;
+  for (int i = 0; i < (seconds ? kSecondsBounds : kSizeBounds); ++i) {
+    bounds.push_back(bound);
+    bound *= seconds ? 1.5 : 2;
+  }
+  return bounds;
+}
+
+std::string heading(const char* name, const char* help, const char* kind) {
+  return fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, kind);
+}
+
+}  // namespace
+
+Metrics::Metrics() {
+  for (const MetricRow& row : kMetrics) {
+    if (row.kind == MetricKind::kCounter) {
+      counters_[row.name];
+    } else {
+      Histogram& histogram = histograms_[row.name];
+      histogram.bounds = bounds_of(row.kind);
+      histogram.counts.assign(histogram.bounds.size() + 1, 0);
+    }
+  }
+}
+
+void Metrics::count(const std::string& name, const std::string& labels, int64_t more) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  counters_.at(name)[labels] += more;
+}
+
+void Metrics::observe(const std::string& name, double value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Histogram& histogram = histograms_.at(name);
+  const auto bound = std::lower_bound(histogram.bounds.begin(), histogram.bounds.end(), value);
+  ++histogram.counts[static_cast<size_t>(bound - histogram.bounds.begin())];
+  histogram.sum += value;
+}
+
+std::string Metrics::text(int64_t queue_size) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string out;
+  for (const MetricRow& row : kMetrics) {
+    if (row.kind == MetricKind::kCounter) {
+      out += heading(row.name, row.help, "counter");
+      for (const auto& [labels, value] : counters_.at(row.name)) {
+        out += fmt::format("{}{} {}\n", row.name, labels.empty() ? "" : "{" + labels + "}", value);
+      }
+      continue;
+    }
+    out += heading(row.name, row.help, "histogram");
+    const Histogram& histogram = histograms_.at(row.name);
+    int64_t total = 0;
+    for (size_t i = 0; i < histogram.counts.size(); ++i) {
+      total += histogram.counts[i];
+      const bool last = i == histogram.bounds.size();
+      out += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", row.name,
+                         last ? "+Inf" : fmt::format("{}", histogram.bounds[i]), total);
+    }
+    out += fmt::format("{0}_sum {1}\n{0}_count {2}\n", row.name, histogram.sum, total);
+  }
+  return out + heading("te_queue_size", "Requests in the queue", "gauge") +
+         fmt::format("te_queue_size {}\n", queue_size);
+}
+
+}  // namespace simile

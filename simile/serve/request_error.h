@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a request is not answered: one table from the reason to the HTTP status, the names that
+// clients of text-embeddings-inference (TEI) and of OpenAI know, and the label under which it is
+// counted.
+#pragma once
+
+#include <string>
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+enum class Refusal {
+  kMalformed,      // no HTTP, or a body that is no JSON
+  kEmpty,          // no text at all
+  kInvalid,        // a member of the body that cannot be used
+  kTooManyInputs,  // more texts than a request may have
+  kNoKey,          // no API key, or one that is not known
+  kForbidden,      // the server was not told to allow it
+  kUnknownRoute,
+  kUnknownModel,  // another model than the one served
+  kNotFound,      // no such document
+  kWrongMethod,
+  kTooLarge,     // the body has too many bytes
+  kWrongType,    // the body is no JSON by its headers
+  kModelCannot,  // the model has no such head, the server no index
+  kBackend,      // computing failed
+  kOverloaded,   // the queue is full
+  kLate,         // not computed within the time limit
+  kLeft,         // the client did not wait for its turn
+  kStopping,     // the server ends
+  kInternal,     // our mistake
+};
+
+struct RefusalRow {
+  Refusal refusal;
+  int status;
+  const char* type;         // error_type of TEI
+  int openai_status;        // where OpenAI's API has another one
+  const char* openai_type;  // error.type of OpenAI
+  const char* openai_code;  // error.code; empty: null
+  const char* counted_as;   // label err of te_request_failure
+};
+
+const RefusalRow& refusal_row(Refusal refusal);
+
+class RequestError : public Error {
+ public:
+  // `param`: the member of the body that is wrong, if it is one. `retry_seconds`: when to try
+  // again, if that helps.
+  RequestError(Refusal refusal, const std::string& message, std::string param = "",
+               int retry_seconds = 0);
+  Refusal refusal() const { return refusal_; }
+  const std::string& param() const { return param_; }
+  int retry_seconds() const { return retry_seconds_; }
+
+ private:
+  Refusal refusal_;
+  std::string param_;
+  int retry_seconds_;
+};
+
+enum class ErrorStyle { kTei, kOpenAi };
+
+int error_status(ErrorStyle style, const RequestError& error);
+// {"error": text, "error_type": name}, or {"error": {"message", "type", "param", "code"}}.
+std::string error_body(ErrorStyle style, const RequestError& error);
+
+}  // namespace simile

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of routes for programs (OpenAPI) and for people (docs/server.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "simile/serve/detail/route_answers.h"
+#include "simile/serve/routes.h"
+
+namespace simile {
+namespace {
+
+using detail::OrderedJson;
+
+constexpr const char* kIntroduction = R"(# The server
+
+Printed by `simile docs server`.
+
+`simile serve` answers over HTTP with the vectors that `simile encode` writes, to the last bit, in the bodies, headers,
+status codes and metrics of text-embeddings-inference (TEI) and, under `/v1`, of OpenAI's API:
+
+```sh
+simile serve --model simile-mini-2 --port 8080 &
+curl localhost:8080/embed --json '{"inputs": ["hello world", "good morning"]}'
+curl localhost:8080/v1/embeddings --json '{"input": "hello world", "model": "simile-mini-2", "encoding_format": "base64"}'
+curl localhost:8080/similarity --json '{"inputs": {"source_sentence": "a cat", "sentences": ["a kitten", "a bill"]}}'
+curl localhost:8080/rerank --json '{"query": "reset my password", "texts": ["our prices", "forgotten passwords"]}'
+curl localhost:8080/tokenize --json '{"inputs": "hello world"}'
+curl localhost:8080/decode --json '{"ids": [2, 6206, 1010, 1628, 3]}'
+curl localhost:8080/info
+curl localhost:8080/openapi.json
+kill %1
+```
+
+Of TEI's routes `/predict` is not there (status 404): `simile predict` classifies. `/embed_sparse` needs weights of words, which no model of Simile has, and is always refused.
+
+With `--index DIR` it searches too, with the model that the index names; `--allow-changes` lets clients change it. With
+`--port 0` it takes a free port; the first line on stdout names the address. Figures: [results/server.md](results/server.md).
+
+**The page.** At its address in a browser it searches the index, with the query's words marked and [filters](search.md) by
+metadata, of which each value of a hit is one, compares texts, and shows documents on a map and training runs; the address holds what was asked, after `#`, so that it can be given away. `/` goes to the query, arrows
+from hit to hit, Enter opens a hit, Escape goes back. The page is part of the program and asks nobody else; where API keys
+are asked for it takes one and keeps it until its tab is closed.
+
+**The map.** `/map` gives 2000 documents at most, of an index with passages 2000 of these, at even distances in the order of
+adding, as points of the plane in which
+their vectors vary most (principal components), with the furthest at distance 1, and the share of the variance that each axis
+has; two axes often show little of it. It is made on a thread of its own when it is first asked for after a change, beside
+searches, and kept. A query is placed among them with its hits; hits beyond the sample are encoded again for their places.
+The page colours documents by a key of their metadata, and can arrange them by their neighbours in the sample (UMAP by
+[umap-js](https://github.com/PAIR-code/umap-js), computed in the browser), where a query lies among the documents nearest to
+it.
+
+**Runs.** With `--runs DIR` the page, and `/runs`, show the training runs whose folders lie in DIR (`runs` of `simile train`):
+their curves, also while they go on, several of them in one chart, their results, and the examples that they get most wrong.
+A slash in a run's name, of one of several seeds (`faq/run-1`), may be written `%2F`. Names are looked for among those that DIR
+has; files that are damaged or beyond 128 MiB are told in `problems`, and the others shown. With `--runs` alone the model is
+simile-mini-2.
+
+**Who may.** It listens on this machine alone. `--host 0.0.0.0` lets others in and asks for `--api-key-file FILE`, one key a
+line, of which requests send one as `Authorization: Bearer KEY`, or for `--allow-open`. With `--tls-certificate FILE
+--tls-key FILE` it speaks https, and nothing else.
+
+**How it computes.** Two threads compute in turns, each with `--threads` of its own, so that processors are not idle while
+one waits; requests of all connections wait in one bounded queue and are encoded together, up to `--batch-tokens` at a
+time. Nobody's vectors depend on who else asks. A full queue answers
+429, and what is not computed in time 503, both with `Retry-After`; what has waited for longer than 20 ms and whose client has
+closed its connection meanwhile is dropped. What filters go by is read beside requests as soon as the index is. A request must arrive within `--request-seconds`, however
+slowly its bytes come, and be no larger than `--body-bytes`; JSON may be nested 100 levels deep. A request may have
+`--request-texts` texts; who sends more at a time raises it.
+
+**What it tells.** Each call is a line of JSON on stderr with the request's id (that of its header `X-Request-Id`, or one of
+its own, which the answer repeats), status, counts and times; texts only with `--log-texts`, nothing with `--quiet`.
+`/metrics` is for Prometheus.
+
+**Signals.** SIGHUP reads model, index and API keys again; requests go on meanwhile, and what cannot be read leaves things as
+they were, as the log says. After SIGTERM or SIGINT nothing new is accepted, what was accepted is answered, and the exit code
+is 0; a second one ends it at once.
+
+)";
+
+constexpr const char* kErrors = R"(## Errors
+
+`{"error": text, "error_type": type}`, and under `/v1` `{"error": {"message", "type", "param", "code"}}`.
+
+| status | under `/v1` | `error_type` | when |
+| --- | --- | --- | --- |
+)";
+
+struct ErrorText {
+  Refusal refusal;
+  const char* when;
+};
+
+constexpr ErrorText kErrorTexts[] = {
+    {Refusal::kMalformed, "the body is no JSON object"},
+    {Refusal::kEmpty, "there is no text"},
+    {Refusal::kInvalid, "a key is missing, or its value cannot be used"},
+    {Refusal::kTooManyInputs, "more texts than `--request-texts`"},
+    {Refusal::kNoKey, "no API key, or an unknown one"},
+    {Refusal::kForbidden, "the server was started without `--allow-changes`"},
+    {Refusal::kUnknownRoute, "there is no such route"},
+    {Refusal::kUnknownModel, "`model` is not the name of the model served"},
+    {Refusal::kNotFound, "a document to be deleted is not there; none was"},
+    {Refusal::kWrongMethod, "the route takes another method"},
+    {Refusal::kTooLarge, "the body is larger than `--body-bytes`"},
+    {Refusal::kWrongType, "the body is not sent as `application/json`"},
+    {Refusal::kModelCannot, "there is no index"},
+    {Refusal::kBackend, "computing failed"},
+    {Refusal::kOverloaded, "the queue is full"},
+    {Refusal::kLate, "not computed within `--request-seconds`"},
+    {Refusal::kLeft, "the client closed its connection before its turn came; it is not computed"},
+    {Refusal::kStopping, "the server is stopping"},
+    {Refusal::kInternal, "a mistake of the server"},
+};
+
+OrderedJson schema_of(const BodyKey& key) {
+  OrderedJson schema = OrderedJson::parse(key.schema);
+  if (key.fallback[0] != '\0') schema["default"] = OrderedJson::parse(key.fallback);
+  schema["description"] = key.help;
+  return schema;
+}
+
+// Members of objects that names with a point speak of.
+OrderedJson body_schema(const std::vector<BodyKey>& keys) {
+  OrderedJson schema;
+  schema["type"] = "object";
+  for (const BodyKey& key : keys) {
+    const std::string name = key.name;
+    const size_t point = name.find('.');
+    OrderedJson* object = &schema;
+    if (point != std::string::npos) {
+      object = &schema["properties"][name.substr(0, point)];
+      (*object)["type"] = "object";
+    }
+    const std::string last = point == std::string::npos ? name : name.substr(point + 1);
+    (*object)["properties"][last] = schema_of(key);
+    if (key.required) (*object)["required"].push_back(last);
+  }
+  return schema;
+}
+
+OrderedJson operation(const Route& route) {
+  OrderedJson operation;
+  operation["summary"] = route.summary;
+  if (!route.keys.empty()) {
+    operation["requestBody"]["required"] = true;
+    operation["requestBody"]["content"]["application/json"]["schema"] = body_schema(route.keys);
+  }
+  if (std::string_view(route.path).find("{name}") != std::string_view::npos) {
+    operation["parameters"] = OrderedJson::parse(
+        R"([{"name":"name","in":"path","required":true,"schema":{"type":"string"}}])");
+  }
+  OrderedJson& good = operation["responses"]["200"];
+  good["description"] = route.summary;
+  if (route.response[0] != '\0') {
+    good["content"]["application/json"]["schema"] = OrderedJson::parse(route.response);
+  }
+  operation["responses"]["default"]["description"] = "An error";
+  if (!route.open) operation["security"] = OrderedJson::parse(R"([{"key":[]},{}])");
+  return operation;
+}
+
+std::string lower_method(const char* method) {
+  std::string name = method;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+std::string body_table(const Route& route) {
+  std::string text = fmt::format("`{} {}`\n\n| key | default | meaning |\n| --- | --- | --- |\n",
+                                 route.method, route.path);
+  for (const BodyKey& key : route.keys) {
+    text += fmt::format("| `{}` | {} | {}{} |\n", key.name,
+                        key.fallback[0] == '\0' ? "" : fmt::format("`{}`", key.fallback),
+                        key.required ? "required: " : "", key.help);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string openapi_document(const std::string& version) {
+  OrderedJson document;
+  document["openapi"] = "3.0.3";
+  document["info"]["title"] = "Simile";
+  document["info"]["version"] = version;
+  for (const Route& route : route_table()) {
+    document["paths"][route.path][lower_method(route.method)] = operation(route);
+  }
+  document["components"]["securitySchemes"]["key"]["type"] = "http";
+  document["components"]["securitySchemes"]["key"]["scheme"] = "bearer";
+  return document.dump();
+}
+
+std::string server_reference() {
+  std::string page = kIntroduction;
+  page += "## Routes\n\n| route | what it gives | API key |\n| --- | --- | --- |\n";
+  for (const Route& route : route_table()) {
+    page += fmt::format("| `{} {}` | {} | {} |\n", route.method, route.path, route.summary,
+                        route.open ? "never asked for" : "asked for where there are any");
+  }
+  page += "\n## Bodies\n\nKeys that are not listed are ignored.\n\n";
+  for (const Route& route : route_table()) {
+    if (!route.keys.empty()) page += body_table(route);
+  }
+  page += kErrors;
+  for (const ErrorText& text : kErrorTexts) {
+    const RefusalRow& row = refusal_row(text.refusal);
+    page += fmt::format("| {} | {} | `{}` | {} |\n", row.status, row.openai_status, row.type,
+                        text.when);
+  }
+  ServeOptions options;
+  return page + "\n" + options_to_markdown(options, "Options (`simile serve`)");
+}
+
+}  // namespace simile

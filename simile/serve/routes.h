@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of routes, from which calls are dispatched and /openapi.json and docs/server.md are
+// made. Bodies, headers and status codes are those of text-embeddings-inference (TEI) and, under
+// /v1, of OpenAI.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/serve/engine.h"
+#include "simile/serve/reply.h"
+#include "simile/serve/request_error.h"
+
+namespace simile {
+
+// What a route gets to answer.
+struct RouteCall {
+  const char* path;                  // of the route
+  const std::string& name;           // what stands in the place of {name} in it
+  const std::string& if_none_match;  // that header
+  const std::string& body;
+  Patience patience;
+  RequestCost& cost;  // what it fills
+};
+
+// A member of a body.
+struct BodyKey {
+  const char* name;      // "inputs.sentences": within the object `inputs`
+  const char* schema;    // JSON schema of its type
+  const char* fallback;  // what it is where it is not there, as JSON; empty: nothing
+  const char* help;
+  bool required = false;
+};
+
+struct Route {
+  const char* method;
+  const char* path;  // "{name}" in it: one character or more
+  const char* summary;
+  std::vector<BodyKey> keys;  // of its body; none: it has no body
+  const char* response;       // JSON schema; empty: not JSON
+  bool open;                  // answered without an API key
+  Reply (*answer)(const Engine& engine, const RouteCall& call);
+};
+
+// What programs ask for, and the web page.
+const std::vector<Route>& route_table();
+
+// Of the table, or a file that the web page is made of. Errors (RequestError): kUnknownRoute with
+// the nearest path, kWrongMethod. HEAD finds GET.
+const Route& find_route(const std::string& method, const std::string& path);
+
+// What stands in `path` in the place of the route's {name}; empty where it has none.
+std::string name_in_path(const Route& route, const std::string& path);
+
+// The methods of a path: "GET, HEAD".
+std::string allowed_methods(const std::string& path);
+
+// The form of errors under `path`, also where there is no route.
+ErrorStyle error_style(const std::string& path);
+
+// An OpenAPI 3.0 document (JSON); `version` is the program's.
+std::string openapi_document(const std::string& version);
+
+// docs/server.md.
+std::string server_reference();
+
+}  // namespace simile

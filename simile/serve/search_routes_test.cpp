@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// /search and /documents of an index with passages: like a document, ranked again, words marked.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "simile/encode/passage_splitter.h"
+#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/service.h"
+
+namespace simile {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr const char* kLongText =
+    "the cat sat on the mat and the dog ran under the sun and the hill was red and a boat went";
+
+EncodeOptions like_an_index() {
+  EncodeOptions options;
+  options.normalize = true;
+  options.role = TextRole::kDocument;
+  return options;
+}
+
+class SearchRoutesTest : public testing::Test {
+ protected:
+  SearchRoutesTest()
+      : folder_(testing::TempDir() + "simile_search_routes_" + std::to_string(getpid()) +
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    IndexedModel model{"0123", "tiny", 32, VectorMetric::kInnerProduct};
+    model.passages = {8, 2};
+    IndexBuilder builder(folder_, model);
+    std::vector<Document> documents = {{"long", kLongText, R"({"kind":"a"})"},
+                                       {"cat", "a cat on a mat", R"({"kind":"b"})"},
+                                       {"sun", "the sun was red", R"({"kind":"a"})"}};
+    PassageSplitter(*tiny_encoder(), model.passages, like_an_index()).split(documents);
+    builder.add(documents, tiny_encoder()->encode(texts_of_vectors(documents), like_an_index(),
+                                                  silent_events()));
+    builder.commit();
+  }
+  ~SearchRoutesTest() override {
+    service_.reset();
+    fs::remove_all(folder_);
+  }
+
+  void serve(bool with_head) {
+    ServedModel model;
+    model.names = {"tiny"};
+    model.fingerprint = "0123";
+    model.version = "1";
+    model.encoder = tiny_encoder();
+    if (with_head) model.heads.push_back(tiny_joint_head());
+    model.index = std::make_shared<ServedIndex>(
+        SearchIndex::open(folder_, "0123", "tiny", SearchIndex::Access::kWrite),
+        read_search_settings(folder_), true);
+    service_.emplace(std::move(model), ServeLimits{}, ApiKeys(), silent_events());
+  }
+
+  Reply call(const std::string& method, const std::string& path, const json& body) {
+    return call_with(method, path, body.dump());
+  }
+
+  Reply call_with(const std::string& method, const std::string& path, const std::string& body) {
+    Call call;
+    call.method = method;
+    call.path = path;
+    call.remote = "127.0.0.1";
+    call.read_body = [&] { return body; };
+    call.deadline = ServeClock::now() + std::chrono::minutes(1);
+    return service_->answer(call);
+  }
+
+  json post(const std::string& path, const json& body) {
+    const Reply reply = call("POST", path, body);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return json::parse(reply.body);
+  }
+  json search(const json& body) { return post("/search", body)["results"][0]["hits"]; }
+
+  void refuse(const json& body, int status, const std::string& message) {
+    const Reply reply = call("POST", "/search", body);
+    EXPECT_EQ(reply.status, status) << reply.body;
+    EXPECT_THAT(reply.body, HasSubstr(message));
+  }
+
+  std::string folder_;
+  std::optional<Service> service_;
+};
+
+TEST_F(SearchRoutesTest, HitsArePassagesWithTheirPlacesAndMarks) {
+  serve(false);
+  const json hits = search({{"query", "boats of the sun"}, {"mode", "vector"}, {"marks", true}});
+  ASSERT_EQ(hits.size(), 3u);
+  for (const json& hit : hits) {
+    const std::string text = hit["text"];
+    if (hit["id"] == "sun") {
+      EXPECT_EQ(hit["marks"], json::parse("[[4,7]]"));
+    }
+    if (hit["id"] != "long") continue;
+    const size_t begin = hit["passage"]["begin"], end = hit["passage"]["end"];
+    EXPECT_EQ(text, std::string(kLongText).substr(begin, end - begin));
+    EXPECT_GT(hit["passage"]["of"], 1);
+  }
+  EXPECT_FALSE(search({{"query", "sun"}})[0].contains("marks"));
+}
+
+TEST_F(SearchRoutesTest, DocumentsAddedAreSplitAsTheIndexSays) {
+  serve(false);
+  const std::string text = std::string(kLongText) + " " + kLongText;
+  const json done = post("/documents", {{"documents", {{{"id", "new"}, {"text", text}}}}});
+  EXPECT_EQ(done["documents"], 4);
+  EXPECT_EQ(done["added"], 1);
+  for (const json& hit : search({{"query", "boat"}, {"mode", "lexical"}})) {
+    if (hit["id"] == "new") {
+      EXPECT_GE(hit["passage"]["of"], 4);
+    }
+  }
+  EXPECT_EQ(call("DELETE", "/documents", {{"ids", {"new", "long"}}}).status, 200);
+  EXPECT_EQ(search({{"query", "boat"}, {"mode", "vector"}}).size(), 2u);
+}
+
+TEST_F(SearchRoutesTest, DocumentsLikeOneLeaveItOut) {
+  serve(false);
+  const json hits = search({{"like", "long"}});
+  ASSERT_EQ(hits.size(), 2u);
+  EXPECT_NE(hits[0]["id"], "long");
+  const json filtered = search({{"like", "long"}, {"filter", "kind = a"}});
+  ASSERT_EQ(filtered.size(), 1u);
+  EXPECT_EQ(filtered[0]["id"], "sun");
+  refuse({{"like", "nobody"}}, 404, "the index has no document");
+  refuse({{"like", ""}}, 422, "like");
+  refuse({{"like", {"a"}}}, 422, "like");
+  refuse({{"like", "long"}, {"query", "x"}}, 422, "not both");
+  refuse({{"like", "long"}, {"rerank", true}}, 422, "needs a");
+  refuse({{"top_k", 3}}, 422, "is missing");
+}
+
+TEST_F(SearchRoutesTest, HitsAreRankedAgainAsRerankDoes) {
+  serve(true);
+  const json plain = search({{"query", "a cat"}});
+  const json hits = search({{"query", "a cat"}, {"rerank", true}});
+  ASSERT_EQ(hits.size(), 3u);
+  std::vector<std::string> texts;
+  for (const json& hit : hits) texts.push_back(hit["text"]);
+  const json ranks = post("/rerank", {{"query", "a cat"}, {"texts", texts}});
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(ranks[i]["index"], i);
+    EXPECT_EQ(ranks[i]["score"], hits[i]["score"]);
+    for (const json& before : plain) {
+      if (before["id"] == hits[i]["id"]) {
+        EXPECT_EQ(before["score"], hits[i]["search_score"]);
+      }
+    }
+  }
+  EXPECT_EQ(search({{"query", "a cat"}, {"rerank", true}, {"top_k", 1}})[0], hits[0]);
+  refuse({{"query", "a"}, {"rerank", true}, {"rerank_hits", 2}}, 422, "rerank_hits");
+  refuse({{"query", "a"}, {"rerank", true}, {"rerank_hits", 1001}}, 422, "rerank_hits");
+  refuse({{"query", {"a", "b"}}, {"rerank", true}, {"rerank_hits", 501}}, 422, "rerank_hits");
+}
+
+TEST_F(SearchRoutesTest, WithoutAHeadNothingIsRankedAgain) {
+  serve(false);
+  refuse({{"query", "a"}, {"rerank", true}}, 424, "--rerank-model");
+}
+
+TEST_F(SearchRoutesTest, TheMapHasAPointForEachPassage) {
+  serve(false);
+  const json map = post("/map", {{"query", "red hill"}});
+  EXPECT_EQ(map["documents"], 3);
+  EXPECT_EQ(map["passages"], map["sample"].size());
+  std::vector<json> of_long;
+  for (const json& point : map["sample"]) {
+    if (point["id"] == "long") of_long.push_back(point);
+    EXPECT_EQ(point.contains("passage"), point["id"] == "long") << point;
+  }
+  ASSERT_GT(of_long.size(), 1u);
+  for (size_t i = 0; i < of_long.size(); ++i) {
+    EXPECT_EQ(of_long[i]["passage"], json({{"number", i}, {"of", of_long.size()}}));
+  }
+  for (const json& hit : map["query"]["hits"]) {
+    if (hit["id"] != "long") continue;
+    const json& point = of_long.at(hit["passage"]["number"].get<size_t>());
+    EXPECT_EQ(hit["x"], point["x"]);
+    EXPECT_EQ(hit["text"], point["text"]);
+  }
+}
+
+struct BadBody {
+  const char* method;
+  const char* path;
+  const char* body;
+  int status;
+  const char* message;
+};
+
+TEST_F(SearchRoutesTest, BodiesThatCannotBeUsedAreRefusedAndChangeNothing) {
+  serve(true);
+  const BadBody table[] = {
+      {"POST", "/search", "", 400, "the body"},
+      {"POST", "/search", "[]", 400, "must be a JSON object"},
+      {"POST", "/search", R"({"query":"a",})", 400, "the body"},
+      {"POST", "/search", R"({"query":[]})", 400, "is empty"},
+      {"POST", "/search", R"({"query":1})", 422, "a text or a list of texts"},
+      {"POST", "/search", R"({"query":["a",null]})", 422, "query[1]"},
+      {"POST", "/search", R"({"query":{"text":"a"}})", 422, "a text or a list of texts"},
+      {"POST", "/search", R"({"qurey":"a"})", 422, "is \"qurey\" meant"},
+      {"POST", "/search", R"({"query":"a","top_k":0})", 422, "between 1 and 1000"},
+      {"POST", "/search", R"({"query":"a","top_k":1001})", 422, "between 1 and 1000"},
+      {"POST", "/search", R"({"query":"a","top_k":2.5})", 422, "whole number"},
+      {"POST", "/search", R"({"query":"a","top_k":"3"})", 422, "whole number"},
+      {"POST", "/search", R"({"query":"a","top_k":18446744073709551615})", 422, "whole number"},
+      {"POST", "/search", R"({"query":"a","mode":"fuzzy"})", 422, "one of"},
+      {"POST", "/search", R"({"query":"a","mode":["vector"]})", 422, "one of"},
+      {"POST", "/search", R"({"query":"a","filter":"kind ="})", 422, "filter"},
+      {"POST", "/search", R"({"query":"a","filter":"(kind = a"})", 422, "filter"},
+      {"POST", "/search", R"({"query":"a","filter":{"kind":"a"}})", 422, "must be a text"},
+      {"POST", "/search", R"({"query":"a","exact":1})", 422, "true or false"},
+      {"POST", "/search", R"({"query":"a","marks":"yes"})", 422, "true or false"},
+      {"POST", "/search", R"({"query":"a","prompt_name":"none"})", 422, "prompt"},
+      {"POST", "/search", R"({"query":"a","rerank":"yes"})", 422, "true or false"},
+      {"POST", "/search", R"({"query":"a","rerank_hits":0})", 422, "between 1 and 1000"},
+      {"POST", "/search", R"({"query":"a","rerank":true,"rerank_hits":3,"top_k":4})", 422,
+       "rerank_hits"},
+      {"POST", "/search", R"({"like":["cat","sun"]})", 422, "must be a text"},
+      {"POST", "/search", R"({"like":null})", 422, "\"query\" is missing"},
+      {"POST", "/search", R"({"like":"cat","filter":"kind <"})", 422, "filter"},
+      {"POST", "/search", R"({"like":"cat","mode":"none"})", 422, "one of"},
+      {"GET", "/search", "", 405, "takes POST"},
+      {"POST", "/map", "x", 400, "the body"},
+      {"POST", "/map", R"({"query":["a"]})", 422, "must be a text"},
+      {"POST", "/map", R"({"sample":1})", 422, "true or false"},
+      {"POST", "/map", R"({"neighbours":"all"})", 422, "true or false"},
+      {"POST", "/map", R"({"query":"a","mode":"near"})", 422, "one of"},
+      {"POST", "/map", R"({"query":"a","prompt_name":"none"})", 422, "prompt"},
+      {"POST", "/documents", "{}", 422, "\"documents\" is missing"},
+      {"POST", "/documents", R"({"documents":[]})", 400, "is empty"},
+      {"POST", "/documents", R"({"documents":{"id":"a","text":"b"}})", 422, "a list of objects"},
+      {"POST", "/documents", R"({"documents":["a"]})", 422, "documents[0]"},
+      {"POST", "/documents", R"({"documents":[{"text":"b"}]})", 422, "documents[0].id"},
+      {"POST", "/documents", R"({"documents":[{"id":7,"text":"b"}]})", 422, "must be a text"},
+      {"POST", "/documents", R"({"documents":[{"id":"","text":"b"}]})", 422, "1 to 1000 bytes"},
+      {"POST", "/documents", R"({"documents":[{"id":"a"}]})", 422, "documents[0].text"},
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":""}]})", 400, "is empty"},
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","title":1}]})", 422, "title"},
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","metadata":[1]}]})", 422,
+       "must be an object"},
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","metadata":{"k":[1]}}]})", 422,
+       "a text, a number"},
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":"b"},{"id":"a","text":"c"}]})", 422,
+       "stands twice"},
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":"b"},{"id":"c","text":4}]})", 422,
+       "documents[1].text"},
+      {"DELETE", "/documents", R"({"ids":[]})", 400, "is empty"},
+      {"DELETE", "/documents", R"({"ids":7})", 422, "a text or a list of texts"},
+      {"DELETE", "/documents", R"({"ids":["cat","nobody"]})", 404, "nobody"},
+      {"DELETE", "/documents", R"({"id":"cat"})", 422, "\"ids\" is missing"},
+      {"PUT", "/documents", "{}", 405, "takes POST, DELETE"},
+      {"POST", "/embed_all", R"({"inputs":[]})", 400, "is empty"},
+      {"POST", "/embed_all", R"({"inputs":"a","truncate":0})", 422, "true or false"},
+      {"POST", "/embed_all", R"({"inputs":[[-1]]})", 422, "a text or a list of token ids"},
+      {"POST", "/embed_sparse", R"({"inputs":[]})", 424, "SPLADE"},
+      {"POST", "/rerank", R"({"query":"a","texts":["b",2]})", 422, "texts[1]"},
+      {"POST", "/rerank", R"({"query":"a","texts":["b"],"raw_scores":"x"})", 422, "true or false"},
+  };
+  for (const BadBody& row : table) {
+    const Reply reply = call_with(row.method, row.path, row.body);
+    EXPECT_EQ(reply.status, row.status) << row.path << row.body << reply.body;
+    EXPECT_THAT(json::parse(reply.body)["error"].get<std::string>(), HasSubstr(row.message))
+        << row.body;
+  }
+  EXPECT_EQ(search({{"query", "a"}, {"mode", "vector"}}).size(), 3u);
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/serve/serve_options.h"
+
+#include <fmt/format.h>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
+namespace simile {
+namespace {
+
+// Each has a thread and a descriptor, of which a process has 1024 unless told otherwise.
+constexpr int64_t kMostConnections = 900;
+constexpr int64_t kMost = int64_t{1} << 30;
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || starts_with(host, "127.");
+}
+
+}  // namespace
+
+void ServeLimits::visit(OptionVisitor& v) {
+  v.field("batch_tokens", batch_tokens,
+          {"most tokens of several requests that are encoded together", "tokens", 1, kMost});
+  v.field("queue_texts", queue_texts,
+          {"texts that may wait; a request beyond is refused with status 429", "texts", 1, kMost});
+  v.field(
+      "queue_tokens", queue_tokens,
+      {"tokens that may wait; a request beyond is refused with status 429", "tokens", 1, kMost});
+  v.field("request_texts", request_texts, {"most texts of one request", "texts", 1, 100000});
+  v.field("text_bytes", text_bytes, {"longest text", "bytes", 1, kMost});
+  v.field("body_bytes", body_bytes, {"largest body of a request", "bytes", 1, kMost});
+  v.field("request_seconds", request_seconds,
+          {"time limit of a request: for its arrival, and until it is computed (status 503)",
+           "seconds", 1, 86400});
+  v.field("keep_alive_seconds", keep_alive_seconds,
+          {"how long a connection stays open without a request", "seconds", 1, 86400});
+  v.field("connections", connections,
+          {"connections that are answered at a time", "", 1, kMostConnections});
+  v.field("log_texts", log_texts, {"log the bodies of requests, texts included"});
+}
+
+void ServeOptions::visit(OptionVisitor& v) {
+  v.field("host", host,
+          {"address to listen on; one that other machines reach needs an API key or allow_open"});
+  v.field("port", port, {"port to listen on; 0 takes one that is free", "", 0, 65535});
+  v.field("api_key_file", api_key_file,
+          path_info("file with API keys, one a line; requests must have one of them"));
+  v.field("tls_certificate", tls_certificate,
+          path_info("PEM file with the server's certificate and those between it and a known one; "
+                    "with it the server speaks https alone"));
+  v.field("tls_key", tls_key, path_info("PEM file with the private key of tls_certificate"));
+  v.field("runs", runs,
+          path_info("folder of training runs, whose curves, results and worst errors are shown"));
+  v.field("allow_open", allow_open, {"serve other machines without an API key"});
+  v.field("allow_changes", allow_changes,
+          {"let clients add and delete documents of the index (/documents)"});
+  v.field("served_model_name", served_model_name,
+          {"name of the model for clients, which may be given several times; requests that ask "
+           "for another one are refused. By default the last part of --model"});
+  ServeLimits::visit(v);
+}
+
+void check_exposure(const ServeOptions& options) {
+  SIMILE_CHECK(
+      is_loopback(options.host) || !options.api_key_file.empty() || options.allow_open,
+      ErrorKind::kUsage,
+      fmt::format("--host {} lets other machines in: give --api-key-file FILE, or --allow-open to "
+                  "serve anybody",
+                  options.host));
+  SIMILE_CHECK(options.tls_certificate.empty() == options.tls_key.empty(), ErrorKind::kUsage,
+               "give both --tls-certificate FILE and --tls-key FILE, or neither");
+}
+
+}  // namespace simile

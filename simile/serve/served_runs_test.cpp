@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/serve/served_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "simile/report/detail/run_fixture.h"
+#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/service.h"
+
+namespace simile {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+ServeClock::time_point soon() { return ServeClock::now() + std::chrono::minutes(1); }
+
+class ServedRunsTest : public testing::Test {
+ protected:
+  ServedRunsTest() {
+    files_.run("runs/faq", 7, 0.75, swapped_pairs(4));
+    files_.run("runs/several/run-1", 1, 0.7, "");
+    files_.run("runs/several/run-2", 2, 0.8, "");
+    files_.write_in("runs/no run", "notes.txt", "-");
+    files_.write_in("runs/.hidden", "run.json", "{}");
+    files_.write_in("outside", "run.json", "{}");
+    runs_ = std::make_unique<ServedRuns>(files_.path("runs"));
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const ListedRun& run : runs_->list().runs) names.push_back(run.name);
+    return names;
+  }
+
+  const RunFixture files_;
+  std::unique_ptr<ServedRuns> runs_;
+};
+
+TEST_F(ServedRunsTest, ListsFoldersThatTrainingWrote) {
+  EXPECT_THAT(names(), UnorderedElementsAre("faq", "several/run-1", "several/run-2"));
+  files_.write_in("runs/new", "metrics.jsonl", "");
+  const RunListing listing = runs_->list();
+  ASSERT_EQ(listing.runs.size(), 4u);
+  EXPECT_EQ(listing.left_out, 0);
+  for (const ListedRun& run : listing.runs) EXPECT_EQ(run.finished, run.name != "new");
+}
+
+TEST_F(ServedRunsTest, ReadsCurvesRecipeAndResults) {
+  const auto details = runs_->read("faq", soon());
+  EXPECT_TRUE(details->run.finished);
+  EXPECT_THAT(details->problems, testing::IsEmpty());
+  EXPECT_EQ(details->log.steps, 2);
+  EXPECT_EQ(details->log.training[0].name, "loss");
+  EXPECT_EQ(details->files.seed, 7);
+  EXPECT_EQ(details->files.reports.size(), 2u);
+  EXPECT_EQ(runs_->read("faq", soon()), details);
+  files_.write_in("runs/faq", "metrics.jsonl",
+                  R"({"stage":"mse","step":9,"epoch":1,"loss":0.5}
+{"stage":"mse","ste)");
+  const auto changed = runs_->read("faq", soon());
+  EXPECT_NE(changed->run.version, details->run.version);
+  EXPECT_EQ(changed->log.steps, 9);
+  EXPECT_THAT(changed->problems, testing::IsEmpty());
+}
+
+TEST_F(ServedRunsTest, OnlyNamesOfTheListingAreFound) {
+  for (const char* name : {"", ".", "..", "../outside", "/etc", "several", "no run", ".hidden",
+                           "faq/", "faq/../faq", "./faq", "several/run-3", "faq/predictions"}) {
+    EXPECT_THAT(refusal_of(Refusal::kNotFound, [&] { runs_->read(name, soon()); }),
+                HasSubstr("no such run"))
+        << name;
+  }
+  EXPECT_THROW(runs_->read(std::string("faq\0", 4), soon()), RequestError);
+}
+
+TEST_F(ServedRunsTest, DamagedFilesAreToldAndTheOthersShown) {
+  files_.write_in("runs/faq", "results.json", "{\"seconds\":");
+  const auto details = runs_->read("faq", soon());
+  ASSERT_EQ(details->problems.size(), 1u);
+  EXPECT_THAT(details->problems[0], testing::StartsWith("faq/results.json"));
+  EXPECT_EQ(details->log.steps, 2);
+  EXPECT_THAT(details->files.recipe, HasSubstr("epochs"));
+  files_.write_in("runs/faq", "metrics.jsonl", "\n{}\n[[[\n");
+  files_.write_in("runs/faq", "run.json", std::string(300, '['));
+  const auto worse = runs_->read("faq", soon());
+  EXPECT_EQ(worse->problems.size(), 3u);
+  for (const std::string& problem : worse->problems) {
+    EXPECT_THAT(problem, Not(HasSubstr(files_.path("")))) << problem;
+  }
+}
+
+TEST_F(ServedRunsTest, WhatIsNoRegularFileIsNotRead) {
+  const std::string folder = files_.path("runs/pipe");
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(mkfifo((folder + "/metrics.jsonl").c_str(), 0600), 0);
+  EXPECT_THAT(names(), Not(testing::Contains("pipe")));
+  files_.write_in("runs/pipe", "run.json", "{}");
+  EXPECT_EQ(runs_->read("pipe", soon())->log.steps, 0);
+}
+
+TEST_F(ServedRunsTest, FilesThatAreTooLargeAreToldNotRead) {
+  const std::string log = files_.path("runs/faq/metrics.jsonl");
+  std::filesystem::resize_file(log, kMostLogBytes + 1);  // holes
+  const auto details = runs_->read("faq", soon());
+  EXPECT_THAT(details->problems, ElementsAre(HasSubstr("are not read")));
+  EXPECT_EQ(details->files.reports.size(), 2u);
+}
+
+TEST_F(ServedRunsTest, KnowsTheWorstErrors) {
+  const RunErrors errors = runs_->worst_errors("faq", soon());
+  ASSERT_EQ(errors.evaluations.size(), 1u);
+  EXPECT_EQ(errors.evaluations[0].report.name, "test");
+  EXPECT_EQ(errors.evaluations[0].worst[0].example, 4);
+  EXPECT_TRUE(runs_->worst_errors("several/run-1", soon()).evaluations.empty());
+  files_.write_in("runs/faq", "predictions/test.tsv", "left\tright\n1\n");
+  EXPECT_THAT(runs_->worst_errors("faq", soon()).problems,
+              ElementsAre(HasSubstr("faq/predictions/test.tsv")));
+}
+
+TEST_F(ServedRunsTest, AFolderThatIsNoneIsRefused) {
+  EXPECT_THROW(ServedRuns(files_.path("nowhere")), Error);
+}
+
+ServedModel model_with_runs(const std::string& folder) {
+  ServedModel model;
+  model.names = {"tiny"};
+  model.encoder = tiny_encoder();
+  model.runs = std::make_shared<ServedRuns>(folder);
+  return model;
+}
+
+class RunRoutesTest : public ServedRunsTest {
+ protected:
+  Reply get(const std::string& path) {
+    Call call;
+    call.method = "GET";
+    call.path = path;
+    call.deadline = soon();
+    return service_.answer(call);
+  }
+  json read(const std::string& path) {
+    const Reply reply = get(path);
+    EXPECT_EQ(reply.status, 200) << path << reply.body;
+    return json::parse(reply.body);
+  }
+
+  Service service_{model_with_runs(files_.path("runs")), {}, ApiKeys(), silent_events()};
+};
+
+TEST_F(RunRoutesTest, GiveWhatThePageShows) {
+  EXPECT_EQ(read("/info")["runs"], true);
+  EXPECT_EQ(read("/runs")["runs"].size(), 3u);
+  const json run = read("/runs/faq");
+  EXPECT_EQ(run["name"], "faq");
+  EXPECT_EQ(run["seed"], 7);
+  EXPECT_EQ(run["steps"], 2);
+  EXPECT_EQ(run["recipe"]["stages"][0]["epochs"], 2);
+  EXPECT_EQ(run["training"][0]["name"], "loss");
+  EXPECT_EQ(run["training"][0]["steps"], json({1, 2}));
+  EXPECT_EQ(run["training"][0]["values"], json({0.5, 0.25}));
+  EXPECT_EQ(run["evaluations"][0]["name"], "test.spearman");
+  EXPECT_EQ(run["reports"][1]["model"], "bm25");
+  EXPECT_EQ(read("/runs/several/run-2")["seed"], 2);
+  EXPECT_EQ(get("/runs/several").status, 404);
+  EXPECT_EQ(get("/runs/../outside").status, 404);
+}
+
+TEST_F(RunRoutesTest, GiveTheWorstErrorsOfEachKind) {
+  json worst = read("/runs/faq/errors")["evaluations"][0];
+  EXPECT_EQ(worst["kind"], "scores");
+  EXPECT_EQ(worst["worst"][0]["texts"], json({"left 4", "right text 4"}));
+  files_.write_in("runs/faq", "results.json",
+                  R"({"seconds":1,"reports":[
+  {"task":"classification","name":"c","model":"own","examples":2,"metrics":{"accuracy":0.5}},
+  {"task":"ranking","name":"r","model":"own","examples":2,"metrics":{"map":0.5}}]})");
+  files_.write_in("runs/faq", "predictions/c.tsv",
+                  "text\tgold\tpredicted\tprobability\none\ta\tb\t0.75\ntwo\ta\ta\t0.9\n");
+  files_.write_in("runs/faq", "predictions/r.trec", "1 Q0 a 1 0.5 x\n");
+  files_.write_in("runs/faq", "predictions/r.queries.tsv",
+                  "query_id\tquery\tmap\tfirst_relevant\ttop_id\ttop_text\trelevant_id\t"
+                  "relevant_text\n1\twho\t0.25\t4\ta\tText a\tb\tText b\n");
+  worst = read("/runs/faq/errors")["evaluations"];
+  ASSERT_EQ(worst.size(), 2u);
+  EXPECT_EQ(worst[0]["worst"][0]["predicted"], "b");
+  EXPECT_EQ(worst[1]["worst"][0]["query"], "who");
+  EXPECT_EQ(worst[1]["worst"][0]["first_relevant"], 4);
+}
+
+}  // namespace
+}  // namespace simile

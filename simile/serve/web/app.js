@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: which view is shown, what the server is, and the API key.
+// The state is the address's part behind #, which browsers do not send: #/search?q=...
+import { byId, plural } from "./dom.js";
+import { compareView } from "./compare.js";
+import { ask, key } from "./http.js";
+import { mapView } from "./map.js";
+import { clearProblem, showProblem } from "./problem.js";
+import { runsView } from "./runs.js";
+import { searchView } from "./search.js";
+
+const views = { search: searchView, compare: compareView, map: mapView, runs: runsView };
+const notice = byId("notice");
+const panel = byId("key-panel");
+const opener = byId("key-open");
+let ready = false;  // whether the server told what it is
+let usual = "search";  // the view where the address names none
+
+function place() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  return { name: path in views ? path : usual, parameters: new URLSearchParams(query) };
+}
+
+function showView() {
+  const { name, parameters } = place();
+  for (const other of Object.keys(views)) byId(other).hidden = other !== name;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.dataset.view !== name) {
+      link.removeAttribute("aria-current");
+      continue;
+    }
+    link.setAttribute("aria-current", "page");
+    if (location.hash !== "") link.href = location.hash;  // who comes back finds what was left
+  }
+  if (!ready) return;
+  views[name].show(parameters);
+  document.title = views[name].title();
+}
+
+async function start() {
+  clearProblem(notice);
+  showView();
+  try {
+    const { answer } = await ask("info");
+    byId("served").textContent = answer.model_id +
+      (answer.documents === undefined ? "" : ` · ${plural(answer.documents, "document", "documents")}`);
+    for (const view of Object.values(views)) view.learn(answer);
+    byId("runs-link").hidden = !answer.runs;
+    usual = answer.runs && answer.documents === undefined ? "runs" : "search";
+    ready = true;
+    opener.hidden = key.get() === "";
+    showKeyPanel(false);
+    showView();
+    if (document.activeElement === document.body) views[place().name].focus();
+  } catch (error) {
+    ready = false;
+    showProblem(notice, error, start);
+  }
+}
+
+function showKeyPanel(open) {
+  panel.hidden = !open;
+  opener.setAttribute("aria-expanded", open);
+  byId("key-forget").hidden = key.get() === "";
+  if (open) byId("key").focus();
+}
+
+panel.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const given = byId("key").value.trim();
+  if (!/^[\x21-\x7e]+$/.test(given)) {
+    byId("key-help").textContent = "A key is made of letters, digits and signs, without spaces.";
+    return;
+  }
+  byId("key-help").textContent = "Kept in this tab until it is closed.";
+  byId("key").value = "";
+  key.set(given);
+  for (const id of ["search-problem", "compare-problem", "map-problem", "runs-problem"]) clearProblem(byId(id));
+  start();
+});
+byId("key-forget").addEventListener("click", () => {
+  key.forget();
+  start();
+});
+opener.addEventListener("click", () => showKeyPanel(panel.hidden));
+document.addEventListener("key-needed", () => {
+  opener.hidden = false;
+  showKeyPanel(true);
+});
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select");
+  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  if (place().name !== "search") location.hash = "#/search";
+  byId("search").hidden = false;
+  searchView.focus();
+});
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  byId("main").focus();
+});
+window.addEventListener("hashchange", () => (ready ? showView() : start()));
+start();

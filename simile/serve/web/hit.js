@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// One hit of a search.
+import { el } from "./dom.js";
+import { markText } from "./marking.js";
+import { showMetadata } from "./metadata.js";
+
+// `like`: a score whose size says how many digits are worth telling.
+function number(score, like = 1) {
+  if (typeof score !== "number") return "–";
+  const digits = Math.abs(like) >= 10 ? 1 : Math.abs(like) >= 0.1 ? 3 : 4;
+  return score.toFixed(digits).replace("-", "−");
+}
+
+function part(name, score, title) {
+  return el("span", { className: `part ${name}`, title }, `${name} ${number(score, Math.max(score, 1))}`);
+}
+
+function scores(hit, fullScore) {
+  const bar = el("span", { className: "score-bar", "aria-hidden": "true" });
+  bar.style.setProperty("--part", Math.max(0, Math.min(1, fullScore > 0 ? hit.score / fullScore : 0)));
+  const all = el("p", { className: "scores" }, bar,
+    el("span", { className: "score", title: "Score" }, el("span", { className: "unseen" }, "Score "),
+      number(hit.score, fullScore)));
+  if ("vector_score" in hit || "lexical_score" in hit) {
+    all.append(part("meaning", hit.vector_score, "Score of the vectors"),
+      part("words", hit.lexical_score, "Score of the words"));
+  }
+  return all;
+}
+
+// `fullScore`: the one that fills the bar. `choose`: called with a filter by a value of its metadata.
+export function showHit(hit, words, fullScore, place, choose) {
+  const title = hit.title || hit.id;
+  const head = el("h2", { id: `hit-${place}` }, title);
+  const passage = el("p", { className: "passage", dir: "auto" });
+  const { nodes, cut } = markText(hit.text ?? "", words, false);
+  passage.append(...nodes);
+  const article = el("article", { className: "hit", tabIndex: 0 }, el("div", { className: "hit-head" }, head), passage);
+  article.setAttribute("aria-labelledby", head.id);
+  if (hit.title) head.after(el("code", { className: "id" }, hit.id));
+  article.firstChild.append(scores(hit, fullScore));
+  const metadata = showMetadata(hit.metadata, choose);
+  if (metadata) article.append(metadata);
+  if (cut) article.append(wholeTextButton(hit, words, passage));
+  return el("li", {}, article);
+}
+
+function wholeTextButton(hit, words, passage) {
+  const button = el("button", { type: "button", className: "quiet small", "aria-expanded": "false" }, "Whole text");
+  button.addEventListener("click", () => {
+    const whole = button.getAttribute("aria-expanded") !== "true";
+    passage.replaceChildren(...markText(hit.text, words, whole).nodes);
+    button.setAttribute("aria-expanded", whole);
+    button.textContent = whole ? "Passage only" : "Whole text";
+  });
+  return button;
+}

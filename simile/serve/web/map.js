@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view that shows documents in a plane, and a query among them.
+import { byId, canCopy, copiesLink, el, linkTo, plural } from "./dom.js";
+import { ask } from "./http.js";
+import { board, nameOf } from "./map_board.js";
+import { colouring, offerColours } from "./map_colours.js";
+import { arrange, canArrange, placeAmong } from "./map_layout.js";
+import { showMetadata } from "./metadata.js";
+import { clearProblem, showProblem } from "./problem.js";
+
+const kBeginning = 200;  // characters that the server gives of a text of the sample
+
+const query = byId("map-query");
+const status = byId("map-status");
+const problem = byId("map-problem");
+const body = byId("map-body");
+const note = byId("map-note");
+const panel = byId("map-panel");
+const list = byId("map-hits");
+const share = byId("map-share");
+const colour = byId("map-colour");
+const layout = byId("map-layout");
+let server = {};
+let known = null;  // the answer that has the sample of a generation
+let asking = null;
+
+const percent = (part) => {
+  const value = 100 * part;
+  return value > 0 && value < 1 ? "less than 1 %" : `${Math.round(value)} %`;
+};
+
+const keyOf = ({ id, passage }) => `${passage?.number ?? 0} ${id}`;
+
+// `places`: of the sample's documents, where they are not those of the plane; what lies beyond the sample is placed
+// among its neighbours.
+function pointsOf(sample, hits, places) {
+  const points = new Map(sample.map((point, i) => [keyOf(point), { ...point, ...places?.[i] }]));
+  hits.forEach((hit, i) => {
+    const known = points.get(keyOf(hit));
+    const place = !places ? {} : known && hit.text.startsWith(known.text) ? { x: known.x, y: known.y } : placeAmong(hit, places);
+    points.set(keyOf(hit), { ...hit, ...place, rank: i + 1 });
+  });
+  return [...points.values()];
+}
+
+// So that nobody takes it for more than it is.
+function tellLayout(answer) {
+  if (layout.value === "umap") {
+    return "Documents lie beside those whose vectors are nearest to theirs (UMAP), and a query among the documents " +
+      "nearest to it. What lies together is alike; how far groups are from each other, and how large, means little.";
+  }
+  const [first, second] = answer.variance;
+  if (first === 0) return "The vectors of these documents do not differ, so they all lie in one place.";
+  const shown = first + second;
+  const all = `The two axes show ${percent(shown)} of how these documents differ`;
+  if (shown > 0.95) return `${all}: nearly all of it.`;
+  return `${all}; ${percent(1 - shown)} is not to be seen here. Take the map for a sketch: points that lie together ` +
+    "may still be about different things, and a hit may lie far from the query. A search compares all of it.";
+}
+
+function tellCount({ sample, documents, passages }) {
+  const all = passages ?? documents;
+  const some = sample.length < all ? `${sample.length.toLocaleString("en")} of ` : "";
+  if (passages === undefined) return some + plural(documents, "document", "documents");
+  return `${some}${plural(passages, "passage", "passages")} of ${plural(documents, "document", "documents")}`;
+}
+
+// The sample is sent once for each generation of the index, and again when neighbours are needed.
+async function askMap(text, signal) {
+  const neighbours = layout.value === "umap";
+  const body = { ...(text && { query: text }), ...(neighbours && { neighbours }) };
+  const lacks = known === null || (neighbours && known.sample.length > 0 && !known.sample[0].near);
+  const reply = await ask("map", { ...body, sample: lacks }, signal);
+  if (reply.answer.sample) known = reply.answer;
+  if (reply.answer.generation === known.generation) return reply;
+  const again = await ask("map", body, signal);
+  known = again.answer;
+  return again;
+}
+
+function close() {
+  panel.hidden = true;
+  panel.replaceChildren();
+  board.choose(null);
+}
+
+function open(point) {
+  const cut = !point.rank && [...point.text].length >= kBeginning;
+  const searching = el("a", { className: "button", href: linkTo("search", { q: point.text.slice(0, 500) }) },
+    "Search for this");
+  const closing = el("button", { type: "button", className: "quiet" }, "Close");
+  closing.addEventListener("click", () => {
+    close();
+    byId("map-canvas").focus();
+  });
+  panel.replaceChildren(
+    el("h2", { tabIndex: -1 }, nameOf(point)),
+    el("p", { className: "passage", dir: "auto" }, cut ? `${point.text}…` : point.text),
+    showMetadata(point.metadata) ?? "",
+    el("div", { className: "options" }, searching, closing));
+  panel.hidden = false;
+  board.choose(point);
+  panel.firstChild.focus({ preventScroll: true });
+  panel.scrollIntoView({ block: "nearest" });
+}
+
+function listItem(point) {
+  const button = el("button", { type: "button" }, el("span", { className: "rank", "aria-hidden": "true" }, String(point.rank)),
+    el("strong", {}, nameOf(point)), el("span", { className: "line" }, point.text));
+  button.addEventListener("mouseenter", () => board.look(point));
+  button.addEventListener("mouseleave", () => board.look(null));
+  button.addEventListener("focus", () => board.look(point));
+  button.addEventListener("blur", () => board.look(null));
+  button.addEventListener("click", () => {
+    board.bring(point);
+    open(point);
+  });
+  return el("li", {}, button);
+}
+
+// Null: the plane's.
+async function placesOf(sample, signal) {
+  if (layout.value !== "umap" || !canArrange(sample.length)) return null;
+  const places = await arrange(sample, (part) => {
+    if (!signal.aborted) status.textContent = `The layout is being made: ${Math.round(100 * part)} %`;
+  });
+  if (signal.aborted) throw new DOMException("another was asked for", "AbortError");
+  return places;
+}
+
+function showColours() {
+  board.colour(colouring(known.sample));
+}
+
+async function showAnswer({ answer, ms }, text, wanted, signal) {
+  const hits = answer.query?.hits ?? [];
+  const places = await placesOf(known.sample, signal);
+  const points = pointsOf(known.sample, hits, places);
+  const found = points.filter((point) => point.rank).sort((a, b) => a.rank - b.rank);
+  const among = text ? `, the query and its ${plural(hits.length, "hit", "hits")} among them` : "";
+  body.hidden = points.length === 0;
+  status.textContent = points.length === 0 ? "The index has no documents yet."
+    : `${tellCount(known)}${among}, in ${Math.max(1, Math.round(ms))} ms`;
+  note.textContent = tellLayout(known);
+  list.replaceChildren(...found.map(listItem));
+  byId("map-legend").hidden = !text;
+  byId("map-arranging").hidden = !canArrange(known.sample.length);
+  offerColours(known.sample, wanted);
+  showColours();
+  const asked = answer.query && { ...answer.query, ...(places && placeAmong(answer.query, places)) };
+  board.show(points, asked ?? null, `Map of ${tellCount(known)}. Arrows go from one to the next, Enter opens it, ` +
+    `plus and minus zoom, 0 shows all.${text ? " The hits of the query are listed below." : ""}`);
+}
+
+async function showMap(wanted = colour.value) {
+  asking?.abort();
+  clearProblem(problem);
+  close();
+  share.hidden = true;
+  const text = query.value.trim();
+  if (server.documents === undefined) {
+    body.hidden = true;
+    status.textContent = "This server has no index to show: start it with --index DIR. Compare works without one.";
+    return;
+  }
+  const mine = asking = new AbortController();
+  byId("map").setAttribute("aria-busy", "true");
+  if (known === null) status.textContent = "The map is being made…";
+  try {
+    await showAnswer(await askMap(text, mine.signal), text, wanted, mine.signal);
+    share.hidden = !canCopy();
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    status.textContent = "";
+    showProblem(problem, error, () => showMap());
+  } finally {
+    if (asking === mine) byId("map").removeAttribute("aria-busy");
+  }
+}
+
+function state() {
+  const text = query.value.trim();
+  return { ...(text && { q: text }), ...(colour.value && { colour: colour.value }),
+    ...(layout.value !== "pca" && { layout: layout.value }) };
+}
+
+function submit() {
+  const link = linkTo("map", state());
+  if (link === location.hash) showMap();
+  else location.hash = link;  // show() follows
+}
+
+byId("map-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (matchMedia("(pointer: coarse)").matches) query.blur();
+  submit();
+});
+layout.addEventListener("change", submit);
+// No more is asked for than another colour.
+colour.addEventListener("change", () => {
+  history.replaceState(null, "", linkTo("map", state()));
+  showColours();
+});
+byId("map").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  if (panel.hidden) return query.focus();
+  close();
+  byId("map-canvas").focus();
+});
+board.onOpen(open);
+copiesLink(share);
+
+export const mapView = {
+  title: () => (query.value.trim() ? `${query.value.trim()} on the map · Simile` : "Map · Simile"),
+  learn(info) {
+    server = info;
+    known = null;
+  },
+  show(parameters) {
+    query.value = parameters.get("q") ?? "";
+    layout.value = parameters.get("layout") === "umap" ? "umap" : "pca";
+    showMap(parameters.get("colour") ?? "");
+  },
+  focus: () => query.select(),
+};

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The map that is looked at and gone through: with a pointer, or by keys.
+import { byId, el } from "./dom.js";
+import { Camera } from "./map_camera.js";
+import { followGestures } from "./map_gestures.js";
+import { drawMap } from "./map_picture.js";
+import { showMetadata } from "./metadata.js";
+
+const kReach = 14;     // pixels from a point that still mean it
+const kMotion = 220;   // ms
+const kStep = 1.5;     // of the zoom by keys and buttons
+const kTipText = 160;  // characters
+
+const frame = byId("map-frame");
+const canvas = byId("map-canvas");
+const tip = byId("map-tip");
+const said = byId("map-at");  // for those who do not see it
+const camera = new Camera();
+let points = [];
+let query = null;
+let current = null;  // the point that is looked at
+let chosen = null;   // the one that was opened
+let opened = () => {};
+let colours = null;  // see colouring() of map_colours.js
+let motion = 0;
+
+export const nameOf = ({ id, passage }) => (passage ? `${id}, passage ${passage.number + 1} of ${passage.of}` : id);
+const title = (point) => (point.rank ? `${point.rank}. ${nameOf(point)}` : nameOf(point));
+const short = (text) => (text.length > kTipText ? `${text.slice(0, kTipText)}…` : text);
+
+function draw() {
+  if (canvas.clientWidth === 0) return;
+  Object.assign(camera, { width: canvas.clientWidth, height: canvas.clientHeight });
+  drawMap(canvas, camera, points, query, new Set([chosen, current].filter(Boolean)), colours?.());
+  placeTip();
+}
+
+function placeTip() {
+  tip.hidden = current === null;
+  if (tip.hidden) return;
+  tip.replaceChildren(el("strong", {}, title(current)), el("span", { dir: "auto" }, short(current.text)),
+    showMetadata(current.metadata) ?? "");
+  const [x, y] = camera.toScreen(current);
+  const left = Math.max(6, Math.min(camera.width - tip.offsetWidth - 6, x - tip.offsetWidth / 2));
+  const above = y - tip.offsetHeight - 16;
+  const top = above > 6 ? above : Math.min(y + 16, camera.height - tip.offsetHeight - 6);
+  tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+}
+
+function look(point) {
+  if (point === current) return;
+  current = point;
+  draw();
+}
+
+// The nearest to these pixels, hits first, or null.
+function pointAt(x, y) {
+  let best = null;
+  let least = kReach;
+  for (const point of points) {
+    const [left, top] = camera.toScreen(point);
+    const distance = Math.hypot(left - x, top - y) - (point.rank ? 6 : 0);
+    if (distance < least) [best, least] = [point, distance];
+  }
+  return best;
+}
+
+// Goes there in steps, unless no motion is wanted.
+function moveTo(place) {
+  cancelAnimationFrame(motion);
+  const begin = performance.now();
+  const from = camera.place;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const step = (now) => {
+    const part = still ? 1 : Math.min(1, Math.max(0, now - begin) / kMotion);
+    const eased = 1 - (1 - part) ** 3;
+    for (const key of Object.keys(place)) camera[key] = from[key] + (place[key] - from[key]) * eased;
+    draw();
+    if (part < 1) motion = requestAnimationFrame(step);
+  };
+  step(begin);
+}
+
+function zoomBy(factor) {
+  const from = camera.place;
+  const at = current ? camera.toScreen(current) : [camera.width / 2, camera.height / 2];
+  camera.zoomAt(factor, ...at);
+  const to = camera.place;
+  Object.assign(camera, from);
+  moveTo(to);
+}
+
+// By keys: what is looked at is said, and seen.
+function goTo(point) {
+  if (!point) return;
+  current = point;
+  said.textContent = `${title(point)}: ${short(point.text)}`;
+  const [x, y] = camera.toScreen(point);
+  const seen = x > 20 && y > 20 && x < camera.width - 20 && y < camera.height - 20;
+  if (seen) draw();
+  else moveTo({ x: point.x, y: point.y });
+}
+
+// The next point in a direction: near, and not too far aside.
+function next(right, up) {
+  let best = null;
+  let least = Infinity;
+  for (const point of points) {
+    const [x, y] = [point.x - current.x, point.y - current.y];
+    const along = x * right + y * up;
+    const aside = Math.abs(x * up - y * right);
+    if (point === current || along <= 0 || aside > 2 * along) continue;
+    const cost = along + 2 * aside;
+    if (cost < least) [best, least] = [point, cost];
+  }
+  return best;
+}
+
+const hits = () => points.filter((point) => point.rank).sort((a, b) => a.rank - b.rank);
+
+function first() {
+  const middle = (point) => Math.hypot(point.x - camera.x, point.y - camera.y);
+  return hits()[0] ?? points.reduce((best, point) => (best && middle(best) <= middle(point) ? best : point), null);
+}
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || points.length === 0) return;
+  const from = (right, up) => () => goTo(current ? next(right, up) : first());
+  const presses = {
+    ArrowRight: from(1, 0), ArrowLeft: from(-1, 0), ArrowUp: from(0, 1), ArrowDown: from(0, -1),
+    Home: () => goTo(first()),
+    Enter: () => current && opened(current), " ": () => current && opened(current),
+    "+": () => zoomBy(kStep), "=": () => zoomBy(kStep), "-": () => zoomBy(1 / kStep), 0: () => moveTo(camera.whole),
+  };
+  if (!(event.key in presses)) return;
+  event.preventDefault();
+  presses[event.key]();
+}
+
+canvas.addEventListener("keydown", press);
+canvas.addEventListener("focus", () => {
+  if (canvas.matches(":focus-visible") && current === null) goTo(first());
+});
+canvas.addEventListener("blur", () => look(null));
+byId("map-in").addEventListener("click", () => zoomBy(kStep));
+byId("map-out").addEventListener("click", () => zoomBy(1 / kStep));
+byId("map-fit").addEventListener("click", () => moveTo(camera.whole));
+followGestures(canvas, {
+  hover: (x, y) => {
+    const point = pointAt(x, y);
+    canvas.classList.toggle("over", point !== null);
+    look(point);
+  },
+  leave: () => document.activeElement === canvas || look(null),
+  click: (x, y) => {
+    const point = pointAt(x, y);
+    look(point);
+    if (point) opened(point);
+  },
+  pan: (right, down) => { camera.pan(right, down); draw(); },
+  zoom: (factor, x, y) => { cancelAnimationFrame(motion); camera.zoomAt(factor, x, y); draw(); },
+});
+new ResizeObserver(draw).observe(frame);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+export const board = {
+  // `open`: called with the point that is clicked.
+  onOpen(open) { opened = open; },
+  // `asked`: the place of the query, or null.
+  show(shown, asked, label) {
+    [points, query, current, chosen] = [shown, asked, null, null];
+    canvas.setAttribute("aria-label", label);
+    camera.frame(asked ? [...shown, asked] : shown);
+    moveTo(camera.whole);
+  },
+  // What colours documents from now on.
+  colour(by) {
+    colours = by;
+    draw();
+  },
+  // `point` keeps a ring; null: none does.
+  choose(point) {
+    chosen = point;
+    draw();
+  },
+  look,
+  bring: goTo,
+};

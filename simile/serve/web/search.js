@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view that searches the index.
+import { byId, canCopy, copiesLink, el, linkTo, plural } from "./dom.js";
+import { showHit } from "./hit.js";
+import { ask } from "./http.js";
+import { wordsToMark } from "./marking.js";
+import { clearProblem, showProblem } from "./problem.js";
+
+const kModes = {
+  hybrid: ["Both", "Meaning and words together"],
+  vector: ["Meaning", "By the vectors of the model"],
+  lexical: ["Words", "By the words of the query"],
+};
+
+const query = byId("query");
+const count = byId("count");
+const filter = byId("filter");
+const filterProblem = byId("filter-problem");
+const modes = byId("modes");
+const status = byId("search-status");
+const problem = byId("search-problem");
+const hits = byId("hits");
+const share = byId("share");
+let server = {};
+let asking = null;  // the search under way
+
+const mode = () => modes.querySelector("input:checked")?.value;
+
+function state() {
+  const chosen = mode();
+  const usual = server.search_modes?.[0];
+  const only = filter.value.trim();
+  return { q: query.value.trim(), ...(only && { filter: only }), ...(count.value !== "10" && { n: count.value }),
+    ...(chosen && chosen !== usual && { mode: chosen }) };
+}
+
+function showModes() {
+  const known = (server.search_modes ?? []).filter((name) => name in kModes);
+  modes.hidden = known.length < 2;
+  modes.replaceChildren(modes.firstElementChild, ...(modes.hidden ? [] : known).map((name, i) => {
+    const [label, title] = kModes[name];
+    return el("label", { title }, el("input", { type: "radio", name: "mode", value: name, checked: i === 0 }),
+      el("span", {}, label));
+  }));
+}
+
+function tell({ ms, serverMs }, found) {
+  const time = `${Math.max(1, Math.round(ms))} ms`;
+  const inside = serverMs === null ? "" : ` (${serverMs < 1 ? "less than 1" : serverMs} in the server)`;
+  const among = filter.value.trim() === "" ? "" : " among the documents that pass the filter";
+  status.textContent = found === 0 ? `Nothing found${among}, ${time}` : `${plural(found, "hit", "hits")} in ${time}${inside}`;
+}
+
+// Cosines fill a bar at 1; other scores are seen beside the best.
+function fullScore(found) {
+  const cosines = server.similarity === "cosine" && !("lexical_score" in found[0]);
+  return cosines ? 1 : found[0].score;
+}
+
+// A filter that cannot be read is told where it stands.
+function showFilterProblem(error) {
+  filterProblem.textContent = error?.detail ?? "";
+  filterProblem.hidden = !error;
+  filter.toggleAttribute("aria-invalid", Boolean(error));
+  if (error) filter.setAttribute("aria-invalid", "true");
+}
+
+const blamesFilter = (error) => filter.value.trim() !== "" && [400, 422].includes(error.status) && /filter/i.test(error.detail);
+
+// To what there is already, if anything.
+function narrow(more) {
+  const before = filter.value.trim();
+  if (before.includes(more)) return;
+  filter.value = before === "" ? more : / or /i.test(before) ? `(${before}) and ${more}` : `${before} and ${more}`;
+  submit();
+}
+
+async function search() {
+  asking?.abort();
+  clearProblem(problem);
+  showFilterProblem(null);
+  const text = query.value.trim();
+  share.hidden = true;
+  if (text === "") return showNothing();
+  const mine = asking = new AbortController();
+  hits.setAttribute("aria-busy", "true");
+  try {
+    const chosen = mode();
+    const only = filter.value.trim();
+    const body = { query: text, top_k: Number(count.value), ...(chosen && { mode: chosen }), ...(only && { filter: only }) };
+    const reply = await ask("search", body, mine.signal);
+    const found = reply.answer.results[0].hits;
+    const words = wordsToMark(text);
+    hits.replaceChildren(...found.map((hit, i) => showHit(hit, words, fullScore(found), i, narrow)));
+    tell(reply, found.length);
+    share.hidden = !canCopy();
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    status.textContent = "";
+    hits.replaceChildren();
+    if (blamesFilter(error)) showFilterProblem(error);
+    else showProblem(problem, error, search);
+  } finally {
+    if (asking === mine) hits.removeAttribute("aria-busy");
+  }
+}
+
+function showNothing() {
+  hits.replaceChildren();
+  hits.removeAttribute("aria-busy");
+  status.textContent = server.documents === undefined
+    ? "This server has no index to search: start it with --index DIR. Compare works without one."
+    : `${plural(server.documents, "document", "documents")} to search.`;
+}
+
+function submit(event) {
+  event?.preventDefault();
+  if (matchMedia("(pointer: coarse)").matches) query.blur();  // the keyboard would cover the hits
+  const link = linkTo("search", state());
+  if (link === location.hash) search();
+  else location.hash = link;  // show() follows
+}
+
+// From hit to hit, and back to the query.
+function move(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const all = [...hits.querySelectorAll(".hit")];
+  const at = all.indexOf(event.target.closest(".hit"));
+  const button = at < 0 ? null : all[at].querySelector("button.small");
+  const moves = {
+    ArrowDown: () => all[at + 1]?.focus(),
+    ArrowUp: () => (at > 0 ? all[at - 1] : query).focus(),
+    Home: () => all[0]?.focus(),
+    End: () => all.at(-1)?.focus(),
+    Escape: () => query.focus(),
+    Enter: () => button?.click(),
+  };
+  if (!(event.key in moves) || (event.key === "Enter" && event.target.closest("button"))) return;
+  event.preventDefault();
+  moves[event.key]();
+}
+
+byId("search-form").addEventListener("submit", submit);
+filter.addEventListener("change", () => showFilterProblem(null));
+filter.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  if (filter.value === "") query.focus();
+  filter.value = "";
+});
+count.addEventListener("change", () => query.value.trim() && submit());
+modes.addEventListener("change", () => query.value.trim() && submit());
+hits.addEventListener("keydown", move);
+query.addEventListener("keydown", (event) => {
+  const first = hits.querySelector(".hit");
+  if (event.key !== "ArrowDown" || !first) return;
+  event.preventDefault();
+  first.focus();
+});
+copiesLink(share);
+
+export const searchView = {
+  title: () => (query.value.trim() ? `${query.value.trim()} · Simile` : "Simile"),
+  learn(info) {
+    server = info;
+    showModes();
+    filter.parentElement.hidden = info.documents === undefined;
+  },
+  show(parameters) {
+    query.value = parameters.get("q") ?? "";
+    filter.value = parameters.get("filter") ?? "";
+    const n = parameters.get("n") ?? "10";
+    count.value = [...count.options].some((option) => option.value === n) ? n : "10";
+    const wanted = parameters.get("mode") ?? server.search_modes?.[0];
+    for (const input of modes.querySelectorAll("input")) input.checked = input.value === wanted;
+    search();
+  },
+  focus: () => query.select(),
+};

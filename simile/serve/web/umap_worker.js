@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places of documents in which those lie together that are neighbours, by umap-js, beside the page so that it goes on.
+// Takes { near, distances, begin }: of each document its neighbours, nearest first, how far they are, and the place to
+// begin at. Posts { part } of what is done, and { places }. The same for the same.
+importScripts("vendor/umap-js-1.4.0.min.js");
+
+const kEpochs = 400;
+const kTold = 20;    // epochs between two messages
+const kSpread = 10;  // of the beginning, as UMAP's own
+
+// Numbers from 0 to 1 in the order that the seed decides (mulberry32).
+function randomNumbers(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+// Around 0, the furthest at distance 1.
+function scaled(places) {
+  const middle = [0, 1].map((axis) => places.reduce((sum, place) => sum + place[axis], 0) / places.length);
+  const moved = places.map((place) => place.map((x, axis) => x - middle[axis]));
+  const furthest = Math.max(...moved.map(([x, y]) => Math.hypot(x, y))) || 1;
+  return moved.map(([x, y]) => ({ x: x / furthest, y: y / furthest }));
+}
+
+onmessage = ({ data: { near, distances, begin } }) => {
+  const umap = new UMAP.UMAP({ nNeighbors: near[0].length + 1, nEpochs: kEpochs, random: randomNumbers(1) });
+  // Each is its own nearest neighbour.
+  umap.setPrecomputedKNN(near.map((places, i) => [i, ...places]), distances.map((far) => [0, ...far]));
+  umap.initializeFit(begin);
+  umap.getEmbedding().forEach((place, i) => {
+    place[0] = begin[i][0] * kSpread;
+    place[1] = begin[i][1] * kSpread;
+  });
+  for (let epoch = 1; epoch <= kEpochs; ++epoch) {
+    umap.step();
+    if (epoch % kTold === 0) postMessage({ part: epoch / kEpochs });
+  }
+  postMessage({ places: scaled(umap.getEmbedding()) });
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long texts cut into overlapping passages by the tokens of a model.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "simile/core/options.h"
+#include "simile/text/tokenizer.h"
+
+namespace simile {
+
+// Bytes [begin, end) of a text.
+struct Passage {
+  int64_t begin = 0, end = 0;
+};
+
+inline bool operator==(const Passage& a, const Passage& b) {
+  return a.begin == b.begin && a.end == b.end;
+}
+
+struct PassageOptions {
+  int64_t passage_tokens = 0;
+  int64_t passage_overlap = 16;
+
+  void visit(OptionVisitor& v);
+  bool splits() const { return passage_tokens > 0; }
+};
+
+// Errors (ErrorKind::kUsage): passages that overlap by more than half of their tokens.
+void check_passages(const PassageOptions& options);
+
+// Nothing for a text of at most `passage_tokens` tokens, else its passages: at most so many tokens
+// each, special ones not counted, when read alone. They begin and end between words where white
+// space stands there in the second half of a passage, else between tokens, never within a
+// character, and have no white space at their ends. The next one begins at the first word of the
+// last `passage_overlap` tokens. `lower_case`: the model reads texts as lower_text() has them.
+// Errors: those of Tokenizer::encode().
+std::vector<Passage> split_passages(std::string_view text, const Tokenizer& tokenizer,
+                                    const PassageOptions& options, bool lower_case);
+
+}  // namespace simile

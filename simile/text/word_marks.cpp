@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/word_marks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "simile/text/unicode.h"
+
+namespace simile {
+namespace {
+
+constexpr size_t kMostBytes = 100000;
+constexpr size_t kShortestForm = 4;  // characters
+constexpr size_t kLongestEnding = 3;
+
+const std::set<std::string>& common_words() {
+  static const std::set<std::string> words = {
+      "a",     "about", "am",    "an",   "and",   "are",  "as",   "at",   "be",    "been",  "but",
+      "by",    "can",   "could", "did",  "do",    "does", "for",  "from", "get",   "had",   "has",
+      "have",  "how",   "i",     "if",   "in",    "into", "is",   "it",   "its",   "me",    "my",
+      "of",    "on",    "or",    "our",  "so",    "than", "that", "the",  "their", "them",  "then",
+      "there", "they",  "this",  "to",   "us",    "was",  "we",   "what", "when",  "where", "which",
+      "who",   "why",   "will",  "with", "would", "you",  "your"};
+  return words;
+}
+
+struct FoundWord {
+  std::string folded;
+  WordMark place;
+};
+
+void append_lower(char32_t c, std::string& folded) {
+  if (is_combining_mark(c)) return;
+  const std::u32string_view lower = lower_case(c);
+  if (lower.empty()) return append_utf8(c, folded);
+  for (const char32_t each : lower) {
+    if (!is_combining_mark(each)) append_utf8(each, folded);
+  }
+}
+
+void append_folded(char32_t c, std::string& folded) {
+  const std::u32string parts = compatibility_decomposition(c);
+  if (parts.empty()) return append_lower(c, folded);
+  for (const char32_t part : parts) append_lower(part, folded);
+}
+
+std::vector<FoundWord> find_words(std::string_view text) {
+  std::vector<FoundWord> words;
+  FoundWord word;
+  const auto finish = [&](size_t end) {
+    word.place.end = end;
+    if (!word.folded.empty()) words.push_back(word);
+    word.folded.clear();
+  };
+  for (size_t at = 0; at < text.size();) {
+    const DecodedCharacter c = decode_character(text, at);
+    const uint8_t properties = character_properties(c.code_point);
+    const bool is_part =
+        c.valid && ((properties & (kLetter | kNumber)) != 0 || is_combining_mark(c.code_point));
+    const bool is_alone = (properties & kCjkIdeograph) != 0;
+    if (!is_part || is_alone) finish(at);
+    if (is_part) {
+      if (word.folded.empty()) word.place.begin = at;
+      append_folded(c.code_point, word.folded);
+    }
+    at += c.size;
+    if (is_alone) finish(at);
+  }
+  finish(text.size());
+  return words;
+}
+
+bool is_form(const std::string& word, const std::string& asked) {
+  const std::string& shorter = word.size() < asked.size() ? word : asked;
+  const std::string& longer = word.size() < asked.size() ? asked : word;
+  if (longer.compare(0, shorter.size(), shorter) != 0) return false;
+  if (longer.size() == shorter.size()) return true;
+  return count_characters(shorter) >= kShortestForm &&
+         count_characters(std::string_view(longer).substr(shorter.size())) <= kLongestEnding;
+}
+
+}  // namespace
+
+WordMarker::WordMarker(std::string_view query) {
+  std::set<std::string> all;
+  for (FoundWord& word : find_words(query)) all.insert(std::move(word.folded));
+  std::set_difference(all.begin(), all.end(), common_words().begin(), common_words().end(),
+                      std::back_inserter(words_));
+  if (words_.empty()) words_.assign(all.begin(), all.end());
+}
+
+std::vector<WordMark> WordMarker::find(std::string_view text) const {
+  std::vector<WordMark> marks;
+  for (const FoundWord& word : find_words(text.substr(0, kMostBytes))) {
+    const bool is_asked = std::any_of(words_.begin(), words_.end(), [&](const std::string& asked) {
+      return is_form(word.folded, asked);
+    });
+    if (is_asked) marks.push_back(word.place);
+  }
+  return marks;
+}
+
+std::vector<WordMark> WordMarker::find_characters(std::string_view text) const {
+  std::vector<WordMark> marks = find(text);
+  size_t byte = 0, character = 0;
+  const auto count_to = [&](size_t end) {
+    character += count_characters(text.substr(byte, end - byte));
+    byte = end;
+    return character;
+  };
+  for (WordMark& mark : marks) {
+    mark.begin = count_to(mark.begin);
+    mark.end = count_to(mark.end);
+  }
+  return marks;
+}
+
+}  // namespace simile

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/distillation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/options.h"
+#include "simile/encode/student_start.h"
+#include "simile/model/model_folder.h"
+
+namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kStartFolder = "start";
+
+enum class StudentKind { kStatic, kLayers, kModel };
+
+StudentKind student_kind(const std::string& student) {
+  if (student == "static") return StudentKind::kStatic;
+  const bool is_number = !student.empty() && student.size() < 10 &&
+                         student.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? StudentKind::kLayers : StudentKind::kModel;
+}
+
+// A path as it is from everywhere, a built-in model's name as it is.
+std::string lasting_name(const std::string& model) {
+  return folder_exists(model) ? fs::absolute(model).lexically_normal().string() : model;
+}
+
+std::string quoted(const std::string& text) { return Json(text).dump(); }
+
+bool is_table(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  for (const char* ending : {".tsv", ".csv"}) {
+    if (name.find(ending) != std::string::npos) return true;
+  }
+  return false;
+}
+
+void check_distillation(const DistillationOptions& options, bool overwrite) {
+  SIMILE_CHECK(overwrite || !file_exists(join_path(options.output, "run.json")), ErrorKind::kUsage,
+               fmt::format("'{0}' holds a run; give another output, add --overwrite to replace it, "
+                           "or go on with it: simile train {0} --resume",
+                           options.output));
+  SIMILE_CHECK(options.epochs > 0 && options.learning_rate >= 0, ErrorKind::kUsage,
+               fmt::format("{} epochs at the learning rate {}; both are above 0", options.epochs,
+                           options.learning_rate));
+  SIMILE_CHECK(options.columns.size() <= 2, ErrorKind::kUsage,
+               fmt::format("{} columns of '{}' are asked for; give the one or two with its texts",
+                           options.columns.size(), options.data));
+  SIMILE_CHECK(!is_table(options.data) || !options.columns.empty(), ErrorKind::kUsage,
+               fmt::format("'{}' is a table; name the one or two columns with its texts (--columns "
+                           "question,answer), or give a file with one text a line",
+                           options.data));
+  SIMILE_CHECK(file_exists(options.data), ErrorKind::kInput,
+               fmt::format("cannot open '{}': it is not there", options.data));
+  SIMILE_CHECK(options.dimensions == 0 || student_kind(options.student) == StudentKind::kStatic,
+               ErrorKind::kUsage,
+               "dimensions are of a static student; others have those of their model");
+}
+
+int64_t vector_size(const std::string& model, EventSink& events) {
+  const ModelSettings settings = open_model_folder(model, events).settings;
+  return settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
+}
+
+std::string data_of(const DistillationOptions& options) {
+  Json data = {{"path", fs::absolute(options.data).lexically_normal().string()}};
+  if (options.columns.empty()) {
+    data["format"] = "texts";
+  } else {
+    data["left"] = options.columns.front();
+    data["right"] = options.columns.size() > 1 ? options.columns[1] : "";
+    data["score"] = "";
+  }
+  return data.dump();
+}
+
+// What was set of an evaluation.
+void drop_defaults(Json& json, const Json& defaults) {
+  for (auto member = json.begin(); member != json.end();) {
+    const auto usual = defaults.find(member.key());
+    if (usual != defaults.end() && member->is_object()) drop_defaults(*member, *usual);
+    const bool is_empty = member->is_object() && member->empty();
+    member = is_empty || (usual != defaults.end() && *member == *usual) ? json.erase(member)
+                                                                        : std::next(member);
+  }
+}
+
+std::string tests_of(const DistillationOptions& options) {
+  if (options.tests.empty()) return "";
+  std::string text = "tests:\n";
+  for (EvaluationOptions test : options.tests) {
+    EvaluationOptions untouched;
+    untouched.task = test.task;
+    Json json = Json::parse(options_to_json(test));
+    drop_defaults(json, Json::parse(options_to_json(untouched)));
+    json["task"] = test.task;
+    text += "  - " + json.dump() + "\n";
+  }
+  return text + "baselines: [untrained]\n";
+}
+
+std::string make_start(const DistillationOptions& options, EventSink& events) {
+  const std::string start = join_path(options.output, kStartFolder);
+  if (student_kind(options.student) == StudentKind::kModel) return lasting_name(options.student);
+  if (student_kind(options.student) == StudentKind::kStatic) {
+    save_token_table(options.teacher, start, events);
+  } else {
+    save_shortened_model(options.teacher, start, std::stoll(options.student), events);
+  }
+  return std::string("./") + kStartFolder;
+}
+
+}  // namespace
+
+std::string prepare_distillation(const DistillationOptions& options, bool overwrite,
+                                 EventSink& events) {
+  check_distillation(options, overwrite);
+  const int64_t taught = vector_size(options.teacher, events);
+  SIMILE_CHECK(
+      options.dimensions >= 0 && options.dimensions < taught, ErrorKind::kUsage,
+      fmt::format("{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
+                  options.dimensions, options.teacher, taught));
+  const std::string model = make_start(options, events);
+  const std::string start =
+      model[0] == '.' ? join_path(options.output, kStartFolder) : options.student;
+  const ModelSettings student = open_model_folder(start, silent_events()).settings;
+  const bool is_static = student.encoder.is_static();
+  const double rate = options.learning_rate > 0 ? options.learning_rate : (is_static ? 2e-3 : 2e-4);
+  const bool has_tables = student.encoder.is_joined() && !is_static;
+  const std::string path = join_path(options.output, "recipe.yaml");
+  const std::string name = fs::path(options.output).lexically_normal().filename().string();
+  make_folders(options.output);
+  write_file_atomic(
+      path,
+      fmt::format("# What `simile distill` trained. Change it and train again:\n"
+                  "#   simile train {0} --output FOLDER\n"
+                  "name: {1}\nseed: 1\nmodel: {2}\nhidden_dropout: 0\nattention_dropout: "
+                  "0\nstages:\n  name: distill\n  objectives:\n"
+                  "    data: {3}\n    loss: {{name: distill, distance: {4}}}\n    teachers: {5}\n"
+                  "    batch_size: 64\n  epochs: {6}\n  learning_rate: {7}\n{8}"
+                  "  optimizer: {{weight_decay: 0}}\n"
+                  "  schedule: {{name: linear, warmup_fraction: 0.05}}\n{9}data_checks: warn\n",
+                  path, quoted(name.empty() ? "student" : name), quoted(model), data_of(options),
+                  student.embedding_size() == taught ? "cosine" : "scores",
+                  quoted(lasting_name(options.teacher)), options.epochs, rate,
+                  has_tables ? fmt::format("  static_learning_rate: {}\n", 10 * rate) : "",
+                  tests_of(options)));
+  return path;
+}
+
+std::optional<std::string> reduce_student(const DistillationOptions& options,
+                                          const std::string& model, EventSink& events) {
+  if (options.dimensions == 0) return std::nullopt;
+  const std::string reduced = join_path(options.output, "reduced");
+  save_reduced_table(model, reduced, options.dimensions, events);
+  return reduced;
+}
+
+}  // namespace simile

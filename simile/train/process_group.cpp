@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/process_group.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#ifdef SIMILE_WITH_GLOO
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#endif
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "simile/core/error.h"
+
+namespace simile {
+
+#ifdef SIMILE_WITH_GLOO
+
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+constexpr auto kBeat = std::chrono::milliseconds(300);
+constexpr auto kLongest = std::chrono::minutes(1);          // to leave
+constexpr auto kSilence = std::chrono::milliseconds(1500);  // several beats
+// A process that lost another says so later than the one that failed, whose message tells why.
+constexpr auto kLetOtherSpeak = std::chrono::seconds(2);
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(std::max<int64_t>(1, static_cast<int64_t>(seconds * 1000)));
+}
+
+// How often a process showed that it lives, and how many calls it has begun.
+struct Sign {
+  int64_t beats = -1, calls = -1;  // -1: none was read
+};
+
+std::string sign_key(int64_t rank) { return fmt::format("sign/{}", rank); }
+
+// Writes this process's sign into the store while it lives, from a thread of its own.
+class Pulse {
+ public:
+  Pulse(StorePointer store, int64_t rank)
+      : store_(std::move(store)), rank_(rank), thread_([this] { run(); }) {}
+  ~Pulse() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ends_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  void begin_call() { ++calls_; }
+  int64_t calls() const { return calls_; }
+
+ private:
+  void run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (int64_t beat = 0; !ends_; ++beat) {
+      const std::string text = fmt::format("{} {}", beat, calls_.load());
+      try {
+        store_->set(sign_key(rank_), {text.begin(), text.end()});
+      } catch (const std::exception&) {
+        return;  // rank 0 has ended, of which the calls tell
+      }
+      wake_.wait_for(lock, kBeat, [this] { return ends_; });
+    }
+  }
+
+  StorePointer store_;
+  int64_t rank_;
+  std::atomic<int64_t> calls_{0};
+  bool ends_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::thread thread_;
+};
+
+std::vector<Sign> read_signs(c10d::Store& store, int64_t size) {
+  std::vector<Sign> signs(static_cast<size_t>(size));
+  for (int64_t rank = 0; rank < size; ++rank) {
+    if (!store.check({sign_key(rank)})) continue;
+    const std::vector<uint8_t> bytes = store.get(sign_key(rank));
+    const std::string text(bytes.begin(), bytes.end());
+    Sign& sign = signs[static_cast<size_t>(rank)];
+    char* next = nullptr;
+    sign.beats = std::strtoll(text.c_str(), &next, 10);
+    sign.calls = std::strtoll(next, nullptr, 10);
+  }
+  return signs;
+}
+
+// Of the ranks that keep the others waiting, "" where none stands out. `calls`: those begun here.
+std::string describe_silent(const std::vector<Sign>& before, const std::vector<Sign>& after,
+                            int64_t calls) {
+  std::vector<size_t> silent, behind;
+  for (size_t rank = 0; rank < after.size(); ++rank) {
+    if (after[rank].beats == before[rank].beats) silent.push_back(rank);
+    if (after[rank].calls < calls) behind.push_back(rank);
+  }
+  if (!silent.empty()) {
+    return fmt::format("rank {} shows no sign of life: it hangs, or its machine is gone",
+                       fmt::join(silent, ", "));
+  }
+  if (behind.empty()) return "";
+  return fmt::format(
+      "rank {} lives but has not come this far: look what it does, or raise "
+      "--timeout",
+      fmt::join(behind, ", "));
+}
+
+// The store is asked from a thread that is left behind where rank 0, which holds it, hangs.
+std::string find_silent(const StorePointer& store, int64_t size, int64_t calls) {
+  auto answer = std::make_shared<std::promise<std::string>>();
+  std::future<std::string> found = answer->get_future();
+  std::thread([store, size, calls, answer] {
+    try {
+      const std::vector<Sign> before = read_signs(*store, size);
+      std::this_thread::sleep_for(kSilence);
+      answer->set_value(describe_silent(before, read_signs(*store, size), calls));
+    } catch (const std::exception&) {
+      answer->set_value("rank 0 has ended");
+    }
+  }).detach();
+  if (found.wait_for(4 * kSilence) == std::future_status::ready) return found.get();
+  return "rank 0 shows no sign of life: it hangs, or its machine is gone";
+}
+
+std::string ready_key(int64_t time) { return fmt::format("ready/{}", time); }
+
+// Looks what rank 0 does, from a thread that is left behind where it hangs, for the store is its.
+class FirstWatch {
+ public:
+  FirstWatch(StorePointer store, int64_t time) : state_(std::make_shared<State>()) {
+    std::thread([store = std::move(store), time, state = state_] {
+      try {
+        while (!state->ends && !state->is_ready) {
+          const std::vector<Sign> signs = read_signs(*store, 1);
+          if (signs[0].beats != state->beats) {
+            state->beats = signs[0].beats;
+            ++state->changes;
+          }
+          // Asked in this order: who has left had said before that it was ready.
+          const bool has_left = store->add("left", 0) > 0;
+          state->is_ready = store->check({ready_key(time)});
+          state->has_left = has_left;
+          std::this_thread::sleep_for(kBeat);
+        }
+      } catch (const std::exception&) {
+        state->has_ended = true;
+      }
+    }).detach();
+  }
+  ~FirstWatch() { state_->ends = true; }
+  FirstWatch(const FirstWatch&) = delete;
+  FirstWatch& operator=(const FirstWatch&) = delete;
+
+  bool is_ready() const { return state_->is_ready; }
+  bool is_gone() const { return state_->has_ended || state_->has_left; }
+  int64_t signs_of_life() const { return state_->changes; }
+
+ private:
+  struct State {
+    std::atomic<bool> ends{false}, is_ready{false}, has_ended{false}, has_left{false};
+    std::atomic<int64_t> changes{0};
+    int64_t beats = -1;  // of the thread alone
+  };
+  std::shared_ptr<State> state_;
+};
+
+bool tells_time_out(const std::string& message) {
+  for (const char* words : {"Timed out", "timed out", "timeout", "Timeout"}) {
+    if (message.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::shared_ptr<::gloo::transport::Device> find_device(const std::string& address) {
+  if (const auto name = environment_variable("GLOO_SOCKET_IFNAME")) {
+    return c10d::ProcessGroupGloo::createDeviceForInterface(*name);
+  }
+  if (address == "127.0.0.1" || address == "localhost") {
+    return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  }
+  return c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+}  // namespace
+
+struct ProcessGroup::Connection {
+  Connection(const StorePointer& for_meeting, StorePointer for_signs, int64_t rank, int64_t ranks,
+             const std::string& address, double seconds)
+      : store(for_meeting), signs(std::move(for_signs)), size(ranks), timeout(seconds) {
+    auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(seconds));
+    options->devices.push_back(find_device(address));
+    options->threads = 2;
+    gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(rank),
+                                                       static_cast<int>(ranks), options);
+    pulse = std::make_unique<Pulse>(signs, rank);
+  }
+
+  template <typename Begin>
+  void call(const char* what, const Begin& begin) {
+    pulse->begin_call();
+    std::string message;
+    try {
+      begin()->wait();
+      return;
+    } catch (const std::exception& error) {
+      message = error.what();
+    }
+    if (tells_time_out(message)) {
+      const std::string who = find_silent(signs, size, pulse->calls());
+      throw Error(ErrorKind::kFailed,
+                  fmt::format("{}: the other processes kept this one waiting for {} s{}{}; the "
+                              "last checkpoint is kept",
+                              what, timeout, who.empty() ? "" : "; ", who));
+    }
+    std::this_thread::sleep_for(kLetOtherSpeak);
+    throw Error(ErrorKind::kFailed,
+                fmt::format("{}: another process ended or was killed, and what it said tells why "
+                            "({}); the last checkpoint is kept",
+                            what, first_line(message)));
+  }
+
+  void await_first(int64_t rank, const std::function<void()>& check) {
+    ++awaited;
+    if (rank == 0) return signs->set(ready_key(awaited), {'1'});
+    const FirstWatch watch(signs, awaited);
+    int64_t signs_seen = 0;
+    auto alive = std::chrono::steady_clock::now();
+    while (!watch.is_ready()) {
+      check();
+      const auto now = std::chrono::steady_clock::now();
+      if (watch.signs_of_life() != signs_seen) {
+        signs_seen = watch.signs_of_life();
+        alive = now;
+      }
+      if (watch.is_gone() && !watch.is_ready()) {
+        std::this_thread::sleep_for(kLetOtherSpeak);
+        throw Error(ErrorKind::kFailed,
+                    "rank 0 ended before it had measured the run, and what it said tells why");
+      }
+      SIMILE_CHECK(Seconds(now - alive).count() < timeout, ErrorKind::kFailed,
+                   fmt::format("rank 0 shows no sign of life for {} s: it hangs, or its machine is "
+                               "gone; the last checkpoint is kept",
+                               timeout));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+
+  void leave() {
+    if (has_left) return;
+    has_left = true;
+    const auto begun = std::chrono::steady_clock::now();
+    try {
+      store->add("left", 1);
+      while (store->add("left", 0) < size && std::chrono::steady_clock::now() - begun < kLongest) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    } catch (const std::exception&) {  // rank 0, which holds the store, has seen all leave, or died
+    }
+  }
+
+  // [ranks, bytes] of tensors of equal sizes.
+  torch::Tensor gather_equal(const char* what, const torch::Tensor& own) {
+    std::vector<int64_t> sizes = own.sizes().vec();
+    sizes.insert(sizes.begin(), size);
+    const torch::Tensor all = torch::empty(sizes, own.options());
+    std::vector<std::vector<torch::Tensor>> outputs = {all.unbind(0)};
+    std::vector<torch::Tensor> inputs = {own.contiguous()};
+    call(what, [&] { return gloo->allgather(outputs, inputs); });
+    return all;
+  }
+
+  StorePointer store, signs;
+  bool has_left = false;
+  int64_t awaited = 0;  // calls of await_first()
+  int64_t size;
+  double timeout;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  std::unique_ptr<Pulse> pulse;
+};
+
+namespace {
+
+StorePointer open_tcp_store(const ProcessPlace& place, bool is_server, double timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(place.port);
+  options.isServer = is_server;
+  options.waitWorkers = false;
+  options.timeout = milliseconds(timeout);
+  return c10::make_intrusive<c10d::TCPStore>(place.address, options);
+}
+
+std::string bytes_text(const torch::Tensor& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data_ptr<uint8_t>()),
+          static_cast<size_t>(bytes.numel())};
+}
+
+torch::Tensor text_bytes(const std::string& text, int64_t size) {
+  torch::Tensor bytes = torch::zeros({size}, torch::kUInt8);
+  if (!text.empty()) std::memcpy(bytes.data_ptr<uint8_t>(), text.data(), text.size());
+  return bytes;
+}
+
+}  // namespace
+
+bool ProcessGroup::is_available() { return true; }
+
+std::unique_ptr<ProcessGroup> ProcessGroup::connect(const ProcessPlace& place, double timeout) {
+  const std::string where =
+      fmt::format("rank {} of {} ({}:{})", place.rank, place.size, place.address, place.port);
+  try {
+    const StorePointer store = open_tcp_store(place, place.rank == 0, timeout);
+    // The groups' own wait would not say how many came.
+    store->add("come", 1);
+    const auto begun = std::chrono::steady_clock::now();
+    for (int64_t came = 0; came < place.size;) {
+      came = store->add("come", 0);
+      if (came >= place.size) break;
+      const Seconds waited = std::chrono::steady_clock::now() - begun;
+      SIMILE_CHECK(waited.count() < timeout, ErrorKind::kFailed,
+                   fmt::format("{}: only {} processes of {} came within {} s; were all started, "
+                               "with the same MASTER_ADDR and MASTER_PORT?",
+                               where, came, place.size, timeout));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    auto connection = std::make_unique<Connection>(store, open_tcp_store(place, false, timeout),
+                                                   place.rank, place.size, place.address, timeout);
+    return std::unique_ptr<ProcessGroup>(
+        new ProcessGroup(place.rank, place.size, std::move(connection)));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kFailed,
+                fmt::format("{}: cannot meet the other processes: {}; is the port free, and is the "
+                            "machine of rank 0 reached by this name?",
+                            where, first_line(error.what())));
+  }
+}
+
+std::unique_ptr<ProcessGroup> ProcessGroup::meet(const std::string& file, int64_t rank,
+                                                 int64_t size, double timeout) {
+  try {
+    const StorePointer store = c10::make_intrusive<c10d::FileStore>(file, static_cast<int>(size));
+    auto connection = std::make_unique<Connection>(store, store, rank, size, "127.0.0.1", timeout);
+    return std::unique_ptr<ProcessGroup>(new ProcessGroup(rank, size, std::move(connection)));
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kFailed, fmt::format("rank {} of {}: cannot meet the others at '{}': {}",
+                                                rank, size, file, first_line(error.what())));
+  }
+}
+
+torch::Tensor ProcessGroup::gather_rows(const torch::Tensor& own,
+                                        const std::vector<int64_t>& bounds) {
+  int64_t most = 0;
+  for (int64_t r = 0; r < size_; ++r) most = std::max(most, bounds[r + 1] - bounds[r]);
+  torch::Tensor padded = torch::zeros({most, own.size(1)}, torch::kFloat32);
+  padded.narrow(0, 0, own.size(0)).copy_(own.detach());
+  const torch::Tensor all = connection_->gather_equal("gathering vectors", padded);
+  std::vector<torch::Tensor> parts;
+  for (int64_t r = 0; r < size_; ++r) {
+    parts.push_back(all[r].narrow(0, 0, bounds[r + 1] - bounds[r]));
+  }
+  return torch::cat(parts, 0).to(own.device());
+}
+
+void ProcessGroup::sum(const torch::Tensor& values) {
+  if (values.numel() == 0) return;
+  std::vector<torch::Tensor> tensors = {values.cpu()};
+  connection_->call("adding gradients", [&] { return connection_->gloo->allreduce(tensors); });
+  if (!values.is_cpu()) values.copy_(tensors[0]);
+}
+
+std::string ProcessGroup::broadcast(const std::string& bytes) {
+  std::vector<torch::Tensor> size = {torch::tensor({static_cast<int64_t>(bytes.size())})};
+  connection_->call("sending files", [&] { return connection_->gloo->broadcast(size); });
+  const int64_t count = size[0].item<int64_t>();
+  if (count == 0) return "";
+  std::vector<torch::Tensor> content = {rank_ == 0 ? text_bytes(bytes, count)
+                                                   : torch::empty({count}, torch::kUInt8)};
+  connection_->call("sending files", [&] { return connection_->gloo->broadcast(content); });
+  return bytes_text(content[0]);
+}
+
+std::vector<std::string> ProcessGroup::gather(const std::string& bytes) {
+  const char* const what = "comparing processes";
+  const torch::Tensor sizes =
+      connection_->gather_equal(what, torch::tensor({static_cast<int64_t>(bytes.size())}));
+  const int64_t most = std::max<int64_t>(1, sizes.max().item<int64_t>());
+  const torch::Tensor all = connection_->gather_equal(what, text_bytes(bytes, most));
+  std::vector<std::string> texts;
+  for (int64_t r = 0; r < size_; ++r) {
+    texts.push_back(bytes_text(all[r]).substr(0, sizes[r].item<int64_t>()));
+  }
+  return texts;
+}
+
+void ProcessGroup::await_first(const std::function<void()>& check) {
+  connection_->await_first(rank_, check);
+}
+
+void ProcessGroup::leave() { connection_->leave(); }
+
+#else
+
+namespace {
+
+[[noreturn]] void lack_gloo() {
+  throw Error(ErrorKind::kUsage,
+              "this build cannot train in several processes: it was built without Gloo's headers; "
+              "install libgloo-dev and build again");
+}
+
+}  // namespace
+
+struct ProcessGroup::Connection {};
+
+bool ProcessGroup::is_available() { return false; }
+std::unique_ptr<ProcessGroup> ProcessGroup::connect(const ProcessPlace&, double) { lack_gloo(); }
+std::unique_ptr<ProcessGroup> ProcessGroup::meet(const std::string&, int64_t, int64_t, double) {
+  lack_gloo();
+}
+torch::Tensor ProcessGroup::gather_rows(const torch::Tensor&, const std::vector<int64_t>&) {
+  lack_gloo();
+}
+void ProcessGroup::sum(const torch::Tensor&) { lack_gloo(); }
+std::string ProcessGroup::broadcast(const std::string&) { lack_gloo(); }
+std::vector<std::string> ProcessGroup::gather(const std::string&) { lack_gloo(); }
+void ProcessGroup::await_first(const std::function<void()>&) { lack_gloo(); }
+void ProcessGroup::leave() {}
+
+#endif
+
+ProcessGroup::ProcessGroup(int64_t rank, int64_t size, std::unique_ptr<Connection> connection)
+    : connection_(std::move(connection)), rank_(rank), size_(size) {}
+
+ProcessGroup::~ProcessGroup() = default;
+
+}  // namespace simile

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/process_place.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "simile/core/error.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kUsualPort = 29500;
+
+// What one launcher calls the numbers.
+struct LauncherNames {
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* machines;  // a list of them; null: none
+  const char* job;       // a number that tells it from others on the same machines; null: none
+  const char* local_size;
+};
+
+constexpr LauncherNames kLaunchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", nullptr, nullptr, nullptr},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", nullptr, nullptr,
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_NODELIST", "SLURM_JOB_ID",
+     nullptr}};
+
+int64_t parse_count(const std::string& name, const std::string& text) {
+  char* end = nullptr;
+  const long long number = std::strtoll(text.c_str(), &end, 10);
+  SIMILE_CHECK(!text.empty() && *end == 0 && number >= 0 && number <= 1000000, ErrorKind::kUsage,
+               fmt::format("{} in the environment: expected a number from 0, found '{}'; it is set "
+                           "by torchrun, mpirun, srun or `simile train --processes`",
+                           name, text));
+  return number;
+}
+
+int64_t find_port(const LauncherNames& names, const Variable& variable) {
+  if (const auto port = variable("MASTER_PORT")) {
+    // At which torchrun itself listens then.
+    const bool is_taken = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+    return parse_count("MASTER_PORT", *port) + (is_taken ? 1 : 0);
+  }
+  const auto job = names.job == nullptr ? std::nullopt : variable(names.job);
+  return kUsualPort + (job ? std::strtoll(job->c_str(), nullptr, 10) % 1000 : 0);
+}
+
+std::string find_address(const LauncherNames& names, const Variable& variable, int64_t size) {
+  if (const auto address = variable("MASTER_ADDR")) return *address;
+  if (names.machines != nullptr) {
+    if (const auto machines = variable(names.machines)) return first_machine(*machines);
+  }
+  if (names.local_size != nullptr) {
+    const auto local = variable(names.local_size);
+    if (local && parse_count(names.local_size, *local) == size) return "127.0.0.1";
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} says that {} processes train together, but MASTER_ADDR is not set; "
+                          "set it to the name of the machine of rank 0, and MASTER_PORT to a free "
+                          "port there",
+                          names.size, size));
+}
+
+}  // namespace
+
+std::optional<std::string> environment_variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+std::string first_machine(const std::string& list) {
+  const size_t end = list.find_first_of(",[");
+  std::string name = list.substr(0, end);
+  if (end == std::string::npos || list[end] == ',') return name;
+  const size_t number = end + 1;
+  name += list.substr(number, list.find_first_of("-,]", number) - number);
+  const size_t close = list.find(']', number);
+  const size_t next = list.find(',', close);
+  return close == std::string::npos ? name : name + list.substr(close + 1, next - close - 1);
+}
+
+std::optional<ProcessPlace> find_process_place(const Variable& variable) {
+  for (const LauncherNames& names : kLaunchers) {
+    const auto rank = variable(names.rank), size = variable(names.size);
+    if (!rank || !size) continue;
+    ProcessPlace place;
+    place.rank = parse_count(names.rank, *rank);
+    place.size = parse_count(names.size, *size);
+    if (place.size == 1 && place.rank == 0) return std::nullopt;
+    SIMILE_CHECK(place.rank < place.size, ErrorKind::kUsage,
+                 fmt::format("{}={} in the environment: expected a rank below {}={}", names.rank,
+                             place.rank, names.size, place.size));
+    const auto local = variable(names.local_rank);
+    place.local_rank = local ? parse_count(names.local_rank, *local) : 0;
+    place.address = find_address(names, variable, place.size);
+    place.port = find_port(names, variable);
+    return place;
+  }
+  return std::nullopt;
+}
+
+}  // namespace simile

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs in several processes, which are threads here: equal to one with the whole batch.
+#include "simile/train/shared_training.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "simile/core/threads.h"
+#include "simile/report/run_folder.h"
+#include "simile/train/detail/process_testing.h"
+#include "simile/train/detail/run_testing.h"
+#include "simile/train/state_store.h"
+#include "simile/train/train_options.h"
+#include "simile/train/trainer.h"
+
+namespace simile {
+namespace {
+
+using testing::as_processes;
+using ::testing::HasSubstr;
+using testing::Interrupter;
+
+// 60 pairs in batches of 16: the last has 12.
+constexpr const char* kSharedRecipe = R"(
+name: shared
+architecture: {layers: 2, hidden: 16, heads: 2, intermediate: 32, positions: 16}
+tokenizer: vocab.txt
+max_length: 16
+hidden_dropout: 0.1
+attention_dropout: 0.1
+drop_head: 0.1
+stages:
+  objectives:
+    data: {path: train.tsv, score_scale: 5}
+    loss: {name: bsc, temperature: {value: 0.1, trainable: true}}
+    batch_size: 16
+  epochs: 1
+  learning_rate: 1e-2
+  optimizer: {name: sgd}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+baselines: []
+)";
+
+class SharedTrainingTest : public testing::RunTest {
+ protected:
+  SharedTrainingTest() {
+    std::string triples = "sentence1\tsentence2\tnegative\tscore\n", classes = "sentence\tlabel\n";
+    for (int i = 0; i < 60; ++i) {
+      triples += fmt::format("w{} w{} w{}\tw{} w{}\tw{}\t5\n", i % 40, i * 7 % 40, i * 3 % 40,
+                             i % 40, i * 5 % 40, i * 11 % 40);
+      classes += fmt::format("w{} w{}\t{}\n", i % 40, i * 7 % 40, i % 3 == 0 ? "low" : "high");
+    }
+    write("triples.tsv", triples);
+    write("classes.tsv", classes);
+  }
+
+  void SetUp() override {
+    if (!ProcessGroup::is_available()) GTEST_SKIP() << "skipped: built without Gloo";
+  }
+
+  ConfigNode recipe(const std::vector<std::string>& overrides = {}) const {
+    write("recipe.yaml", kSharedRecipe);
+    ConfigNode node = load_config(path("recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  }
+
+  // Trains in `ranks` processes; `events` is what each gets, null: a silent one.
+  void train_in(int64_t ranks, const ConfigNode& node, const std::string& run, bool resume = false,
+                const std::function<EventSink*(int64_t rank)>& events = nullptr) const {
+    as_processes(ranks, [&](ProcessGroup& group) {
+      set_thread_count(1);
+      EventSink* const sink = events ? events(group.rank()) : nullptr;
+      train(node, path(run), resume, false, sink == nullptr ? silent_events() : *sink, &group);
+    });
+  }
+
+  // The weights of the last state: of the encoder and its heads.
+  std::vector<float> weights(const std::string& run) const {
+    const StateStore states(path(run + "/states"), 2);
+    TrainOptions options;
+    read_options(without_environment(load_config(path(run + "/run.json"))), options);
+    return states.load(options_to_json(options), silent_events())->weights;
+  }
+
+  // The numbers `key` of all steps of a run.
+  std::vector<double> logged(const std::string& run, const std::string& key) const {
+    std::vector<double> values;
+    std::istringstream lines(bytes(run + "/metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const nlohmann::json json = nlohmann::json::parse(line);
+      if (json.contains(key)) values.push_back(json[key]);
+    }
+    return values;
+  }
+
+  void expect_equal(const std::string& one, const std::string& several) const {
+    for (const char* key : {"loss", "gradient_norm"}) {
+      const std::vector<double> expected = logged(one, key), found = logged(several, key);
+      ASSERT_EQ(expected.size(), found.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NEAR(found[i], expected[i], 1e-5 * std::max(1e-1, std::abs(expected[i])))
+            << key << " of step " << i + 1;
+      }
+    }
+    const std::vector<float> expected = weights(one), found = weights(several);
+    ASSERT_EQ(expected.size(), found.size());
+    double most = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      most = std::max(most, std::abs(static_cast<double>(expected[i]) - found[i]));
+    }
+    EXPECT_LT(most, 1e-6) << "of the weights";
+    RecordProperty("weights", fmt::format("{}", most));
+  }
+
+  void expect_shared(const std::vector<std::string>& overrides,
+                     const std::vector<int64_t>& processes = {2, 3}) const {
+    const ConfigNode node = recipe(overrides);
+    const std::string name = fmt::format("run{}", counter_++);
+    train(node, path(name), false, false, silent_events());
+    for (const int64_t ranks : processes) {
+      SCOPED_TRACE(fmt::format("{} processes", ranks));
+      const std::string several = fmt::format("{}-{}", name, ranks);
+      train_in(ranks, node, several);
+      expect_equal(name, several);
+    }
+  }
+
+  std::string error_in(int64_t ranks, const std::function<ConfigNode(int64_t rank)>& node_of,
+                       ErrorKind kind) const {
+    try {
+      as_processes(ranks, [&](ProcessGroup& group) {
+        train(node_of(group.rank()), path("bad"), false, false, silent_events(), &group);
+      });
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      return error.what();
+    }
+    return "no error";
+  }
+
+  mutable int counter_ = 0;
+};
+
+using SharedTrainingSlow = SharedTrainingTest;
+
+TEST_F(SharedTrainingTest, TrainsAsInOneProcess) { expect_shared({}); }
+
+TEST_F(SharedTrainingSlow, EveryPairLossTrainsAsInOneProcess) {
+  for (const char* loss :
+       {"angle", "{name: bsc, temperature: 0.1, normalize: coordinate_l2}",
+        "{name: combo, mu: 0.3, temperature: 0.1}", "contrastive", "cosent",
+        "{name: sum, of: [global_orthogonal, mse]}",
+        "{name: matryoshka, dimensions: [16, 8], of: bsc}", "{name: mnrl, scale: 20}", "mse",
+        "online_contrastive", "pearson", "{name: rcl_entropy, phi: 0.01}", "simcse",
+        "{name: sum, of: [{name: bsc, weight: 0.5}, mse]}"}) {
+    SCOPED_TRACE(loss);
+    expect_shared({fmt::format("stages.0.objectives.0.loss={}", loss)});
+  }
+}
+
+TEST_F(SharedTrainingTest, ExplicitNegativesAreSeenByAll) {
+  const std::string data = "stages.0.objectives.0.data={path: " + path("triples.tsv") +
+                           ", negatives: [negative], score_scale: 5}";
+  for (const char* loss : {"{name: mnrl, scale: 20}", "{name: triplet, margin: 0.5}",
+                           "{name: bsc, temperature: 0.1}"}) {
+    SCOPED_TRACE(loss);
+    expect_shared({data, fmt::format("stages.0.objectives.0.loss={}", loss)});
+  }
+}
+
+TEST_F(SharedTrainingTest, HeadsTrainAsInOneProcess) {
+  expect_shared(
+      {"heads=[{name: kind, kind: mlp, input: single, output: classes, class_names: "
+       "[low, high], dropout: 0.1}, {name: alike, kind: concat, input: pair, output: "
+       "probability}, {name: joint, kind: mlp, input: joint, output: score}]",
+       "stages.0.objectives=[{name: kind, data: {path: " + path("classes.tsv") +
+           ", format: classes}, loss: softmax_classification, head: kind, "
+           "batch_size: 16}, {name: alike, data: {path: " +
+           path("train.tsv") +
+           ", score_scale: 5}, loss: bce, head: alike, batch_size: 16}, {name: joint, "
+           "data: {path: " +
+           path("train.tsv") + ", score_scale: 5}, loss: mse, head: joint, batch_size: 16}]",
+       "stages.0.head_learning_rate=1e-2"});
+}
+
+TEST_F(SharedTrainingTest, AFrozenEncoderTrainsItsHeadAsInOneProcess) {
+  expect_shared({"heads={name: alike, kind: concat, input: pair, output: probability}",
+                 "stages.0.frozen=true", "stages.0.objectives.0.loss=bce",
+                 "stages.0.objectives.0.head=alike"});
+}
+
+TEST_F(SharedTrainingTest, TeachersTeachAsInOneProcess) {
+  const std::string data = "data: {path: " + path("train.tsv") + ", score_scale: 5}";
+  expect_shared({"stages=[{name: first, objectives: {" + data +
+                 ", loss: {name: rcl_entropy, phi: 0.05}, batch_size: 16}, epochs: 1, "
+                 "learning_rate: 1e-3, optimizer: {name: sgd}}, {name: second, from: start, "
+                 "objectives: [{" +
+                 data + ", loss: rcl, teachers: [first], batch_size: 16}, {" + data +
+                 ", loss: distill, teachers: [first], batch_size: 16}], epochs: 1, "
+                 "learning_rate: 1e-3, optimizer: {name: sgd}}]"},
+                {2});
+}
+
+TEST_F(SharedTrainingTest, ChunksAccumulationAndOtherEnginesTrainAsInOneProcess) {
+  expect_shared({"stages.0.objectives.0.chunk_tokens=20", "stages.0.accumulation=2"});
+  expect_shared({"engine=torch"});
+  expect_shared({"stages.0.optimizer={name: adamw, epsilon: 1e-4}", "stages.0.epochs=2",
+                 "stages.0.learning_rate=1e-3"});
+  // A last batch of one pair: two texts for three processes.
+  expect_shared({"stages.0.objectives.0.batch_size=59"});
+}
+
+TEST_F(SharedTrainingTest, UsedRowsOfAStaticTableAreThoseOfAllShares) {
+  for (const char* rows : {"all", "used"}) {
+    expect_shared(
+        {"architecture={family: static, hidden: 24}", "attention_dropout=0", "drop_head=0",
+         "stages.0.epochs=2",
+         fmt::format("stages.0.optimizer={{name: adamw, rows: {}, epsilon: 1e-4}}", rows)});
+  }
+}
+
+TEST_F(SharedTrainingTest, OrdersAndMiningOfVectorsAreThoseOfOneProcess) {
+  expect_shared({"stages.0.objectives.0.order={name: neighbours, group_size: 4, neighbours: 20}",
+                 "stages.0.epochs=2"});
+  expect_shared({"stages.0.objectives.0.mine={method: top, count: 2}", "stages.0.epochs=2"});
+}
+
+TEST_F(SharedTrainingTest, GoesOnInAnotherNumberOfProcesses) {
+  const ConfigNode node =
+      recipe({"stages.0.epochs=2", "stages.0.optimizer={name: adamw, epsilon: 1e-4}",
+              "stages.0.learning_rate=1e-3",
+              "stages.0.objectives.0.order={name: neighbours, group_size: 4, neighbours: 20}"});
+  train(node, path("whole"), false, false, silent_events());
+  const auto cut = [&](int64_t ranks, const std::string& run) {
+    std::vector<Interrupter> interrupters(static_cast<size_t>(ranks), Interrupter(-1));
+    interrupters.back() = Interrupter(3);  // of the last rank alone
+    const auto interrupter = [&](int64_t rank) { return &interrupters[rank]; };
+    try {
+      train_in(ranks, node, run, false, interrupter);
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInterrupted) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr("saved at stage 1 step 4"));
+    }
+  };
+  cut(2, "two");
+  train_in(3, node, "two", true);
+  expect_equal("whole", "two");
+  cut(3, "three");
+  train(node, path("three"), true, false, silent_events());
+  expect_equal("whole", "three");
+}
+
+TEST_F(SharedTrainingTest, GoesOnWithStagesAndMinedNegativesThatWereKept) {
+  const std::string data = "data: {path: " + path("train.tsv") + ", score_scale: 5}";
+  const std::string rest =
+      ", batch_size: 16}, epochs: 1, learning_rate: 1e-3, optimizer: {name: sgd}}";
+  const ConfigNode node = recipe(
+      {"stages=[{name: first, objectives: {" + data + ", loss: mse" + rest +
+       ", {name: second, objectives: {" + data + ", loss: mse, mine: {method: top, count: 2}" +
+       rest + ", {name: third, from: first, objectives: {" + data + ", loss: mse" + rest + "]"});
+  train(node, path("whole"), false, false, silent_events());
+  std::vector<Interrupter> interrupters(2, Interrupter(6));
+  EXPECT_THROW(train_in(2, node, "cut", false, [&](int64_t rank) { return &interrupters[rank]; }),
+               Error);
+  train_in(3, node, "cut", true);
+  expect_equal("whole", "cut");
+}
+
+TEST_F(SharedTrainingTest, SeveralSeedsTrainAsInOneProcess) {
+  const ConfigNode node = recipe({"runs=2"});
+  train(node, path("one"), false, false, silent_events());
+  train_in(2, node, "several");
+  expect_equal("one/run-1", "several/run-1");
+  expect_equal("one/run-2", "several/run-2");
+}
+
+TEST_F(SharedTrainingTest, RefusesBeforeTheFirstStepWhatDoesNotFit) {
+  const auto same = [&](const std::vector<std::string>& overrides) {
+    return [this, overrides](int64_t) { return recipe(overrides); };
+  };
+  recipe();
+  EXPECT_THAT(error_in(3, same({"stages.0.objectives.0.batch_size=2"}), ErrorKind::kRecipe),
+              HasSubstr("3 processes share each batch, and `batch_size: 2`"));
+  EXPECT_THAT(error_in(2, same({"stages.0.siar.weight=1"}), ErrorKind::kRecipe),
+              HasSubstr("`siar` perturbs a batch as a whole"));
+  const ConfigNode one = recipe(), other = recipe({"seed=2", "max_length=8"});
+  EXPECT_THAT(error_in(
+                  2, [&](int64_t rank) { return rank == 0 ? one : other; }, ErrorKind::kInput),
+              HasSubstr("rank 1 has another recipe than rank 0: seed is 2 there and 1"));
+  EXPECT_FALSE(folder_exists(path("bad")));
+}
+
+TEST_F(SharedTrainingTest, NamesTheRankThatHasOtherData) {
+  as_processes(3, [](ProcessGroup& group) {
+    try {
+      check_equal(group, "training data", group.rank() == 2 ? "b" : "a");
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_THAT(error.what(), HasSubstr("rank 2 has training data other than rank 0"));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace simile

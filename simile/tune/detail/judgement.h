@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a paper's table stands in ours: simile/tune/reproduction.h.
+#pragma once
+
+#include <string>
+
+#include "simile/tune/reproduction.h"
+
+namespace simile {
+
+// Its claim, column and paper_difference are left to the caller.
+JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
+                        EventSink& events);
+
+// Of a difference from the reference row: "*" for p < 0.05 and "_" for p < 0.1 of the paired t-test
+// over the seeds both have, as RCL marks them; otherwise empty.
+std::string significance_mark(const TableCell& cell, const TableCell& reference);
+
+JudgedOrder judge_order(const Reproduction& result, size_t column);
+
+}  // namespace simile

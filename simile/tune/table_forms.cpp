@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reproduced table as text, Markdown and JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "simile/tune/detail/judgement.h"
+#include "simile/tune/detail/table_words.h"
+#include "simile/tune/detail/text_width.h"
+#include "simile/tune/reproduction.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Grid = std::vector<std::vector<std::string>>;
+
+std::string mark_of(const Reproduction& result, size_t row, size_t column) {
+  const TableRow* reference = result.table.find_row(result.table.reference);
+  if (reference == nullptr) return "";
+  const auto place = static_cast<size_t>(reference - result.table.rows.data());
+  if (place == row) return " (reference)";
+  const std::string mark =
+      significance_mark(result.cells[row][column], result.cells[place][column]);
+  return mark.empty() ? "" : " " + mark;
+}
+
+// A head of two lines, then a line a row.
+Grid make_grid(const Reproduction& result) {
+  Grid grid(2, std::vector<std::string>(1));
+  for (const TableColumn& column : result.table.columns) {
+    grid[0].push_back(column.label);
+    grid[0].emplace_back();
+    grid[1].emplace_back("paper");
+    grid[1].emplace_back("ours");
+  }
+  for (size_t r = 0; r < result.table.rows.size(); ++r) {
+    std::vector<std::string> line = {result.table.rows[r].label};
+    for (size_t c = 0; c < result.table.columns.size(); ++c) {
+      line.push_back(paper_figure(result.table.columns[c], result.table.rows[r].paper[c]));
+      line.push_back(our_figure(result.table.columns[c], result.cells[r][c]) +
+                     mark_of(result, r, c));
+    }
+    grid.push_back(std::move(line));
+  }
+  return grid;
+}
+
+std::string align(const Grid& grid) {
+  std::vector<size_t> widths(grid[0].size());
+  for (const auto& line : grid) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
+  }
+  std::string text;
+  for (const auto& line : grid) {
+    std::string padded;
+    for (size_t i = 0; i < line.size(); ++i) {
+      const std::string space(widths[i] - width_of(line[i]), ' ');
+      const bool is_paper = i % 2 == 1 && &line != &grid[0];  // figures stand right, words left
+      padded += (is_paper ? space + line[i] : line[i] + space) + "  ";
+    }
+    padded.erase(padded.find_last_not_of(' ') + 1);
+    text += padded + "\n";
+  }
+  return text;
+}
+
+std::string claim_words(const Reproduction& result, const JudgedClaim& judged) {
+  return fmt::format("{} ({})", result.table.claims[judged.claim].text,
+                     result.table.columns[judged.column].label);
+}
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json cell_json(const TableCell& cell, const std::optional<double>& paper) {
+  const Spread spread = cell.values.empty() ? Spread{} : cell.spread();
+  Json json = {{"paper", optional_json(paper)}};
+  if (!cell.values.empty()) {
+    json["mean"] = spread.mean;
+    if (cell.values.size() > 1) json["sd"] = spread.deviation;
+    json["seeds"] = cell.seeds;
+    json["values"] = cell.values;
+    if (!cell.folders.empty()) json["runs"] = cell.folders;
+    if (cell.start_kept > 0) json["start_kept"] = cell.start_kept;
+  }
+  if (!cell.problem.empty()) json["problem"] = cell.problem;
+  return json;
+}
+
+Json claim_json(const Reproduction& result, const JudgedClaim& judged) {
+  const TableClaim& claim = result.table.claims[judged.claim];
+  Json json = {{"claim", claim.text},
+               {"above", claim.above},
+               {"below", claim.below},
+               {"column", result.table.columns[judged.column].label},
+               {"verdict", judged.verdict_words()},
+               {"paper_difference", optional_json(judged.paper_difference)},
+               {"seeds", judged.seeds}};
+  if (judged.seeds > 0) json["difference"] = judged.difference;
+  if (judged.t_test) json["t_test_p"] = judged.t_test->p;
+  if (judged.permutation) json["permutation_p"] = judged.permutation->p;
+  if (judged.interval) {
+    json["interval"] = {{"low", judged.interval->low}, {"high", judged.interval->high}};
+  }
+  if (!judged.remark.empty()) json["remark"] = judged.remark;
+  return json;
+}
+
+}  // namespace
+
+std::string Reproduction::to_text() const {
+  std::string text = fmt::format("{}: {}\n", table.name, table.title);
+  if (!table.source.empty()) text += table.source + "\n";
+  text += fmt::format("{}; ours: mean ± standard deviation (seeds finished)\n\n{}\n",
+                      table_head(*this), align(make_grid(*this)));
+  for (const JudgedOrder& order : orders) text += "order, " + order_line(*this, order) + "\n";
+  for (const JudgedClaim& judged : claims) {
+    text += fmt::format("{:13}  {}: {}\n", judged.verdict_words(), claim_words(*this, judged),
+                        claim_figures(*this, judged));
+  }
+  for (const std::string& remark : table_remarks(*this)) text += "note: " + remark + "\n";
+  return text;
+}
+
+std::string Reproduction::to_markdown() const {
+  std::string text = fmt::format("## {}: {}\n\n", table.name, table.title);
+  if (!table.source.empty()) text += table.source + "; ";
+  text +=
+      fmt::format("{}. Ours: mean ± standard deviation (seeds finished).\n\n", table_head(*this));
+  std::string head = "|  |", line = "| --- |";
+  for (const TableColumn& column : table.columns) {
+    head += fmt::format(" {0}, paper | {0}, ours |", column.label);
+    line += " --- | --- |";
+  }
+  text += head + "\n" + line + "\n";
+  const Grid grid = make_grid(*this);
+  for (size_t r = 2; r < grid.size(); ++r) {
+    text += fmt::format("| {} |\n", fmt::join(grid[r], " | "));
+  }
+  text += "\n";
+  for (const JudgedOrder& order : orders) text += "- " + order_line(*this, order) + "\n";
+  if (!claims.empty()) text += "\n| claim | verdict | figures |\n| --- | --- | --- |\n";
+  for (const JudgedClaim& judged : claims) {
+    text += fmt::format("| {} | {} | {} |\n", claim_words(*this, judged), judged.verdict_words(),
+                        claim_figures(*this, judged));
+  }
+  const std::vector<std::string> remarks = table_remarks(*this);
+  if (!remarks.empty()) text += "\n";
+  for (const std::string& remark : remarks) text += "- " + remark + "\n";
+  return text;
+}
+
+std::string Reproduction::to_json() const {
+  Json json = {{"table", table.name},    {"title", table.title}, {"source", table.source},
+               {"model", model},         {"settings", settings}, {"runs", options.runs},
+               {"limit", options.limit}, {"failed", failed}};
+  json["columns"] = Json::array();
+  for (const TableColumn& column : table.columns) {
+    json["columns"].push_back({{"label", column.label},
+                               {"set", column.set},
+                               {"metrics", column.metrics},
+                               {"paper_scale", column.scale}});
+  }
+  json["rows"] = Json::array();
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    Json row = {{"label", table.rows[r].label}, {"cells", Json::array()}};
+    if (!table.rows[r].absent.empty()) row["absent"] = table.rows[r].absent;
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      row["cells"].push_back(cell_json(cells[r][c], table.rows[r].paper[c]));
+    }
+    json["rows"].push_back(std::move(row));
+  }
+  json["order"] = Json::array();
+  for (const JudgedOrder& order : orders) {
+    json["order"].push_back({{"column", table.columns[order.column].label},
+                             {"same", order.same},
+                             {"same_significant", order.same_significant},
+                             {"reversed", order.reversed},
+                             {"reversed_significant", order.reversed_significant}});
+  }
+  json["claims"] = Json::array();
+  for (const JudgedClaim& judged : claims) json["claims"].push_back(claim_json(*this, judged));
+  json["notes"] = table_remarks(*this);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace simile

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reproduced table drawn: a panel a column, a line a row; the paper's figure a ring, ours a dot
+// with its standard deviation, each seed a tick.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "simile/report/plot.h"
+#include "simile/tune/detail/svg_text.h"
+#include "simile/tune/reproduction.h"
+
+namespace simile {
+namespace {
+
+constexpr double kLabels = 250, kPanel = 230, kGap = 24, kLine = 22, kHead = 48, kFoot = 46;
+
+class Panel {
+ public:
+  Panel(const Reproduction& result, size_t column) : result_(result), column_(column) {
+    left_ = kLabels + static_cast<double>(column) * (kPanel + kGap);
+    for (size_t r = 0; r < result.table.rows.size(); ++r) {
+      if (const auto& figure = result.table.rows[r].paper[column]) widen(*figure);
+      for (const double value : cell(r).values) widen(value * scale());
+    }
+    const double room = low_ < high_ ? 0.08 * (high_ - low_) : 1;
+    low_ -= room;
+    high_ += room;
+  }
+
+  std::string draw() const {
+    std::string svg =
+        svg_text(left_ + kPanel / 2, kHead - 18, "middle", result_.table.columns[column_].label);
+    if (low_ > high_) return svg;  // nothing to draw
+    const double bottom = kHead + kLine * static_cast<double>(result_.table.rows.size());
+    for (const double tick : axis_ticks(low_, high_, 4)) {
+      svg += fmt::format(
+          "<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/>\n",
+          place(tick), kHead - 8, bottom);
+      svg += svg_text(place(tick), bottom + 16, "middle", fmt::format("{:.4g}", tick));
+    }
+    for (size_t r = 0; r < result_.table.rows.size(); ++r) svg += draw_row(r);
+    return svg;
+  }
+
+ private:
+  const TableCell& cell(size_t row) const { return result_.cells[row][column_]; }
+  double scale() const { return result_.table.columns[column_].scale; }
+  double place(double value) const { return left_ + (value - low_) / (high_ - low_) * kPanel; }
+  void widen(double value) {
+    low_ = std::min(low_, value);
+    high_ = std::max(high_, value);
+  }
+
+  std::string draw_row(size_t row) const {
+    const double y = kHead + kLine * (static_cast<double>(row) + 0.5);
+    std::string svg;
+    for (const double value : cell(row).values) {
+      svg += fmt::format(
+          "<line class=\"seed\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
+          place(value * scale()), y - 5, y + 5);
+    }
+    if (!cell(row).values.empty()) {
+      const Spread spread = cell(row).spread();
+      const double mean = spread.mean * scale(), sd = spread.deviation * scale();
+      svg += fmt::format(
+          "<line class=\"sd\" x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\"/>\n"
+          "<circle class=\"ours\" cx=\"{3:.1f}\" cy=\"{2:.1f}\" r=\"4\"><title>ours {4:.3f} ± "
+          "{5:.3f}</title></circle>\n",
+          place(mean - sd), place(mean + sd), y, place(mean), mean, sd);
+    }
+    if (const auto& figure = result_.table.rows[row].paper[column_]) {
+      svg += fmt::format(
+          "<circle class=\"paper\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"><title>paper "
+          "{}</title></circle>\n",
+          place(*figure), y, *figure);
+    }
+    return svg;
+  }
+
+  const Reproduction& result_;
+  size_t column_;
+  double left_ = 0;
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = -std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+std::string Reproduction::to_svg() const {
+  const auto rows = static_cast<double>(table.rows.size());
+  const auto columns = static_cast<double>(table.columns.size());
+  const double width = kLabels + columns * (kPanel + kGap), height = kHead + rows * kLine + kFoot;
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n"
+      "<style>text {{ font: 12px sans-serif; fill: #444 }} .grid {{ stroke: #ddd }} "
+      ".seed {{ stroke: #0072b2; opacity: .45 }} .sd {{ stroke: #0072b2; stroke-width: 2 }} "
+      ".ours {{ fill: #0072b2 }} .paper {{ fill: none; stroke: #d55e00; stroke-width: 2 "
+      "}}</style>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+      width, height, escape_svg(table.title));
+  svg += svg_text(8, 18, "start", fmt::format("{}: {}", table.name, table.title));
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    svg += svg_text(kLabels - 14, kHead + kLine * (static_cast<double>(r) + 0.5) + 4, "end",
+                    table.rows[r].label);
+  }
+  for (size_t c = 0; c < table.columns.size(); ++c) svg += Panel(*this, c).draw();
+  svg += svg_text(8, height - 8, "start",
+                  "ring: paper; dot and line: ours, mean and standard deviation; ticks: seeds");
+  return svg + "</svg>\n";
+}
+
+}  // namespace simile

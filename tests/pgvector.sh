@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Loads what `simile export --to pgvector` writes into a PostgreSQL of its own, without a port, and
+# compares its ten nearest documents of each query with those of `simile search`. Ends with 77 where
+# PostgreSQL or its extension vector (pgvector) is not installed.
+#   tests/pgvector.sh PROGRAM
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+program=$(realpath "$1")
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1) || true
+[ -n "$bin" ] && [ -x "$bin/initdb" ] || skip "PostgreSQL's server is not installed"
+version=$(basename "$(dirname "$bin")")
+[ -e "/usr/share/postgresql/$version/extension/vector.control" ] || skip "pgvector is not installed"
+as=()
+if [ "$(id -u)" -eq 0 ]; then
+  id postgres >/dev/null 2>&1 || skip "PostgreSQL does not run as root and there is no user postgres"
+  as=(runuser -u postgres --)
+fi
+
+work=$(mktemp -d)
+stop() {
+  "${as[@]}" "$bin/pg_ctl" -D "$work/data" -m immediate stop >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap stop EXIT
+cd "$work"
+for what in corpus queries; do
+  "$program" index build --model simile-mini --index $what --corpus "$root/examples/faq/$what.tsv" --quiet
+  "$program" export --index $what --to pgvector --output $what.sql --table $what --quiet
+done
+"$program" search --index corpus --queries "$root/examples/faq/queries.tsv" --top-k 10 --output found.trec --quiet
+awk '{ print $1 "\t" $3 "\t" $4 "\t" $5 }' found.trec >found.tsv
+
+chmod 755 .
+install -d -m 700 data
+[ "$(id -u)" -ne 0 ] || chown postgres data .
+"${as[@]}" "$bin/initdb" -D data -A trust -U simile --no-sync >/dev/null
+"${as[@]}" "$bin/pg_ctl" -D data -w -l "$work/data/log" \
+    -o "-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=off" start >/dev/null
+psql=("$bin/psql" -h "$work" -U simile -d postgres -X -q -v ON_ERROR_STOP=1)
+"${psql[@]}" -f corpus.sql -f queries.sql
+different=$("${psql[@]}" -At <<'SQL'
+CREATE TABLE found (query text, id text, rank int, score float8);
+\copy found from found.tsv
+CREATE TABLE nearest AS
+  SELECT q.id AS query, n.* FROM queries q, LATERAL (
+    SELECT c.id, row_number() OVER (ORDER BY q.embedding <#> c.embedding) AS rank,
+           -(q.embedding <#> c.embedding) AS score
+    FROM corpus c ORDER BY q.embedding <#> c.embedding LIMIT 10) n;
+-- Sums of another order may exchange scores that are nearly equal.
+SELECT count(*) FROM found f FULL JOIN nearest n USING (query, rank)
+  WHERE f.score IS NULL OR n.score IS NULL OR abs(f.score - n.score) > 1e-5
+        OR (f.id <> n.id AND abs(f.score - n.score) > 1e-6);
+SQL
+)
+hits=$("${psql[@]}" -Atc "SELECT count(*) FROM nearest")
+echo "$hits hits of $("${psql[@]}" -Atc "SELECT count(*) FROM queries") queries, $different different"
+[ "$different" = 0 ] && [ "$hits" -gt 0 ]

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// `simile reproduce` as a user runs it, with a table of his own on the shipped pairs.
+#include <nlohmann/json.hpp>
+
+#include "tests/shell.h"
+
+namespace simile {
+namespace {
+
+#ifdef SIMILE_WITH_TRAINING
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class ReproduceTest : public ShellTest {
+ protected:
+  void SetUp() override {
+    shell(
+        "head -n 2000 \"$S\"/models/simile-mini/vocab.txt > vocab.txt; mkdir sets; "
+        "cp -r \"$S\"/examples/rail sets/rail");
+    write_table("mse", "pearson");
+  }
+
+  // Two rows that learn, one that fails, one of a set that is not there.
+  void write_table(const std::string& first, const std::string& second) const {
+    write("tiny.yaml", fmt::format(R"(title: Tiny
+source: Somebody (2026), table 1
+sets:
+  rail:
+    recipe: &recipe
+      architecture: {{layers: 1, hidden: 16, heads: 2, intermediate: 16}}
+      tokenizer: vocab.txt
+      stages:
+        - name: only
+          objectives: [{{data: {{path: $data/train.tsv, limit: 64, score_scale: 5}}, loss: {0}, batch_size: 16}}]
+          steps: 6
+          selection: {{metric: dev.spearman, every_steps: 3}}
+      evaluations: {{name: dev, task: sts, data: $data/dev.tsv, limit: 40}}
+      tests: {{name: test, task: sts, data: $data/test.tsv, limit: 40}}
+      baselines: [bm25]
+  absent: {{recipe: *recipe}}
+columns:
+  - {{label: rho, set: rail, metric: test.spearman}}
+  - {{label: far, set: absent, metric: test.spearman}}
+settings: {{fast: {{values: {{stages.*.learning_rate: 1e-2}}}}}}
+rows:
+  - {{label: First, paper: [80, 70]}}
+  - {{label: Second, paper: [85, ~], sets: rail, values: {{stages.*.objectives.*.loss: {1}}}}}
+  - {{label: Broken, sets: rail, values: {{stages.*.objectives.*.head: nobody}}}}
+  - {{label: BM25, baseline: bm25}}
+claims:
+  - {{above: Second, below: First, columns: rho}}
+)",
+                                   first, second));
+  }
+
+  static std::string line(const std::string& more) {
+    return "simile reproduce tiny.yaml --data sets --threads 1 --quiet --format json " + more;
+  }
+
+  Json reproduce(const std::string& more, int code = 1) const {  // 1: a row fails
+    const Outcome outcome = shell(line(more));
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    return Json::parse(outcome.out);
+  }
+
+  static Json values(const Json& table) {
+    Json all;
+    for (const auto& row : table["rows"]) {
+      for (const auto& cell : row["cells"]) all.push_back(cell.value("values", Json::array()));
+    }
+    return all;
+  }
+
+  std::string bytes(const std::string& run) const { return read_file(path(run + "/results.json")); }
+};
+
+TEST_F(ReproduceTest, ATableIsTrainedAndWhatFailsStandsInItsCell) {
+  const Outcome text =
+      shell("simile reproduce tiny.yaml --data sets --threads 1 --runs 2 --out table");
+  EXPECT_EQ(text.code, 1);
+  EXPECT_THAT(text.out,
+              AllOf(HasSubstr("tiny: Tiny\nSomebody (2026), table 1\n"), HasSubstr("80.00"),
+                    HasSubstr("(2)"), HasSubstr("not at hand: absent"), HasSubstr("failed: "),
+                    HasSubstr("no head 'nobody'"), HasSubstr("undecided")));
+  EXPECT_THAT(text.err, AllOf(HasSubstr("'absent' is not at hand"), HasSubstr("2 runs failed"),
+                              HasSubstr("run 1 of 6: tiny First, rail, seed 1")));
+  const Json table = Json::parse(read_file(path("table/tiny.json")));
+  EXPECT_EQ(table["rows"][0]["cells"][0]["seeds"], Json({1, 2}));
+  EXPECT_EQ(table["claims"][0]["verdict"], "undecided");
+  EXPECT_EQ(table["rows"][3]["cells"][0]["values"].size(), 1U);
+  EXPECT_THAT(read_file(path("table/tiny.md")), HasSubstr("|  | rho, paper | rho, ours |"));
+  EXPECT_THAT(read_file(path("table/tiny.svg")), HasSubstr("</svg>"));
+  EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/states")));
+  EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/model")));
+  // Runs compare as any do.
+  EXPECT_EQ(shell("simile compare table/rail/first table/rail/second").code, 0);
+}
+
+TEST_F(ReproduceTest, KilledAnywhereItGoesOnWithoutRepeatingRuns) {
+  const Json whole = reproduce("--runs 2 --out whole");
+  for (const char* when :
+       {"first/run-1/metrics.jsonl", "first/run-1/results.json", "second/run-2/run.json"}) {
+    shell("rm -rf cut");
+    shell(line("--runs 2 --out cut") + " & until test -e cut/rail/" + when +
+          "; do sleep 0.01; done; kill -9 $(pgrep -P $!) $!; wait");
+    const bool was_finished = file_exists(path("cut/rail/first/run-1/results.json"));
+    const std::string before = was_finished ? bytes("cut/rail/first/run-1") : "";
+    const Json cut = reproduce("--runs 2 --out cut");
+    EXPECT_EQ(values(cut), values(whole)) << when;
+    if (was_finished) {
+      EXPECT_EQ(bytes("cut/rail/first/run-1"), before);
+    }
+  }
+}
+
+TEST_F(ReproduceTest, AChangeRunsTheRowsAgainThatDependOnIt) {
+  reproduce("--runs 1 --out table");
+  const std::string first = bytes("table/rail/first/run-1"),
+                    second = bytes("table/rail/second/run-1");
+  write_table("mse", "cosent");
+  reproduce("--runs 1 --out table");
+  EXPECT_EQ(bytes("table/rail/first/run-1"), first);
+  const std::string third = bytes("table/rail/second/run-1");
+  EXPECT_NE(third, second);
+  // Moved data are the same data, others are not.
+  shell("mv sets moved; mkdir sets; mv moved/rail sets/rail");
+  reproduce("--runs 1 --out table");
+  EXPECT_EQ(bytes("table/rail/first/run-1"), first);
+  shell("sed -i '2s/[0-9.]*$/0/' sets/rail/test.tsv; sed -i '3d' sets/rail/test.tsv");
+  reproduce("--runs 1 --out table");
+  EXPECT_NE(bytes("table/rail/first/run-1"), first);
+  EXPECT_NE(bytes("table/rail/second/run-1"), third);
+}
+
+TEST_F(ReproduceTest, SharesOfRowsTogetherAreTheTable) {
+  const Json whole = reproduce("--runs 2 --out whole");
+  const Json part = reproduce("--runs 2 --out parts --rows 1/2");
+  EXPECT_EQ(part["rows"][1]["cells"][0]["problem"], "not run yet");
+  EXPECT_EQ(values(reproduce("--runs 2 --out parts --rows 2/2")), values(whole));
+}
+
+TEST_F(ReproduceTest, WhatAKillLeftOfAFinishedRunIsRemovedByTheNextStart) {
+  reproduce("--runs 1 --out table");
+  const std::string results = bytes("table/rail/first/run-1");
+  // As after a kill between the results and the removal.
+  shell("mkdir table/rail/first/run-1/states table/rail/first/run-1/model");
+  reproduce("--runs 1 --out table");
+  EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/states")));
+  EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/model")));
+  EXPECT_EQ(bytes("table/rail/first/run-1"), results);
+  reproduce("--runs 1 --out kept --keep-models");
+  reproduce("--runs 1 --out kept");
+  EXPECT_TRUE(folder_exists(path("kept/rail/first/run-1/model")));
+}
+
+TEST_F(ReproduceTest, ARunThatAnotherProcessLeftIsTakenUp) {
+  // Holds the first run until the second is done.
+  shell(
+      "mkdir -p table/rail/first; flock table/rail/first/run-1.lock sh -c 'until test -e "
+      "table/rail/second/run-1/results.json; do sleep 0.01; done' >lock.log 2>&1 &");
+  const Json table = reproduce("--runs 2 --out table");
+  EXPECT_EQ(table["rows"][0]["cells"][0]["seeds"], Json({1, 2}));
+}
+
+TEST_F(ReproduceTest, BaselinesDoNotHangOnTheFirstRow) {
+  const std::string baseline = reproduce("--runs 1 --out whole")["rows"][3]["cells"][0].dump();
+  shell(
+      "grep 'label: Broken' tiny.yaml >broken; sed -i '/label: Broken/d' tiny.yaml; "
+      "sed -i '/^rows:/r broken' tiny.yaml");
+  for (int start = 0; start < 2; ++start) {
+    const Json table = reproduce("--runs 1 --out table");
+    EXPECT_THAT(table["rows"][0]["cells"][0]["problem"].dump(), HasSubstr("no head 'nobody'"));
+    EXPECT_EQ(table["rows"][1]["cells"][0]["values"].size(), 1U);
+    EXPECT_EQ(table["rows"][3]["cells"][0].dump(), baseline);
+  }
+}
+
+TEST_F(ReproduceTest, MistakesAreToldBeforeAnythingIsTrained) {
+  expect_error("simile reproduce no-such --data sets", 2, "there is no table 'no-such'");
+  expect_error("simile reproduce tiny.yaml", 2, "--data: give the folder");
+  expect_error("simile reproduce tiny.yaml --data nowhere", 3, "there is no folder");
+  expect_error("simile reproduce tiny.yaml --data sets --rows 3/2", 2, "should be i/n");
+  expect_error("simile reproduce tiny.yaml --data sets --settings slow", 2, "it has [fast]");
+  EXPECT_THAT(shell("simile reproduce list").out, HasSubstr("bsc-table3"));
+}
+
+#endif
+
+}  // namespace
+}  // namespace simile
