@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `simile tune` as a user runs it, on the shipped pairs.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/shell.h"
@@ -49,6 +51,14 @@ tune:
   trials: 8
   runs: 2
 )" + more);
+  }
+
+  // Every combination of two settings, each trained to its end and none of them tested.
+  void write_grid(const std::string& first, const std::string& second) const {
+    write("search.yaml",
+          fmt::format("recipe: recipe.yaml\ntune:\n  space:\n    {}\n    {}\n  method: grid\n"
+                      "  stopping: none\n  runs: 0\n",
+                      first, second));
   }
 
   static std::string line(const std::string& more) {
@@ -191,15 +201,8 @@ TEST_F(TuneTest, HalvingTrainsTheBestToTheirEnd) {
 }
 
 TEST_F(TuneTest, GridAndRandomAndFailedTrials) {
-  write("search.yaml", R"(recipe: recipe.yaml
-tune:
-  space:
-    stages.*.objectives.*.order: {choices: [random, {name: neighbours, group_size: 8}]}
-    stages.*.objectives.*.batch_size: {choices: [4, 16]}
-  method: grid
-  stopping: none
-  runs: 0
-)");
+  write_grid("stages.*.objectives.*.order: {choices: [random, {name: neighbours, group_size: 8}]}",
+             "stages.*.objectives.*.batch_size: {choices: [4, 16]}");
   const Json grid = tune("--out grid");
   EXPECT_EQ(grid["trials"].size(), 4U);
   for (const Json& trial : grid["trials"]) EXPECT_EQ(trial["state"], "finished");
@@ -207,15 +210,8 @@ tune:
 }
 
 TEST_F(TuneTest, ATrialThatFailsCountsAsTheWorst) {
-  write("search.yaml", R"(recipe: recipe.yaml
-tune:
-  space:
-    stages.*.from: {choices: [previous, elsewhere]}
-    stages.*.objectives.*.batch_size: {choices: [8, 16]}
-  method: grid
-  stopping: none
-  runs: 0
-)");
+  write_grid("stages.*.from: {choices: [previous, elsewhere]}",
+             "stages.*.objectives.*.batch_size: {choices: [8, 16]}");
   const Json search = tune("--out some");
   ASSERT_EQ(search["trials"].size(), 4U);
   for (const Json& trial : search["trials"]) {

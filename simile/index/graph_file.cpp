@@ -4,17 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
 
 #include "simile/core/error.h"
+#include "simile/index/detail/file_header.h"
 
 namespace simile::detail {
 namespace {
 
-constexpr size_t kGraphDigits = 32;
 constexpr uint32_t kMostLevels = 64;
 
 struct GraphHeader {
@@ -23,28 +22,17 @@ struct GraphHeader {
   uint32_t levels = 0;
   int64_t rows = 0;
   int64_t entry = 0;
-  char owner[kGraphDigits] = {};
-  char contents[kGraphDigits] = {};
-  char checksum[kGraphDigits] = {};
+  char owner[kChecksumDigits] = {};
+  char contents[kChecksumDigits] = {};
+  char checksum[kChecksumDigits] = {};
   char zeros[56] = {};
 };
 static_assert(sizeof(GraphHeader) == 192, "the header has no gaps");
-
-std::string_view graph_digits(const char (&field)[kGraphDigits]) { return {field, kGraphDigits}; }
-
-std::string graph_checksum(const GraphHeader& header) {
-  return hash_bytes({reinterpret_cast<const char*>(&header), offsetof(GraphHeader, checksum)});
-}
 
 void check_graph(bool good, const std::string& path, const char* what) {
   SIMILE_CHECK(
       good, ErrorKind::kInput,
       fmt::format("'{}' is damaged or not of this index: {}; build the index again", path, what));
-}
-
-template <typename T>
-std::string_view graph_bytes(const T* values, int64_t count) {
-  return {reinterpret_cast<const char*>(values), static_cast<size_t>(count) * sizeof(T)};
 }
 
 }  // namespace
@@ -57,14 +45,13 @@ GraphWriter::GraphWriter(const std::string& path, const std::string& owner, int6
       levels_(static_cast<uint32_t>(level_sizes.size())),
       file_(path) {
   file_.write(std::string(sizeof(GraphHeader), '\0'));
-  const std::string_view bytes =
-      graph_bytes(level_sizes.data(), static_cast<int64_t>(level_sizes.size()));
+  const std::string_view bytes = bytes_of(level_sizes.data(), level_sizes.size());
   file_.write(bytes);
   hash_.add(bytes);
 }
 
 void GraphWriter::add(const uint32_t* values, int64_t count) {
-  const std::string_view bytes = graph_bytes(values, count);
+  const std::string_view bytes = bytes_of(values, static_cast<size_t>(count));
   file_.write(bytes);
   hash_.add(bytes);
 }
@@ -74,30 +61,28 @@ std::string GraphWriter::commit() {
   header.levels = levels_;
   header.rows = rows_;
   header.entry = entry_;
-  assert(owner_.size() == kGraphDigits);
-  owner_.copy(header.owner, kGraphDigits);
-  hash_.digits().copy(header.contents, kGraphDigits);
-  graph_checksum(header).copy(header.checksum, kGraphDigits);
-  file_.rewrite_start(graph_bytes(&header, 1));
+  set_field(header.owner, owner_);
+  set_field(header.contents, hash_.digits());
+  set_field(header.checksum, header_checksum(header));
+  file_.rewrite_start(bytes_of(&header, 1));
   file_.commit();
-  return std::string(graph_digits(header.checksum));
+  return std::string(field_text(header.checksum));
 }
 
 GraphFile::GraphFile(const std::string& path, const std::string& owner, int64_t rows,
                      const std::string& checksum)
     : path_(path), file_(path), rows_(rows) {
   const std::string_view bytes = file_.bytes();
-  GraphHeader header;
-  check_graph(bytes.size() >= sizeof header, path, "it is too short");
-  std::memcpy(&header, bytes.data(), sizeof header);
+  check_graph(bytes.size() >= sizeof(GraphHeader), path, "it is too short");
+  const auto header = read_header<GraphHeader>(bytes);
   const GraphHeader expected;
-  check_graph(std::memcmp(header.magic, expected.magic, sizeof header.magic) == 0 &&
-                  header.version == expected.version,
-              path, "its type is another");
-  check_graph(graph_digits(header.checksum) == graph_checksum(header) &&
-                  std::memcmp(header.zeros, expected.zeros, sizeof header.zeros) == 0,
+  check_graph(
+      field_text(header.magic) == field_text(expected.magic) && header.version == expected.version,
+      path, "its type is another");
+  check_graph(field_text(header.checksum) == header_checksum(header) &&
+                  field_text(header.zeros) == field_text(expected.zeros),
               path, "the checksum of its header is another");
-  check_graph(graph_digits(header.checksum) == checksum && graph_digits(header.owner) == owner &&
+  check_graph(field_text(header.checksum) == checksum && field_text(header.owner) == owner &&
                   header.rows == rows && header.entry >= 0 && header.entry < rows &&
                   header.levels <= kMostLevels,
               path, "it is not the one that documents.sqlite names");
@@ -106,9 +91,8 @@ GraphFile::GraphFile(const std::string& path, const std::string& owner, int64_t 
 
 void GraphFile::read() {
   const std::string_view bytes = file_.bytes();
-  GraphHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  check_graph(graph_digits(header.contents) == hash_bytes(bytes.substr(sizeof header)), path_,
+  const auto header = read_header<GraphHeader>(bytes);
+  check_graph(field_text(header.contents) == hash_bytes(bytes.substr(sizeof header)), path_,
               "the checksum of its links is another");
   std::vector<int64_t> sizes(header.levels);
   size_t size = sizeof header + sizes.size() * sizeof(int64_t);

@@ -6,17 +6,24 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <cstring>
 #include <string_view>
 
 #include "simile/core/error.h"
+#include "simile/index/detail/file_header.h"
 #include "simile/index/detail/word_file.h"
 
 namespace simile {
+
+using detail::bytes_of;
+using detail::field_text;
+using detail::header_checksum;
+using detail::kChecksumDigits;
+using detail::read_header;
+using detail::set_field;
+
 namespace {
 
 constexpr int64_t kLargestDimension = 1 << 20;
-constexpr size_t kDigits = 32;
 
 struct SegmentHeader {
   char magic[16] = "simile segment\0";
@@ -25,29 +32,13 @@ struct SegmentHeader {
   int64_t dimension = 0;
   int64_t rows = 0;
   int64_t number = 0;
-  char owner[kDigits] = {};
-  char keys_checksum[kDigits] = {};
-  char vectors_checksum[kDigits] = {};
-  char checksum[kDigits] = {};
+  char owner[kChecksumDigits] = {};
+  char keys_checksum[kChecksumDigits] = {};
+  char vectors_checksum[kChecksumDigits] = {};
+  char checksum[kChecksumDigits] = {};
   char zeros[16] = {};
 };
 static_assert(sizeof(SegmentHeader) == 192, "the header has no gaps");
-
-template <typename T>
-std::string_view bytes_of(const T* values, size_t count) {
-  return {reinterpret_cast<const char*>(values), count * sizeof(T)};
-}
-
-template <size_t kSize>
-std::string_view view(const char (&text)[kSize]) {
-  return {text, kSize};
-}
-
-template <size_t kSize>
-void put(char (&field)[kSize], const std::string& text) {
-  assert(text.size() == kSize);
-  text.copy(field, kSize);
-}
 
 SegmentHeader make_header(const SegmentKind& kind, int64_t number, int64_t rows) {
   SegmentHeader header;
@@ -56,12 +47,8 @@ SegmentHeader make_header(const SegmentKind& kind, int64_t number, int64_t rows)
   header.dimension = kind.dimension;
   header.rows = rows;
   header.number = number;
-  put(header.owner, kind.owner);
+  set_field(header.owner, kind.owner);
   return header;
-}
-
-std::string checksum_of(const SegmentHeader& header) {
-  return hash_bytes(bytes_of(&header, 1).substr(0, offsetof(SegmentHeader, checksum)));
 }
 
 // Zeros between vectors and keys.
@@ -77,18 +64,18 @@ void check_file(bool good, const std::string& path, const std::string& what) {
 // Makes sure that the header is whole and of the segment expected, and that the file has its size.
 void check_header(const std::string& path, const SegmentHeader& found,
                   const SegmentHeader& expected, const std::string& checksum) {
-  check_file(view(found.magic) == view(expected.magic), path, "its type is another");
+  check_file(field_text(found.magic) == field_text(expected.magic), path, "its type is another");
   check_file(
       found.version == expected.version, path,
       fmt::format("its layout is {}, that of this index's is {}", found.version, expected.version));
-  check_file(
-      view(found.checksum) == checksum_of(found) && view(found.zeros) == view(expected.zeros), path,
-      "the checksum of its header is another");
-  check_file(view(found.checksum) == checksum && found.rows == expected.rows &&
+  check_file(field_text(found.checksum) == header_checksum(found) &&
+                 field_text(found.zeros) == field_text(expected.zeros),
+             path, "the checksum of its header is another");
+  check_file(field_text(found.checksum) == checksum && found.rows == expected.rows &&
                  found.number == expected.number,
              path, "it is not the one that documents.sqlite names");
   check_file(found.dimension == expected.dimension && found.metric == expected.metric &&
-                 view(found.owner) == view(expected.owner),
+                 field_text(found.owner) == field_text(expected.owner),
              path, "it belongs to another index");
 }
 
@@ -126,28 +113,28 @@ SegmentRow SegmentWriter::commit() {
     file_.write(part);
     hash.add(part);
   }
-  put(header.keys_checksum, hash.digits());
-  put(header.vectors_checksum, vectors_hash_.digits());
-  put(header.checksum, checksum_of(header));
+  set_field(header.keys_checksum, hash.digits());
+  set_field(header.vectors_checksum, vectors_hash_.digits());
+  set_field(header.checksum, header_checksum(header));
   file_.rewrite_start(bytes_of(&header, 1));
   file_.commit();
-  return {number_, keys_.front(), keys_.back(), rows(), std::string(view(header.checksum))};
+  return {number_, keys_.front(), keys_.back(), rows(), std::string(field_text(header.checksum))};
 }
 
 Segment::Segment(const std::string& path, const SegmentKind& kind, const SegmentRow& row)
     : path_(path), row_(row), dimension_(kind.dimension), number_(kind.vectors), file_(path) {
   const std::string_view bytes = file_.bytes();
-  SegmentHeader header;
-  check_file(bytes.size() >= sizeof header, path, fmt::format("{} bytes", bytes.size()));
-  std::memcpy(&header, bytes.data(), sizeof header);
+  check_file(bytes.size() >= sizeof(SegmentHeader), path, fmt::format("{} bytes", bytes.size()));
+  const auto header = read_header<SegmentHeader>(bytes);
   check_header(path, header, make_header(kind, row.number, row.rows), row.checksum);
   vector_bytes_ = static_cast<size_t>(row.rows * kind.row_bytes());
   const size_t keys = sizeof header + vector_bytes_ + padding_of(vector_bytes_);
   const size_t key_bytes = static_cast<size_t>(row.rows) * sizeof(int64_t);
   check_file(bytes.size() == keys + 2 * key_bytes, path,
              fmt::format("it states {} vectors and has {} bytes", row.rows, bytes.size()));
-  check_file(view(header.keys_checksum) == hash_bytes(bytes.substr(sizeof header + vector_bytes_)),
-             path, "the checksum of its keys is another");
+  check_file(
+      field_text(header.keys_checksum) == hash_bytes(bytes.substr(sizeof header + vector_bytes_)),
+      path, "the checksum of its keys is another");
   keys_ = reinterpret_cast<const int64_t*>(bytes.data() + keys);
   contents_ = reinterpret_cast<const uint64_t*>(bytes.data() + keys + key_bytes);
 }
@@ -161,7 +148,7 @@ void Segment::verify_vectors() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (verified_.load(std::memory_order_relaxed)) return;
   const std::string_view expected =
-      file_.bytes().substr(offsetof(SegmentHeader, vectors_checksum), kDigits);
+      file_.bytes().substr(offsetof(SegmentHeader, vectors_checksum), kChecksumDigits);
   check_file(expected == hash_bytes(file_.bytes().substr(sizeof(SegmentHeader), vector_bytes_)),
              path_, "the checksum of its vectors is another");
   verified_.store(true, std::memory_order_release);

@@ -8,7 +8,6 @@
 #include <cassert>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <system_error>
 #include <utility>
@@ -16,55 +15,34 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
+#include "simile/index/detail/file_header.h"
 
 namespace simile::detail {
 namespace {
-
-constexpr size_t kLogDigits = 32;
 
 struct LogHeader {
   char magic[16] = "simile vectors\0";
   uint32_t version = 1;
   uint32_t zeros = 0;
   int64_t dimension = 0;
-  char owner[kLogDigits] = {};
-  char checksum[kLogDigits] = {};
+  char owner[kChecksumDigits] = {};
+  char checksum[kChecksumDigits] = {};
 };
 static_assert(sizeof(LogHeader) == 96, "the header has no gaps");
 
 struct BlockHeader {
   int64_t rows = 0;
-  char documents[kLogDigits] = {};
-  char vectors[kLogDigits] = {};
-  char checksum[kLogDigits] = {};
+  char documents[kChecksumDigits] = {};
+  char vectors[kChecksumDigits] = {};
+  char checksum[kChecksumDigits] = {};
 };
 static_assert(sizeof(BlockHeader) == 104, "the header has no gaps");
-
-std::string_view log_digits(const char (&field)[kLogDigits]) { return {field, kLogDigits}; }
-
-template <typename Header>
-std::string_view header_bytes(const Header& header) {
-  return {reinterpret_cast<const char*>(&header), sizeof header};
-}
-
-template <typename Header>
-std::string log_checksum(const Header& header) {
-  return hash_bytes(header_bytes(header).substr(0, offsetof(Header, checksum)));
-}
-
-template <typename Header>
-Header read_header(std::string_view bytes) {
-  Header header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  return header;
-}
 
 LogHeader log_header(const std::string& owner, int64_t D) {
   LogHeader header;
   header.dimension = D;
-  assert(owner.size() == kLogDigits);
-  owner.copy(header.owner, kLogDigits);
-  log_checksum(header).copy(header.checksum, kLogDigits);
+  set_field(header.owner, owner);
+  set_field(header.checksum, header_checksum(header));
   return header;
 }
 
@@ -112,14 +90,14 @@ void VectorLog::read_kept() {
   const LogHeader expected = log_header(owner_, D_);
   if (bytes.size() < sizeof expected) return;  // killed while it was made
   const auto found = read_header<LogHeader>(bytes);
-  SIMILE_CHECK(std::memcmp(found.magic, expected.magic, sizeof found.magic) == 0 &&
-                   log_digits(found.checksum) == log_checksum(found),
+  SIMILE_CHECK(field_text(found.magic) == field_text(expected.magic) &&
+                   field_text(found.checksum) == header_checksum(found),
                ErrorKind::kUsage,
                fmt::format("'{}' is not of an index build that was interrupted, or is damaged; "
                            "remove it",
                            path_));
   SIMILE_CHECK(
-      header_bytes(found) == header_bytes(expected), ErrorKind::kInput,
+      bytes_of(&found, 1) == bytes_of(&expected, 1), ErrorKind::kInput,
       fmt::format("'{}': the build that was interrupted had another model or other "
                   "options; go on with those, or build with --overwrite instead of --resume",
                   path_));
@@ -128,14 +106,14 @@ void VectorLog::read_kept() {
   while (size - at >= static_cast<int64_t>(sizeof(BlockHeader))) {
     const std::string_view rest = bytes.substr(static_cast<size_t>(at));
     const auto block = read_header<BlockHeader>(rest);
-    if (log_digits(block.checksum) != log_checksum(block)) break;
+    if (field_text(block.checksum) != header_checksum(block)) break;
     const int64_t end = at + block_bytes(block.rows, D_);
     if (end > size) break;
     const auto vectors = static_cast<size_t>(block.rows * stored_bytes(StoredNumber::kFp32, D_));
-    if (log_digits(block.vectors) != hash_bytes(rest.substr(sizeof block, vectors))) break;
+    if (field_text(block.vectors) != hash_bytes(rest.substr(sizeof block, vectors))) break;
     file.release(static_cast<size_t>(at), static_cast<size_t>(end - at));
     blocks_.push_back({at + static_cast<int64_t>(sizeof block), block.rows,
-                       std::string(log_digits(block.documents))});
+                       std::string(field_text(block.documents))});
     at = end;
   }
   size_ = at;
@@ -194,7 +172,8 @@ void VectorLog::open() {
     file_ = std::fopen(path_.c_str(), "wb");
     if (file_ != nullptr) {
       size_ = sizeof(LogHeader);
-      write(header_bytes(log_header(owner_, D_)));
+      const LogHeader header = log_header(owner_, D_);
+      write(bytes_of(&header, 1));
     }
   } else {
     file_ = ::truncate(path_.c_str(), size_) == 0 ? std::fopen(path_.c_str(), "ab") : nullptr;
@@ -211,20 +190,19 @@ void VectorLog::write(std::string_view bytes) {
 void VectorLog::append(const std::vector<Document>& documents, const Matrix<float>& vectors) {
   assert(is_taken());
   if (file_ == nullptr) open();
-  const std::string_view values(reinterpret_cast<const char*>(vectors.values.data()),
-                                vectors.values.size() * sizeof(float));
+  const std::string_view values = bytes_of(vectors.values.data(), vectors.values.size());
   BlockHeader header;
   header.rows = vectors.rows;
-  digest_of(documents).copy(header.documents, kLogDigits);
-  hash_bytes(values).copy(header.vectors, kLogDigits);
-  log_checksum(header).copy(header.checksum, kLogDigits);
-  write(header_bytes(header));
+  set_field(header.documents, digest_of(documents));
+  set_field(header.vectors, hash_bytes(values));
+  set_field(header.checksum, header_checksum(header));
+  write(bytes_of(&header, 1));
   write(values);
   write(std::string(values.size() % 8, '\0'));
   SIMILE_CHECK(std::fflush(file_) == 0, ErrorKind::kIo,
                fmt::format("cannot write '{}': {}", path_, std::generic_category().message(errno)));
   blocks_.push_back({size_ + static_cast<int64_t>(sizeof header), header.rows,
-                     std::string(log_digits(header.documents))});
+                     std::string(field_text(header.documents))});
   taken_ = blocks_.size();
   size_ += block_bytes(header.rows, D_);
 }

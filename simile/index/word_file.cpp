@@ -4,19 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
-#include <cstring>
 #include <numeric>
 
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
+#include "simile/index/detail/file_header.h"
 #include "simile/text/split_words.h"
 
 namespace simile::detail {
 namespace {
-
-constexpr size_t kChecksumDigits = 32;
 
 struct WordHeader {
   char magic[16] = "simile words\0\0\0";
@@ -32,12 +29,6 @@ struct WordHeader {
   char zeros[8] = {};
 };
 static_assert(sizeof(WordHeader) == 160, "the header has no gaps");
-
-std::string_view digits(const char (&field)[kChecksumDigits]) { return {field, kChecksumDigits}; }
-
-std::string header_checksum(const WordHeader& header) {
-  return hash_bytes({reinterpret_cast<const char*>(&header), offsetof(WordHeader, checksum)});
-}
 
 void append_number(std::string& bytes, uint64_t number) {
   for (; number >= 0x80; number >>= 7) bytes.push_back(static_cast<char>(number | 0x80));
@@ -123,12 +114,11 @@ void WordFileWriter::write(const std::string& path, const std::string& segment_c
   header.words = static_cast<int64_t>(sorted.size());
   header.word_bytes = word_starts.back();
   header.posting_bytes = posting_starts.back();
-  assert(segment_checksum.size() == kChecksumDigits);
-  segment_checksum.copy(header.segment, kChecksumDigits);
-  hash_bytes(contents).copy(header.contents, kChecksumDigits);
-  header_checksum(header).copy(header.checksum, kChecksumDigits);
+  set_field(header.segment, segment_checksum);
+  set_field(header.contents, hash_bytes(contents));
+  set_field(header.checksum, header_checksum(header));
   AtomicFile file(path);
-  file.write({reinterpret_cast<const char*>(&header), sizeof header});
+  file.write(bytes_of(&header, 1));
   file.write(contents);
   file.commit();
 }
@@ -136,20 +126,19 @@ void WordFileWriter::write(const std::string& path, const std::string& segment_c
 WordFile::WordFile(const std::string& path, const std::string& segment_checksum, int64_t rows)
     : file_(path), rows_(rows) {
   const std::string_view bytes = file_.bytes();
-  WordHeader header;
-  check_words(bytes.size() >= sizeof header, path, "it is too short");
-  std::memcpy(&header, bytes.data(), sizeof header);
+  check_words(bytes.size() >= sizeof(WordHeader), path, "it is too short");
+  const auto header = read_header<WordHeader>(bytes);
   const WordHeader expected;
-  check_words(std::memcmp(header.magic, expected.magic, sizeof header.magic) == 0 &&
-                  header.version == expected.version,
-              path, "its type is another");
-  check_words(digits(header.checksum) == header_checksum(header) &&
-                  std::memcmp(header.zeros, expected.zeros, sizeof header.zeros) == 0,
+  check_words(
+      field_text(header.magic) == field_text(expected.magic) && header.version == expected.version,
+      path, "its type is another");
+  check_words(field_text(header.checksum) == header_checksum(header) &&
+                  field_text(header.zeros) == field_text(expected.zeros),
               path, "the checksum of its header is another");
-  check_words(digits(header.segment) == segment_checksum && header.rows == rows, path,
+  check_words(field_text(header.segment) == segment_checksum && header.rows == rows, path,
               "it belongs to another segment");
   check_words(bytes.size() == sizeof header + content_bytes(header) &&
-                  digits(header.contents) == hash_bytes(bytes.substr(sizeof header)),
+                  field_text(header.contents) == hash_bytes(bytes.substr(sizeof header)),
               path, "the checksum of its words is another");
   words_ = header.words;
   word_starts_ = reinterpret_cast<const int64_t*>(bytes.data() + sizeof header);

@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/nn/trainable_encoder.h"
 
-#include <ATen/Parallel.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/threads.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/nn/device_encoder.h"
+#include "simile/nn/torch_threads.h"
 
 namespace simile {
-namespace {
-
-// ATen's first parallel work on a thread sets OpenMP's threads to a default of its own, which is 1
-// without MKL: it does so here, and ours are set again. at::set_num_threads() also starts a pool
-// for mobile kernels, whose threads spin for some 20 ms each.
-void keep_thread_count() {
-  const int threads = thread_count();
-  at::get_num_threads();
-  set_thread_count(threads);
-  if (at::get_num_threads() != threads) at::set_num_threads(threads);  // ATen without OpenMP
-}
-
-}  // namespace
 
 EncoderMemory allocate_encoder_memory(const EncoderShape& shape, torch::Device device) {
   keep_thread_count();

@@ -12,7 +12,7 @@ namespace simile {
 
 // How much a server takes at a time, and what it tells of it.
 struct ServeLimits {
-  int64_t batch_tokens = 4096;    // encoded at a time
+  int64_t batch_tokens = 2048;    // encoded at a time
   int64_t queue_texts = 1024;     // that wait, see batching_worker.h
   int64_t queue_tokens = 262144;  // the same
   int64_t request_texts = 32;     // of one request

@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "simile/core/error.h"
+#include "simile/nn/torch_threads.h"
 
 namespace simile {
 
@@ -206,6 +207,7 @@ struct ProcessGroup::Connection {
   Connection(const StorePointer& for_meeting, StorePointer for_signs, int64_t rank, int64_t ranks,
              const std::string& address, double seconds)
       : store(for_meeting), signs(std::move(for_signs)), size(ranks), timeout(seconds) {
+    keep_thread_count();  // which what is compared before the first encoder would change
     auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(seconds));
     options->devices.push_back(find_device(address));
     options->threads = 2;

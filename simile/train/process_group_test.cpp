@@ -12,9 +12,11 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/threads.h"
 #include "simile/train/detail/process_testing.h"
 
 namespace simile {
@@ -46,6 +48,17 @@ TEST(ProcessGroup, AddsToTheSameBitsEverywhere) {
   });
   EXPECT_EQ(sums[0], sums[1]);
   EXPECT_EQ(sums[0], sums[2]);
+}
+
+TEST(ProcessGroup, KeepsTheThreadsOfEachRank) {
+  if (!ProcessGroup::is_available()) GTEST_SKIP() << "skipped: built without Gloo";
+  int threads = 0;  // that a new thread begins with; ATen's default is less
+  std::thread([&] { threads = thread_count(); }).join();
+  as_processes(2, [&](ProcessGroup& group) {
+    group.sum(torch::ones({100000}));
+    EXPECT_EQ(torch::ones({100000}).max().item<float>(), 1);
+    EXPECT_EQ(thread_count(), threads);
+  });
 }
 
 TEST(ProcessGroup, SendsTextsOfAnyLength) {

@@ -2,9 +2,11 @@
 #include "simile/tune/fingerprint.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -60,7 +62,10 @@ std::string hash_pattern(const std::string& pattern) {
 // Takes what options that are paths say.
 class InputFinder : public OptionVisitor {
  public:
-  InputFinder(RecipeInputs& inputs, ContentHashes& hashes) : inputs_(inputs), hashes_(hashes) {}
+  explicit InputFinder(ContentHashes& hashes) : hashes_(hashes) {}
+
+  const RecipeInputs& inputs() const { return inputs_; }
+  const std::set<std::string>& missing() const { return missing_; }
 
   void field(const char*, bool&, const OptionInfo&) override {}
   void field(const char*, int64_t&, const OptionInfo&) override {}
@@ -81,9 +86,9 @@ class InputFinder : public OptionVisitor {
     if (!info.is_path || value.empty()) return;
     const std::string& hash = hashes_.of(value);
     if (!hash.empty()) {
-      inputs_.hashes[value] = hash;
+      inputs_[value] = hash;
     } else if (info.folder_marks.empty()) {
-      inputs_.missing.push_back(value);
+      missing_.insert(value);
     } else {
       add_model(value);
     }
@@ -91,14 +96,15 @@ class InputFinder : public OptionVisitor {
 
   void add_model(const std::string& name) {
     try {
-      inputs_.hashes[name] = hashes_.of(resolve_model(name));
+      inputs_[name] = hashes_.of(resolve_model(name));
     } catch (const Error&) {
       // The name of an earlier stage, or a model that is not there, of which train() tells.
     }
   }
 
-  RecipeInputs& inputs_;
   ContentHashes& hashes_;
+  RecipeInputs inputs_;
+  std::set<std::string> missing_;  // files and models that are not there
 };
 
 std::string canonical(const ConfigNode& node, const RecipeInputs& inputs) {
@@ -107,11 +113,11 @@ std::string canonical(const ConfigNode& node, const RecipeInputs& inputs) {
     case ConfigNode::Kind::kNull:
       return "~";
     case ConfigNode::Kind::kScalar: {
-      auto found = inputs.hashes.find(node.scalar);
-      if (found == inputs.hashes.end() && !node.scalar.empty()) {
-        found = inputs.hashes.find(resolved_path(node));
+      auto found = inputs.find(node.scalar);
+      if (found == inputs.end() && !node.scalar.empty()) {
+        found = inputs.find(resolved_path(node));
       }
-      return found == inputs.hashes.end() ? fmt::format("'{}'", node.scalar) : "#" + found->second;
+      return found == inputs.end() ? fmt::format("'{}'", node.scalar) : "#" + found->second;
     }
     case ConfigNode::Kind::kList:
       for (const ConfigNode& item : node.items) text += canonical(item, inputs) + ",";
@@ -142,14 +148,12 @@ const std::string& ContentHashes::of(const std::string& path) {
 }
 
 RecipeInputs find_inputs(const TrainOptions& options, ContentHashes& hashes) {
-  RecipeInputs inputs;
   TrainOptions visited = options;
-  InputFinder finder(inputs, hashes);
+  InputFinder finder(hashes);
   visited.visit(finder);
-  std::sort(inputs.missing.begin(), inputs.missing.end());
-  inputs.missing.erase(std::unique(inputs.missing.begin(), inputs.missing.end()),
-                       inputs.missing.end());
-  return inputs;
+  SIMILE_CHECK(finder.missing().empty(), ErrorKind::kInput,
+               fmt::format("not at hand: {}", fmt::join(finder.missing(), ", ")));
+  return finder.inputs();
 }
 
 std::string recipe_fingerprint(const ConfigNode& recipe, const RecipeInputs& inputs) {

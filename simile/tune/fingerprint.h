@@ -22,12 +22,10 @@ class ContentHashes {
   std::map<std::string, std::string> known_;
 };
 
-struct RecipeInputs {
-  std::map<std::string, std::string> hashes;  // by absolute path, of what there is
-  std::vector<std::string> missing;           // files and models that are not there
-};
+using RecipeInputs = std::map<std::string, std::string>;  // hashes by absolute path
 
-// The files, folders and models that the options name.
+// The files, folders and models that the options name. Errors: ErrorKind::kInput where there is
+// none of a file's name.
 RecipeInputs find_inputs(const TrainOptions& options, ContentHashes& hashes);
 
 // A hash of the recipe as it is written, not as it is read, so that an option which a later version

@@ -189,8 +189,6 @@ PlannedRun plan_run(const ConfigNode& recipe, const RunChanges& changes, const s
   run.folder = folder;
   read_options(recipe, run.options);
   const RecipeInputs inputs = find_inputs(run.options, hashes);
-  SIMILE_CHECK(inputs.missing.empty(), ErrorKind::kInput,
-               fmt::format("not at hand: {}", inputs.missing[0]));
   run.options.seed = changes.seed;
   run.options.runs = 1;
   // A state is several times the model, and a short run would spend its time on writing them.

@@ -19,48 +19,17 @@
 #include "simile/train/selection.h"
 #include "simile/tune/detail/recipe_yaml.h"
 #include "simile/tune/detail/run_events.h"
+#include "simile/tune/detail/tested_metrics.h"
 #include "simile/tune/detail/trial_journal.h"
+#include "simile/tune/detail/trial_judge.h"
 #include "simile/tune/planned_run.h"
 #include "simile/tune/proposal.h"
 
 namespace simile {
 namespace {
 
-constexpr size_t kLeastOthers = 5, kLeastForSurface = 4, kMostFailures = 3;
+constexpr size_t kLeastForSurface = 4, kMostFailures = 3;
 constexpr auto kPause = std::chrono::milliseconds(200);
-constexpr double kWhole = 1 - 1e-9;  // of a stage
-
-// Which values are better, and what a trial's is.
-struct Judge {
-  bool lower_is_better = false;
-
-  bool is_better(double value, double than) const {
-    if (!std::isfinite(value)) return false;
-    return !std::isfinite(than) || (lower_is_better ? value < than : value > than);
-  }
-  double cost(double value) const { return lower_is_better ? value : -value; }
-
-  // The best of the first `count` values.
-  std::optional<double> best_of(const std::vector<SelectedValue>& values, size_t count) const {
-    std::optional<double> best;
-    for (size_t i = 0; i < std::min(count, values.size()); ++i) {
-      if (!std::isfinite(values[i].value)) continue;
-      if (!best || is_better(values[i].value, *best)) best = values[i].value;
-    }
-    return best;
-  }
-
-  std::optional<double> result_of(const Trial& trial) const {
-    const std::vector<SelectedValue>& values = trial.values;
-    if (trial.state == Trial::State::kFailed) return std::nullopt;
-    if (trial.keeps_best || values.empty()) return best_of(values, values.size());
-    const double last = values.back().value;
-    return std::isfinite(last) ? std::optional(last) : std::nullopt;
-  }
-};
-
-// Whether training should end after a value, the last of those of its stage.
-using StopRule = std::function<bool(const std::vector<SelectedValue>& values)>;
 
 // Notes the values of a trial and ends it where a rule says so.
 class TrialEvents : public RunEvents {
@@ -83,7 +52,7 @@ class TrialEvents : public RunEvents {
                  values.end());
     values.push_back(value);
     write_trial(path_, search_, trial_);
-    stops_ = value.done < kWhole && rule_(values);
+    stops_ = is_early(value) && rule_(values);
   }
 
   void progress(const Progress& progress) override {
@@ -111,10 +80,7 @@ void put_parents(const SearchSpace& space, size_t setting, SearchPoint& point) {
 std::string describe_recipe(const ConfigNode& recipe, ContentHashes& hashes) {
   TrainOptions options;
   read_options(recipe, options);
-  const RecipeInputs inputs = find_inputs(options, hashes);
-  SIMILE_CHECK(inputs.missing.empty(), ErrorKind::kInput,
-               fmt::format("not at hand: {}", fmt::join(inputs.missing, ", ")));
-  return recipe_fingerprint(recipe, inputs);
+  return recipe_fingerprint(recipe, find_inputs(options, hashes));
 }
 
 std::string describe_space(const TunePlan& plan, ContentHashes& hashes) {
@@ -148,7 +114,7 @@ class Tuner {
     if (result_.options.out.empty()) result_.options.out = default_folder();
     const ConfigNode own = finish_recipe(plan().recipe, plan().recipe.source);
     read_options(own, options_);
-    judge_ = {plan().lower_is_better};
+    judge_ = TrialJudge(plan().lower_is_better);
     trials_ = plan().default_trials();
     claim_folder(own);
   }
@@ -276,10 +242,21 @@ class Tuner {
       }
       std::vector<size_t> batch;
       for (size_t i = known; i < trials().size(); ++i) batch.push_back(i);
-      complete_trials(
-          batch, [this, known](const auto& values) { return is_hopeless(values, known); }, false);
+      complete_trials(batch, stopping_rule(known), false);
       check_failures();
     }
+  }
+
+  // Among the trials of earlier batches.
+  StopRule stopping_rule(size_t known) const {
+    if (settings().stopping == "none") return never();
+    return [this, known](const SelectedValues& values) {
+      return judge_.is_hopeless(values, result_.trials.data(), known);
+    };
+  }
+
+  static StopRule never() {
+    return [](const SelectedValues&) { return false; };
   }
 
   // What fails from the beginning is not of a trial but of the recipe.
@@ -293,24 +270,6 @@ class Tuner {
                              all.size(), all[0].error));
   }
 
-  // Median stopping (Golovin et al., KDD 2017), among the trials of earlier batches.
-  bool is_hopeless(const std::vector<SelectedValue>& values, size_t known) const {
-    if (settings().stopping == "none" || values.back().step == 0) return false;
-    std::vector<double> others;
-    for (size_t i = 0; i < known; ++i) {
-      const Trial& other = result_.trials[i];
-      if (other.state == Trial::State::kFailed || other.values.size() < values.size()) continue;
-      if (const auto best = judge_.best_of(other.values, values.size())) others.push_back(*best);
-    }
-    if (others.size() < kLeastOthers) return false;
-    std::sort(others.begin(), others.end());
-    const size_t middle = others.size() / 2;
-    const double median =
-        others.size() % 2 == 1 ? others[middle] : (others[middle - 1] + others[middle]) / 2;
-    const std::optional<double> best = judge_.best_of(values, values.size());
-    return !best || judge_.is_better(median, *best);
-  }
-
   void search_by_halving() {
     while (static_cast<int64_t>(trials().size()) < trials_ && add_trial(trials().size())) {
     }
@@ -322,28 +281,11 @@ class Tuner {
       part /= factor;
     }
     first_part_ = part;
-    for (; part < kWhole; part *= factor) {
-      complete_trials(alive, reached(part), true);
+    for (; is_early({"", 0, part, 0}); part *= factor) {
+      complete_trials(alive, stop_at(part), true);
       alive = promote(alive, part);
     }
-    complete_trials(
-        alive, [](const auto&) { return false; }, false);
-  }
-
-  static StopRule reached(double part) {
-    return [part](const std::vector<SelectedValue>& values) {
-      return values.back().step > 0 && values.back().done >= part - 1e-9;
-    };
-  }
-
-  // The values up to the first that a part of the steps was done at.
-  size_t count_until(const std::vector<SelectedValue>& values, double part) const {
-    size_t count = 0;
-    while (count < values.size()) {
-      const SelectedValue& value = values[count++];
-      if (value.step > 0 && value.done >= part - 1e-9) break;
-    }
-    return count;
+    complete_trials(alive, never(), false);
   }
 
   std::vector<size_t> promote(std::vector<size_t> alive, double part) {
@@ -351,7 +293,7 @@ class Tuner {
       const Trial& trial = trials()[i];
       // One that failed later was as good until then.
       const bool has_failed = trial.state == Trial::State::kFailed;
-      if (has_failed && !has_stopped(trial.values, reached(part))) return std::nan("");
+      if (has_failed && !has_stopped(trial.values, stop_at(part))) return std::nan("");
       return judge_.best_of(trial.values, count_until(trial.values, part)).value_or(std::nan(""));
     };
     std::stable_sort(alive.begin(), alive.end(),
@@ -412,16 +354,6 @@ class Tuner {
     trial.state = state;
     trial.value = judge_.result_of(trial);
     write_trial(journal_of(trial.number), search_, trial);
-  }
-
-  // Whether a rule would have ended the trial at one of its values.
-  static bool has_stopped(const std::vector<SelectedValue>& values, const StopRule& rule) {
-    std::vector<SelectedValue> first;
-    for (const SelectedValue& value : values) {
-      first.push_back(value);
-      if (value.done < kWhole && rule(first)) return true;
-    }
-    return false;
   }
 
   // False where another process trains it.
@@ -558,7 +490,7 @@ class Tuner {
       own_outcomes.push_back(complete_test(own[i]));
       best_outcomes.push_back(complete_test(best[i]));
     }
-    compare_tests(own_outcomes, best_outcomes);
+    result_.tests = compare_tests(options_, own_outcomes, best_outcomes);
   }
 
   PlannedRun plan_test(const ConfigNode& recipe, const std::string& name, int64_t number) {
@@ -584,47 +516,6 @@ class Tuner {
     }
   }
 
-  // The metrics of the tests, or of a recipe without tests of its evaluations.
-  void compare_tests(const std::vector<RunOutcome>& own, const std::vector<RunOutcome>& best) {
-    const auto is_shown = [this](const Report& report) {
-      const auto& of = options_.tests.empty() ? options_.evaluations : options_.tests;
-      return std::any_of(of.begin(), of.end(),
-                         [&](const auto& test) { return test.name == report.name; });
-    };
-    for (const auto* outcomes : {&own, &best}) {  // the first may have failed
-      for (const RunOutcome& outcome : *outcomes) {
-        for (const Report& report : outcome.reports) {
-          if (!is_shown(report)) continue;
-          for (const auto& metric : report.metrics)
-            compare_metric(report.name, metric.first, own, best);
-        }
-      }
-    }
-  }
-
-  void compare_metric(const std::string& evaluation, const std::string& metric,
-                      const std::vector<RunOutcome>& own, const std::vector<RunOutcome>& best) {
-    const auto find = [&](const RunOutcome& outcome) -> const double* {
-      for (const Report& report : outcome.reports) {
-        if (report.name == evaluation) return report.find_metric(metric);
-      }
-      return nullptr;
-    };
-    TestedMetric tested{evaluation + "." + metric, {}, {}, {}};
-    if (std::any_of(result_.tests.begin(), result_.tests.end(),
-                    [&](const auto& one) { return one.name == tested.name; })) {
-      return;
-    }
-    for (size_t i = 0; i < own.size(); ++i) {
-      const double *a = find(own[i]), *b = find(best[i]);
-      if (a == nullptr || b == nullptr) continue;
-      tested.own.push_back(*a);
-      tested.best.push_back(*b);
-    }
-    if (tested.own.size() > 1) tested.t_test = paired_t_test(tested.own, tested.best);
-    if (!tested.own.empty()) result_.tests.push_back(std::move(tested));
-  }
-
   void write_files() const {
     const Trial& best = result_.trials[*result_.best];
     const std::string head = fmt::format(
@@ -642,7 +533,7 @@ class Tuner {
   Tuning result_;
   TrainOptions options_;  // of the recipe's own values
   std::string search_;
-  Judge judge_;
+  TrialJudge judge_;
   int64_t trials_ = 0;
   double first_part_ = 1;
   ContentHashes hashes_;
