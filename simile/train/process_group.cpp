@@ -24,6 +24,7 @@
 
 #include "simile/core/error.h"
 #include "simile/nn/torch_threads.h"
+#include "simile/train/own_address.h"
 
 namespace simile {
 
@@ -195,10 +196,11 @@ std::shared_ptr<::gloo::transport::Device> find_device(const std::string& addres
   if (const auto name = environment_variable("GLOO_SOCKET_IFNAME")) {
     return c10d::ProcessGroupGloo::createDeviceForInterface(*name);
   }
-  if (address == "127.0.0.1" || address == "localhost") {
-    return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
-  }
-  return c10d::ProcessGroupGloo::createDefaultDevice();
+  if (address == "localhost") return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  // Gloo's default is what the machine's own name stands for, often the loopback.
+  const std::string own = own_address_towards(address);
+  return own.empty() ? c10d::ProcessGroupGloo::createDefaultDevice()
+                     : c10d::ProcessGroupGloo::createDeviceForHostname(own);
 }
 
 }  // namespace
