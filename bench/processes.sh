@@ -43,17 +43,18 @@ run() { # name, options
     { cat "$name.err" >&2; exit 1; }
   python3 "$here/step_rate.py" "$name" "$batch" "$steps" "$name.time"
 }
-run_on_two_hosts() { # name
+run_on_two_hosts() { # name; the processor seconds are of both
   local -a place=(env WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=29500)
-  local -a line=("$program" train recipe.yaml --output "$1" --overwrite --quiet --threads 1)
-  ip netns exec bench-b "${place[@]}" RANK=1 "${line[@]}" >/dev/null 2>"$1.err" &
-  /usr/bin/env time -f "%U %S" -o "$1.time" ip netns exec bench-a "${place[@]}" RANK=0 "${line[@]}" >/dev/null 2>>"$1.err" ||
+  local -a line=("$program" train recipe.yaml --output "$1" --overwrite --quiet --threads 1 --timeout 60)
+  /usr/bin/env time -f "%U %S" -o "$1.second" ip netns exec bench-b "${place[@]}" RANK=1 "${line[@]}" >/dev/null 2>"$1.second.err" &
+  /usr/bin/env time -f "%U %S" -o "$1.time" ip netns exec bench-a "${place[@]}" RANK=0 "${line[@]}" >/dev/null 2>"$1.err" ||
     { cat "$1.err" >&2; exit 1; }
-  wait
+  wait $!
+  cat "$1.second" >>"$1.time"
   python3 "$here/step_rate.py" "$1" "$batch" "$steps" "$1.time"
 }
 if [ -n "$wire" ]; then
-  trap 'ip netns del bench-a; ip netns del bench-b; rm -rf "$folder"' EXIT
+  trap 'ip netns del bench-a || true; ip netns del bench-b || true; rm -rf "$folder"' EXIT
   ip netns add bench-a && ip netns add bench-b
   ip link add wire netns bench-a type veth peer name wire netns bench-b
   ip -n bench-a address add 10.77.0.1/24 dev wire && ip -n bench-b address add 10.77.0.2/24 dev wire

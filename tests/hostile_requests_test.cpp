@@ -329,10 +329,10 @@ TEST_F(HostileRequestsTest, WhatItsClientHasLeftIsNotComputed) {
   ServerProcess server(
       {"--model", model, "--threads", "1", "--request-texts", "4096", "--request-seconds", "600"});
   ASSERT_GT(server.port(), 0);
-  std::string text;
-  for (int i = 0; i < 200; ++i) text += "the cat sat on the mat ";
-  const std::string many = json{{"inputs", std::vector<std::string>(10, text)}}.dump();
-  // Two more clients than teams, so that what comes meanwhile waits until one of theirs is done.
+  std::string long_text;
+  for (int i = 0; i < 200; ++i) long_text += "the cat sat on the mat ";
+  const std::string many = json{{"inputs", std::vector<std::string>(10, long_text)}}.dump();
+  // Six more clients than teams, so that what comes meanwhile waits for three of their batches.
   std::atomic<bool> ending{false};
   std::atomic<int> answers{0};
   const auto keep_busy = [&] {
@@ -346,18 +346,22 @@ TEST_F(HostileRequestsTest, WhatItsClientHasLeftIsNotComputed) {
     }
   };
   std::vector<std::thread> busy;
-  for (int i = 0; i < 4; ++i) busy.emplace_back(keep_busy);
+  for (int i = 0; i < 8; ++i) busy.emplace_back(keep_busy);
   const auto metrics = [&] { return server.client().Get("/metrics")->body; };
   const auto await = [&](const std::string& line) {
-    for (int i = 0; i < 2000 && metrics().find(line) == std::string::npos; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto begin = std::chrono::steady_clock::now();
+    std::string text = metrics();
+    while (text.find(line) == std::string::npos && seconds_since(begin) < 100) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      text = metrics();
     }
-    EXPECT_THAT(metrics(), HasSubstr(line));
+    EXPECT_THAT(text, HasSubstr(line));
   };
-  await("te_queue_size 2\n");
+  await("te_queue_size 6\n");
   const std::string short_one = embed(R"({"inputs":"the cat"})");
   const int leaves = connect_to(server.port());
   ::send(leaves, short_one.data(), short_one.size(), MSG_NOSIGNAL);
+  await("te_queue_size 7\n");  // one that ends its side before may wait for its answer
   close(leaves);
   // Who says with the request that no other follows has not left.
   const std::string last = post("/embed", R"({"inputs":"the cat"})",

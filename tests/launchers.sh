@@ -8,10 +8,11 @@ set -euo pipefail
 program=$(realpath "$1")
 work=$(mktemp -d)
 cd "$work"
-undo=()
+undo=() port=$((20000 + $$ % 10000))
 clean() {
-  for line in "${undo[@]}"; do eval "$line" >/dev/null 2>&1 || true; done
-  rm -rf "$work"
+  local i
+  for ((i = ${#undo[@]} - 1; i >= 0; --i)); do eval "${undo[$i]}" >/dev/null 2>&1 || true; done
+  rm -rf "$work" || true
 }
 trap clean EXIT
 
@@ -49,15 +50,22 @@ report() {
   if [ -f "$1/model/model.safetensors" ] && [ "$(weights_of "$1")" = "$expected" ]; then
     echo "$1: the weights of --processes 2"
   else
-    echo "$1: FAILED" && cat "$1.log" && failed=1
+    failed=1
+    echo "$1: FAILED" && cat "$1.log"
   fi
+}
+# Ends a daemon by the file with its number, and waits until it is gone.
+end_daemon() {
+  local pid
+  pid=$(cat "$1") && kill "$pid"
+  timeout 10 tail --pid="$pid" -f /dev/null
 }
 train() { echo "train recipe.yaml --threads 1 --timeout 60 --output $1 --quiet"; }
 
 # shellcheck disable=SC2046 # words of a command line
 by_mpirun() {
   command -v mpirun >/dev/null || { echo "mpirun: skipped: not installed" && return; }
-  mpirun --allow-run-as-root --oversubscribe -n 2 "$program" $(train mpirun) >mpirun.log 2>&1 || true
+  timeout 180 mpirun --allow-run-as-root --oversubscribe -n 2 "$program" $(train mpirun) >mpirun.log 2>&1 || true
   report mpirun
 }
 
@@ -65,7 +73,7 @@ by_mpirun() {
 by_torchrun() {
   /usr/bin/python3 -c 'import torch.distributed.run' 2>/dev/null || { echo "torchrun: skipped: no python3-torch" && return; }
   # PyTorch 1.13 with Python 3.11 reads its own defaults of these two wrongly.
-  /usr/bin/python3 -m torch.distributed.run --nnodes 1 --nproc_per_node 2 --master_port 29611 --redirects 1 --tee 1 \
+  timeout 180 /usr/bin/python3 -m torch.distributed.run --nnodes 1 --nproc_per_node 2 --master_port $port --redirects 1 --tee 1 \
     --no_python "$program" $(train torchrun) >torchrun.log 2>&1 || true
   report torchrun
 }
@@ -73,18 +81,20 @@ by_torchrun() {
 # Two hosts that see each other by one wire.
 # shellcheck disable=SC2046
 by_hand_on_two_hosts() {
-  if [ "$(id -u)" -ne 0 ] || ! command -v ip >/dev/null || ! ip netns add simile-a 2>/dev/null; then
+  local a=simile-a-$$ b=simile-b-$$ host
+  if [ "$(id -u)" -ne 0 ] || ! command -v ip >/dev/null || ! ip netns add $a 2>/dev/null; then
     echo "two-hosts: skipped: needs root, iproute2 and network namespaces" && return
   fi
-  undo+=('ip netns del simile-a')
-  ip netns add simile-b && undo+=('ip netns del simile-b')
-  ip link add wire netns simile-a type veth peer name wire netns simile-b
-  ip -n simile-a address add 10.77.0.1/24 dev wire && ip -n simile-b address add 10.77.0.2/24 dev wire
-  for host in simile-a simile-b; do ip -n $host link set wire up && ip -n $host link set lo up; done
-  local -a place=(env WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=29612)
-  ip netns exec simile-b "${place[@]}" RANK=1 "$program" $(train two-hosts) >two-hosts.log 2>&1 &
-  ip netns exec simile-a "${place[@]}" RANK=0 "$program" $(train two-hosts) >>two-hosts.log 2>&1 || true
-  wait
+  undo+=("ip netns del $a")
+  ip netns add $b && undo+=("ip netns del $b")
+  ip link add wire netns $a type veth peer name wire netns $b
+  ip -n $a address add 10.77.0.1/24 dev wire && ip -n $b address add 10.77.0.2/24 dev wire
+  for host in $a $b; do ip -n $host link set wire up && ip -n $host link set lo up; done
+  local -a place=(env WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=29500)
+  : >two-hosts.log
+  timeout 180 ip netns exec $b "${place[@]}" RANK=1 "$program" $(train two-hosts) >>two-hosts.log 2>&1 &
+  timeout 180 ip netns exec $a "${place[@]}" RANK=0 "$program" $(train two-hosts) >>two-hosts.log 2>&1 || true
+  wait $! || true
   report two-hosts
 }
 
@@ -95,7 +105,7 @@ by_srun() {
     echo "srun: skipped: needs root, slurmctld, slurmd, slurm-client and munge" && return
   fi
   mkdir -p /run/munge && chown munge:munge /run/munge
-  pgrep -x munged >/dev/null || { runuser -u munge -- munged && undo+=('pkill -x munged'); }
+  pgrep -x munged >/dev/null || { runuser -u munge -- munged && undo+=('end_daemon /run/munge/munged.pid'); }
   mkdir -p slurm/state slurm/spool
   cat >slurm/slurm.conf <<END
 ClusterName=simile
@@ -104,6 +114,8 @@ SlurmUser=root
 AuthType=auth/munge
 StateSaveLocation=$work/slurm/state
 SlurmdSpoolDir=$work/slurm/spool
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
 SlurmctldPidFile=$work/slurm/slurmctld.pid
 SlurmdPidFile=$work/slurm/slurmd.pid
 SlurmctldLogFile=$work/slurm/slurmctld.log
@@ -117,8 +129,8 @@ NodeName=$(hostname -s) NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
   export SLURM_CONF=$work/slurm/slurm.conf
-  slurmctld && undo+=("kill \$(cat $work/slurm/slurmctld.pid)")
-  slurmd && undo+=("kill \$(cat $work/slurm/slurmd.pid)")
+  slurmctld && undo+=("end_daemon $work/slurm/slurmctld.pid")
+  slurmd && undo+=("end_daemon $work/slurm/slurmd.pid")
   for _ in $(seq 60); do
     sinfo -h -o %t 2>/dev/null | grep -q idle && break
     sleep 0.5

@@ -7,8 +7,9 @@
 
 namespace simile {
 
-// The default of ATen without MKL is 1, or the processor's cores. at::set_num_threads() would do
-// too, but starts a pool for mobile kernels, whose threads spin for some 20 ms each.
+// ATen's default is OMP_NUM_THREADS, or all processors, or half of them, by platform and build.
+// at::set_num_threads() would do too, but starts a pool for mobile kernels, whose threads spin for
+// some 20 ms each.
 void keep_thread_count() {
   const int threads = thread_count();
   at::get_num_threads();

@@ -34,8 +34,9 @@ bool is_loopback(const sockaddr& address) {
   return (ntohl(number) >> 24) == 127;
 }
 
-Found look_up(const std::string& host, int flags) {
+Found look_up(const std::string& host, int family, int flags) {
   addrinfo wanted = {};
+  wanted.ai_family = family;
   wanted.ai_socktype = SOCK_DGRAM;
   wanted.ai_flags = flags;
   addrinfo* found = nullptr;
@@ -54,34 +55,38 @@ bool find_source(const addrinfo& to, sockaddr_storage& source) {
   return found;
 }
 
-// Of the interfaces that are up, in the system's order.
-std::string first_outer_address() {
+// Of the interfaces that are in use, in the system's order.
+std::string first_outer_address(int family) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return "";
   std::string address;
   for (const ifaddrs* at = list; at != nullptr && address.empty(); at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
-    if ((at->ifa_flags & IFF_UP) != 0 && !is_loopback(*at->ifa_addr)) {
-      address = to_digits(*at->ifa_addr);
-    }
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != family) continue;
+    const bool in_use = (at->ifa_flags & IFF_UP) != 0 && (at->ifa_flags & IFF_RUNNING) != 0;
+    if (in_use && !is_loopback(*at->ifa_addr)) address = to_digits(*at->ifa_addr);
   }
   freeifaddrs(list);
   return address;
 }
 
-}  // namespace
-
-std::string own_address_towards(const std::string& host) {
-  const Found found = look_up(host, 0);
+std::string own_address_towards(const std::string& host, int family) {
+  const Found found = look_up(host, family, 0);
   for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
     sockaddr_storage storage = {};
     if (!find_source(*at, storage)) continue;
     const auto& source = reinterpret_cast<const sockaddr&>(storage);
-    if (!is_loopback(source) || look_up(host, AI_NUMERICHOST)) return to_digits(source);
-    const std::string outer = first_outer_address();
+    if (!is_loopback(source) || look_up(host, family, AI_NUMERICHOST)) return to_digits(source);
+    const std::string outer = first_outer_address(family);
     return outer.empty() ? to_digits(source) : outer;
   }
   return "";
+}
+
+}  // namespace
+
+std::string own_address_towards(const std::string& host) {
+  const std::string address = own_address_towards(host, AF_INET);
+  return address.empty() ? own_address_towards(host, AF_INET6) : address;
 }
 
 }  // namespace simile

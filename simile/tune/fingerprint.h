@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "simile/core/config.h"
 #include "simile/train/train_options.h"

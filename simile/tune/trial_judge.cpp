@@ -14,7 +14,7 @@ bool has_reached(const SelectedValue& value, double part) {
   return value.step > 0 && value.done >= part - kRounding;
 }
 
-double median_of(std::vector<double>& values) {
+double middle_of(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
@@ -77,7 +77,7 @@ bool TrialJudge::is_hopeless(const SelectedValues& values, const Trial* others,
   }
   if (theirs.size() < kLeastOthers) return false;
   const std::optional<double> best = best_of(values, values.size());
-  return !best || is_better(median_of(theirs), *best);
+  return !best || is_better(middle_of(theirs), *best);
 }
 
 }  // namespace simile

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "simile/core/file.h"
+#include "simile/core/threads.h"
 #include "simile/train/process_group.h"
 
 namespace simile::testing {
@@ -33,9 +34,10 @@ inline int64_t free_port() {
   return ntohs(address.sin_port);
 }
 
-// Calls `work` in a thread for each rank. Throws what the first rank that failed threw, by number.
+// Calls `work` in a thread for each rank, which computes with `threads_of_each` (0: all). Throws
+// what the first rank that failed threw, by number.
 inline void as_processes(int64_t ranks, const std::function<void(ProcessGroup&)>& work,
-                         double timeout = 60) {
+                         double timeout = 60, int threads_of_each = 0) {
   const std::string file =
       fmt::format("{}simile_processes_{}_{}", ::testing::TempDir(), getpid(), ranks);
   std::filesystem::remove(file);
@@ -44,6 +46,7 @@ inline void as_processes(int64_t ranks, const std::function<void(ProcessGroup&)>
   for (int64_t rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {
+        if (threads_of_each > 0) set_thread_count(threads_of_each);
         const auto group = ProcessGroup::meet(file, rank, ranks, timeout);
         work(*group);
       } catch (...) {
