@@ -44,7 +44,7 @@ std::shared_ptr<simile::ServedIndex> make_index(const simile::SentenceEncoder& e
 }
 
 simile::Service& service() {
-  static simile::Service* const service = [] {
+  static const auto service = [] {
     simile::ServedModel model;
     model.names = {"tiny"};
     model.fingerprint = "0123";
@@ -52,7 +52,8 @@ simile::Service& service() {
         SIMILE_SOURCE_DIR "/tests/golden/tiny-bert", simile::silent_events()));
     model.index = make_index(*model.encoder);
     model.runs = std::make_shared<simile::ServedRuns>(SIMILE_SOURCE_DIR "/tests/golden");
-    return new simile::Service(std::move(model), {}, {}, simile::silent_events());
+    return std::make_unique<simile::Service>(std::move(model), simile::ServeLimits(),
+                                             simile::ApiKeys(), simile::silent_events());
   }();
   return *service;
 }
