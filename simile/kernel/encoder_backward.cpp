@@ -324,7 +324,7 @@ void run_round(const EncoderShape& shape, const TapeContents& tape, const Backwa
 void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
                       const PackedBatch& batch, const EncoderDropout& dropout, EncoderTape& tape,
                       const float* grad_hidden, const EncoderGradients* gradients,
-                      float* grad_perturbation) {
+                      float* grad_perturbation, const LayerDone& done) {
   TapeContents& contents = tape.contents();
   const BatchPlan& plan = contents.plan;
   SIMILE_CHECK(plan.rows == batch.tokens() &&
@@ -355,6 +355,7 @@ void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
   };
   for (int64_t layer = shape.layers - 1; layer >= -1; --layer) {
     run_round(shape, contents, memory, layer, gradients, run_chunk);
+    if (gradients && done && layer + 1 < shape.layers) done(layer + 1);
   }
   if (!gradients) return;
   add_encoder_sums(shape, contents.tables, memory.encoder_sums, *gradients);

@@ -17,6 +17,7 @@
 // Errors: kInput as encoder_forward; kRecipe for a dropout probability outside [0, 1).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "simile/kernel/dropout.h"
@@ -51,16 +52,22 @@ void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& w
                               const PackedBatch& batch, const EncoderDropout& dropout,
                               const float* perturbation, EncoderTape& tape, float* hidden);
 
+// Told of a layer, from the last to the first, once the gradients of its weights have got all that
+// a backward pass adds to them; of layers that share their weights the first is the one that
+// counts.
+using LayerDone = std::function<void(int64_t layer)>;
+
 // Adds the gradients of sum(grad_hidden * hidden) to `gradients`, where hidden came of the last
 // forward pass on this tape with the same shape, weights, batch and dropout. Of the word embedding
 // only the rows of ids in the batch are touched. Null `gradients` leaves out the work for weights:
 // grad_perturbation gets the same bits at about half the cost. grad_perturbation is null or
 // [tokens, H] and is overwritten; it is the gradient of the perturbation, or of the normalised
-// embedding when there was none. May be called again on the same tape. Errors: kFailed when the
-// tape holds another batch.
+// embedding when there was none. May be called again on the same tape. `done` is called, if it is
+// there and gradients are, by the calling thread. Errors: kFailed when the tape holds another
+// batch.
 void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
                       const PackedBatch& batch, const EncoderDropout& dropout, EncoderTape& tape,
                       const float* grad_hidden, const EncoderGradients* gradients,
-                      float* grad_perturbation);
+                      float* grad_perturbation, const LayerDone& done = {});
 
 }  // namespace simile

@@ -154,13 +154,15 @@ torch::Tensor siar_noise(const std::vector<int64_t>& shape, double deviation, ui
 }
 
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
-                        const PerturbedOutput& f, const torch::Tensor& start) {
+                        const PerturbedOutput& f, const torch::Tensor& start,
+                        const Everywhere& everywhere) {
   check_name("mode", options.mode, mode_names());
   const SmoothOutput target = detached(clean);
   Tensor delta = start.detach().to(target.values.options());
   for (int64_t step = 0; step < options.steps; ++step) {
     const Tensor gradient = search_gradient(options, target, f, delta);
-    if (!is_finite(gradient)) return {{}, true, delta};
+    const bool finite = is_finite(gradient);
+    if (!(everywhere ? everywhere(finite) : finite)) return {{}, true, delta};
     delta = move(options, delta, gradient);
   }
   const Tensor penalty = options.weight * final_distance(options, f(delta, false), clean);
@@ -170,8 +172,8 @@ SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
 
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
                         const PerturbedOutput& f, const std::vector<int64_t>& shape, uint64_t seed,
-                        uint64_t step) {
-  return siar_penalty(options, clean, f, siar_noise(shape, options.noise, seed, step));
+                        uint64_t step, const Everywhere& everywhere) {
+  return siar_penalty(options, clean, f, siar_noise(shape, options.noise, seed, step), everywhere);
 }
 
 torch::Tensor bregman_penalty(const SiarOptions& options, const SmoothOutput& now,

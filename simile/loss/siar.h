@@ -81,17 +81,22 @@ torch::Tensor project_to_ball(const torch::Tensor& delta, double radius, const s
 torch::Tensor siar_noise(const std::vector<int64_t>& shape, double deviation, uint64_t seed,
                          uint64_t step);
 
+// Whether what is so of this process's tokens is so of all: for a batch that several processes
+// share, whose next step they take together. Empty: one process has it all.
+using Everywhere = std::function<bool(bool here)>;
+
 // The penalty from δ = `start`, which gets the type and device of `clean`. `clean` is f(x), part of
 // the graph that will be differentiated; `f` is called steps + 1 times, and the graphs of the first
 // ones are freed before it returns. Gradients of parameters are not touched. Errors: those of `f`;
 // kInput as smoothness_distance(); kRecipe for an unknown norm or mode.
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
-                        const PerturbedOutput& f, const torch::Tensor& start);
+                        const PerturbedOutput& f, const torch::Tensor& start,
+                        const Everywhere& everywhere = {});
 
 // The same from noise of `shape`, that of x.
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
                         const PerturbedOutput& f, const std::vector<int64_t>& shape, uint64_t seed,
-                        uint64_t step);
+                        uint64_t step, const Everywhere& everywhere = {});
 
 // Bregman proximal term (SMART, section 3.2, with momentum): μ · l(now, sg average),
 // μ `bregman`; `average` is the output for the same batch of the model whose weights are the moving

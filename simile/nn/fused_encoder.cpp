@@ -4,7 +4,9 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace simile {
 namespace {
@@ -21,6 +23,7 @@ struct EncoderCall {
   torch::Tensor weights, gradients;
   std::unique_ptr<EncoderTape> tape;
   std::shared_ptr<TapePool> pool;
+  std::shared_ptr<const LayerDone> layer_done;
 
   ~EncoderCall() { pool->push_back(std::move(tape)); }
 };
@@ -55,7 +58,7 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
     encoder_backward(call.shape, encoder_weights(call.shape, call.weights.data_ptr<float>()),
                      call.batch, call.dropout, *call.tape, grad.data_ptr<float>(),
                      adds ? &gradients : nullptr,
-                     wants_perturbation ? shift.data_ptr<float>() : nullptr);
+                     wants_perturbation ? shift.data_ptr<float>() : nullptr, *call.layer_done);
     return {torch::Tensor(), shift, torch::Tensor()};
   }
 
@@ -76,7 +79,8 @@ FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memor
     : TrainableEncoder(shape, memory),
       products_(products),
       leaf_(parameters().detach().set_requires_grad(true)),
-      free_tapes_(std::make_shared<TapePool>()) {}
+      free_tapes_(std::make_shared<TapePool>()),
+      layer_done_(std::make_shared<LayerDone>()) {}
 
 FusedEncoder::~FusedEncoder() = default;
 
@@ -97,6 +101,7 @@ torch::Tensor FusedEncoder::forward(const PackedBatch& batch, const EncoderDropo
   call->weights = parameters();
   call->gradients = gradients();
   call->pool = free_tapes_;
+  call->layer_done = layer_done_;
   call->tape = take_tape();
   call->has_perturbation = perturbation.defined();
   call->weight_gradients = weight_gradients;
@@ -115,6 +120,23 @@ torch::Tensor FusedEncoder::forward_with(const torch::Tensor& parameters, const 
                            dropout, nullptr, *tape, hidden.data_ptr<float>());
   free_tapes_->push_back(std::move(tape));
   return hidden;
+}
+
+void FusedEncoder::watch_gradients(const GradientsDone& done) {
+  *layer_done_ = nullptr;
+  if (!done) return;
+  const int64_t none = parameter_count();
+  std::vector<std::pair<int64_t, int64_t>> bounds(static_cast<size_t>(shape().layers), {none, 0});
+  for (const ParameterSlot& slot : encoder_layout(shape())) {
+    if (slot.layer < 0) continue;
+    auto& [begin, end] = bounds[static_cast<size_t>(slot.layer)];
+    begin = std::min(begin, slot.offset);
+    end = std::max(end, slot.offset + slot.size);
+  }
+  *layer_done_ = [bounds, done](int64_t layer) {
+    const auto [begin, end] = bounds[static_cast<size_t>(layer)];
+    if (begin < end) done(begin, end);
+  };
 }
 
 }  // namespace simile

@@ -28,6 +28,7 @@ class FusedEncoder final : public TrainableEncoder {
                         WeightGradients weight_gradients = WeightGradients::kAdd) override;
   torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
                              const EncoderDropout& dropout) override;
+  void watch_gradients(const GradientsDone& done) override;
 
  private:
   std::unique_ptr<EncoderTape> take_tape();
@@ -35,6 +36,7 @@ class FusedEncoder final : public TrainableEncoder {
   ProductType products_;
   torch::Tensor leaf_;  // parameters() as the leaf that ties the node into the graph
   std::shared_ptr<std::vector<std::unique_ptr<EncoderTape>>> free_tapes_;  // memory to reuse
+  std::shared_ptr<LayerDone> layer_done_;  // of the backward calls of all forward calls
 };
 
 }  // namespace simile

@@ -36,6 +36,15 @@ TrainableJoinedEncoder::TrainableJoinedEncoder(const EncoderShape& shape, torch:
   }
 }
 
+void TrainableJoinedEncoder::watch_gradients(const GradientsDone& done) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const auto of_part = [done, first = offsets_[i]](int64_t begin, int64_t end) {
+      done(first + begin, first + end);
+    };
+    parts_[i]->watch_gradients(done ? GradientsDone(of_part) : GradientsDone());
+  }
+}
+
 void TrainableJoinedEncoder::weights_set() {
   for (const auto& part : parts_) part->weights_set();
 }

@@ -32,6 +32,7 @@ class TrainableJoinedEncoder final : public TrainableEncoder {
                         WeightGradients weight_gradients = WeightGradients::kAdd) override;
   torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
                              const EncoderDropout& dropout) override;
+  void watch_gradients(const GradientsDone& done) override;
   void weights_set() override;
 
  private:

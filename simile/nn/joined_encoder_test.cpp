@@ -6,8 +6,11 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "simile/core/event.h"
 #include "simile/core/threads.h"
@@ -92,6 +95,41 @@ JoinedPass pass_joined(JoinedEngine engine, float dropout, WeightGradients kind,
   (states * upstream).sum().backward();
   return {states.detach(), encoder->gradients().clone(),
           is_shifted ? shift.grad() : torch::Tensor()};
+}
+
+TEST(JoinedEngine, TellsOfLayersWhoseGradientsAreWhole) {
+  const auto encoder = make_joined(JoinedEngine::kFused);
+  const auto backward = [&](WeightGradients kind) {
+    torch::Tensor shift = torch::zeros({16, 32}).requires_grad_(true);
+    encoder->forward(joined_batch(), joined_dropout(0.1f), shift, kind).sum().backward();
+  };
+  std::vector<std::pair<int64_t, int64_t>> told, layers;
+  std::vector<torch::Tensor> then;
+  encoder->watch_gradients([&](int64_t begin, int64_t end) {
+    told.emplace_back(begin, end);
+    then.push_back(encoder->gradients().narrow(0, begin, end - begin).clone());
+  });
+  backward(WeightGradients::kSkip);
+  EXPECT_TRUE(told.empty());
+  backward(WeightGradients::kAdd);
+  for (const ParameterSlot& slot : encoder_layout(joined_parts())) {
+    if (slot.layer < 0) continue;
+    if (slot.layer == static_cast<int64_t>(layers.size())) {
+      layers.emplace_back(slot.offset, slot.offset);
+    }
+    layers.back().second = slot.offset + slot.size;
+  }
+  ASSERT_EQ(layers.size(), 2u);
+  std::reverse(layers.begin(), layers.end());
+  EXPECT_EQ(told, layers);
+  for (size_t i = 0; i < then.size(); ++i) {
+    const auto [begin, end] = told[i];
+    EXPECT_GT(then[i].abs().max().item<float>(), 0);
+    EXPECT_TRUE(torch::equal(then[i], encoder->gradients().narrow(0, begin, end - begin)));
+  }
+  encoder->watch_gradients({});
+  backward(WeightGradients::kAdd);
+  EXPECT_EQ(told.size(), 2u);
 }
 
 TEST(JoinedEngine, StatesAndGradientsAreThoseOfTheReference) {

@@ -16,6 +16,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct EncoderMemory {
 
 // Zeros. Errors: ErrorKind::kFailed when memory does not suffice.
 EncoderMemory allocate_encoder_memory(const EncoderShape& shape, torch::Device device);
+
+// Told that floats [begin, end) of gradients() have got all that a backward() adds to them, while
+// it goes on with others; those it was not told of have when backward() returns.
+using GradientsDone = std::function<void(int64_t begin, int64_t end)>;
 
 class TrainableEncoder {
  public:
@@ -82,6 +87,10 @@ class TrainableEncoder {
 
   // The same on the CPU wherever the weights are: as a saved model will be served.
   std::shared_ptr<const Encoder> host_inference() const;
+
+  // `done` is called by the thread of every backward() from now on, layer by layer; empty: nothing
+  // is. An engine may have nothing to tell before backward() returns.
+  virtual void watch_gradients(const GradientsDone& done) { (void)done; }
 
   // All weights were set from the host: from_host() says so, and to a part of a joined encoder the
   // whole.

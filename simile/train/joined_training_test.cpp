@@ -8,11 +8,10 @@
 #include <sstream>
 
 #include "simile/core/error.h"
-#include "simile/encode/join.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/model/initialise.h"
+#include "simile/train/detail/joined_testing.h"
 #include "simile/train/detail/run_testing.h"
 #include "simile/train/placement.h"
 #include "simile/train/pretrainer.h"
@@ -28,39 +27,13 @@ using testing::Interrupter;
 class JoinedTrainingTest : public testing::RunTest {
  protected:
   JoinedTrainingTest() {
-    ModelSettings bert;
-    EncoderConfig& config = bert.encoder;
-    config.layers = 2;
-    config.hidden = 16;
-    config.heads = 2;
-    config.intermediate = 32;
-    config.positions = 16;
-    config.vocabulary = 45;
-    bert.max_length = 5;  // less than some texts have
-    save("bert", bert);
-    ModelSettings table;
-    table.encoder = static_encoder_config(45, 24, "test");
-    table.pooling.modes.clear();
-    table.max_length = table.encoder.shape().longest_sequence();
-    save("table", table);
-    join_models({{path("table"), 1}, {path("bert"), 0.7}}, path("joined"), silent_events());
+    testing::save_joined(folder_);
     std::string longer = bytes("train.tsv");
     for (const char* row : {"w1 w2 w3 w4 w5 w6\tw1 w2 w3 w4 w5 w7\t4\n",
                             "w9 w8 w7 w6 w5 w4\tw30 w31 w32 w33 w34\t0\n"}) {
       longer += row;
     }
     write("train.tsv", longer);
-  }
-
-  void save(const std::string& name, const ModelSettings& settings) const {
-    std::vector<float> weights(
-        static_cast<size_t>(encoder_parameter_count(settings.encoder.shape())));
-    initialise_encoder_weights(settings.encoder, 3, weights.data());
-    ModelToSave model;
-    model.settings = settings;
-    model.weights = weights.data();
-    model.tokenizer = {{"tokenizer.json", Tokenizer::load(path("vocab.txt")).to_json()}};
-    save_model_folder(path(name), model);
   }
 
   // Losses, heads, orders, stages and regularisers on all parts.

@@ -35,6 +35,7 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
+constexpr const char* kSumming = "adding gradients";
 constexpr auto kBeat = std::chrono::milliseconds(300);
 constexpr auto kLongest = std::chrono::minutes(1);          // to leave
 constexpr auto kSilence = std::chrono::milliseconds(1500);  // several beats
@@ -221,9 +222,14 @@ struct ProcessGroup::Connection {
   template <typename Begin>
   void call(const char* what, const Begin& begin) {
     pulse->begin_call();
+    tell_errors(what, [&] { begin()->wait(); });
+  }
+
+  template <typename Work>
+  void tell_errors(const char* what, const Work& work) {
     std::string message;
     try {
-      begin()->wait();
+      work();
       return;
     } catch (const std::exception& error) {
       message = error.what();
@@ -292,7 +298,27 @@ struct ProcessGroup::Connection {
     return all;
   }
 
+  void begin_sum(const torch::Tensor& values) {
+    pulse->begin_call();
+    std::vector<torch::Tensor> tensors = {values.cpu()};
+    tell_errors(kSumming, [&] { begun.push_back({gloo->allreduce(tensors), tensors[0], values}); });
+  }
+
+  void finish_sums() {
+    for (const BegunSum& sum : begun) {
+      tell_errors(kSumming, [&] { sum.work->wait(); });
+      if (!sum.values.is_cpu()) sum.values.copy_(sum.on_host);
+    }
+    begun.clear();
+  }
+
+  struct BegunSum {
+    c10::intrusive_ptr<c10d::Work> work;
+    torch::Tensor on_host, values;
+  };
+
   StorePointer store, signs;
+  std::vector<BegunSum> begun;
   bool has_left = false;
   int64_t awaited = 0;  // calls of await_first()
   int64_t size;
@@ -386,11 +412,15 @@ torch::Tensor ProcessGroup::gather_rows(const torch::Tensor& own,
 }
 
 void ProcessGroup::sum(const torch::Tensor& values) {
-  if (values.numel() == 0) return;
-  std::vector<torch::Tensor> tensors = {values.cpu()};
-  connection_->call("adding gradients", [&] { return connection_->gloo->allreduce(tensors); });
-  if (!values.is_cpu()) values.copy_(tensors[0]);
+  begin_sum(values);
+  finish_sums();
 }
+
+void ProcessGroup::begin_sum(const torch::Tensor& values) {
+  if (values.numel() > 0) connection_->begin_sum(values);
+}
+
+void ProcessGroup::finish_sums() { connection_->finish_sums(); }
 
 std::string ProcessGroup::broadcast(const std::string& bytes) {
   std::vector<torch::Tensor> size = {torch::tensor({static_cast<int64_t>(bytes.size())})};
@@ -445,6 +475,8 @@ torch::Tensor ProcessGroup::gather_rows(const torch::Tensor&, const std::vector<
   lack_gloo();
 }
 void ProcessGroup::sum(const torch::Tensor&) { lack_gloo(); }
+void ProcessGroup::begin_sum(const torch::Tensor&) { lack_gloo(); }
+void ProcessGroup::finish_sums() {}
 std::string ProcessGroup::broadcast(const std::string&) { lack_gloo(); }
 std::vector<std::string> ProcessGroup::gather(const std::string&) { lack_gloo(); }
 void ProcessGroup::await_first(const std::function<void()>&) { lack_gloo(); }

@@ -47,8 +47,11 @@ class ProcessGroup {
   // of floats; bounds [size + 1]. All on the device of `own`.
   at::Tensor gather_rows(const at::Tensor& own, const std::vector<int64_t>& bounds);
 
-  // The sum over all, in place: floats, contiguous.
+  // The sum over all, in place: floats, contiguous. Begun, it goes on beside the caller, who leaves
+  // `values` alone until finish_sums(), which waits for all that were begun.
   void sum(const at::Tensor& values);
+  void begin_sum(const at::Tensor& values);
+  void finish_sums();
 
   // What rank 0 gives.
   std::string broadcast(const std::string& bytes);

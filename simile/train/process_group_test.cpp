@@ -49,6 +49,23 @@ TEST(ProcessGroup, AddsToTheSameBitsEverywhere) {
   EXPECT_EQ(sums[0], sums[2]);
 }
 
+TEST(ProcessGroup, BegunSumsAreThoseOfEach) {
+  if (!ProcessGroup::is_available()) GTEST_SKIP() << "skipped: built without Gloo";
+  as_processes(3, [](ProcessGroup& group) {
+    std::vector<torch::Tensor> values;
+    for (int64_t i = 0; i < 20; ++i) {
+      values.push_back(torch::full({1 + 1000 * (i % 3)}, static_cast<float>(i + group.rank())));
+      group.begin_sum(values.back());
+    }
+    group.begin_sum(torch::empty({0}));
+    group.finish_sums();
+    for (int64_t i = 0; i < 20; ++i) {
+      EXPECT_TRUE(
+          torch::equal(values[i], torch::full_like(values[i], static_cast<float>(3 * i + 3))));
+    }
+  });
+}
+
 TEST(ProcessGroup, KeepsTheThreadsOfEachRank) {
   if (!ProcessGroup::is_available()) GTEST_SKIP() << "skipped: built without Gloo";
   const int threads = 3;  // no default of ATen's

@@ -43,10 +43,6 @@ std::vector<std::string> list_sent(const std::string& folder) {
 
 void check_shared_options(const TrainOptions& options, int64_t processes) {
   for (const StageOptions& stage : options.stages) {
-    SIMILE_CHECK(stage.siar.weight == 0 && stage.siar.bregman == 0, ErrorKind::kRecipe,
-                 fmt::format("stage '{}': `siar` perturbs a batch as a whole, which {} processes "
-                             "never have in one place; train in one process, or leave it out",
-                             stage.name, processes));
     for (const ObjectiveOptions& objective : stage.objectives) {
       SIMILE_CHECK(objective.batch_size >= processes, ErrorKind::kRecipe,
                    fmt::format("stage '{}': {} processes share each batch, and `batch_size: {}` "

@@ -10,8 +10,7 @@
 
 namespace simile {
 
-// Errors (kRecipe): what cannot be trained in so many processes: a batch of fewer examples,
-// smoothness-inducing regularisation, which perturbs a batch as a whole.
+// Errors (kRecipe): what cannot be trained in so many processes: a batch of fewer examples.
 void check_shared_options(const TrainOptions& options, int64_t processes);
 
 // Errors (kInput): another recipe or program than rank 0's, with the first keys that differ.

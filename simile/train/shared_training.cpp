@@ -2,6 +2,7 @@
 #include "simile/train/shared_training.h"
 
 #include <fmt/format.h>
+#include <torch/autograd.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -28,39 +29,95 @@ void SharedEvents::progress(const Progress& progress) {
 SharedGradients::SharedGradients(const SharedProcesses& processes, TrainableEncoder* encoder,
                                  std::vector<TrainedTensor> extras)
     : processes_(processes), encoder_(encoder), extras_(std::move(extras)) {
-  if (encoder_ == nullptr) return;
-  const ParameterSlot table = encoder_layout(encoder_->shape()).front();
-  columns_ = table.shape[1];
-  table_end_ = table.size;
-  is_noted_.resize(static_cast<size_t>(table.shape[0]));
+  if (encoder_ != nullptr) cut_ranges();
+}
+
+SharedGradients::~SharedGradients() {
+  if (encoder_ != nullptr) encoder_->watch_gradients({});
+}
+
+// Layers before all else, from the last to the first, as a backward pass finishes them.
+void SharedGradients::cut_ranges() {
+  if (!encoder_->device().is_cpu()) {
+    ranges_ = {{0, encoder_->parameter_count(), -1}};
+    return is_finished_.assign(1, 0);
+  }
+  std::vector<Range> others;
+  int64_t part = -2, longest = 0;
+  for (const ParameterSlot& slot : encoder_layout(encoder_->shape())) {
+    const int64_t end = slot.offset + slot.size;
+    std::vector<Range>& ranges = slot.layer < 0 ? others : ranges_;
+    if (slot.part != part) {  // the first of each part
+      part = slot.part;
+      tables_.push_back(deferred_table(slot));
+      row_floats_ += tables_.back().columns;
+      longest = std::max(longest, tables_.back().rows);
+    } else if (!ranges.empty() && ranges.back().layer == slot.layer &&
+               ranges.back().end == slot.offset) {
+      ranges.back().end = end;
+    } else {
+      ranges.push_back({slot.offset, end, slot.layer});
+    }
+  }
+  std::reverse(ranges_.begin(), ranges_.end());
+  ranges_.insert(ranges_.end(), others.begin(), others.end());
+  is_finished_.assign(ranges_.size(), 0);
+  is_noted_.assign(static_cast<size_t>(longest), 0);
 }
 
 void SharedGradients::note_rows(const std::vector<int32_t>& ids) {
+  if (tables_.empty()) return;
   for (const int32_t id : ids) is_noted_[static_cast<size_t>(id)] = 1;
 }
 
+void SharedGradients::overlap() {
+  encoder_->watch_gradients([this](int64_t begin, int64_t end) { finish(begin, end); });
+}
+
+void SharedGradients::finish(int64_t begin, int64_t end) {
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    if (begin <= ranges_[i].begin && ranges_[i].end <= end) is_finished_[i] = 1;
+  }
+  size_t ready = sent_;
+  while (ready < ranges_.size() && is_finished_[ready] != 0) ++ready;
+  send(ready);
+}
+
+// Begins the sums up to that of range `end`.
+void SharedGradients::send(size_t end) {
+  for (; sent_ < end; ++sent_) {
+    const Range& range = ranges_[sent_];
+    processes_.group.begin_sum(
+        encoder_->gradients().narrow(0, range.begin, range.end - range.begin));
+  }
+}
+
+// The rows of all tables side by side; those of a shorter table end earlier.
 void SharedGradients::move_rows(const std::vector<int64_t>& rows, float* buffer, bool back) const {
-  float* const table = encoder_->gradients().data_ptr<float>();
+  float* const gradients = encoder_->gradients().data_ptr<float>();
   for (size_t i = 0; i < rows.size(); ++i) {
-    float* const row = table + rows[i] * columns_;
-    float* const copy = buffer + static_cast<int64_t>(i) * columns_;
-    std::copy_n(back ? copy : row, columns_, back ? row : copy);
+    float* copy = buffer + static_cast<int64_t>(i) * row_floats_;
+    for (const DeferredTable& table : tables_) {
+      float* const row = gradients + table.offset + rows[i] * table.columns;
+      if (rows[i] < table.rows) std::copy_n(back ? copy : row, table.columns, back ? row : copy);
+      copy += table.columns;
+    }
   }
 }
 
 // The used rows, the extras and the wish to stop in one buffer, all other weights where they are.
 void SharedGradients::add_up() {
+  if (encoder_ != nullptr) encoder_->watch_gradients({});
+  send(ranges_.size());
   std::vector<int64_t> rows;
   for (size_t row = 0; row < is_noted_.size(); ++row) {
     if (is_noted_[row] != 0) rows.push_back(static_cast<int64_t>(row));
   }
-  std::fill(is_noted_.begin(), is_noted_.end(), 0);
-  const bool on_host = encoder_ != nullptr && encoder_->device().is_cpu();
-  const int64_t in_rows = on_host ? static_cast<int64_t>(rows.size()) * columns_ : 0;
+  const int64_t in_rows = static_cast<int64_t>(rows.size()) * row_floats_;
   int64_t in_extras = 0;
   for (const TrainedTensor& extra : extras_) in_extras += extra.gradient.numel();
   const torch::Tensor buffer = torch::zeros({in_rows + in_extras + 1});
-  if (on_host) move_rows(rows, buffer.data_ptr<float>(), false);
+  if (in_rows > 0) move_rows(rows, buffer.data_ptr<float>(), false);
   const auto each_extra = [&](const auto& visit) {
     int64_t next = in_rows;
     for (const TrainedTensor& extra : extras_) {
@@ -73,15 +130,41 @@ void SharedGradients::add_up() {
     each_extra([](const torch::Tensor& part, const torch::Tensor& own) { part.copy_(own); });
   }
   buffer[-1] = processes_.events.wants_to_stop() ? 1.0f : 0.0f;
-  processes_.group.sum(buffer);
-  if (encoder_ != nullptr) {
-    const int64_t first = on_host ? table_end_ : 0;
-    processes_.group.sum(
-        encoder_->gradients().narrow(0, first, encoder_->parameter_count() - first));
-  }
-  if (on_host) move_rows(rows, buffer.data_ptr<float>(), true);
+  processes_.group.begin_sum(buffer);
+  processes_.group.finish_sums();
+  if (in_rows > 0) move_rows(rows, buffer.data_ptr<float>(), true);
   each_extra([](const torch::Tensor& part, const torch::Tensor& own) { own.copy_(part); });
   if (buffer[-1].item<float>() > 0) processes_.events.agree_to_stop();
+  std::fill(is_noted_.begin(), is_noted_.end(), 0);
+  std::fill(is_finished_.begin(), is_finished_.end(), 0);
+  sent_ = 0;
+}
+
+namespace {
+
+class GatheredRows : public torch::autograd::Function<GatheredRows> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& own,
+                               ProcessGroup* group, const std::vector<int64_t>& bounds) {
+    const auto rank = static_cast<size_t>(group->rank());
+    context->saved_data["begin"] = bounds[rank];
+    context->saved_data["rows"] = bounds[rank + 1] - bounds[rank];
+    return group->gather_rows(own, bounds);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& outputs) {
+    const int64_t begin = context->saved_data["begin"].toInt();
+    const int64_t rows = context->saved_data["rows"].toInt();
+    return {outputs[0].narrow(0, begin, rows), torch::Tensor(), torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+torch::Tensor gather_with_gradient(ProcessGroup& group, const torch::Tensor& own,
+                                   const std::vector<int64_t>& bounds) {
+  return GatheredRows::apply(own, &group, bounds);
 }
 
 Matrix<float> embed_in_shares(

@@ -6,6 +6,8 @@
 // encoder, heads and temperatures, gets its whole gradient in each of them; that of rank 0 counts.
 #pragma once
 
+#include <torch/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/nn/trainable_encoder.h"
+#include "simile/train/flat_optimizer.h"
 #include "simile/train/optimizer.h"
 #include "simile/train/process_group.h"
 
@@ -50,23 +53,46 @@ class SharedGradients {
   // `encoder` is null when it is frozen. All outlive this.
   SharedGradients(const SharedProcesses& processes, TrainableEncoder* encoder,
                   std::vector<TrainedTensor> extras);
+  ~SharedGradients();
+  SharedGradients(const SharedGradients&) = delete;
+  SharedGradients& operator=(const SharedGradients&) = delete;
 
-  // The ids of all texts of a batch, this process's or not: of the first of the encoder's tensors,
-  // a table by token ids, the rows that may have a gradient. Several calls before add_up() add up.
+  // The ids of all texts of a batch, this process's or not: of the encoder's tables by token ids,
+  // of which a joined one has several, the rows that may have a gradient. Several calls before
+  // add_up() add up.
   void note_rows(const std::vector<int32_t>& ids);
+
+  // Before the last backward pass of a step, in the processes that have one: the sums of layers
+  // that it has finished begin while it goes on with those below.
+  void overlap();
 
   // After the backward pass of all parts of a step, before the optimiser's.
   void add_up();
 
  private:
+  struct Range {  // floats of the encoder's gradients
+    int64_t begin, end, layer;
+  };
+  void cut_ranges();
+  void finish(int64_t begin, int64_t end);
+  void send(size_t ranges);
   void move_rows(const std::vector<int64_t>& rows, float* buffer, bool back) const;
 
   SharedProcesses processes_;
   TrainableEncoder* encoder_;
   std::vector<TrainedTensor> extras_;
-  int64_t columns_ = 0, table_end_ = 0;  // of the table; floats of it
-  std::vector<char> is_noted_;           // [rows]
+  std::vector<DeferredTable> tables_;  // whose noted rows alone are summed; none on a device
+  std::vector<Range> ranges_;          // all else, in the order of their sums, the same everywhere
+  std::vector<char> is_finished_;      // [ranges]
+  size_t sent_ = 0;                    // ranges whose sum has begun
+  int64_t row_floats_ = 0;             // of a row of all tables
+  std::vector<char> is_noted_;         // [rows of the longest table]
 };
+
+// The rows of all processes (ProcessGroup::gather_rows()), as a step of autograd: every process
+// computes the same of the result, and `own` gets its rows' part of the gradient.
+torch::Tensor gather_with_gradient(ProcessGroup& group, const torch::Tensor& own,
+                                   const std::vector<int64_t>& bounds);
 
 // `encode` of each process's share of the texts, put together: [texts, D] in all of them.
 Matrix<float> embed_in_shares(

@@ -9,12 +9,13 @@
 #include "simile/core/error.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/nn/pooling.h"
+#include "simile/train/shared_training.h"
 
 namespace simile {
 
-Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights, const Pooling& pooling,
-                     uint64_t seed)
-    : options_(options), weights_(weights), pooling_(pooling), seed_(seed) {
+Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights,
+                     const ModelSettings& settings, uint64_t seed, ProcessGroup* group)
+    : options_(options), weights_(weights), settings_(settings), seed_(seed), group_(group) {
   if (!has_average()) return;
   average_ = weights_.encoder().parameters().clone();
   for (const HeadModule& head : weights_.heads()) {
@@ -24,32 +25,55 @@ Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights, const Po
   }
 }
 
+// The vectors of all texts of a batch, of which `own` are this process's.
+torch::Tensor Smoothing::gather(const StepBatch& batch, const torch::Tensor& own) const {
+  return group_ == nullptr ? own : gather_with_gradient(*group_, own, batch.shares);
+}
+
+torch::Tensor Smoothing::pool(const BatchChunk& chunk, const torch::Tensor& hidden) const {
+  return pool_tokens(hidden, chunk.packed.offsets, settings_.pooling);
+}
+
+torch::Tensor Smoothing::no_vectors() const {
+  return torch::empty({0, settings_.embedding_size()}, torch::device(weights_.placement().device));
+}
+
+// Of this process's share.
+torch::Tensor Smoothing::shifted(const StepBatch& batch, const torch::Tensor& delta,
+                                 bool for_perturbation) {
+  // Other processes ask for a gradient, and so it is one of nothing.
+  if (batch.chunks.empty()) return no_vectors() + delta.sum().to(torch::kFloat32);
+  const BatchChunk& chunk = batch.chunks.front();
+  const torch::Tensor shift =
+      delta.narrow(0, batch.first_token, chunk.packed.tokens()).to(torch::kFloat32);
+  return pool(chunk, weights_.encoder().forward(
+                         chunk.packed, chunk.dropout, shift,
+                         for_perturbation ? WeightGradients::kSkip : WeightGradients::kAdd));
+}
+
 SmoothOutput Smoothing::perturbed(const StepBatch& batch, const torch::Tensor& delta,
                                   bool for_perturbation) {
-  const BatchChunk& chunk = batch.chunks.front();
-  const torch::Tensor hidden =
-      weights_.encoder().forward(chunk.packed, chunk.dropout, delta.to(torch::kFloat32),
-                                 for_perturbation ? WeightGradients::kSkip : WeightGradients::kAdd);
   const Objective& objective = batch.objective;
-  return objective.loss().output(objective.read(objective.data().train, batch.examples,
-                                                pool_tokens(hidden, chunk.packed.offsets, pooling_),
-                                                batch.head_dropout));
+  return objective.loss().output(
+      objective.read(objective.data().train, batch.examples,
+                     gather(batch, shifted(batch, delta, for_perturbation)), batch.head_dropout));
 }
 
 SmoothOutput Smoothing::averaged(const StepBatch& batch) {
   torch::NoGradGuard guard;
-  const BatchChunk& chunk = batch.chunks.front();
-  const torch::Tensor hidden =
-      weights_.encoder().forward_with(average_, chunk.packed, chunk.dropout);
+  torch::Tensor own = no_vectors();
+  if (!batch.chunks.empty()) {
+    const BatchChunk& chunk = batch.chunks.front();
+    own = pool(chunk, weights_.encoder().forward_with(average_, chunk.packed, chunk.dropout));
+  }
   const Objective& objective = batch.objective;
   BatchReader reader{objective.loss()};
   if (objective.head() != nullptr) {
     const std::string& name = objective.head()->settings().name;
     reader.head = &average_heads_[find_head(weights_.head_settings(), name)];
   }
-  return reader.loss.output(reader(objective.data().train, batch.examples,
-                                   pool_tokens(hidden, chunk.packed.offsets, pooling_),
-                                   batch.head_dropout));
+  return reader.loss.output(
+      reader(objective.data().train, batch.examples, gather(batch, own), batch.head_dropout));
 }
 
 torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean) {
@@ -61,8 +85,8 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
         [&](const torch::Tensor& delta, bool for_perturbation) {
           return perturbed(batch, delta, for_perturbation);
         },
-        {batch.chunks.front().packed.tokens(), perturbed_size(weights_.encoder().shape())}, seed_,
-        batch.step);
+        {batch.tokens, perturbed_size(weights_.encoder().shape())}, seed_, batch.step,
+        [this](bool here) { return is_everywhere(here); });
     skipped_ += result.skipped ? 1 : 0;
     sum = result.penalty;
   }
@@ -71,6 +95,13 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
     sum = sum.defined() ? sum + term : term;
   }
   return sum;
+}
+
+bool Smoothing::is_everywhere(bool here) const {
+  if (group_ == nullptr) return here;
+  const torch::Tensor missing = torch::full({1}, here ? 0.0f : 1.0f);
+  group_->sum(missing);
+  return missing.item<float>() == 0;
 }
 
 void Smoothing::follow_weights() {

@@ -13,6 +13,7 @@
 #include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
+#include "simile/train/process_group.h"
 
 namespace simile {
 
@@ -25,20 +26,24 @@ struct StepBatch {
   std::vector<int64_t> shares;           // cut_shares() of the texts; of several processes only
   HeadDropout head_dropout;
   uint64_t step;
+  int64_t tokens = 0, first_token = 0;  // of all texts, and before this process's share; those
+                                        // that are smoothed only
 };
 
 class Smoothing {
  public:
-  // The moving average starts from the weights as they are. `seed` is that of the noise.
-  Smoothing(const SiarOptions& options, ModelWeights& weights, const Pooling& pooling,
-            uint64_t seed);
+  // The moving average starts from the weights as they are. `seed` is that of the noise. `group`:
+  // the processes that share each batch, null for one alone; all of them make the same calls.
+  // `settings` outlive this.
+  Smoothing(const SiarOptions& options, ModelWeights& weights, const ModelSettings& settings,
+            uint64_t seed, ProcessGroup* group = nullptr);
 
   bool is_on() const { return options_.weight > 0 || has_average(); }
   bool has_average() const { return options_.bregman > 0; }
 
   // What is added to the loss of a batch, of which `clean` is the forward pass: not defined when
   // the perturbation was not finite and there is nothing else to add. Leaves gradients alone. The
-  // batch is one chunk.
+  // batch, or this process's share of it, is one chunk, or none where the share is empty.
   torch::Tensor penalty(const StepBatch& batch, const LossInput& clean);
 
   // To be called after each step of the optimiser where there is an average, all rows up to date.
@@ -54,11 +59,17 @@ class Smoothing {
  private:
   SmoothOutput perturbed(const StepBatch& batch, const torch::Tensor& delta, bool for_perturbation);
   SmoothOutput averaged(const StepBatch& batch);
+  torch::Tensor shifted(const StepBatch& batch, const torch::Tensor& delta, bool for_perturbation);
+  torch::Tensor gather(const StepBatch& batch, const torch::Tensor& own) const;
+  torch::Tensor pool(const BatchChunk& chunk, const torch::Tensor& hidden) const;
+  torch::Tensor no_vectors() const;
+  bool is_everywhere(bool here) const;
 
   SiarOptions options_;
   ModelWeights& weights_;
-  Pooling pooling_;
+  const ModelSettings& settings_;
   uint64_t seed_;
+  ProcessGroup* group_;
   int64_t skipped_ = 0;
   torch::Tensor average_;                  // of the encoder; not defined without a Bregman term
   std::vector<HeadModule> average_heads_;  // likewise

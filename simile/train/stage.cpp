@@ -81,6 +81,14 @@ std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
   return tensors;
 }
 
+int64_t count_tokens(const TrainingSet& set, const std::vector<int32_t>& texts, int64_t end) {
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < end; ++i) {
+    tokens += static_cast<int64_t>(set.texts[static_cast<size_t>(texts[i])].size());
+  }
+  return tokens;
+}
+
 }  // namespace
 
 Stage::Stage(const StageOptions& options, const TrainedModel& model,
@@ -93,8 +101,9 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model,
           options.optimizer, options.frozen ? nullptr : &model.weights.encoder(),
           trained_tensors(options, objectives_, model.weights), model.weights.placement(),
           EmbeddingGradient::kRows, options.static_factor())),
-      smoothing_(options.siar, model.weights, model.settings.pooling,
-                 stream_key(model.seed, "siar/" + options.name)),
+      smoothing_(options.siar, model.weights, model_.settings,
+                 stream_key(model.seed, "siar/" + options.name),
+                 model.processes == nullptr ? nullptr : &model.processes->group),
       dropout_key_(stream_key(model.seed, "dropout/" + options.name)),
       mixing_seed_(stream_key(model.seed, "mixing/" + options.name)) {
   if (model.processes != nullptr) {
@@ -157,17 +166,21 @@ StepBatch Stage::make_batch(int64_t number, const Objective& objective,
   dropout.head = static_cast<float>(model_.drop_head);
   dropout.key = dropout_key_;
   dropout.step = batch.step;
+  const std::vector<int32_t> texts = set.texts_of(examples);
+  if (smoothing_.is_on()) {
+    batch.tokens = count_tokens(set, texts, static_cast<int64_t>(texts.size()));
+  }
   if (!options_.frozen && !shared_) {
-    batch.chunks = cut_chunks(set.texts, set.second, set.texts_of(examples),
-                              objective.chunk_tokens(), config.shape(), dropout);
+    batch.chunks =
+        cut_chunks(set.texts, set.second, texts, objective.chunk_tokens(), config.shape(), dropout);
   } else if (!options_.frozen) {
     const ProcessGroup& group = model_.processes->group;
-    const std::vector<int32_t> texts = set.texts_of(examples);
     const auto rank = static_cast<size_t>(group.rank());
     batch.shares = cut_shares(set.texts, texts, group.size());
     batch.chunks =
         cut_share(set.texts, set.second, texts, batch.shares[rank], batch.shares[rank + 1],
                   objective.chunk_tokens(), config.shape(), dropout);
+    if (smoothing_.is_on()) batch.first_token = count_tokens(set, texts, batch.shares[rank]);
   }
   if (const HeadModule* head = objective.head()) {
     const HeadSettings& settings = head->settings();
@@ -222,8 +235,8 @@ Stage::BatchVectors Stage::embed_share(const StepBatch& batch) {
   return result;
 }
 
-// The gradient of a leaf to the weights.
-void Stage::carry(const StepBatch& batch, const BatchVectors& embedded) {
+// The gradient of a leaf to the weights; `ends_step`: none is added to them after it.
+void Stage::carry(const StepBatch& batch, const BatchVectors& embedded, bool ends_step) {
   if (!embedded.is_leaf || batch.chunks.empty()) return;
   torch::Tensor gradient = embedded.vectors.grad();
   if (shared_) {
@@ -231,9 +244,18 @@ void Stage::carry(const StepBatch& batch, const BatchVectors& embedded) {
     const int64_t begin = batch.shares[rank];
     gradient = gradient.narrow(0, begin, batch.shares[rank + 1] - begin);
   }
-  if (embedded.own.defined()) return embedded.own.backward(gradient.contiguous());
-  carry_gradient(
-      batch.chunks, [this](const BatchChunk& chunk) { return encode(chunk); }, gradient);
+  const auto before_backward = [&](const BatchChunk& chunk) {
+    if (shared_ && ends_step && &chunk == &batch.chunks.back()) shared_->overlap();
+  };
+  if (embedded.own.defined()) {
+    before_backward(batch.chunks.front());
+    return embedded.own.backward(gradient.contiguous());
+  }
+  const auto encode_again = [&](const BatchChunk& chunk) {
+    before_backward(chunk);
+    return encode(chunk);
+  };
+  carry_gradient(batch.chunks, encode_again, gradient);
 }
 
 torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
@@ -324,7 +346,7 @@ std::vector<Stage::PartLoss> Stage::add_all_gradients(int64_t step,
     const size_t i = losses.size();
     const int64_t number = step * options_.accumulation + static_cast<int64_t>(i);
     try {
-      losses.push_back(add_gradients(number, parts[i], shares[i]));
+      losses.push_back(add_gradients(number, parts[i], shares[i], i + 1 == parts.size()));
     } catch (const c10::OutOfMemoryError&) {
       // The processes would no longer make the same calls.
       if (shared_ || !halve_chunks(parts[i])) throw;
@@ -339,10 +361,8 @@ bool Stage::halve_chunks(const StepPart& part) {
   if (options_.frozen || smoothing_.is_on()) return false;
   Objective& objective = objectives_[part.objective];
   const TrainingSet& set = *objective.data().train.examples;
-  int64_t tokens = 0;
-  for (const int32_t text : set.texts_of(part.examples)) {
-    tokens += static_cast<int64_t>(set.texts[static_cast<size_t>(text)].size());
-  }
+  const std::vector<int32_t> texts = set.texts_of(part.examples);
+  const int64_t tokens = count_tokens(set, texts, static_cast<int64_t>(texts.size()));
   if (!objective.halve_chunks(tokens)) return false;
   events_.warning(fmt::format(
       "the device's memory does not suffice for a batch of {} tokens{}: at most {} are encoded at "
@@ -355,7 +375,8 @@ bool Stage::halve_chunks(const StepPart& part) {
 }
 
 // Of one part, whose number among all parts of the stage tells its masks from those of others.
-Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, double share) {
+Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, double share,
+                                     bool ends_step) {
   const Objective& objective = objectives_[part.objective];
   const StepBatch batch = make_batch(number, objective, part.examples);
   const BatchVectors embedded = embed(batch);
@@ -372,7 +393,7 @@ Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, doubl
     }
   }
   total.backward();
-  carry(batch, embedded);
+  carry(batch, embedded, ends_step);
   return result;
 }
 

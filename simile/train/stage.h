@@ -93,7 +93,7 @@ class Stage {
   };
   BatchVectors embed(const StepBatch& batch);
   BatchVectors embed_share(const StepBatch& batch);
-  void carry(const StepBatch& batch, const BatchVectors& embedded);
+  void carry(const StepBatch& batch, const BatchVectors& embedded, bool ends_step);
   StepResult finish_step(int64_t step, const std::vector<StepPart>& parts);
   // What a part of a step gave, on the device: read when the device was given all of its work.
   struct PartLoss {
@@ -101,7 +101,7 @@ class Stage {
   };
   std::vector<PartLoss> add_all_gradients(int64_t step, const std::vector<StepPart>& parts);
   bool halve_chunks(const StepPart& part);
-  PartLoss add_gradients(int64_t number, const StepPart& part, double share);
+  PartLoss add_gradients(int64_t number, const StepPart& part, double share, bool ends_step);
   void add_losses(int64_t step, const std::vector<StepPart>& parts,
                   const std::vector<PartLoss>& losses, StepResult& result) const;
   void add_values(const std::vector<StepPart>& parts, StepResult& result) const;
