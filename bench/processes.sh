@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Training of a MiniLM-shaped model (6 layers of 384, 30,522 words, random weights) in one process
 # of two threads and in two processes of one thread, turn by turn on the same made-up texts.
-#   bench/processes.sh PROGRAM [ROUNDS] [BATCH] [STEPS] [WIRE]
+#   [MODEL=folder] bench/processes.sh PROGRAM [ROUNDS] [BATCH] [STEPS] [WIRE]
+# MODEL: that model in place of the one made up.
 # WIRE, such as 1gbit (as root): also two processes on two hosts, which are network namespaces of
 # this machine with a wire of that rate between them.
 # Prints for each run: pairs a second between the third step and the last, by the times in its
 # TensorBoard events, and processor seconds for 1,000 pairs of the whole run, start included.
 set -euo pipefail
+model=${MODEL:+$(realpath "$MODEL")}
 program=$(realpath "$1") rounds=${2:-3} batch=${3:-64} steps=${4:-12} wire=${5:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -23,10 +25,12 @@ with open("train.tsv", "w") as file:
     for _ in range(2000):
         file.write(f"{text()}\t{text()}\n")
 END
+start="architecture: {layers: 6, hidden: 384, heads: 12, intermediate: 1536, positions: 64}
+tokenizer: vocab.txt"
 cat >recipe.yaml <<END
 name: speed
-architecture: {layers: 6, hidden: 384, heads: 12, intermediate: 1536, positions: 64}
-tokenizer: vocab.txt
+${model:+model: $model}
+$([ -n "$model" ] || echo "$start")
 max_length: 64
 hidden_dropout: 0.1
 attention_dropout: 0.1

@@ -129,6 +129,12 @@ void MappedFile::release(size_t offset, size_t size) const {
   if (begin < end) madvise(const_cast<char*>(data_) + begin, end - begin, MADV_DONTNEED);
 }
 
+void MappedFile::expect_jumps(bool jumps) const {
+  if (data_ != nullptr) {
+    madvise(const_cast<char*>(data_), size_, jumps ? MADV_RANDOM : MADV_NORMAL);
+  }
+}
+
 AtomicFile::AtomicFile(const std::string& path)
     : path_(path), temporary_(temporary_name(path)), file_(std::fopen(temporary_.c_str(), "wb")) {
   if (file_ == nullptr) fail_write(path_, errno);

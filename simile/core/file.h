@@ -41,6 +41,9 @@ class MappedFile {
   // Tells the system that these bytes will not be needed again soon, so that they need not stay
   // resident.
   void release(size_t offset, size_t size) const;
+  // Whether bytes far apart will be read next, so that what is not in memory is read page by page,
+  // or, as it is at first, with what follows.
+  void expect_jumps(bool jumps) const;
 
  private:
   const char* data_ = nullptr;

@@ -326,9 +326,13 @@ TEST_F(GraphSearchTest, StoppedWhileTheGraphIsMadeTheIndexIsWithout) {
   build(3000, with_graph("never"));
   write_search_settings(folder_, with_graph());
   SearchIndex index = open();
-  EXPECT_THROW(
-      index.merge([](int64_t, int64_t) { throw Error(ErrorKind::kInterrupted, "stopped"); }),
-      Error);
+  const auto stop_at = [](int64_t at) {
+    return [at](int64_t done, int64_t) {
+      if (done >= at) throw Error(ErrorKind::kInterrupted, "stopped");
+    };
+  };
+  EXPECT_THROW(index.merge(stop_at(0)), Error);
+  EXPECT_THROW(index.merge(stop_at(3000)), Error);  // while its recall is measured
   EXPECT_FALSE(index.info().graph.has_value());
   EXPECT_TRUE(check_index(folder_).unused_files.empty());
   EXPECT_EQ(recall(index), 1);

@@ -15,6 +15,7 @@ namespace simile::detail {
 namespace {
 
 constexpr int64_t kSample = 1000;
+constexpr int64_t kSearches = 100;  // between two calls of progress()
 constexpr int64_t kBreadths[] = {10,  16,  24,  32,  48,  64,   96,   128,
                                  192, 256, 384, 512, 768, 1024, 1536, 2048};
 
@@ -33,17 +34,22 @@ struct Recall {
 // read are released again, so that building keeps in bounded memory.
 class RecallSample {
  public:
-  RecallSample(const SegmentSet& set, const SegmentGraph& graph, const IndexedModel& model)
-      : set_(set), graph_(graph) {
+  RecallSample(const SegmentSet& set, const SegmentGraph& graph, const IndexedModel& model,
+               const GraphProgress& progress)
+      : set_(set), graph_(graph), progress_(progress) {
     take_vectors(model);
     find_exactly(model);
   }
 
   Recall measure(int64_t breadth) const {
     std::vector<double> shares(exact_.size());
-    run_parallel(vectors_.rows, 1,
-                 [&](int64_t i) { shares[static_cast<size_t>(i)] = share_found(i, breadth); });
-    for (const auto& segment : graph_.segments()) segment->release_vectors();
+    for (int64_t begin = 0; begin < vectors_.rows; begin += kSearches) {
+      tell_progress();
+      run_parallel(std::min(kSearches, vectors_.rows - begin), 1, [&](int64_t i) {
+        shares[static_cast<size_t>(begin + i)] = share_found(begin + i, breadth);
+      });
+      for (const auto& segment : graph_.segments()) segment->release_vectors();
+    }
     double sum = 0, squares = 0;
     for (const double share : shares) {
       sum += share;
@@ -58,6 +64,10 @@ class RecallSample {
   }
 
  private:
+  void tell_progress() const {
+    if (progress_) progress_(graph_.row().rows, graph_.row().rows);
+  }
+
   void take_vectors(const IndexedModel& model) {
     int64_t total = 0, seen = 0, row = 0;
     for (const LiveSegment& live : set_.segments()) total += live.size();
@@ -77,6 +87,7 @@ class RecallSample {
   void find_exactly(const IndexedModel& model) {
     exact_.assign(nodes_.size(), {});
     for (size_t s = 0; s < set_.segments().size(); ++s) {
+      tell_progress();
       const LiveSegment& live = set_.segments()[s];
       const auto found = exact_search(live.segment().vectors(), live.size(), vectors_.values.data(),
                                       vectors_.rows, kNearest + 1, model.metric, live.rows());
@@ -112,6 +123,7 @@ class RecallSample {
 
   const SegmentSet& set_;
   const SegmentGraph& graph_;
+  const GraphProgress& progress_;
   Matrix<float> vectors_;
   std::vector<uint32_t> nodes_;          // in the graph
   std::vector<std::vector<Hit>> exact_;  // by nodes
@@ -168,7 +180,7 @@ std::optional<GraphRow> make_graph(const std::string& folder, const IndexedModel
   row.checksum = build_graph(rows, path, graph_owner(model, number, segments), release);
   const auto graph = std::make_shared<const SegmentGraph>(path, model, row, segments);
   const SegmentSet set(segments, snapshot, nullptr, graph);
-  const RecallSample sample(set, *graph, model);
+  const RecallSample sample(set, *graph, model, progress);
   const auto [breadth, recall] = choose_breadth(sample, options.recall);
   if (recall.low < options.recall && options.approximate == "auto") {
     std::remove(path.c_str());

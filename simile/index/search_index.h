@@ -62,8 +62,8 @@ struct GraphInfo {
   double recall = 0;    // the share of them that it found when it was made
 };
 
-// Told while a graph is made how many of its vectors are in it; may throw: then none is made, and
-// after ErrorKind::kInterrupted no index either.
+// Told while a graph is made how many of its vectors are in it, all while its recall is measured;
+// may throw: then none is made, and after ErrorKind::kInterrupted no index either.
 using GraphProgress = std::function<void(int64_t done, int64_t all)>;
 
 struct IndexInfo {
