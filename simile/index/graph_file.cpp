@@ -119,6 +119,7 @@ void GraphFile::read() {
     check_graph(std::binary_search(level.nodes, level.nodes + level.size, entry_), path_,
                 "its start is not on all levels");
   }
+  file_.expect_jumps(true);
 }
 
 void GraphFile::check_links(const uint32_t* links, int64_t count, const Level* level) const {

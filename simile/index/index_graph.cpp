@@ -39,7 +39,11 @@ class RecallSample {
       : set_(set), graph_(graph), progress_(progress) {
     take_vectors(model);
     find_exactly(model);
+    expect_jumps(true);
   }
+  ~RecallSample() { expect_jumps(false); }
+  RecallSample(const RecallSample&) = delete;
+  RecallSample& operator=(const RecallSample&) = delete;
 
   Recall measure(int64_t breadth) const {
     std::vector<double> shares(exact_.size());
@@ -64,9 +68,11 @@ class RecallSample {
   }
 
  private:
-  void tell_progress() const {
-    if (progress_) progress_(graph_.row().rows, graph_.row().rows);
+  void expect_jumps(bool jumps) const {
+    for (const auto& segment : graph_.segments()) segment->expect_jumps(jumps);
   }
+
+  void tell_progress() const { progress_(graph_.row().rows, graph_.row().rows); }
 
   void take_vectors(const IndexedModel& model) {
     int64_t total = 0, seen = 0, row = 0;
@@ -180,8 +186,16 @@ std::optional<GraphRow> make_graph(const std::string& folder, const IndexedModel
   row.checksum = build_graph(rows, path, graph_owner(model, number, segments), release);
   const auto graph = std::make_shared<const SegmentGraph>(path, model, row, segments);
   const SegmentSet set(segments, snapshot, nullptr, graph);
-  const RecallSample sample(set, *graph, model, progress);
-  const auto [breadth, recall] = choose_breadth(sample, options.recall);
+  const GraphProgress measuring = [&](int64_t done, int64_t all) {
+    try {
+      if (progress) progress(done, all);
+    } catch (...) {
+      std::remove(path.c_str());
+      throw;
+    }
+  };
+  const auto [breadth, recall] =
+      choose_breadth(RecallSample(set, *graph, model, measuring), options.recall);
   if (recall.low < options.recall && options.approximate == "auto") {
     std::remove(path.c_str());
     return std::nullopt;

@@ -140,14 +140,8 @@ Segment::Segment(const std::string& path, const SegmentKind& kind, const Segment
 }
 
 StoredRows Segment::vectors() const {
-  set_jumps(false);
   if (!verified_.load(std::memory_order_acquire)) verify_vectors();
   return {file_.bytes().data() + sizeof(SegmentHeader), size(), dimension_, number_};
-}
-
-void Segment::set_jumps(bool jumps) const {
-  if (jumps_.load(std::memory_order_relaxed) == jumps) return;
-  if (jumps_.exchange(jumps) != jumps) file_.expect_jumps(jumps);
 }
 
 void Segment::verify_vectors() const {

@@ -93,12 +93,12 @@ class Segment {
   const SegmentRow& row() const { return row_; }
   int64_t size() const { return row_.rows; }
 
-  // All size() of them, to be read one after the other. The first call verifies them.
+  // All size() of them. The first call verifies them.
   StoredRows vectors() const;
 
-  // Until vectors() is called again they will be read here and there: where memory does not hold
-  // them all, each alone is read from the disk, not what follows too.
-  void expect_jumps() const { set_jumps(true); }
+  // Whether vectors() will be read here and there, until the contrary is said: where memory does
+  // not hold them all, single pages are then read from the disk, not what follows them too.
+  void expect_jumps(bool jumps) const { file_.expect_jumps(jumps); }
 
   // Tells the system that vectors() will not be read again soon.
   void release_vectors() const { file_.release(0, vector_bytes_); }
@@ -112,7 +112,6 @@ class Segment {
 
  private:
   void verify_vectors() const;
-  void set_jumps(bool jumps) const;
 
   std::string path_;
   SegmentRow row_;
@@ -123,7 +122,7 @@ class Segment {
   const int64_t* keys_ = nullptr;
   const uint64_t* contents_ = nullptr;
   mutable std::mutex mutex_;
-  mutable std::atomic<bool> verified_{false}, jumps_{false};
+  mutable std::atomic<bool> verified_{false};
   mutable std::unique_ptr<const detail::WordFile> words_;
 };
 

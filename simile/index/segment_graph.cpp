@@ -45,7 +45,6 @@ const GraphWalker& SegmentGraph::walker() const {
     rows_ = rows_of(segments_, model_);
     walker_ = std::make_unique<const GraphWalker>(file_, rows_);
   }
-  for (const auto& segment : segments_) segment->expect_jumps();
   return *walker_;
 }
 

@@ -310,6 +310,49 @@ TEST(EncoderTraining, ProductsInBfloat16GiveNearlyTheSameGradients) {
   }
 }
 
+// The floats of a layer: of layers that share them, those of the first.
+std::vector<float> layer_floats(const EncoderShape& shape, int64_t layer,
+                                const std::vector<float>& flat) {
+  std::vector<float> floats;
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    if (slot.layer != layer) continue;
+    floats.insert(floats.end(), flat.begin() + slot.offset, flat.begin() + slot.offset + slot.size);
+  }
+  return floats;
+}
+
+TEST(EncoderTraining, LayersAreToldWhenTheirGradientsAreWhole) {
+  std::vector<ProductType> types = {ProductType::kFloat};
+  if (bfloat_kernels() != nullptr) types.push_back(ProductType::kBfloat);
+  for (const Case& c : cases()) {
+    for (const ProductType type : types) {
+      SCOPED_TRACE(c.what);
+      const PackedBatch batch = random_batch(c.shape, c.lengths);
+      const std::vector<float> flat = random_parameters(c.shape, 0.1);
+      const EncoderWeights weights = encoder_weights(c.shape, flat.data());
+      std::vector<float> hidden(static_cast<size_t>(batch.tokens() * c.shape.hidden));
+      const auto upstream = normals(static_cast<size_t>(hidden.size()), 1, "coefficients");
+      EncoderTape tape(type);
+      encoder_forward_training(c.shape, weights, batch, c.dropout, nullptr, tape, hidden.data());
+      std::vector<float> gradients(flat.size());
+      const EncoderGradients places = encoder_gradients(c.shape, gradients.data());
+      std::vector<std::vector<float>> told;
+      const auto done = [&](int64_t layer) {
+        EXPECT_EQ(layer, c.shape.layers - 1 - static_cast<int64_t>(told.size()));
+        told.push_back(layer_floats(c.shape, layer, gradients));
+      };
+      encoder_backward(c.shape, weights, batch, c.dropout, tape, upstream.data(), &places, nullptr,
+                       done);
+      ASSERT_EQ(static_cast<int64_t>(told.size()), c.shape.layers);
+      for (int64_t layer = 0; layer < c.shape.layers; ++layer) {
+        const auto& then = told[static_cast<size_t>(c.shape.layers - 1 - layer)];
+        EXPECT_EQ(then, layer_floats(c.shape, layer, gradients)) << "layer " << layer;
+        EXPECT_EQ(then.empty(), c.shape.shared_layers && layer > 0);
+      }
+    }
+  }
+}
+
 TEST(EncoderTraining, WithoutDropoutHiddenStatesHaveTheBitsOfInference) {
   for (const EncoderShape& shape : {small_shape(2, 64, 2, 96), projected_shape(), pre_norm_shape(),
                                     relative_shape(), gated_shape()}) {

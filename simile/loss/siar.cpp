@@ -137,7 +137,7 @@ torch::Tensor project_to_ball(const torch::Tensor& delta, double radius, const s
 }
 
 torch::Tensor siar_noise(const std::vector<int64_t>& shape, double deviation, uint64_t seed,
-                         uint64_t step) {
+                         uint64_t step, int64_t first_number) {
   const Tensor noise = torch::empty(shape, torch::kFloat64);
   double* const values = noise.data_ptr<double>();
   const int64_t count = noise.numel(), blocks = (count + kNoiseBlock - 1) / kNoiseBlock;
@@ -145,7 +145,7 @@ torch::Tensor siar_noise(const std::vector<int64_t>& shape, double deviation, ui
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t first = block * kNoiseBlock;
     RandomStream stream(seed, "siar", step);
-    stream.seek(kDrawsPerNormal * static_cast<uint64_t>(first));
+    stream.seek(kDrawsPerNormal * static_cast<uint64_t>(first_number + first));
     for (int64_t i = first; i < std::min(count, first + kNoiseBlock); ++i) {
       values[i] = deviation * stream.normal();
     }
@@ -172,8 +172,8 @@ SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
 
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
                         const PerturbedOutput& f, const std::vector<int64_t>& shape, uint64_t seed,
-                        uint64_t step, const Everywhere& everywhere) {
-  return siar_penalty(options, clean, f, siar_noise(shape, options.noise, seed, step), everywhere);
+                        uint64_t step) {
+  return siar_penalty(options, clean, f, siar_noise(shape, options.noise, seed, step));
 }
 
 torch::Tensor bregman_penalty(const SiarOptions& options, const SmoothOutput& now,

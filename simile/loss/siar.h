@@ -77,12 +77,13 @@ struct SiarResult {
 torch::Tensor project_to_ball(const torch::Tensor& delta, double radius, const std::string& norm);
 
 // Normal numbers of standard deviation `deviation`, doubles on the CPU: number i is the i-th of
-// RandomStream(seed, "siar", step), for any number of threads.
+// RandomStream(seed, "siar", step) from `first` on, for any number of threads.
 torch::Tensor siar_noise(const std::vector<int64_t>& shape, double deviation, uint64_t seed,
-                         uint64_t step);
+                         uint64_t step, int64_t first = 0);
 
 // Whether what is so of this process's tokens is so of all: for a batch that several processes
-// share, whose next step they take together. Empty: one process has it all.
+// share, each with the rows of δ of its own tokens. Asked once a step, whether the gradient is
+// finite; the penalty is the same in all of them. Empty: one process has all tokens.
 using Everywhere = std::function<bool(bool here)>;
 
 // The penalty from δ = `start`, which gets the type and device of `clean`. `clean` is f(x), part of
@@ -96,7 +97,7 @@ SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
 // The same from noise of `shape`, that of x.
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
                         const PerturbedOutput& f, const std::vector<int64_t>& shape, uint64_t seed,
-                        uint64_t step, const Everywhere& everywhere = {});
+                        uint64_t step);
 
 // Bregman proximal term (SMART, section 3.2, with momentum): μ · l(now, sg average),
 // μ `bregman`; `average` is the output for the same batch of the model whose weights are the moving

@@ -127,6 +127,7 @@ TEST(SiarNoise, IsTheNamedStreamForAnyNumberOfThreads) {
   const double* const numbers = one.data_ptr<double>();
   for (int64_t i = 0; i < one.numel(); ++i) ASSERT_EQ(numbers[i], 0.5 * stream.normal()) << i;
   EXPECT_NEAR(one.std().item<double>(), 0.5, 0.02);
+  EXPECT_TRUE(torch::equal(one.slice(0, 30, 80), siar_noise({50, 90}, 0.5, 7, 3, 30 * 90)));
   EXPECT_FALSE(torch::equal(one, siar_noise({100, 90}, 0.5, 7, 4)));
   EXPECT_FALSE(torch::equal(one, siar_noise({100, 90}, 0.5, 8, 3)));
 }
@@ -258,6 +259,25 @@ TEST(Siar, IsSkippedWhenAGradientOrThePenaltyIsNotFinite) {
     EXPECT_FALSE(end.penalty.defined());
     EXPECT_TRUE(end.perturbation.isfinite().all().item<bool>());
   }
+}
+
+TEST(Siar, IsSkippedWhereAnotherHasAGradientThatIsNotFinite) {
+  const Toy toy;
+  const Tensor start = random_rows(7, 4, 8, 0.1);
+  std::vector<bool> asked;
+  const auto penalty = [&](bool others) {
+    return siar_penalty(large_steps("inf", 2), toy.clean("logits"), toy.perturbed("logits"), start,
+                        [&](bool here) {
+                          asked.push_back(here);
+                          return here && others;
+                        });
+  };
+  const SiarResult skipped = penalty(false);
+  EXPECT_TRUE(skipped.skipped);
+  EXPECT_TRUE(torch::equal(skipped.perturbation, start));
+  EXPECT_EQ(asked, std::vector<bool>{true});
+  EXPECT_FALSE(penalty(true).skipped);
+  EXPECT_EQ(asked, std::vector<bool>(3, true));
 }
 
 TEST(Siar, PeersRescaleEveryTokenToLengthOne) {

@@ -89,7 +89,8 @@ class TrainableEncoder {
   std::shared_ptr<const Encoder> host_inference() const;
 
   // `done` is called by the thread of every backward() from now on, layer by layer; empty: nothing
-  // is. An engine may have nothing to tell before backward() returns.
+  // is. While it is set a backward() flows through one forward() that adds gradients, as another's
+  // would still add to what was told. An engine may have nothing to tell before it returns.
   virtual void watch_gradients(const GradientsDone& done) { (void)done; }
 
   // All weights were set from the host: from_host() says so, and to a part of a joined encoder the

@@ -21,6 +21,7 @@
 #include <future>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/nn/torch_threads.h"
@@ -305,11 +306,10 @@ struct ProcessGroup::Connection {
   }
 
   void finish_sums() {
-    for (const BegunSum& sum : begun) {
+    for (const BegunSum& sum : std::exchange(begun, {})) {
       tell_errors(kSumming, [&] { sum.work->wait(); });
       if (!sum.values.is_cpu()) sum.values.copy_(sum.on_host);
     }
-    begun.clear();
   }
 
   struct BegunSum {

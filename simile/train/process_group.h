@@ -48,7 +48,9 @@ class ProcessGroup {
   at::Tensor gather_rows(const at::Tensor& own, const std::vector<int64_t>& bounds);
 
   // The sum over all, in place: floats, contiguous. Begun, it goes on beside the caller, who leaves
-  // `values` alone until finish_sums(), which waits for all that were begun.
+  // `values` alone until finish_sums(), which waits for all that were begun; sum() does too. They
+  // are begun in the same order everywhere, among the other calls too; who throws before they are
+  // finished cannot use the group again.
   void sum(const at::Tensor& values);
   void begin_sum(const at::Tensor& values);
   void finish_sums();

@@ -43,7 +43,7 @@ void SharedGradients::cut_ranges() {
     return is_finished_.assign(1, 0);
   }
   std::vector<Range> others;
-  int64_t part = -2, longest = 0;
+  int64_t part = -2, longest = 0;  // -1 is that of an encoder without parts
   for (const ParameterSlot& slot : encoder_layout(encoder_->shape())) {
     const int64_t end = slot.offset + slot.size;
     std::vector<Range>& ranges = slot.layer < 0 ? others : ranges_;

@@ -62,8 +62,8 @@ class SharedGradients {
   // add_up() add up.
   void note_rows(const std::vector<int32_t>& ids);
 
-  // Before the last backward pass of a step, in the processes that have one: the sums of layers
-  // that it has finished begin while it goes on with those below.
+  // Before the last backward pass of a step, through one forward pass, in the processes that have
+  // one: the sums of layers that it has finished begin while it goes on with those below.
   void overlap();
 
   // After the backward pass of all parts of a step, before the optimiser's.

@@ -248,7 +248,7 @@ TEST_F(SharedTrainingTest, SmoothnessIsThatOfTheWholeBatch) {
                  "stages.0.objectives.0.loss=bce", "stages.0.objectives.0.head=alike"},
                 {2});
   // A last batch of one pair: two texts for three processes.
-  expect_shared({siar + "}", "stages.0.objectives.0.batch_size=59"}, {3});
+  expect_shared({siar + ", bregman: 1}", "stages.0.objectives.0.batch_size=59"}, {3});
 }
 
 TEST_F(SharedTrainingTest, OrdersAndMiningOfVectorsAreThoseOfOneProcess) {

@@ -38,16 +38,14 @@ torch::Tensor Smoothing::no_vectors() const {
   return torch::empty({0, settings_.embedding_size()}, torch::device(weights_.placement().device));
 }
 
-// Of this process's share.
+// Of this process's share, and so is delta.
 torch::Tensor Smoothing::shifted(const StepBatch& batch, const torch::Tensor& delta,
                                  bool for_perturbation) {
   // Other processes ask for a gradient, and so it is one of nothing.
   if (batch.chunks.empty()) return no_vectors() + delta.sum().to(torch::kFloat32);
   const BatchChunk& chunk = batch.chunks.front();
-  const torch::Tensor shift =
-      delta.narrow(0, batch.first_token, chunk.packed.tokens()).to(torch::kFloat32);
   return pool(chunk, weights_.encoder().forward(
-                         chunk.packed, chunk.dropout, shift,
+                         chunk.packed, chunk.dropout, delta.to(torch::kFloat32),
                          for_perturbation ? WeightGradients::kSkip : WeightGradients::kAdd));
 }
 
@@ -80,12 +78,14 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
   const SmoothOutput output = batch.objective.loss().output(clean);
   torch::Tensor sum;
   if (options_.weight > 0) {
+    const int64_t tokens = batch.chunks.empty() ? 0 : batch.chunks.front().packed.tokens();
+    const int64_t width = perturbed_size(weights_.encoder().shape());
     const SiarResult result = siar_penalty(
         options_, output,
         [&](const torch::Tensor& delta, bool for_perturbation) {
           return perturbed(batch, delta, for_perturbation);
         },
-        {batch.tokens, perturbed_size(weights_.encoder().shape())}, seed_, batch.step,
+        siar_noise({tokens, width}, options_.noise, seed_, batch.step, batch.first_token * width),
         [this](bool here) { return is_everywhere(here); });
     skipped_ += result.skipped ? 1 : 0;
     sum = result.penalty;

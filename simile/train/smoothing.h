@@ -13,7 +13,6 @@
 #include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
-#include "simile/train/process_group.h"
 
 namespace simile {
 
@@ -26,9 +25,10 @@ struct StepBatch {
   std::vector<int64_t> shares;           // cut_shares() of the texts; of several processes only
   HeadDropout head_dropout;
   uint64_t step;
-  int64_t tokens = 0, first_token = 0;  // of all texts, and before this process's share; those
-                                        // that are smoothed only
+  int64_t first_token = 0;  // of this process's share among those of the batch, where smoothed
 };
+
+class ProcessGroup;
 
 class Smoothing {
  public:

@@ -101,7 +101,7 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model,
           options.optimizer, options.frozen ? nullptr : &model.weights.encoder(),
           trained_tensors(options, objectives_, model.weights), model.weights.placement(),
           EmbeddingGradient::kRows, options.static_factor())),
-      smoothing_(options.siar, model.weights, model_.settings,
+      smoothing_(options.siar, model.weights, model.settings,
                  stream_key(model.seed, "siar/" + options.name),
                  model.processes == nullptr ? nullptr : &model.processes->group),
       dropout_key_(stream_key(model.seed, "dropout/" + options.name)),
@@ -167,9 +167,6 @@ StepBatch Stage::make_batch(int64_t number, const Objective& objective,
   dropout.key = dropout_key_;
   dropout.step = batch.step;
   const std::vector<int32_t> texts = set.texts_of(examples);
-  if (smoothing_.is_on()) {
-    batch.tokens = count_tokens(set, texts, static_cast<int64_t>(texts.size()));
-  }
   if (!options_.frozen && !shared_) {
     batch.chunks =
         cut_chunks(set.texts, set.second, texts, objective.chunk_tokens(), config.shape(), dropout);
@@ -319,10 +316,11 @@ StepResult Stage::step(int64_t step, const std::vector<StepPart>& parts) {
 
 StepResult Stage::finish_step(int64_t step, const std::vector<StepPart>& parts) {
   StepResult result;
-  add_losses(step, parts, add_all_gradients(step, parts), result);
+  const std::vector<PartLoss> losses = add_all_gradients(step, parts);
+  if (shared_) shared_->add_up();  // before what may end the run: others have begun to
+  add_losses(step, parts, losses, result);
   result.learning_rate =
       options_.learning_rate * schedule_factor(options_.schedule, step, total_steps());
-  if (shared_) shared_->add_up();
   result.gradient_norm = optimizer_->step(result.learning_rate);
   if (!std::isfinite(result.gradient_norm)) {
     fail_step(step, parts, "gradient norm", result.gradient_norm);
