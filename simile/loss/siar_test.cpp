@@ -318,7 +318,7 @@ TEST(Siar, PeersSumRowsAndDifferentiateTheSecondArgumentOnly) {
 TEST(Siar, FloatsGiveFloatsCloseToDoubles) {
   const Toy toy;
   const Tensor start = random_rows(7, 4, 8, 0.1);
-  const auto as_floats = [](SmoothOutput output) {
+  const auto as_floats = [](const SmoothOutput& output) {
     return SmoothOutput{output.values.to(torch::kFloat32), output.is_logits};
   };
   const PerturbedOutput f = [&](const Tensor& delta, bool) {

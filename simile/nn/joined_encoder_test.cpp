@@ -156,7 +156,7 @@ TEST(JoinedEngine, StatesAndGradientsAreThoseOfTheReference) {
     for (const int32_t id : sequence) batch.ids.push_back(id);
     batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
   }
-  const auto as_tensor = [](std::vector<float> values) { return torch::tensor(values); };
+  const auto as_tensor = [](const std::vector<float>& values) { return torch::tensor(values); };
   for (const JoinedEngine engine : {JoinedEngine::kFused, JoinedEngine::kTorch}) {
     TrainableJoinedEncoder encoder(shape, torch::kCPU,
                                    [engine](const EncoderShape& part, const EncoderMemory& memory) {
