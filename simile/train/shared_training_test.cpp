@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -247,6 +248,7 @@ TEST_F(SharedTrainingTest, SmoothnessIsThatOfTheWholeBatch) {
   expect_shared({siar + "}", "heads={name: alike, kind: concat, input: pair, output: probability}",
                  "stages.0.objectives.0.loss=bce", "stages.0.objectives.0.head=alike"},
                 {2});
+  expect_shared({"stages.0.siar={weight: 0.02, mode: peer, noise: 0.02}"}, {2});
   // A last batch of one pair: two texts for three processes.
   expect_shared({siar + ", bregman: 1}", "stages.0.objectives.0.batch_size=59"}, {3});
 }
@@ -318,6 +320,71 @@ TEST_F(SharedTrainingTest, RefusesBeforeTheFirstStepWhatDoesNotFit) {
                   2, [&](int64_t rank) { return rank == 0 ? one : other; }, ErrorKind::kInput),
               HasSubstr("rank 1 has another recipe than rank 0: seed is 2 there and 1"));
   EXPECT_FALSE(folder_exists(path("bad")));
+}
+
+// Tells what it is told to, and computes nothing.
+class ToldEncoder final : public TrainableEncoder {
+ public:
+  explicit ToldEncoder(const EncoderShape& shape)
+      : TrainableEncoder(shape, allocate_encoder_memory(shape, torch::kCPU)) {}
+  torch::Tensor forward(const PackedBatch&, const EncoderDropout&, const torch::Tensor&,
+                        WeightGradients) override {
+    return {};
+  }
+  torch::Tensor forward_with(const torch::Tensor&, const PackedBatch&,
+                             const EncoderDropout&) override {
+    return {};
+  }
+  void watch_gradients(const GradientsDone& done) override { done_ = done; }
+  bool tell(int64_t begin, int64_t end) const {
+    if (done_) done_(begin, end);
+    return static_cast<bool>(done_);
+  }
+
+ private:
+  GradientsDone done_;
+};
+
+// Of three processes the last has no text, and so no backward pass.
+TEST_F(SharedTrainingTest, SumsOfFinishedLayersBeginAtOnce) {
+  as_processes(3, [](ProcessGroup& group) {
+    EncoderShape shape;
+    shape.layers = 2;
+    shape.hidden = 8;
+    shape.heads = 2;
+    shape.intermediate = 16;
+    shape.vocabulary = 10;
+    shape.positions = 4;
+    ToldEncoder encoder(shape);
+    SharedEvents events(silent_events());
+    SharedGradients shared({group, events}, &encoder, {});
+    int64_t begin = encoder.parameter_count(), end = 0;  // of the last layer
+    for (const ParameterSlot& slot : encoder_layout(shape)) {
+      if (slot.layer != 1) continue;
+      begin = std::min(begin, slot.offset);
+      end = slot.offset + slot.size;
+    }
+    const torch::Tensor& gradients = encoder.gradients();
+    for (int step = 0; step < 2; ++step) {
+      gradients.fill_(1);
+      EXPECT_FALSE(encoder.tell(begin, end));
+      if (group.rank() < 2) {
+        shared.overlap();
+        EXPECT_TRUE(encoder.tell(begin, end));
+        group.finish_sums();
+        EXPECT_EQ(gradients[begin].item<float>(), 3);
+        EXPECT_EQ(gradients[end - 1].item<float>(), 3);
+        EXPECT_EQ(gradients[begin - 1].item<float>(), 1);
+      }
+      shared.note_rows({2, 7});
+      shared.add_up();
+      torch::Tensor expected = torch::full_like(gradients, 3);
+      torch::Tensor table = expected.narrow(0, 0, 10 * 8).view({10, 8});
+      table.fill_(1);
+      table[2] = table[7] = 3;
+      EXPECT_TRUE(torch::equal(gradients, expected));
+    }
+  });
 }
 
 TEST_F(SharedTrainingTest, NamesTheRankThatHasOtherData) {
