@@ -52,8 +52,8 @@ class RecallSample {
       run_parallel(std::min(kSearches, vectors_.rows - begin), 1, [&](int64_t i) {
         shares[static_cast<size_t>(begin + i)] = share_found(begin + i, breadth);
       });
-      for (const auto& segment : graph_.segments()) segment->release_vectors();
     }
+    for (const auto& segment : graph_.segments()) segment->release_vectors();
     double sum = 0, squares = 0;
     for (const double share : shares) {
       sum += share;

@@ -4,7 +4,6 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -69,6 +68,18 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
   };
 };
 
+// Begin and end of the floats of each layer; nothing of one that has another's.
+std::vector<std::pair<int64_t, int64_t>> find_layer_floats(const EncoderShape& shape) {
+  std::vector<std::pair<int64_t, int64_t>> floats(static_cast<size_t>(shape.layers));
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    if (slot.layer < 0) continue;
+    auto& [begin, end] = floats[static_cast<size_t>(slot.layer)];
+    if (begin == end) begin = slot.offset;
+    end = slot.offset + slot.size;
+  }
+  return floats;
+}
+
 }  // namespace
 
 FusedEncoder::FusedEncoder(const EncoderShape& shape)
@@ -80,6 +91,7 @@ FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memor
       products_(products),
       leaf_(parameters().detach().set_requires_grad(true)),
       free_tapes_(std::make_shared<TapePool>()),
+      layer_floats_(find_layer_floats(shape)),
       layer_done_(std::make_shared<LayerDone>()) {}
 
 FusedEncoder::~FusedEncoder() = default;
@@ -125,16 +137,8 @@ torch::Tensor FusedEncoder::forward_with(const torch::Tensor& parameters, const 
 void FusedEncoder::watch_gradients(const GradientsDone& done) {
   *layer_done_ = nullptr;
   if (!done) return;
-  const int64_t none = parameter_count();
-  std::vector<std::pair<int64_t, int64_t>> bounds(static_cast<size_t>(shape().layers), {none, 0});
-  for (const ParameterSlot& slot : encoder_layout(shape())) {
-    if (slot.layer < 0) continue;
-    auto& [begin, end] = bounds[static_cast<size_t>(slot.layer)];
-    begin = std::min(begin, slot.offset);
-    end = std::max(end, slot.offset + slot.size);
-  }
-  *layer_done_ = [bounds, done](int64_t layer) {
-    const auto [begin, end] = bounds[static_cast<size_t>(layer)];
+  *layer_done_ = [floats = layer_floats_, done](int64_t layer) {
+    const auto [begin, end] = floats[static_cast<size_t>(layer)];
     if (begin < end) done(begin, end);
   };
 }

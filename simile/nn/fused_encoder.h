@@ -8,6 +8,7 @@
 #include <torch/types.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "simile/kernel/encoder_training.h"
@@ -36,6 +37,7 @@ class FusedEncoder final : public TrainableEncoder {
   ProductType products_;
   torch::Tensor leaf_;  // parameters() as the leaf that ties the node into the graph
   std::shared_ptr<std::vector<std::unique_ptr<EncoderTape>>> free_tapes_;  // memory to reuse
+  std::vector<std::pair<int64_t, int64_t>> layer_floats_;  // of gradients(), begin and end
   std::shared_ptr<LayerDone> layer_done_;  // of the backward calls of all forward calls
 };
 

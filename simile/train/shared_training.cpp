@@ -162,6 +162,10 @@ class GatheredRows : public torch::autograd::Function<GatheredRows> {
 
 }  // namespace
 
+torch::Tensor no_vectors(const ModelSettings& settings, torch::Device device) {
+  return torch::empty({0, settings.embedding_size()}, torch::device(device));
+}
+
 torch::Tensor gather_with_gradient(ProcessGroup& group, const torch::Tensor& own,
                                    const std::vector<int64_t>& bounds) {
   return GatheredRows::apply(own, &group, bounds);

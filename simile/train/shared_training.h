@@ -15,6 +15,7 @@
 
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
+#include "simile/model/model_settings.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/flat_optimizer.h"
 #include "simile/train/optimizer.h"
@@ -88,6 +89,9 @@ class SharedGradients {
   int64_t row_floats_ = 0;             // of a row of all tables
   std::vector<char> is_noted_;         // [rows of the longest table]
 };
+
+// The vectors [0, E] of a process without a text, where the others' are.
+torch::Tensor no_vectors(const ModelSettings& settings, torch::Device device);
 
 // The rows of all processes (ProcessGroup::gather_rows()), as a step of autograd: every process
 // computes the same of the result, and `own` gets its rows' part of the gradient.

@@ -34,15 +34,13 @@ torch::Tensor Smoothing::pool(const BatchChunk& chunk, const torch::Tensor& hidd
   return pool_tokens(hidden, chunk.packed.offsets, settings_.pooling);
 }
 
-torch::Tensor Smoothing::no_vectors() const {
-  return torch::empty({0, settings_.embedding_size()}, torch::device(weights_.placement().device));
-}
-
 // Of this process's share, and so is delta.
 torch::Tensor Smoothing::shifted(const StepBatch& batch, const torch::Tensor& delta,
                                  bool for_perturbation) {
   // Other processes ask for a gradient, and so it is one of nothing.
-  if (batch.chunks.empty()) return no_vectors() + delta.sum().to(torch::kFloat32);
+  if (batch.chunks.empty()) {
+    return no_vectors(settings_, weights_.placement().device) + delta.sum().to(torch::kFloat32);
+  }
   const BatchChunk& chunk = batch.chunks.front();
   return pool(chunk, weights_.encoder().forward(
                          chunk.packed, chunk.dropout, delta.to(torch::kFloat32),
@@ -59,7 +57,7 @@ SmoothOutput Smoothing::perturbed(const StepBatch& batch, const torch::Tensor& d
 
 SmoothOutput Smoothing::averaged(const StepBatch& batch) {
   torch::NoGradGuard guard;
-  torch::Tensor own = no_vectors();
+  torch::Tensor own = no_vectors(settings_, weights_.placement().device);
   if (!batch.chunks.empty()) {
     const BatchChunk& chunk = batch.chunks.front();
     own = pool(chunk, weights_.encoder().forward_with(average_, chunk.packed, chunk.dropout));

@@ -16,6 +16,8 @@
 
 namespace simile {
 
+class ProcessGroup;
+
 // One training step's batch and the masks of its forward pass, which every other pass repeats.
 struct StepBatch {
   const Objective& objective;
@@ -27,8 +29,6 @@ struct StepBatch {
   uint64_t step;
   int64_t first_token = 0;  // of this process's share among those of the batch, where smoothed
 };
-
-class ProcessGroup;
 
 class Smoothing {
  public:
@@ -62,7 +62,6 @@ class Smoothing {
   torch::Tensor shifted(const StepBatch& batch, const torch::Tensor& delta, bool for_perturbation);
   torch::Tensor gather(const StepBatch& batch, const torch::Tensor& own) const;
   torch::Tensor pool(const BatchChunk& chunk, const torch::Tensor& hidden) const;
-  torch::Tensor no_vectors() const;
   bool is_everywhere(bool here) const;
 
   SiarOptions options_;

@@ -81,6 +81,7 @@ std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
   return tensors;
 }
 
+// Of the first `end` of the texts.
 int64_t count_tokens(const TrainingSet& set, const std::vector<int32_t>& texts, int64_t end) {
   int64_t tokens = 0;
   for (int64_t i = 0; i < end; ++i) {
@@ -166,12 +167,12 @@ StepBatch Stage::make_batch(int64_t number, const Objective& objective,
   dropout.head = static_cast<float>(model_.drop_head);
   dropout.key = dropout_key_;
   dropout.step = batch.step;
-  const std::vector<int32_t> texts = set.texts_of(examples);
   if (!options_.frozen && !shared_) {
-    batch.chunks =
-        cut_chunks(set.texts, set.second, texts, objective.chunk_tokens(), config.shape(), dropout);
+    batch.chunks = cut_chunks(set.texts, set.second, set.texts_of(examples),
+                              objective.chunk_tokens(), config.shape(), dropout);
   } else if (!options_.frozen) {
     const ProcessGroup& group = model_.processes->group;
+    const std::vector<int32_t> texts = set.texts_of(examples);
     const auto rank = static_cast<size_t>(group.rank());
     batch.shares = cut_shares(set.texts, texts, group.size());
     batch.chunks =
@@ -187,12 +188,6 @@ StepBatch Stage::make_batch(int64_t number, const Objective& objective,
     batch.head_dropout.step = batch.step;
   }
   return batch;
-}
-
-// Of a process without a text, where the others' vectors are too.
-torch::Tensor Stage::no_vectors() const {
-  return torch::empty({0, model_.settings.embedding_size()},
-                      torch::device(model_.weights.placement().device));
 }
 
 torch::Tensor Stage::encode(const BatchChunk& chunk) {
@@ -221,7 +216,7 @@ Stage::BatchVectors Stage::embed_share(const StepBatch& batch) {
   }
   BatchVectors result;
   result.is_leaf = true;
-  torch::Tensor own = no_vectors();
+  torch::Tensor own = no_vectors(model_.settings, model_.weights.placement().device);
   if (batch.chunks.size() == 1) {
     own = result.own = encode(batch.chunks.front());
   } else if (!batch.chunks.empty()) {
@@ -273,7 +268,7 @@ torch::Tensor Stage::encode_texts(const TrainingSet& set, const std::vector<int3
 }
 
 torch::Tensor Stage::encode_share(const TrainingSet& set, const std::vector<int32_t>& texts) {
-  if (texts.empty()) return no_vectors();
+  if (texts.empty()) return no_vectors(model_.settings, model_.weights.placement().device);
   constexpr int64_t kTokens = 8192;  // bounds memory; vectors do not depend on their batch
   return encode_without_graph(
       cut_chunks(set.texts, set.second, texts, kTokens, model_.settings.encoder.shape(), {}),

@@ -82,7 +82,6 @@ class Stage {
   Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts, ProductType products);
   StepBatch make_batch(int64_t number, const Objective& objective,
                        const std::vector<int32_t>& examples) const;
-  torch::Tensor no_vectors() const;
   torch::Tensor encode(const BatchChunk& chunk);  // and pool
   // Vectors of a batch that a loss takes. Where `is_leaf`, carry() takes their gradient on.
   struct BatchVectors {
