@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/core/float_buffer.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include <fmt/format.h>
 
 #include <new>
@@ -40,10 +36,8 @@ float* FloatBuffer::reserve(int64_t size) {
                   "--batch-tokens)",
                   bytes >> 20, available_memory() >> 20));
   size_ = size;
-#ifdef MADV_HUGEPAGE
-  // Rows of wide matrices lie on a page each: large pages spare most of the address look-ups.
-  if (alignment_ == kHugePage) madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+  // Rows of wide matrices lie on a page each.
+  if (alignment_ == kHugePage) prefer_large_pages(data_, bytes);
   return data_;
 }
 

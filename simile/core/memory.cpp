@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/core/memory.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -72,5 +76,15 @@ int64_t smallest_group_memory() {
 }  // namespace
 
 int64_t available_memory() { return std::min(system_memory(), smallest_group_memory()); }
+
+void prefer_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr size_t kPage = 4096;  // or a multiple, where the system refuses
+  const size_t before = (kPage - reinterpret_cast<uintptr_t>(data) % kPage) % kPage;
+  if (bytes >= before + kPage) {
+    madvise(static_cast<char*>(data) + before, (bytes - before) / kPage * kPage, MADV_HUGEPAGE);
+  }
+#endif
+}
 
 }  // namespace simile

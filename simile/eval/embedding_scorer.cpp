@@ -107,6 +107,31 @@ double compare_exactly(Similarity similarity, const float* a, const float* b, in
 // A search holds the best documents of its queries twice; enough queries to keep all threads busy.
 constexpr size_t kQueriesAtOnce = 1024;
 
+// The documents that are anyone's candidate, and each candidate's place among them.
+struct ChosenDocuments {
+  std::vector<int64_t> documents;  // rising
+  std::vector<std::vector<int64_t>> candidates;
+};
+
+ChosenDocuments choose_documents(const std::vector<std::vector<int64_t>>& candidates,
+                                 size_t documents) {
+  std::vector<int64_t> place(documents, -1);
+  for (const auto& of_query : candidates) {
+    for (const int64_t d : of_query) place[static_cast<size_t>(d)] = 0;
+  }
+  ChosenDocuments chosen;
+  for (size_t d = 0; d < documents; ++d) {
+    if (place[d] < 0) continue;
+    place[d] = static_cast<int64_t>(chosen.documents.size());
+    chosen.documents.push_back(static_cast<int64_t>(d));
+  }
+  for (const auto& of_query : candidates) {
+    auto& places = chosen.candidates.emplace_back();
+    for (const int64_t d : of_query) places.push_back(place[static_cast<size_t>(d)]);
+  }
+  return chosen;
+}
+
 Ranking make_ranking(const std::vector<Hit>& hits) {
   Ranking ranking;
   ranking.reserve(hits.size());
@@ -213,7 +238,7 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
                                            int64_t depth) {
   std::vector<Ranking> rankings(queries.size());
   if (queries.empty() || corpus.empty()) return rankings;
-  if (!candidates.empty()) return Scorer::rank(queries, corpus, candidates, depth);
+  if (!candidates.empty()) return rank_candidates(queries, corpus, candidates, depth);
   const EmbeddingScores scores(
       embed_sides(retrieval_.queries, retrieval_.documents, queries, corpus), similarity_);
   for (size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
@@ -221,6 +246,23 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
     const auto hits =
         scores.search(static_cast<int64_t>(first), static_cast<int64_t>(count), depth);
     for (size_t i = 0; i < count; ++i) rankings[first + i] = make_ranking(hits[i]);
+  }
+  return rankings;
+}
+
+// Documents that nobody asks for are not embedded.
+std::vector<Ranking> EmbeddingScorer::rank_candidates(
+    const std::vector<std::string>& queries, const std::vector<std::string>& corpus,
+    const std::vector<std::vector<int64_t>>& candidates, int64_t depth) {
+  const ChosenDocuments chosen = choose_documents(candidates, corpus.size());
+  std::vector<std::string> texts;
+  texts.reserve(chosen.documents.size());
+  for (const int64_t d : chosen.documents) texts.push_back(corpus[static_cast<size_t>(d)]);
+  std::vector<Ranking> rankings = Scorer::rank(queries, texts, chosen.candidates, depth);
+  for (Ranking& ranking : rankings) {
+    for (RankedDocument& ranked : ranking) {
+      ranked.document = chosen.documents[static_cast<size_t>(ranked.document)];
+    }
   }
   return rankings;
 }

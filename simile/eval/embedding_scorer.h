@@ -7,8 +7,9 @@
 //   euclidean  -|a - b|
 //   manhattan  -sum_i |a_i - b_i|
 //
-// Every distinct text is embedded once per call; memory holds the embeddings and `depth` documents
-// per query. Scores do not depend on the number of threads. Those of pairs are computed in double.
+// Every distinct text is embedded once per call, of a corpus only what is some query's candidate;
+// memory holds the embeddings and `depth` documents per query. Scores do not depend on the number
+// of threads. Those of pairs are computed in double.
 //
 // A ranking is what exact_search.h finds, with its scores, which are floats and, for the euclidean
 // similarity, -|a - b|^2: the documents, order and bits that an index of the same vectors gives
@@ -70,6 +71,11 @@ class EmbeddingScorer : public Scorer {
                       const std::vector<std::string>& right) override;
 
  private:
+  std::vector<Ranking> rank_candidates(const std::vector<std::string>& queries,
+                                       const std::vector<std::string>& corpus,
+                                       const std::vector<std::vector<int64_t>>& candidates,
+                                       int64_t depth);
+
   std::string name_;
   Embed embed_;
   Retrieval retrieval_;  // its documents never null, but where embed_ is

@@ -77,6 +77,23 @@ TEST(EmbeddingScorer, EncodesEachDistinctTextOnce) {
   EXPECT_THAT(calls, ElementsAre(ElementsAre("1 0", "0 1", "1 1"), ElementsAre("1 0", "0 1")));
 }
 
+TEST(EmbeddingScorer, OfACorpusOnlyCandidatesAreEmbedded) {
+  std::vector<Texts> calls;
+  EmbeddingScorer scorer("m", [&](const Texts& texts) {
+    calls.push_back(texts);
+    return read_numbers(texts);
+  });
+  const Texts queries = {"1 0", "0 1", "1 1"}, corpus = {"9 9", "0 2", "2 0", "9 9", "0 2", "3 3"};
+  const auto ranked = scorer.rank(queries, corpus, {{4, 2, 1}, {}, {5, 2}}, 2);
+  EXPECT_THAT(calls, ElementsAre(ElementsAre("1 0", "0 1", "1 1", "0 2", "2 0", "3 3")));
+  ASSERT_EQ(ranked.size(), 3u);
+  EXPECT_THAT(documents_of(ranked[0]), ElementsAre(2, 1));  // 1 and 4 tie
+  EXPECT_THAT(documents_of(ranked[1]), ElementsAre());
+  EXPECT_THAT(documents_of(ranked[2]), ElementsAre(5, 2));
+  EXPECT_EQ(scorer.rank(queries, corpus, {{}, {}, {}}, 2).size(), 3u);
+  EXPECT_EQ(calls.size(), 1u);
+}
+
 TEST(EmbeddingScorer, QueriesAndDocumentsMayBeEmbeddedInTheirOwnWay) {
   const auto swap = [](const Texts& texts) {
     Matrix<float> embeddings = read_numbers(texts);

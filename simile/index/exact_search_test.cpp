@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "simile/core/matrix.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/index/detail/scan.h"
 
 namespace simile {
 namespace {
@@ -69,6 +71,25 @@ TEST(ExactSearch, ScoresAndOrderAreThoseOfAPlainLoop) {
         std::sort(scores.rbegin(), scores.rend());
         for (size_t k = 0; k < hits.size(); ++k) EXPECT_NEAR(hits[k].score, scores[k], 1e-3);
       }
+    }
+  }
+}
+
+TEST(ExactSearch, ShortVectorsScoreAsTheFloatsTheyStandFor) {
+  for (const int64_t D : {1, 15, 16, 17, 31, 32, 33, 48, 100}) {
+    Matrix<float> vectors = random_matrix(2, D, "short");
+    std::vector<uint16_t> halves;
+    for (float& value : vectors.values) {
+      uint32_t bits;
+      std::memcpy(&bits, &value, sizeof bits);
+      halves.push_back(static_cast<uint16_t>(bits >> 16));
+      bits &= 0xffff0000;
+      std::memcpy(&value, &bits, sizeof bits);
+    }
+    for (const VectorMetric metric : kMetrics) {
+      EXPECT_NEAR(detail::score_short(halves.data(), halves.data() + D, D, metric),
+                  plain_score(vectors.row(0), vectors.row(1), D, metric), 1e-4)
+          << D;
     }
   }
 }

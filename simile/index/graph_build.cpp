@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
+#include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/index/detail/graph_file.h"
@@ -172,6 +173,8 @@ std::string build_graph(const VectorRows& rows, const std::string& path, const s
   try {
     ShortSpace space(rows.D, rows.metric);
     Hnsw graph(&space, static_cast<size_t>(rows.count), kUpperLinks, kBuildBreadth);
+    prefer_large_pages(graph.data_level0_memory_,
+                       graph.size_data_per_element_ * static_cast<size_t>(rows.count));
     graph.mult_ = 1e-9;  // so that it draws no levels of its own where ours is 0
     insert_all(graph, rows, space.get_data_size(), progress);
     const GraphReader reader(graph);
