@@ -2,7 +2,6 @@
 #include "simile/train/process_group.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #ifdef SIMILE_WITH_GLOO
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -12,20 +11,18 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <future>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "simile/core/error.h"
 #include "simile/nn/torch_threads.h"
 #include "simile/train/own_address.h"
+#ifdef SIMILE_WITH_GLOO
+#include "simile/train/detail/signs_of_life.h"
+#endif
 
 namespace simile {
 
@@ -34,156 +31,18 @@ namespace simile {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
-using StorePointer = c10::intrusive_ptr<c10d::Store>;
+using detail::FirstWatch;
+using detail::Pulse;
+using detail::StorePointer;
 
 constexpr const char* kSumming = "adding gradients";
-constexpr auto kBeat = std::chrono::milliseconds(300);
-constexpr auto kLongest = std::chrono::minutes(1);          // to leave
-constexpr auto kSilence = std::chrono::milliseconds(1500);  // several beats
+constexpr auto kLongest = std::chrono::minutes(1);  // to leave
 // A process that lost another says so later than the one that failed, whose message tells why.
 constexpr auto kLetOtherSpeak = std::chrono::seconds(2);
 
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(std::max<int64_t>(1, static_cast<int64_t>(seconds * 1000)));
 }
-
-// How often a process showed that it lives, and how many calls it has begun.
-struct Sign {
-  int64_t beats = -1, calls = -1;  // -1: none was read
-};
-
-std::string sign_key(int64_t rank) { return fmt::format("sign/{}", rank); }
-
-// Writes this process's sign into the store while it lives, from a thread of its own.
-class Pulse {
- public:
-  Pulse(StorePointer store, int64_t rank)
-      : store_(std::move(store)), rank_(rank), thread_([this] { run(); }) {}
-  ~Pulse() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      ends_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
-  void begin_call() { ++calls_; }
-  int64_t calls() const { return calls_; }
-
- private:
-  void run() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    for (int64_t beat = 0; !ends_; ++beat) {
-      const std::string text = fmt::format("{} {}", beat, calls_.load());
-      try {
-        store_->set(sign_key(rank_), {text.begin(), text.end()});
-      } catch (const std::exception&) {
-        return;  // rank 0 has ended, of which the calls tell
-      }
-      wake_.wait_for(lock, kBeat, [this] { return ends_; });
-    }
-  }
-
-  StorePointer store_;
-  int64_t rank_;
-  std::atomic<int64_t> calls_{0};
-  bool ends_ = false;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::thread thread_;
-};
-
-std::vector<Sign> read_signs(c10d::Store& store, int64_t size) {
-  std::vector<Sign> signs(static_cast<size_t>(size));
-  for (int64_t rank = 0; rank < size; ++rank) {
-    if (!store.check({sign_key(rank)})) continue;
-    const std::vector<uint8_t> bytes = store.get(sign_key(rank));
-    const std::string text(bytes.begin(), bytes.end());
-    Sign& sign = signs[static_cast<size_t>(rank)];
-    char* next = nullptr;
-    sign.beats = std::strtoll(text.c_str(), &next, 10);
-    sign.calls = std::strtoll(next, nullptr, 10);
-  }
-  return signs;
-}
-
-// Of the ranks that keep the others waiting, "" where none stands out. `calls`: those begun here.
-std::string describe_silent(const std::vector<Sign>& before, const std::vector<Sign>& after,
-                            int64_t calls) {
-  std::vector<size_t> silent, behind;
-  for (size_t rank = 0; rank < after.size(); ++rank) {
-    if (after[rank].beats == before[rank].beats) silent.push_back(rank);
-    if (after[rank].calls < calls) behind.push_back(rank);
-  }
-  if (!silent.empty()) {
-    return fmt::format("rank {} shows no sign of life: it hangs, or its machine is gone",
-                       fmt::join(silent, ", "));
-  }
-  if (behind.empty()) return "";
-  return fmt::format(
-      "rank {} lives but has not come this far: look what it does, or raise "
-      "--timeout",
-      fmt::join(behind, ", "));
-}
-
-// The store is asked from a thread that is left behind where rank 0, which holds it, hangs.
-std::string find_silent(const StorePointer& store, int64_t size, int64_t calls) {
-  auto answer = std::make_shared<std::promise<std::string>>();
-  std::future<std::string> found = answer->get_future();
-  std::thread([store, size, calls, answer] {
-    try {
-      const std::vector<Sign> before = read_signs(*store, size);
-      std::this_thread::sleep_for(kSilence);
-      answer->set_value(describe_silent(before, read_signs(*store, size), calls));
-    } catch (const std::exception&) {
-      answer->set_value("rank 0 has ended");
-    }
-  }).detach();
-  if (found.wait_for(4 * kSilence) == std::future_status::ready) return found.get();
-  return "rank 0 shows no sign of life: it hangs, or its machine is gone";
-}
-
-std::string ready_key(int64_t time) { return fmt::format("ready/{}", time); }
-
-// Looks what rank 0 does, from a thread that is left behind where it hangs, for the store is its.
-class FirstWatch {
- public:
-  FirstWatch(StorePointer store, int64_t time) : state_(std::make_shared<State>()) {
-    std::thread([store = std::move(store), time, state = state_] {
-      try {
-        while (!state->ends && !state->is_ready) {
-          const std::vector<Sign> signs = read_signs(*store, 1);
-          if (signs[0].beats != state->beats) {
-            state->beats = signs[0].beats;
-            ++state->changes;
-          }
-          // Asked in this order: who has left had said before that it was ready.
-          const bool has_left = store->add("left", 0) > 0;
-          state->is_ready = store->check({ready_key(time)});
-          state->has_left = has_left;
-          std::this_thread::sleep_for(kBeat);
-        }
-      } catch (const std::exception&) {
-        state->has_ended = true;
-      }
-    }).detach();
-  }
-  ~FirstWatch() { state_->ends = true; }
-  FirstWatch(const FirstWatch&) = delete;
-  FirstWatch& operator=(const FirstWatch&) = delete;
-
-  bool is_ready() const { return state_->is_ready; }
-  bool is_gone() const { return state_->has_ended || state_->has_left; }
-  int64_t signs_of_life() const { return state_->changes; }
-
- private:
-  struct State {
-    std::atomic<bool> ends{false}, is_ready{false}, has_ended{false}, has_left{false};
-    std::atomic<int64_t> changes{0};
-    int64_t beats = -1;  // of the thread alone
-  };
-  std::shared_ptr<State> state_;
-};
 
 bool tells_time_out(const std::string& message) {
   for (const char* words : {"Timed out", "timed out", "timeout", "Timeout"}) {
@@ -236,7 +95,7 @@ struct ProcessGroup::Connection {
       message = error.what();
     }
     if (tells_time_out(message)) {
-      const std::string who = find_silent(signs, size, pulse->calls());
+      const std::string who = detail::find_silent(signs, size, pulse->calls());
       throw Error(ErrorKind::kFailed,
                   fmt::format("{}: the other processes kept this one waiting for {} s{}{}; the "
                               "last checkpoint is kept",
@@ -251,7 +110,7 @@ struct ProcessGroup::Connection {
 
   void await_first(int64_t rank, const std::function<void()>& check) {
     ++awaited;
-    if (rank == 0) return signs->set(ready_key(awaited), {'1'});
+    if (rank == 0) return signs->set(detail::ready_key(awaited), {'1'});
     const FirstWatch watch(signs, awaited);
     int64_t signs_seen = 0;
     auto alive = std::chrono::steady_clock::now();
