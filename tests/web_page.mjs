@@ -213,7 +213,8 @@ const steps = {
     await page.goto(link);
     await page.waitForFunction(() => document.querySelectorAll("#heat tbody tr").length === 3);
     await page.click("nav >> text=Search");
-    expect(await page.locator("#query").isVisible() && !await page.locator("#texts").isVisible(), "the view changes");
+    await page.waitForSelector("#texts", { state: "hidden" });
+    expect(await page.locator("#query").isVisible(), "the view changes");
   },
 
   async "maps"() {
