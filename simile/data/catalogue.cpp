@@ -10,6 +10,7 @@
 #include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/data/fact_checks.h"
 
 namespace simile {
 namespace {
@@ -39,6 +40,9 @@ void CatalogueSet::visit(OptionVisitor& v) {
   v.field("description", description, {"what it is"});
   v.field("licence", licence, {"under which terms it may be used"});
   v.field("advice", advice, {"what to do with the files"});
+  v.field("layout", layout,
+          choice_info("what its files are, so that tables for recipes are made of them",
+                      {"", "fact_checks"}));
   v.list("files", files, "files of the set");
 }
 
@@ -82,16 +86,16 @@ const CatalogueSet& find_set(const std::vector<CatalogueSet>& catalogue, const s
                           fmt::join(names, ", ")));
 }
 
-std::vector<FetchedFile> fetch_set(const CatalogueSet& set, const std::string& folder,
+FetchedSet fetch_set(const CatalogueSet& set, const std::string& folder,
                                    const std::vector<std::string>& accepted,
                                    const DownloadOptions& options, EventSink& events) {
-  std::vector<FetchedFile> fetched;
+  FetchedSet fetched;
   std::optional<Error> first;
   std::string messages;
   for (const CatalogueFile& file : set.files) {
     const std::string path = join_path(folder, file.file_name());
     try {
-      fetched.push_back(
+      fetched.files.push_back(
           {path, download({file.url, path, file.checksum, accepted}, options, events)});
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kFailed) throw;
@@ -100,6 +104,7 @@ std::vector<FetchedFile> fetch_set(const CatalogueSet& set, const std::string& f
     }
   }
   if (first) throw Error(first->kind(), messages);
+  if (set.layout == "fact_checks") fetched.tables = write_fact_check_tables(folder);
   return fetched;
 }
 

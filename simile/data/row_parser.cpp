@@ -114,11 +114,12 @@ namespace {
 class CsvRecord {
  public:
   CsvRecord(std::string line, const std::string& where, const NextLine& next_line,
-            int64_t maximum_bytes)
+            int64_t maximum_bytes, char separator)
       : line_(std::move(line)),
         where_(where),
         next_line_(next_line),
-        maximum_bytes_(static_cast<size_t>(maximum_bytes)) {}
+        maximum_bytes_(static_cast<size_t>(maximum_bytes)),
+        separator_(separator) {}
 
   std::vector<std::string> split() {
     std::vector<std::string> fields;
@@ -126,7 +127,7 @@ class CsvRecord {
       check_fields(fields.size() + 1, where_);
       fields.push_back(is_quote() ? take_quoted() : take_plain());
       if (at_ >= line_.size()) return fields;
-      ++at_;  // the comma
+      ++at_;  // the separator
     }
   }
 
@@ -135,7 +136,7 @@ class CsvRecord {
 
   std::string take_plain() {
     const size_t begin = at_;
-    at_ = std::min(line_.find(',', begin), line_.size());
+    at_ = std::min(line_.find(separator_, begin), line_.size());
     return line_.substr(begin, at_ - begin);
   }
 
@@ -150,11 +151,11 @@ class CsvRecord {
       field += line_[at_++];
     }
     ++at_;
-    if (at_ < line_.size() && line_[at_] != ',') {
+    if (at_ < line_.size() && line_[at_] != separator_) {
       throw RowError(fmt::format(
-          "{}: expected a comma after a quoted field, found '{}'; write a quote inside a quoted "
+          "{}: expected a {} after a quoted field, found '{}'; write a quote inside a quoted "
           "field as \"\"",
-          where_, begin_of_text(line_.substr(at_), 20)));
+          where_, separator_ == '\t' ? "tab" : "comma", begin_of_text(line_.substr(at_), 20)));
     }
     return field;
   }
@@ -173,13 +174,15 @@ class CsvRecord {
   const std::string& where_;
   const NextLine& next_line_;
   size_t maximum_bytes_, at_ = 0;
+  char separator_;
 };
 
 }  // namespace
 
 std::vector<std::string> split_csv(const std::string& line, const std::string& where,
-                                   const NextLine& next_line, int64_t maximum_bytes) {
-  return CsvRecord(line, where, next_line, maximum_bytes).split();
+                                   const NextLine& next_line, int64_t maximum_bytes,
+                                   char separator) {
+  return CsvRecord(line, where, next_line, maximum_bytes, separator).split();
 }
 
 namespace {

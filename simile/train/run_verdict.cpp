@@ -52,8 +52,10 @@ Gain loss_gain(const StageOptions& stage, const StageCourse& course, bool of_sev
   gain.title = course.metric + (of_several_stages ? fmt::format(" of stage '{}'", stage.name) : "");
   gain.is_loss = gain.lower_is_better = true;
   gain.start = {course.values.front().y};
-  const bool is_best = stage.selection.keep == "best";
-  gain.trained = {is_best ? course.best().y : course.values.back().y};
+  StageCourse kept = course;
+  const bool leaves_start = !stage.selection.may_keep_start() && kept.values.size() > 1;
+  if (leaves_start) kept.values.erase(kept.values.begin());
+  gain.trained = {stage.selection.keeps_best() ? kept.best().y : kept.values.back().y};
   gain.no_interval = "losses are means over batches, not of single examples";
   return gain;
 }
@@ -101,7 +103,7 @@ class Judge {
   void find_kept_starts(const Scores& start) {
     for (const StageOptions& stage : options_.stages) {
       const SelectionOptions& selection = stage.selection;
-      if (selection.metric.empty() || selection.keep != "best") continue;
+      if (selection.metric.empty() || !selection.may_keep_start()) continue;
       StageCourse course = read_stage_course(log_path_, stage, selection.metric);
       course.examples = fewest_examples(start, selection.metric);
       if (course.is_start_best()) kept_.push_back(std::move(course));

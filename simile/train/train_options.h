@@ -117,6 +117,10 @@ struct SelectionOptions {
   std::string keep = "best";
   EarlyStopOptions early_stop;
 
+  bool keeps_best() const { return keep != "last"; }
+  // Whether the weights that the stage begins with may be those it keeps.
+  bool may_keep_start() const { return keep == "best"; }
+
   void visit(OptionVisitor& v);
 };
 

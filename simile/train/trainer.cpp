@@ -214,9 +214,10 @@ class TrainingRun final : public SteppedTraining {
     for (const Report& report : reports) loop_.log_evaluation(report);
     if (!options.metric.empty()) {
       const double value = selection_value(reports, options.metric);
-      const bool is_best = selection_->update(value);
-      tell_selected(value);
-      if (is_best && options.keep == "best") {
+      const bool counts = state_.step > 0 || options.keep != "best_trained";
+      const bool is_best = counts && selection_->update(value);
+      if (counts) tell_selected(value);
+      if (is_best && options.keeps_best()) {
         state_.best = weights_.copy();
         state_.best_temperatures = current_temperatures();
       }

@@ -73,17 +73,38 @@ class PaperTableReader {
       TableSet set;
       set.name = name;
       set.folder = of_set.text_or("folder", name);
-      const ConfigNode& recipe = of_set.at("recipe");
-      if (recipe.kind == ConfigNode::Kind::kScalar) {
-        set.source = resolved_path(recipe);
-        set.recipe = load_config(set.source);
+      const ConfigNode* table = of_set.find("table");
+      if (table != nullptr) {
+        take_recipe(of_set, *table, set);
       } else {
-        set.source = recipe.where();
-        set.recipe = recipe;
+        read_recipe(of_set.at("recipe"), set);
       }
       of_set.finish();
       table_.sets.push_back(std::move(set));
     }
+  }
+
+  static void read_recipe(const ConfigNode& recipe, TableSet& set) {
+    if (recipe.kind == ConfigNode::Kind::kScalar) {
+      set.source = resolved_path(recipe);
+      set.recipe = load_config(set.source);
+    } else {
+      set.source = recipe.where();
+      set.recipe = recipe;
+    }
+  }
+
+  // The recipe that another table has for a set of that name.
+  static void take_recipe(const MapReader& reader, const ConfigNode& table, TableSet& set) {
+    const std::string path = resolved_path(table);
+    const ConfigNode other = load_config(path);
+    const ConfigNode* sets = other.find("sets");
+    const ConfigNode* same = sets == nullptr ? nullptr : sets->find(set.name);
+    const ConfigNode* recipe = same == nullptr ? nullptr : same->find("recipe");
+    if (recipe == nullptr) {
+      reader.fail(fmt::format("table: {} has no recipe of a set '{}'", path, set.name));
+    }
+    read_recipe(*recipe, set);
   }
 
   void read_column(const ConfigNode& node) {

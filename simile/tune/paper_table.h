@@ -6,6 +6,7 @@
 //   source: Chernyavskiy et al. (NAACL 2022), table 3
 //   sets:
 //     pfcc_s: {recipe: {...}}           # a recipe, or the path of one; $data is --data/pfcc_s
+//     stsb: {table: bsc-table5.yaml}    # the recipe that another table has for this set
 //   columns:
 //     - {label: HP@1, set: pfcc_s, metric: test.has_positive@1, scale: 1}
 //   rows:

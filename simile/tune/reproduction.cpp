@@ -86,13 +86,40 @@ class Reproducer {
   Reproducer(const std::string& table, const ReproduceOptions& options, EventSink& events)
       : events_(events) {
     result_.table = read_paper_table(find_table(table));
+    result_.asked = table;
     result_.options = options;
     share_ = parse_rows(options.rows);
+    check_choice(options);
     if (options.runs == 0) result_.options.runs = options.limit > 0 ? kQuickRuns : kRuns;
     if (result_.options.out.empty()) result_.options.out = default_folder(options);
     result_.model = options.model.empty() ? table_().model : options.model;
     choose_settings();
     check_data();
+  }
+
+  void check_choice(const ReproduceOptions& options) const {
+    std::vector<std::string> rows, sets;
+    for (const TableRow& row : table_().rows) {
+      if (row.is_trained()) rows.push_back(row.label);
+    }
+    for (const TableSet& set : table_().sets) sets.push_back(set.name);
+    check_name("--row", options.row, rows);
+    check_name("--set", options.set, sets);
+  }
+
+  void check_name(const char* option, const std::string& name,
+                  const std::vector<std::string>& names) const {
+    SIMILE_CHECK(name.empty() || std::count(names.begin(), names.end(), name) > 0,
+                 ErrorKind::kUsage,
+                 fmt::format("{}: the table '{}' trains no '{}'; there are '{}'", option,
+                             table_().name, name, fmt::join(names, "', '")));
+  }
+
+  // Whether this process trains it.
+  bool is_ours(const PlannedCell& cell) const {
+    return share_.has(cell.row) &&
+           (options().row.empty() || table_().rows[cell.row].label == options().row) &&
+           (options().set.empty() || cell.set == options().set);
   }
 
   // Runs from another model, with other settings or of less data do not replace those of the table.
@@ -215,7 +242,7 @@ class Reproducer {
   void complete_all() {
     std::vector<PlannedCell*> ours;
     for (PlannedCell& cell : planned_) {
-      if (cell.run && share_.has(cell.row)) ours.push_back(&cell);
+      if (cell.run && is_ours(cell)) ours.push_back(&cell);
     }
     for (size_t i = 0; i < ours.size(); ++i) complete(*ours[i], i + 1, ours.size());
     // A run that another process was at may be finished by now, or left by one that died; and while
@@ -229,7 +256,7 @@ class Reproducer {
       }
     }
     for (PlannedCell& cell : planned_) {
-      if (cell.run && !share_.has(cell.row)) cell.outcome = read_outcome(*cell.run);
+      if (cell.run && !is_ours(cell)) cell.outcome = read_outcome(*cell.run);
     }
   }
 
@@ -408,6 +435,8 @@ void ReproduceOptions::visit(OptionVisitor& v) {
            "examples", 0});
   v.field("rows", rows,
           {"i/n: only row i and every n-th after it, for several machines and one folder"});
+  v.field("row", row, {"only the row with this label"});
+  v.field("set", set, {"only on this of the table's sets"});
   v.field("out", out,
           path_info("folder of the runs; empty: runs/ and the table's name, with the model, "
                     "settings and limit where given"));

@@ -38,7 +38,7 @@ struct ReproduceOptions {
   std::string settings;
   int64_t runs = 0;
   int64_t limit = 0;
-  std::string rows;
+  std::string rows, row, set;
   std::string out;
   bool keep_models = false;
 
@@ -85,6 +85,7 @@ struct JudgedOrder {
 
 struct Reproduction {
   PaperTable table;
+  std::string asked;  // for it: a name or path
   ReproduceOptions options;
   std::string model, settings;
   std::vector<std::vector<TableCell>> cells;  // [rows][columns]

@@ -149,13 +149,15 @@ std::string Reproduction::to_markdown() const {
   const std::vector<std::string> remarks = table_remarks(*this);
   if (!remarks.empty()) text += "\n";
   for (const std::string& remark : remarks) text += "- " + remark + "\n";
-  return text;
+  return text + fmt::format("\nMade by `{}`; with `--row LABEL{}` one {} of it.\n",
+                            table_command(*this), table.sets.size() > 1 ? " --set NAME" : "",
+                            table.sets.size() > 1 ? "cell" : "row");
 }
 
 std::string Reproduction::to_json() const {
   Json json = {{"table", table.name},    {"title", table.title}, {"source", table.source},
                {"model", model},         {"settings", settings}, {"runs", options.runs},
-               {"limit", options.limit}, {"failed", failed}};
+               {"limit", options.limit}, {"failed", failed},     {"command", table_command(*this)}};
   json["columns"] = Json::array();
   for (const TableColumn& column : table.columns) {
     json["columns"].push_back({{"label", column.label},

@@ -15,6 +15,8 @@ std::string signed_figure(const TableColumn& column, double fraction) {
   return fmt::format("{:+.{}f}", fraction * column.scale, digits_of(column));
 }
 
+std::string p_value(double p) { return p < 5e-5 ? "< 0.0001" : fmt::format("= {:.4f}", p); }
+
 // The first line of a message, and no more of it than a cell bears.
 std::string shorten(const std::string& message, size_t most) {
   const std::string line = message.substr(0, message.find('\n'));
@@ -55,6 +57,20 @@ std::string table_head(const Reproduction& result) {
   return head;
 }
 
+std::string table_command(const Reproduction& result) {
+  const ReproduceOptions& options = result.options;
+  std::string command = "simile reproduce " + result.asked;
+  const auto add = [&command](const char* flag, const std::string& value) {
+    if (!value.empty()) command += fmt::format(" {} {}", flag, value);
+  };
+  add("--data", options.data);
+  add("--model", options.model);
+  add("--settings", options.settings);
+  add("--runs", fmt::format("{}", options.runs));
+  if (options.limit > 0) add("--limit", fmt::format("{}", options.limit));
+  return command;
+}
+
 std::string order_line(const Reproduction& result, const JudgedOrder& order) {
   const int64_t pairs = order.same + order.reversed;
   return fmt::format(
@@ -72,8 +88,8 @@ std::string claim_figures(const Reproduction& result, const JudgedClaim& judged)
                                 judged.seeds == 1 ? "seed" : "seeds"));
   }
   if (judged.t_test) {
-    parts.push_back(fmt::format("p = {:.4f} (t), {:.4f} (permutation)", judged.t_test->p,
-                                judged.permutation->p));
+    parts.push_back(fmt::format("p {} (t), {} (permutation)", p_value(judged.t_test->p),
+                                p_value(judged.permutation->p)));
   }
   if (judged.interval) {
     parts.push_back(fmt::format("95 % interval over examples {} to {}",

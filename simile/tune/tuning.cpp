@@ -380,7 +380,7 @@ class Tuner {
       return fail(trial, error.what());  // values that are good alone but not together
     }
     const StageOptions& last = run->options.stages.back();  // a choice may bring its own stages
-    trial.keeps_best = last.selection.keep == "best";
+    trial.keeps_best = last.selection.keeps_best();
     TrialEvents events(trial, journal_of(trial.number), search_, last.name, rule, run->label, told_,
                        events_);
     RunOutcome outcome;

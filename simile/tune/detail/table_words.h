@@ -13,6 +13,8 @@ std::string paper_figure(const TableColumn& column, const std::optional<double>&
 // "0.512 ± 0.010 (3)", or why there is none.
 std::string our_figure(const TableColumn& column, const TableCell& cell);
 std::string table_head(const Reproduction& result);  // of what it is made, in one line
+// What a shell makes it with: "simile reproduce bsc-table3 --data DIR --settings small --runs 5".
+std::string table_command(const Reproduction& result);
 std::string order_line(const Reproduction& result, const JudgedOrder& order);
 // "+0.200, p = 0.003 (5 seeds), 95 % interval over examples +0.100 to +0.300; paper +0.311"
 std::string claim_figures(const Reproduction& result, const JudgedClaim& judged);
