@@ -365,6 +365,20 @@ bool SearchIndex::has(const std::string& id) const {
   return parts_->documents.find_id(id).has_value();
 }
 
+std::optional<Document> SearchIndex::find(const std::string& id) const {
+  Parts& parts = *parts_;
+  std::optional<Document> found;
+  parts.search([&](const detail::SegmentSet& segments) {
+    found.reset();
+    if (std::optional<DocumentStore::Stored> stored = parts.documents.find_id(id)) {
+      parts.queries_of(segments, *stored, {});  // its vectors know it
+      found = std::move(stored->document);
+    }
+    return std::vector<std::vector<detail::IndexHit>>();
+  });
+  return found;
+}
+
 void SearchIndex::for_each(const TakeDocument& take) const {
   const std::shared_ptr<const detail::SegmentSet> set = parts_->current();
   const DocumentStore& store = parts_->documents;

@@ -202,6 +202,9 @@ class SearchIndex {
   // Whether a document has this id.
   bool has(const std::string& id) const;
 
+  // The document with this id as it was added, if there is one.
+  std::optional<Document> find(const std::string& id) const;
+
   // Calls take(document, passage, vector [dimension]) for all vectors in the order of adding; the
   // passage is 0 where the document is not split. Errors (kIo): another process changed the index
   // meanwhile; then not all were given.
