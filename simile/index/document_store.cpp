@@ -279,6 +279,8 @@ void DocumentStore::for_each(int64_t first, int64_t last, const TakeDocument& ta
 
 void DocumentStore::check() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
+  Transaction transaction(connection_->database, Transaction::Kind::kRead);
+  connection_->database.check_pages();
   Statement statement(connection_->database, "PRAGMA integrity_check(1)");
   const std::string found = statement.step() ? statement.text(0) : "nothing";
   SIMILE_CHECK(found == "ok", ErrorKind::kInput,

@@ -16,8 +16,10 @@
 // has a store of its own. Changes by several processes come one after the other; one that waited
 // ten minutes for its turn is given up (kIo).
 //
-// The checksum finds damage to all but documents; what is read of those may be wrong: whoever keeps
-// vector_keys() of what was added knows it again.
+// Each page of the file has a checksum, and what is read is verified (detail/checked_pages.h). Of
+// stores of earlier versions, which have none, the state's checksum finds damage to all but
+// documents; what is read of those may be wrong: whoever keeps vector_keys() of what was added
+// knows it again.
 #pragma once
 
 #include <cstdint>

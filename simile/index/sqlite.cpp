@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "simile/core/error.h"
+#include "simile/index/detail/checked_pages.h"
 
 namespace simile::detail {
 namespace {
@@ -40,7 +41,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                     (access == Access::kCreate ? SQLITE_OPEN_CREATE : 0);
   try {
-    const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
+    const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, checked_pages());
     if (code != SQLITE_OK) fail(code);
     struct stat status {};
     SIMILE_CHECK(stat(path.c_str(), &status) == 0, ErrorKind::kInput,
@@ -55,7 +56,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     execute(access == Access::kRead    ? kForReading
             : access == Access::kWrite ? kForWriting
                                        : kForBuilding);
-    if (access == Access::kCreate) execute(fmt::format("PRAGMA application_id = {}", kApplication));
+    if (access == Access::kCreate) create();
     SIMILE_CHECK(read_number("PRAGMA application_id") == kApplication, ErrorKind::kInput,
                  fmt::format("{}: not a document store of this program", path));
   } catch (...) {
@@ -64,16 +65,41 @@ Database::Database(const std::string& path, Access access) : path_(path) {
   }
 }
 
+// The reserved bytes must be known before the first page is written.
+void Database::create() const {
+  int reserved = kReservedBytes;
+  const int code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+  if (code != SQLITE_OK) fail(code);
+  execute(fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT",
+                      kApplication, kCheckedVersion));
+}
+
 Database::~Database() { close(); }
 
 void Database::close() { sqlite3_close_v2(handle_); }
 
 void Database::fail(int code) const {
+  if (handle_ != nullptr && sqlite3_extended_errcode(handle_) == SQLITE_IOERR_DATA) {
+    fail_damaged_page(damaged_page(handle_));
+  }
   const int basic = code & 0xff;
   throw Error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput,
               fmt::format("{}: {}{}", path_,
                           handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code),
                           hint_for(basic)));
+}
+
+void Database::fail_damaged_page(int64_t number) const {
+  throw Error(ErrorKind::kInput,
+              fmt::format("{} is damaged: the checksum of its page {} is another; build the index "
+                          "again",
+                          path_, number));
+}
+
+void Database::check_pages() const {
+  const int64_t pages = read_number("PRAGMA page_count");
+  const int64_t found = find_damaged_page(handle_, pages, read_number("PRAGMA page_size"));
+  if (found > 0) fail_damaged_page(found);
 }
 
 void Database::execute(const std::string& sql) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the document store needs of SQLite. Errors: kInput for a file that is damaged or not ours,
-// kIo for one that cannot be written, or was held by another process for ten minutes.
+// kIo for one that cannot be written, or was held by another process for ten minutes. Files that
+// this program made have checksums of their pages (checked_pages.h).
 #pragma once
 
 #include <sys/types.h>
@@ -32,9 +33,14 @@ class Database {
   // Errors (kIo): another file stands at the path by now, or none.
   void check_in_place() const;
 
+  // Errors (kInput): a page of the file is damaged. Within a transaction; reads all of it.
+  void check_pages() const;
+
   [[noreturn]] void fail(int code) const;
 
  private:
+  void create() const;
+  [[noreturn]] void fail_damaged_page(int64_t number) const;
   void close();
 
   std::string path_;
