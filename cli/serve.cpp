@@ -118,13 +118,19 @@ ApiKeys load_keys(const Arguments& arguments) {
   return file.empty() ? ApiKeys() : ApiKeys::load(file);
 }
 
-// What cannot be read does not end a server that has what it needs.
-void reload(const Arguments& arguments, Service& service, Terminal& terminal) {
+// What cannot be read does not end a server that has what it needs, and a certificate that was
+// renewed does not wait for an index.
+void reload(const Arguments& arguments, Service& service, Server& server, Terminal& terminal) {
+  try {
+    server.renew_certificates();
+  } catch (const Error& error) {
+    service.keep(error.what());
+  }
   try {
     service.replace(load(arguments, terminal), load_keys(arguments));
     service.note("reload", "model, index and keys were read again");
   } catch (const Error& error) {
-    service.note("reload failed", error.what());
+    service.keep(error.what());
   }
 }
 
@@ -145,13 +151,16 @@ void run(const Arguments& arguments, bool quiet, Terminal& terminal) {
   const std::string name = model.names.front();
   Terminal log(quiet);  // of the connections' threads
   EventSink& calls = quiet ? silent_events() : log;
-  Service service(std::move(model), arguments.serve, std::move(keys), calls);
+  Service service(std::move(model), arguments.serve, std::move(keys), calls,
+                  AllowedHosts(arguments.serve));
   Server server(service, arguments.serve);
   server.start();
   Output output("-");
   output.write(fmt::format("{} serves at {}\n", name, server.url()));
   output.finish();
-  while (signals.await_hangup()) reload(arguments, service, terminal);
+  while (signals.await_hangup()) {
+    reload(arguments, service, server, terminal);
+  }
   signals.let_in();
   server.stop();
   forget_signal();  // it ended the work as it should

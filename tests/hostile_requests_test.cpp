@@ -26,7 +26,8 @@ struct Hostile {
 
 // A request whose head is these lines, with the length of its body.
 std::string request(const std::string& head, const std::string& body) {
-  return fmt::format("{}\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", head, body.size(), body);
+  return fmt::format("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}", head, body.size(),
+                     body);
 }
 
 std::string post(const std::string& path, const std::string& body,
@@ -38,12 +39,13 @@ std::string embed(const std::string& body) { return post("/embed", body); }
 
 // A body in pieces, as `pieces` has them.
 std::string chunked(const std::string& pieces) {
-  return "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+  return "POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
          "Transfer-Encoding: chunked\r\n\r\n" +
          pieces;
 }
 
-const std::string kHead = "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+const std::string kHead =
+    "POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 const std::string kLong(5000, 'x');
 
 std::string nested(size_t depth) {
@@ -58,13 +60,15 @@ std::vector<Hostile> of_the_protocol() {
       {"GET\r\n\r\n", 400, "no HTTP request"},
       {"GET /health\r\n\r\n", 400, "no HTTP request"},
       {"GET /health HTTP/9.9\r\n\r\n", 400, "no HTTP request"},
-      {"BREW /pot HTTP/1.1\r\nHost: x\r\n\r\n", 400, "no HTTP request"},
-      {"TRACE / HTTP/1.1\r\nHost: x\r\n\r\n", 405, "no route for TRACE"},
-      {"GET /" + std::string(4000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 404, "so long a name"},
-      {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 414, ""},
-      {"GET /..%2f..%2fetc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 404,
+      {"BREW /pot HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "no HTTP request"},
+      {"TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "no route for TRACE"},
+      {"GET /" + std::string(4000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 404,
+       "so long a name"},
+      {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, ""},
+      {"GET /..%2f..%2fetc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404,
        "no route"},
-      {"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 404, "no route"},
+      {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404,
+       "no route"},
       {kHead + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", 400, "where the body ends"},
       {kHead + "Content-Length: -1\r\n\r\n{}", 400, "where the body ends"},
       {kHead + "Content-Length: 2x\r\n\r\n{}", 400, "where the body ends"},
@@ -98,7 +102,7 @@ std::vector<Hostile> of_routes() {
       {post("/embed/", "{}"), 404, "did you mean /embed?"},
       {post("//embed", "{}"), 404, "did you mean /embed?"},
       {post("/v1/embedding", "{}"), 404, "did you mean /v1/embeddings?"},
-      {"GET /embed HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 405, "takes POST"},
+      {"GET /embed HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 405, "takes POST"},
       {request("PUT /embed HTTP/1.1", "{}"), 405, "takes POST"},
       {request("DELETE /embed HTTP/1.1", "{}"), 405, "takes POST"},
       {post("/health", "{}"), 405, "takes GET, HEAD"},
@@ -221,8 +225,8 @@ TEST_F(HostileRequestsTest, StrangersLearnNothingWithoutAKey) {
                     401, "no valid API key"});
   }
   for (const std::string path : {"/info", "/v1/models"}) {
-    rows.push_back({"GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 401,
-                    "no valid API key"});
+    rows.push_back({"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                    401, "no valid API key"});
   }
   expect_answers(server, rows);
   EXPECT_EQ(server.stop(), 0);
@@ -256,6 +260,11 @@ TEST_F(HostileRequestsTest, AnIndexIsChangedAsAllowedOrNotAtAll) {
        {documents(R"({"documents":[{"id":"c","text":"x"},{"id":"c","text":"y"}]})"), 422,
         "stands twice"},
        {removal(R"({"ids":[]})"), 400, "is empty"},
+       {removal(R"({"ids":["z","z"]})"), 404, "no document"},
+       {post("/documents/delete", R"({"ids":["a","z"]})"), 404, "nothing was removed"},
+       {request("DELETE /documents/z HTTP/1.1", ""), 404, "no document"},
+       {"GET /documents/z HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404,
+        "no document"},
        {removal(R"({"ids":["a","z"]})"), 404, "no document \"z\"; nothing was removed"},
        {post("/search", R"({"query":"a","top_k":0})"), 422, "between 1 and 1000"},
        {post("/search", R"({"query":"a","top_k":1e9})"), 422, "between 1 and 1000"},
@@ -282,6 +291,68 @@ TEST_F(HostileRequestsTest, AnIndexIsChangedAsAllowedOrNotAtAll) {
   const json info = json::parse(changing.client().Get("/info")->body);
   EXPECT_EQ(info["documents"], 2);
   EXPECT_EQ(changing.stop(), 0);
+}
+
+TEST_F(HostileRequestsTest, PagesOfOthersCannotUseTheServerThroughABrowser) {
+  write("corpus.tsv", "id\ttext\na\tthe cat sat\nb\ta dog ran\n");
+  ASSERT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  const std::string body = R"({"documents":[{"id":"csrf","text":"x"}]})";
+  const auto add = [&](const std::string& headers) {
+    return fmt::format("POST /documents HTTP/1.1\r\n{}\r\nContent-Length: {}\r\n\r\n{}", headers,
+                       body.size(), body);
+  };
+  const std::string json_type = "\r\nContent-Type: application/json";
+  const std::vector<Hostile> rows = {
+      {add("Host: evil.example\r\nOrigin: http://evil.example"), 403, "--allow-host evil.example"},
+      {add("Host: evil.example" + json_type), 403, "the header Host"},
+      {add("Host: localhost\r\nOrigin: http://evil.example" + json_type), 403, "the header Origin"},
+      {add("Host: localhost\r\nOrigin: null" + json_type), 403, "the header Origin"},
+      {add("Host: localhost"), 415, "application/json"},
+      {add("Host: localhost\r\nContent-Type: text/plain"), 415, "application/json"},
+      {"GET /documents/a HTTP/1.1\r\nHost: evil.example:80\r\nConnection: close\r\n\r\n", 403,
+       "the header Host"},
+      {"GET /info HTTP/1.1\r\nHost: own.example\r\nConnection: close\r\n\r\n", 200,
+       "\"documents\":2"},
+      {"GET /info HTTP/1.1\r\nHost: [::1]:80\r\nOrigin: https://own.example\r\nConnection: "
+       "close\r\n\r\n",
+       200, "\"documents\":2"}};
+  ServerProcess server({"--index", path("ix"), "--allow-changes", "--allow-host", "own.example"});
+  expect_answers(server, rows);
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(HostileRequestsTest, WhatCannotBeReadIsCountedAndHasAnId) {
+  ServerProcess server(options());
+  ASSERT_GT(server.port(), 0);
+  for (const std::string& bytes :
+       {std::string("nonsense\r\n\r\n"), kHead + "Content-Length: -1\r\n\r\n{}"}) {
+    EXPECT_THAT(raw_answer(server.port(), bytes), HasSubstr("X-Request-Id: "));
+  }
+  EXPECT_THAT(server.client().Get("/metrics")->body,
+              HasSubstr("te_request_failure{err=\"validation\"} 2\n"));
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(HostileRequestsTest, ConnectionsTurnedAwayAreCountedAndHaveAnId) {
+  ServerProcess server(options({"--connections", "1"}));
+  ASSERT_GT(server.port(), 0);
+  std::vector<int> waiting;
+  std::string answer;
+  for (int i = 0; i < 700 && answer.empty(); ++i) {
+    waiting.push_back(connect_to(server.port()));
+    std::string part(4096, '\0');
+    if (i < 512) continue;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const ssize_t count = recv(waiting.back(), &part[0], part.size(), MSG_DONTWAIT);
+    if (count > 0) answer = part.substr(0, static_cast<size_t>(count));
+  }
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 429"));
+  EXPECT_THAT(answer, HasSubstr("X-Request-Id: "));
+  EXPECT_THAT(answer, HasSubstr("Retry-After: 1"));
+  for (const int socket : waiting) close(socket);
+  EXPECT_THAT(server.client().Get("/metrics")->body,
+              HasSubstr("te_request_failure{err=\"overloaded\"}"));
+  EXPECT_EQ(server.stop(), 0);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {

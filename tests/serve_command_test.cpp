@@ -182,7 +182,8 @@ TEST_F(ServeCommandTest, DocumentsAreAddedFoundReplacedAndDeleted) {
             json::parse(R"({"added":2,"replaced":1,"truncated":0,"documents":3})"));
   const auto found = client.Post("/search", R"({"query":"it was red","top_k":1})", kJson);
   EXPECT_EQ(json::parse(found->body)["results"][0]["hits"][0]["id"], "c") << found->body;
-  const auto deleted = client.Delete("/documents", R"({"ids":["b","c"]})", kJson);
+  EXPECT_EQ(json::parse(client.Get("/documents/c")->body)["text"], "it was red");
+  const auto deleted = client.Delete("/documents", R"({"ids":["b","c","b"]})", kJson);
   ASSERT_TRUE(deleted);
   EXPECT_EQ(json::parse(deleted->body), json::parse(R"({"deleted":2,"documents":1})"));
   EXPECT_EQ(client.Delete("/documents", R"({"ids":["a","b"]})", kJson)->status, 404);
@@ -398,6 +399,37 @@ TEST_F(ServeCommandTest, WithACertificateItSpeaksHttps) {
   EXPECT_EQ(raw_answer(server.port(), "GET /health HTTP/1.1\r\n\r\n").find("200"),
             std::string::npos);
   EXPECT_EQ(client.Get("/health")->status, 200);
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(ServeCommandTest, ACertificateIsReadAgainAndABrokenOneIsNot) {
+  if (!has_program("openssl")) GTEST_SKIP() << "no openssl to make a certificate with";
+  const std::string make =
+      "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out own.pem -days 2 "
+      "-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1";
+  ASSERT_EQ(shell(make + " && cp own.pem first.pem").code, 0);
+  ServerProcess server(
+      {"--model", model_, "--tls-certificate", path("own.pem"), "--tls-key", path("key.pem")});
+  ASSERT_GT(server.port(), 0);
+  const auto is_known_by = [&](const std::string& certificate) {
+    httplib::SSLClient client("127.0.0.1", server.port());
+    client.set_ca_cert_path(path(certificate).c_str());
+    client.enable_server_certificate_verification(true);
+    const auto reply = client.Get("/health");
+    return reply && reply->status == 200;
+  };
+  EXPECT_TRUE(is_known_by("first.pem"));
+  write("own.pem", "no certificate\n");
+  server.send(SIGHUP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(is_known_by("first.pem"));
+  ASSERT_EQ(shell(make + " && cp own.pem second.pem").code, 0);
+  server.send(SIGHUP);
+  for (int i = 0; i < 500 && !is_known_by("second.pem"); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(is_known_by("second.pem"));
+  EXPECT_FALSE(is_known_by("first.pem"));
   EXPECT_EQ(server.stop(), 0);
 }
 

@@ -13,7 +13,7 @@
 namespace {
 
 const char* const kPost =
-    "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ";
+    "POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ";
 
 std::string post(const std::string& body) {
   return kPost + std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -101,7 +101,7 @@ void HostileClients::trouble(int number) {
         socket.send(post(R"({"inputs":[[1,2,99999999]],"dimensions":-3})"));
         break;
       default:
-        socket.send("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n");
+        socket.send("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
     socket.take_answer();
   }

@@ -5,6 +5,8 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "simile/core/error.h"
@@ -13,7 +15,14 @@
 namespace simile {
 namespace {
 
-constexpr std::string_view kScheme = "Bearer ";
+constexpr std::string_view kScheme = "bearer ";
+
+bool has_scheme(std::string_view authorization) {
+  return authorization.size() >= kScheme.size() &&
+         std::equal(kScheme.begin(), kScheme.end(), authorization.begin(), [](char a, char b) {
+           return a == std::tolower(static_cast<unsigned char>(b));
+         });
+}
 
 std::string_view trim_key(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -45,7 +54,7 @@ ApiKeys ApiKeys::load(const std::string& path) {
 
 bool ApiKeys::accepts(std::string_view authorization) const {
   if (empty()) return true;
-  if (!starts_with(authorization, kScheme)) return false;
+  if (!has_scheme(authorization)) return false;
   const Digest given = digest(trim_key(authorization.substr(kScheme.size())));
   bool found = false;
   for (const Digest& known : digests_) {

@@ -18,8 +18,8 @@ class ApiKeys {
   // that cannot be read or has no key.
   static ApiKeys load(const std::string& path);
 
-  // Whether `authorization`, that header of a request, is "Bearer " and one of the keys; true where
-  // there are none.
+  // Whether `authorization`, that header of a request, is "Bearer ", in whatever letters, and one
+  // of the keys; true where there are none.
   bool accepts(std::string_view authorization) const;
   bool empty() const { return digests_.empty(); }
 

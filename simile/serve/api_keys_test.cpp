@@ -14,6 +14,9 @@ TEST(ApiKeys, EveryKeyOfTheFileIsTakenAndNothingElse) {
   const ApiKeys keys = ApiKeys::load(files.write("keys", "first\r\n\n  second key \n"));
   EXPECT_TRUE(keys.accepts("Bearer first"));
   EXPECT_TRUE(keys.accepts("Bearer second key"));
+  EXPECT_TRUE(keys.accepts("bearer first"));
+  EXPECT_TRUE(keys.accepts("BEARER first"));
+  EXPECT_FALSE(keys.accepts("bearer First"));
   for (const char* other : {"", "first", "Bearer", "Bearer ", "Bearer firs", "Bearer first2",
                             "Basic first", "bearer-first"}) {
     EXPECT_FALSE(keys.accepts(other)) << other;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // /similarity and /rerank.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -8,6 +10,7 @@
 #include "simile/eval/embedding_scorer.h"
 #include "simile/serve/detail/route_answers.h"
 #include "simile/serve/request_error.h"
+#include "simile/text/lower_text.h"
 
 namespace simile::detail {
 namespace {
@@ -59,6 +62,42 @@ int64_t count_tokens(const Reranker& reranker, const std::string& query,
   return std::min(tokens, static_cast<int64_t>(texts.size()) * tokenizer.max_length());
 }
 
+void refuse_for_head(const char* param, const std::string& why) {
+  throw RequestError(Refusal::kInvalid, fmt::format("\"{}\": {}", param, why), param);
+}
+
+// That no text and the query have more tokens together than the head reads.
+void check_lengths(const Reranker& reranker, const std::string& query,
+                   const std::vector<std::string>& texts) {
+  const ModelSettings& settings = reranker.encoder().settings();
+  const auto lowered = [&](const std::string& text) {
+    return settings.lower_case ? lower_text(text) : text;
+  };
+  Tokenizer tokenizer = reranker.encoder().tokenizer();
+  const int64_t limit = tokenizer.max_length();
+  tokenizer.set_max_length(limit + 1);
+  for (const std::string& text : texts) {
+    const auto tokens = tokenizer.encode_pair(lowered(query), lowered(text)).ids.size();
+    if (static_cast<int64_t>(tokens) <= limit) continue;
+    refuse_for_head("truncate", fmt::format("false, but the query and a text have more than the {} "
+                                            "tokens that the head reads",
+                                            limit));
+  }
+}
+
+// What a head that reads both texts together cannot do is refused, not left out.
+void check_for_head(const Reranker& reranker, const std::string& query,
+                    const std::vector<std::string>& texts, const TextGroup& like) {
+  if (like.truncate_left) {
+    refuse_for_head("truncation_direction",
+                    "query and text are read together, and the longer one loses its end");
+  }
+  if (!like.prompt_name.empty()) {
+    refuse_for_head("prompt_name", "query and text are read together, without a prompt");
+  }
+  if (!like.truncate) check_lengths(reranker, query, texts);
+}
+
 std::vector<double> score_by_head(const Engine& engine, const RouteCall& call,
                                   const std::string& query, const std::vector<std::string>& texts,
                                   bool raw) {
@@ -95,19 +134,20 @@ Reply answer_similarity(const Engine& engine, const RouteCall& call) {
   const JsonRequest request(call.body, engine.limits());
   const JsonRequest inputs = request.part("inputs");
   const TextGroup like = read_group(request.part_or_empty("parameters"));
-  std::vector<std::string> texts = inputs.texts("sentences");
-  texts.insert(texts.begin(), inputs.text("source_sentence"));
-  return json_reply(compare_texts(engine, call, {make_group(texts, like)}));
+  const TextGroup source = make_group({inputs.full_text("source_sentence")}, like);
+  const TextGroup sentences = make_group(inputs.full_texts("sentences"), like);
+  return json_reply(compare_texts(engine, call, {source, sentences}));
 }
 
 Reply answer_rerank(const Engine& engine, const RouteCall& call) {
   call.cost.ranks = true;
   const JsonRequest request(call.body, engine.limits());
-  const std::string query = request.text("query");
-  const std::vector<std::string> texts = request.texts("texts");
+  const std::string query = request.full_text("query");
+  const std::vector<std::string> texts = request.full_texts("texts");
   const TextGroup like = read_group(request);
   const bool raw = request.flag("raw_scores").value_or(false);
   const Reranker* const reranker = engine.model().reranker.get();
+  if (reranker != nullptr) check_for_head(*reranker, query, texts, like);
   const std::vector<double> scores =
       reranker != nullptr ? score_by_head(engine, call, query, texts, raw)
                           : compare_texts(engine, call,

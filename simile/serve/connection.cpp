@@ -42,21 +42,22 @@ Ready wait_for(int socket, short events, int other, ServeClock::time_point deadl
 
 using NameOf = int (*)(int, sockaddr*, socklen_t*);
 
-void read_address(NameOf name_of, int socket, std::string& ip, int& port) {
+SocketAddress address_of(NameOf name_of, int socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
   auto* const plain = reinterpret_cast<sockaddr*>(&address);
   char host[NI_MAXHOST] = "", service[NI_MAXSERV] = "0";
-  if (name_of(socket, plain, &size) != 0) return;
+  if (name_of(socket, plain, &size) != 0) return {};
   if (getnameinfo(plain, size, host, sizeof(host), service, sizeof(service),
                   NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return;
+    return {};
   }
-  ip = host;
-  port = std::atoi(service);
+  return {host, std::atoi(service)};
 }
 
 }  // namespace
+
+SocketAddress peer_of(int socket) { return address_of(getpeername, socket); }
 
 Connection::Connection(int socket, SSL_CTX* tls, int stop_signal)
     : wire_(socket, tls), stop_signal_(stop_signal), input_(kReceiveBytes) {}
@@ -151,19 +152,13 @@ void Connection::linger() {
 }
 
 void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
-  if (!remote_) {
-    remote_.emplace();
-    read_address(getpeername, socket(), remote_->ip, remote_->port);
-  }
+  if (!remote_) remote_ = peer_of(socket());
   ip = remote_->ip;
   port = remote_->port;
 }
 
 void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
-  if (!local_) {
-    local_.emplace();
-    read_address(getsockname, socket(), local_->ip, local_->port);
-  }
+  if (!local_) local_ = address_of(getsockname, socket());
   ip = local_->ip;
   port = local_->port;
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// /embed and /v1/embeddings.
+// /embed, /v1/embeddings and /embeddings.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "simile/serve/detail/route_answers.h"
-#include "simile/serve/request_error.h"
 
 namespace simile::detail {
 namespace {
@@ -16,25 +12,6 @@ VectorOptions read_vector_options(const JsonRequest& request, const Engine& engi
   const int64_t size = engine.model().encoder->settings().embedding_size();
   options.dimensions = request.integer_or("dimensions", 0, 1, size);
   return options;
-}
-
-void refuse_empty_texts(const std::vector<TextInput>& inputs) {
-  for (const TextInput& input : inputs) {
-    if (!input.is_ids && input.text.empty()) {
-      throw RequestError(Refusal::kEmpty, "\"input\" has an empty text", "input");
-    }
-  }
-}
-
-// One model is served: who asks for another is told, not given other vectors than asked for.
-void check_model(const JsonRequest& request, const Engine& engine) {
-  const std::vector<std::string>& names = engine.model().names;
-  const std::string name = request.text_or("model", "");
-  if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
-  throw RequestError(Refusal::kUnknownModel,
-                     fmt::format("the model \"{}\" is not served here, \"{}\" is",
-                                 name.substr(0, 100), fmt::join(names, "\", \"")),
-                     "model");
 }
 
 }  // namespace
@@ -60,11 +37,11 @@ Reply answer_embed(const Engine& engine, const RouteCall& call) {
 Reply answer_embeddings(const Engine& engine, const RouteCall& call) {
   const JsonRequest request(call.body, engine.limits());
   TextGroup group;
-  group.inputs = request.inputs("input");
-  refuse_empty_texts(group.inputs);
+  group.inputs = request.inputs("input", engine.limits().bulk_texts);
   const bool base64 = request.choice("encoding_format", {"float", "base64"}) == "base64";
   const VectorOptions options = read_vector_options(request, engine);
-  check_model(request, engine);
+  const std::string model = request.text_or("model", "");
+  if (!model.empty()) check_model(engine, model);
   const Matrix<float> vectors =
       engine.embedder().embed({std::move(group)}, options, call.patience, call.cost);
   Reply reply;

@@ -49,6 +49,17 @@ bool has_token_states(const SentenceEncoder& encoder) {
 
 bool is_text(const TextInput& input) { return !input.is_ids; }
 
+TextGroup part_of(const TextGroup& group, size_t begin, size_t end) {
+  TextGroup part;
+  part.role = group.role;
+  part.prompt_name = group.prompt_name;
+  part.truncate = group.truncate;
+  part.truncate_left = group.truncate_left;
+  part.inputs.assign(group.inputs.begin() + static_cast<int64_t>(begin),
+                     group.inputs.begin() + static_cast<int64_t>(end));
+  return part;
+}
+
 [[noreturn]] void refuse_input(const std::string& message, const std::string& param = "") {
   throw RequestError(Refusal::kInvalid, message, param);
 }
@@ -65,8 +76,9 @@ auto as_request_error(const char* param, const Work& work) {
 
 }  // namespace
 
-Embedder::Embedder(std::shared_ptr<const SentenceEncoder> encoder, BatchingWorker& worker)
-    : encoder_(std::move(encoder)), worker_(worker) {}
+Embedder::Embedder(std::shared_ptr<const SentenceEncoder> encoder, BatchingWorker& worker,
+                   int64_t together)
+    : encoder_(std::move(encoder)), worker_(worker), together_(static_cast<size_t>(together)) {}
 
 BatchingWorker::Encode Embedder::encode_with(std::shared_ptr<const SentenceEncoder> encoder,
                                              int64_t batch_tokens) {
@@ -82,6 +94,25 @@ Matrix<float> Embedder::embed(const std::vector<TextGroup>& groups, const Vector
   EncodeOptions kept;
   kept.dimensions = options.dimensions;
   as_request_error("dimensions", [&] { return encoder_->dimension(kept); });
+  if (groups.size() != 1 || groups[0].inputs.size() <= together_) {
+    return embed_part(groups, options, patience, cost);
+  }
+  const std::vector<TextInput>& inputs = groups[0].inputs;
+  Matrix<float> all;
+  for (size_t begin = 0; begin < inputs.size(); begin += together_) {
+    const size_t end = std::min(inputs.size(), begin + together_);
+    const Matrix<float> more =
+        embed_part({part_of(groups[0], begin, end)}, options, patience, cost);
+    all.cols = more.cols;
+    all.rows += more.rows;
+    all.values.insert(all.values.end(), more.values.begin(), more.values.end());
+  }
+  return all;
+}
+
+Matrix<float> Embedder::embed_part(const std::vector<TextGroup>& groups,
+                                   const VectorOptions& options, const Patience& patience,
+                                   RequestCost& cost) const {
   const ServeClock::time_point begin = ServeClock::now();
   BatchingWorker::Sequences sequences;
   const int64_t tokens_before = cost.tokens;

@@ -38,8 +38,9 @@ struct VectorOptions {
 
 // What a request asked for and what it cost, for headers, metrics and the log.
 struct RequestCost {
-  int64_t texts = 0, characters = 0, tokens = 0;
-  int64_t truncated = 0;  // texts that were cut at the model's limit
+  int64_t texts = 0, characters = 0, tokens = 0;  // embedded or ranked
+  int64_t searches = 0;                           // queries that an index was asked
+  int64_t truncated = 0;                          // texts that were cut at the model's limit
   double tokenization_seconds = 0;
   WorkTimes times;
   bool ranks = false;  // counted as te_predict_*, not te_embed_*
@@ -49,12 +50,15 @@ constexpr int64_t kMostTokenVectors = 8192;  // of one request
 
 class Embedder {
  public:
-  Embedder(std::shared_ptr<const SentenceEncoder> encoder, BatchingWorker& worker);
+  // Of a request with more than `together` texts, so many at a time wait in the queue and are
+  // computed, so that other requests come between.
+  Embedder(std::shared_ptr<const SentenceEncoder> encoder, BatchingWorker& worker,
+           int64_t together);
 
-  // Vectors [texts, D] of the groups one behind the other, from one place in the queue. Adds to
-  // `cost`. Errors (RequestError): kInvalid for a prompt, dimensions or ids that the model does not
-  // have, and a text or ids that are too long and not to be cut; kBackend for vectors that are not
-  // finite; and those of the worker.
+  // Vectors [texts, D] of the groups one behind the other. Adds to `cost`. Errors (RequestError):
+  // kInvalid for a prompt, dimensions or ids that the model does not have, and a text or ids that
+  // are too long and not to be cut; kBackend for vectors that are not finite; and those of the
+  // worker.
   Matrix<float> embed(const std::vector<TextGroup>& groups, const VectorOptions& options,
                       const Patience& patience, RequestCost& cost) const;
 
@@ -73,6 +77,8 @@ class Embedder {
                                             int64_t batch_tokens);
 
  private:
+  Matrix<float> embed_part(const std::vector<TextGroup>& groups, const VectorOptions& options,
+                           const Patience& patience, RequestCost& cost) const;
   std::string prompt_of(const TextGroup& group) const;
   void tokenise(const TextGroup& group, const std::string& prompt,
                 BatchingWorker::Sequences& sequences, RequestCost& cost) const;
@@ -85,6 +91,7 @@ class Embedder {
 
   std::shared_ptr<const SentenceEncoder> encoder_;
   BatchingWorker& worker_;
+  const size_t together_;
 };
 
 }  // namespace simile

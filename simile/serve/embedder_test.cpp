@@ -36,7 +36,7 @@ class EmbedderTest : public testing::Test {
   explicit EmbedderTest(std::shared_ptr<const SentenceEncoder> encoder = tiny_encoder())
       : encoder_(std::move(encoder)),
         worker_(Embedder::encode_with(encoder_, 64), ServeLimits(), metrics_),
-        embedder_(encoder_, worker_) {}
+        embedder_(encoder_, worker_, 32) {}
 
   Matrix<float> embed(const std::vector<TextGroup>& groups, const VectorOptions& options) {
     return embedder_.embed(groups, options, ServeClock::now() + std::chrono::minutes(1), cost_);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/serve/engine.h"
 
+#include <optional>
 #include <utility>
+
+#include "simile/core/error.h"
 
 namespace simile {
 
@@ -27,6 +30,15 @@ Engine::Engine(ServedModel model, const ServeLimits& limits, Metrics& metrics)
       metrics_(metrics),
       worker_(Embedder::encode_with(model_.encoder, limits.batch_tokens), limits, metrics,
               teams_of(model_)),
-      embedder_(model_.encoder, worker_) {}
+      embedder_(model_.encoder, worker_, limits.request_texts) {}
+
+std::string Engine::metrics_text() const {
+  std::optional<int64_t> documents;
+  try {
+    if (model_.index != nullptr) documents = model_.index->info().count;
+  } catch (const Error&) {  // a damaged index; the others count on
+  }
+  return metrics_.text(worker_.waiting(), documents);
+}
 
 }  // namespace simile

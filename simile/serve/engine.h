@@ -44,7 +44,7 @@ class Engine {
   const std::string& name() const { return model_.names.front(); }
   const ServeLimits& limits() const { return limits_; }
   const Embedder& embedder() const { return embedder_; }
-  std::string metrics_text() const { return metrics_.text(worker_.waiting()); }
+  std::string metrics_text() const;
 
   // Computes what waits and takes nothing more.
   void stop() { worker_.stop(); }

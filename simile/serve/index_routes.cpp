@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /search and /documents.
+// /search.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "simile/encode/passage_splitter.h"
 #include "simile/serve/detail/index_answers.h"
 #include "simile/serve/request_error.h"
+#include "simile/text/white_space.h"
 #include "simile/text/word_marks.h"
 
 namespace simile::detail {
@@ -36,35 +37,6 @@ MetadataFilter read_filter(const JsonRequest& request) {
   } catch (const Error& error) {
     throw RequestError(Refusal::kInvalid, error.what(), "filter");
   }
-}
-
-std::string checked_id(std::string id, const std::string& name) {
-  if (id.empty() || id.size() > kLongestId) {
-    throw RequestError(
-        Refusal::kInvalid,
-        fmt::format("\"{}\" must have 1 to {} bytes, but it has {}", name, kLongestId, id.size()),
-        name);
-  }
-  return id;
-}
-
-// A title is put before the text, as `simile index add` does.
-std::vector<Document> read_documents(const JsonRequest& request) {
-  std::vector<Document> documents;
-  for (const JsonRequest& part : request.parts("documents")) {
-    Document document;
-    document.id = checked_id(part.text("id"), part.name("id"));
-    document.text = part.text("text");
-    if (document.text.empty()) {
-      throw RequestError(Refusal::kEmpty, fmt::format("\"{}\" is empty", part.name("text")),
-                         part.name("text"));
-    }
-    const std::string title = part.text_or("title", "");
-    if (!title.empty()) document.text.insert(0, title + " ");
-    document.metadata = part.metadata("metadata");
-    documents.push_back(std::move(document));
-  }
-  return documents;
 }
 
 // How many hits are scored anew; 0: none.
@@ -105,34 +77,102 @@ void rerank(const Engine& engine, const RouteCall& call, const std::vector<std::
   results = std::move(*reranked);
 }
 
+// What the hits of one answer take, with their texts or without.
+class AnswerSize {
+ public:
+  AnswerSize(int64_t most_bytes, bool with_text) : most_(most_bytes), with_text_(with_text) {}
+
+  void add(std::vector<SearchHit>& hits) {
+    for (SearchHit& hit : hits) {
+      if (!with_text_) hit.text = std::string();
+      bytes_ += static_cast<int64_t>(hit.id.size() + hit.text.size() + hit.metadata.size());
+    }
+    if (bytes_ <= most_) return;
+    throw RequestError(
+        Refusal::kTooLarge,
+        fmt::format("the hits have more than {} bytes; ask for fewer of them (\"top_k\"), in "
+                    "several requests{}",
+                    most_, with_text_ ? ", or without their texts (\"text\": false)" : ""));
+  }
+
+ private:
+  const int64_t most_;
+  const bool with_text_;
+  int64_t bytes_ = 0;
+};
+
+SearchQueries part_of(const SearchQueries& queries, size_t begin, size_t end) {
+  SearchQueries part;
+  part.filter = queries.filter;
+  part.exact = queries.exact;
+  part.texts.assign(queries.texts.begin() + static_cast<int64_t>(begin),
+                    queries.texts.begin() + static_cast<int64_t>(end));
+  if (queries.vectors.rows == 0) return part;
+  part.vectors = Matrix<float>(static_cast<int64_t>(end - begin), queries.vectors.cols);
+  std::copy_n(queries.vectors.row(static_cast<int64_t>(begin)), part.vectors.values.size(),
+              part.vectors.values.begin());
+  return part;
+}
+
+// Of several queries with many hits a few at a time: their texts are in memory before it is known
+// how large they are.
+SearchResults search_in_parts(const Engine& engine, const RouteCall& call,
+                              const SearchQueries& queries, int64_t top_k,
+                              const SearchSettings& settings, AnswerSize* size) {
+  const auto together = static_cast<size_t>(std::max<int64_t>(1, kMostHits / top_k));
+  SearchResults results;
+  for (size_t begin = 0; begin < queries.texts.size(); begin += together) {
+    const size_t end = std::min(queries.texts.size(), begin + together);
+    for (auto& hits : search_index(engine, call, part_of(queries, begin, end), top_k, settings)) {
+      if (size != nullptr) size->add(hits);
+      results.push_back(std::move(hits));
+    }
+  }
+  return results;
+}
+
+std::vector<std::string> read_queries(const JsonRequest& request) {
+  std::vector<std::string> texts = request.full_texts("query");
+  if (std::any_of(texts.begin(), texts.end(), is_blank)) {
+    throw RequestError(Refusal::kEmpty, "\"query\" is an empty text", "query");
+  }
+  return texts;
+}
+
 SearchResults find_by_text(const Engine& engine, const RouteCall& call, const JsonRequest& request,
                            const std::vector<std::string>& texts, int64_t top_k,
-                           const SearchSettings& settings) {
+                           const SearchSettings& settings, AnswerSize& size) {
   SearchQueries queries;
   queries.texts = texts;
   queries.filter = read_filter(request);
   queries.exact = request.flag("exact").value_or(false);
   const std::string prompt_name = request.text_or("prompt_name", "");
   const int64_t reranked = read_rerank_hits(engine, request, texts.size(), top_k);
-  if (settings.by_vectors()) {
-    queries.vectors = embed_queries(engine, call, texts, prompt_name);
-  } else {
-    call.cost.texts = static_cast<int64_t>(texts.size());
-  }
-  SearchResults results =
-      search_index(engine, call, std::move(queries), std::max(top_k, reranked), settings);
-  if (reranked > 0) rerank(engine, call, texts, top_k, results);
+  if (settings.by_vectors()) queries.vectors = embed_queries(engine, call, texts, prompt_name);
+  if (reranked == 0) return search_in_parts(engine, call, queries, top_k, settings, &size);
+  SearchResults results = search_in_parts(engine, call, queries, reranked, settings, nullptr);
+  rerank(engine, call, texts, top_k, results);
+  for (auto& hits : results) size.add(hits);
   return results;
 }
 
-SearchResults find_like(const Engine& engine, const RouteCall& call, const JsonRequest& request,
-                        int64_t top_k, const SearchSettings& settings) {
+// What has no meaning without a query is not left out silently.
+void check_like(const JsonRequest& request) {
   if (request.has("query")) {
     throw RequestError(Refusal::kInvalid, "give \"query\" or \"like\", not both", "like");
+  }
+  for (const char* key : {"prompt_name", "rerank_hits"}) {
+    if (!request.has(key)) continue;
+    throw RequestError(Refusal::kInvalid, fmt::format("\"{}\" needs a \"query\"", key), key);
   }
   if (request.flag("rerank").value_or(false)) {
     throw RequestError(Refusal::kInvalid, "\"rerank\" needs a \"query\"", "rerank");
   }
+}
+
+SearchResults find_like(const Engine& engine, const RouteCall& call, const JsonRequest& request,
+                        int64_t top_k, const SearchSettings& settings, AnswerSize& size) {
+  check_like(request);
   const std::string id = checked_id(request.text("like"), "like");
   const auto results = std::make_shared<SearchResults>();
   const bool exact = request.flag("exact").value_or(false);
@@ -140,21 +180,54 @@ SearchResults find_like(const Engine& engine, const RouteCall& call, const JsonR
                      settings, exact, results] {
     results->push_back(index->search_like(id, top_k, settings, filter, exact));
   };
+  call.cost.searches = 1;
   engine.embedder().worker().run(work, 1, 0, call.patience, call.cost.times);
+  size.add(results->front());
   return std::move(*results);
 }
 
-// Into passages, where the index has them.
-void split_documents(const Engine& engine, std::vector<Document>& documents) {
-  const IndexedModel& model = index_of(engine).info().model;
-  EncodeOptions like;
-  like.prompt_name = model.prompt_name.value_or("");
-  like.role = TextRole::kDocument;
-  try {
-    PassageSplitter(*engine.model().encoder, model.passages, like).split(documents);
-  } catch (const Error& error) {
-    throw RequestError(Refusal::kInvalid, error.what(), "documents");
+// In quotes, as a filter may name it.
+std::string quoted(const std::string& column) {
+  std::string name = "\"";
+  for (const char c : column) name += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return name + "\"";
+}
+
+bool finds_any(const ServedIndex& index, const MetadataFilter& filter) {
+  SearchQueries any;
+  any.texts = {"any"};
+  any.vectors = Matrix<float>(1, index.info().model.dimension, 1.0f);
+  any.filter = filter;
+  any.exact = true;
+  SearchSettings by_vectors = index.settings();
+  by_vectors.mode = "vector";
+  return !index.search(any, 1, by_vectors).front().empty();
+}
+
+// Why there are no hits, where it is the filter.
+std::vector<std::string> look_at(const ServedIndex& index, const MetadataFilter& filter) {
+  if (filter.matches_all() || finds_any(index, filter)) return {};
+  std::vector<std::string> warnings = {"no document of the index matches the filter"};
+  for (const std::string& column : filter.columns()) {
+    const MetadataFilter has_it(fmt::format("{0} = x or {0} != x", quoted(column)));
+    if (finds_any(index, has_it)) continue;
+    warnings.push_back(fmt::format("no document has {} in its metadata", quoted(column)));
   }
+  return warnings;
+}
+
+std::vector<std::string> warnings_of(const Engine& engine, const RouteCall& call,
+                                     const JsonRequest& request, const SearchResults& results) {
+  const bool any =
+      std::any_of(results.begin(), results.end(), [](const auto& hits) { return !hits.empty(); });
+  MetadataFilter filter = read_filter(request);
+  if (any || filter.matches_all()) return {};
+  const auto warnings = std::make_shared<std::vector<std::string>>();
+  const auto work = [index = engine.model().index, filter = std::move(filter), warnings] {
+    *warnings = look_at(*index, filter);
+  };
+  engine.embedder().worker().run(work, 1, 0, call.patience, call.cost.times);
+  return std::move(*warnings);
 }
 
 OrderedJson show_marks(const std::string& text, const WordMarker& marker) {
@@ -166,6 +239,16 @@ OrderedJson show_marks(const std::string& text, const WordMarker& marker) {
 }
 
 }  // namespace
+
+std::string checked_id(std::string id, const std::string& name) {
+  if (id.empty() || id.size() > kLongestId) {
+    throw RequestError(
+        Refusal::kInvalid,
+        fmt::format("\"{}\" must have 1 to {} bytes, but it has {}", name, kLongestId, id.size()),
+        name);
+  }
+  return id;
+}
 
 ServedIndex& index_of(const Engine& engine) {
   if (engine.model().index == nullptr) {
@@ -181,18 +264,19 @@ SearchResults search_index(const Engine& engine, const RouteCall& call, SearchQu
   const auto count = static_cast<int64_t>(queries.texts.size());
   const auto work = [index = engine.model().index, queries = std::move(queries), top_k, settings,
                      results] { *results = index->search(queries, top_k, settings); };
+  call.cost.searches += count;
   engine.embedder().worker().run(work, count, 0, call.patience, call.cost.times);
   return std::move(*results);
 }
 
-OrderedJson show_hit(const SearchHit& hit) {
+OrderedJson show_hit(const SearchHit& hit, bool with_text) {
   OrderedJson shown = {{"id", hit.id}, {"score", hit.score}};
   if (hit.by_search) shown["search_score"] = *hit.by_search;
   if (hit.by_vector && hit.by_words) {
     shown["vector_score"] = *hit.by_vector;
     shown["lexical_score"] = *hit.by_words;
   }
-  shown["text"] = hit.text;
+  if (with_text) shown["text"] = hit.text;
   if (hit.passage) {
     shown["passage"] = {{"number", hit.passage->number},
                         {"of", hit.passage->of},
@@ -222,37 +306,31 @@ Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
                               const std::vector<Document>& documents) {
   TextGroup like;
   like.prompt_name = index_of(engine).info().model.prompt_name.value_or("");
-  const std::vector<std::string> texts = texts_of_vectors(documents);
-  const auto together = static_cast<size_t>(engine.limits().request_texts);
-  Matrix<float> vectors;
-  for (size_t begin = 0; begin < texts.size(); begin += together) {
-    const auto end = std::min(texts.size(), begin + together);
-    const std::vector<std::string> part(texts.begin() + static_cast<int64_t>(begin),
-                                        texts.begin() + static_cast<int64_t>(end));
-    const Matrix<float> more =
-        engine.embedder().embed({make_group(part, like, TextRole::kDocument)},
-                                like_the_index(engine), call.patience, call.cost);
-    vectors.cols = more.cols;
-    vectors.rows += more.rows;
-    vectors.values.insert(vectors.values.end(), more.values.begin(), more.values.end());
-  }
-  return vectors;
+  return engine.embedder().embed(
+      {make_group(texts_of_vectors(documents), like, TextRole::kDocument)}, like_the_index(engine),
+      call.patience, call.cost);
 }
 
 Reply answer_search(const Engine& engine, const RouteCall& call) {
   const JsonRequest request(call.body, engine.limits());
   const SearchSettings settings = read_settings(request, index_of(engine));
   const int64_t top_k = request.integer_or("top_k", 10, 1, kMostHits);
+  const bool with_text = request.flag("text").value_or(true);
+  const bool shows_marks = request.flag("marks").value_or(false);
+  if (shows_marks && !with_text) {
+    throw RequestError(Refusal::kInvalid, "\"marks\" are places in texts, and \"text\" is false",
+                       "marks");
+  }
+  AnswerSize size(engine.limits().answer_bytes, with_text);
   std::vector<std::string> texts;
   SearchResults results;
   if (request.has("like")) {
-    results = find_like(engine, call, request, top_k, settings);
+    results = find_like(engine, call, request, top_k, settings, size);
     texts.resize(1);
   } else {
-    texts = request.texts("query");
-    results = find_by_text(engine, call, request, texts, top_k, settings);
+    texts = read_queries(request);
+    results = find_by_text(engine, call, request, texts, top_k, settings, size);
   }
-  const bool shows_marks = request.flag("marks").value_or(false);
   OrderedJson found;
   found["mode"] = settings.mode;
   found["results"] = OrderedJson::array();
@@ -261,39 +339,14 @@ Reply answer_search(const Engine& engine, const RouteCall& call) {
     OrderedJson result;
     result["hits"] = OrderedJson::array();
     for (const SearchHit& hit : results[i]) {
-      result["hits"].push_back(show_hit(hit));
+      result["hits"].push_back(show_hit(hit, with_text));
       if (shows_marks) result["hits"].back()["marks"] = show_marks(hit.text, marker);
     }
     found["results"].push_back(std::move(result));
   }
+  const std::vector<std::string> warnings = warnings_of(engine, call, request, results);
+  if (!warnings.empty()) found["warnings"] = warnings;
   return json_reply(found);
-}
-
-Reply answer_add(const Engine& engine, const RouteCall& call) {
-  ServedIndex& index = index_of(engine);
-  index.check_changes();
-  const JsonRequest request(call.body, engine.limits());
-  std::vector<Document> documents = read_documents(request);
-  split_documents(engine, documents);
-  const Matrix<float> vectors = embed_documents(engine, call, documents);
-  OrderedJson done;
-  done["added"] = documents.size();
-  done["replaced"] = index.add(documents, vectors);
-  done["truncated"] = call.cost.truncated;
-  done["documents"] = index.info().count;
-  return json_reply(done);
-}
-
-Reply answer_delete(const Engine& engine, const RouteCall& call) {
-  ServedIndex& index = index_of(engine);
-  index.check_changes();
-  const JsonRequest request(call.body, engine.limits());
-  const std::vector<std::string> ids = request.texts("ids");
-  index.remove(ids);
-  OrderedJson done;
-  done["deleted"] = ids.size();
-  done["documents"] = index.info().count;
-  return json_reply(done);
 }
 
 }  // namespace simile::detail

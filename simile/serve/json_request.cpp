@@ -92,7 +92,7 @@ JsonRequest JsonRequest::part_or_empty(const char* key) const {
 std::vector<JsonRequest> JsonRequest::parts(const char* key) const {
   const Json& value = at(key);
   if (!value.is_array()) refuse(name(key), "a list of objects", value);
-  check_count(key, value.size());
+  check_count(key, value.size(), limits_.bulk_texts);
   std::vector<JsonRequest> parts;
   for (size_t i = 0; i < value.size(); ++i) {
     const std::string element = fmt::format("{}[{}]", name(key), i);
@@ -115,6 +115,12 @@ std::string JsonRequest::checked_text(const std::string& name, const Json& value
 }
 
 std::string JsonRequest::text(const char* key) const { return checked_text(name(key), at(key)); }
+
+std::string JsonRequest::full_text(const char* key) const {
+  std::string found = text(key);
+  check_full(key, name(key), found);
+  return found;
+}
 
 std::string JsonRequest::text_or(const char* key, const std::string& fallback) const {
   return find(key) == nullptr ? fallback : text(key);
@@ -171,23 +177,31 @@ std::string JsonRequest::choice(const char* key, const std::vector<std::string>&
   return value->get<std::string>();
 }
 
-void JsonRequest::check_count(const char* key, size_t count) const {
+void JsonRequest::check_full(const char* key, const std::string& name,
+                             const std::string& text) const {
+  if (!text.empty()) return;
+  throw RequestError(Refusal::kEmpty, fmt::format("\"{}\" is an empty text", name),
+                     this->name(key));
+}
+
+void JsonRequest::check_count(const char* key, size_t count, int64_t most) const {
   if (count == 0) {
     throw RequestError(Refusal::kEmpty, fmt::format("\"{}\" is empty", name(key)), name(key));
   }
-  if (static_cast<int64_t>(count) > limits_.request_texts) {
-    throw RequestError(Refusal::kTooManyInputs,
-                       fmt::format("\"{}\" has {} texts; a request may have {}", name(key), count,
-                                   limits_.request_texts),
-                       name(key));
+  most = std::max(most, limits_.request_texts);
+  if (static_cast<int64_t>(count) > most) {
+    throw RequestError(
+        Refusal::kTooManyInputs,
+        fmt::format("\"{}\" has {} texts; a request may have {}", name(key), count, most),
+        name(key));
   }
 }
 
-std::vector<std::string> JsonRequest::texts(const char* key) const {
+std::vector<std::string> JsonRequest::texts(const char* key, int64_t most) const {
   const Json& value = at(key);
   if (value.is_string()) return {checked_text(name(key), value)};
   if (!value.is_array()) refuse(name(key), "a text or a list of texts", value);
-  check_count(key, value.size());
+  check_count(key, value.size(), most);
   std::vector<std::string> texts;
   for (size_t i = 0; i < value.size(); ++i) {
     texts.push_back(checked_text(fmt::format("{}[{}]", name(key), i), value[i]));
@@ -195,26 +209,36 @@ std::vector<std::string> JsonRequest::texts(const char* key) const {
   return texts;
 }
 
-TextInput JsonRequest::input(const std::string& name, const Json& value) const {
+std::vector<std::string> JsonRequest::full_texts(const char* key) const {
+  std::vector<std::string> found = texts(key);
+  const bool is_list = at(key).is_array();
+  for (size_t i = 0; i < found.size(); ++i) {
+    check_full(key, is_list ? fmt::format("{}[{}]", name(key), i) : name(key), found[i]);
+  }
+  return found;
+}
+
+TextInput JsonRequest::input(const char* key, const std::string& name, const Json& value) const {
   TextInput input;
   if (is_id_list(value)) {
     input.is_ids = true;
     input.ids = value.get<std::vector<int32_t>>();
   } else if (value.is_string()) {
     input.text = checked_text(name, value);
+    check_full(key, name, input.text);
   } else {
     refuse(name, "a text or a list of token ids", value);
   }
   return input;
 }
 
-std::vector<TextInput> JsonRequest::inputs(const char* key) const {
+std::vector<TextInput> JsonRequest::inputs(const char* key, int64_t most) const {
   const Json& value = at(key);
-  if (!value.is_array() || is_id_list(value)) return {input(name(key), value)};
-  check_count(key, value.size());
+  if (!value.is_array() || is_id_list(value)) return {input(key, name(key), value)};
+  check_count(key, value.size(), most);
   std::vector<TextInput> inputs;
   for (size_t i = 0; i < value.size(); ++i) {
-    inputs.push_back(input(fmt::format("{}[{}]", name(key), i), value[i]));
+    inputs.push_back(input(key, fmt::format("{}[{}]", name(key), i), value[i]));
   }
   return inputs;
 }

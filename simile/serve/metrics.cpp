@@ -32,6 +32,12 @@ constexpr MetricRow kMetrics[] = {
     {"te_predict_tokenization_duration", MetricKind::kSeconds, "Of their tokenisation"},
     {"te_predict_queue_duration", MetricKind::kSeconds, "Of their time in the queue"},
     {"te_predict_inference_duration", MetricKind::kSeconds, "Of their computation"},
+    {"te_search_count", MetricKind::kCounter, "Queries to search for"},
+    {"te_search_success", MetricKind::kCounter, "Queries whose hits were given"},
+    {"te_search_duration", MetricKind::kSeconds, "Of searching requests, in seconds"},
+    {"te_reload_success", MetricKind::kCounter, "How often model, index and keys were read again"},
+    {"te_reload_failure", MetricKind::kCounter,
+     "How often they could not be, and the old ones stayed"},
     {"te_request_input_length", MetricKind::kSize, "Tokens of each request"},
     {"te_batch_next_size", MetricKind::kSize, "Texts of each batch"},
     {"te_batch_next_tokens", MetricKind::kSize, "Tokens of each batch"},
@@ -82,7 +88,7 @@ void Metrics::observe(const std::string& name, double value) {
   histogram.sum += value;
 }
 
-std::string Metrics::text(int64_t queue_size) const {
+std::string Metrics::text(int64_t queue_size, std::optional<int64_t> documents) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::string out;
   for (const MetricRow& row : kMetrics) {
@@ -104,8 +110,11 @@ std::string Metrics::text(int64_t queue_size) const {
     }
     out += fmt::format("{0}_sum {1}\n{0}_count {2}\n", row.name, histogram.sum, total);
   }
-  return out + heading("te_queue_size", "Requests in the queue", "gauge") +
-         fmt::format("te_queue_size {}\n", queue_size);
+  out += heading("te_queue_size", "Requests in the queue", "gauge");
+  out += fmt::format("te_queue_size {}\n", queue_size);
+  if (!documents) return out;
+  out += heading("te_index_documents", "Documents of the index", "gauge");
+  return out + fmt::format("te_index_documents {}\n", *documents);
 }
 
 }  // namespace simile

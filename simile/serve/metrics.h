@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ class Metrics {
   void count(const std::string& name, const std::string& labels = "", int64_t more = 1);
   void observe(const std::string& name, double value);
 
-  std::string text(int64_t queue_size) const;
+  // With these gauges; `documents` of the index, where there is one.
+  std::string text(int64_t queue_size, std::optional<int64_t> documents = std::nullopt) const;
 
  private:
   struct Histogram {

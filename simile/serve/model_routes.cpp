@@ -2,6 +2,7 @@
 // What the server tells of itself and its model: /tokenize, /decode, /info, /v1/models, /health,
 // /metrics, /openapi.json, and the web page.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -73,6 +74,10 @@ std::string named_prompt(const Engine& engine, const std::string& name) {
   }
 }
 
+OrderedJson show_model(const std::string& name) {
+  return {{"id", name}, {"object", "model"}, {"created", 0}, {"owned_by", "simile"}};
+}
+
 }  // namespace
 
 Reply answer_tokenize(const Engine& engine, const RouteCall& call) {
@@ -125,6 +130,7 @@ Reply answer_info(const Engine& engine, const RouteCall&) {
   info["max_batch_tokens"] = limits.batch_tokens;
   info["max_batch_requests"] = nullptr;
   info["max_client_batch_size"] = limits.request_texts;
+  info["max_bulk_texts"] = limits.bulk_texts;
   info["auto_truncate"] = true;
   info["tokenization_workers"] = limits.connections;
   info["version"] = model.version;
@@ -141,17 +147,26 @@ Reply answer_info(const Engine& engine, const RouteCall&) {
   return json_reply(info);
 }
 
+void check_model(const Engine& engine, const std::string& name) {
+  const std::vector<std::string>& names = engine.model().names;
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw RequestError(Refusal::kUnknownModel,
+                     fmt::format("the model \"{}\" is not served here, \"{}\" is",
+                                 name.substr(0, 100), fmt::join(names, "\", \"")),
+                     "model");
+}
+
+Reply answer_model(const Engine& engine, const RouteCall& call) {
+  check_model(engine, call.name);
+  return json_reply(show_model(call.name));
+}
+
 Reply answer_models(const Engine& engine, const RouteCall&) {
   OrderedJson list;
   list["object"] = "list";
   list["data"] = OrderedJson::array();
   for (const std::string& name : engine.model().names) {
-    OrderedJson model;
-    model["id"] = name;
-    model["object"] = "model";
-    model["created"] = 0;
-    model["owned_by"] = "simile";
-    list["data"].push_back(std::move(model));
+    list["data"].push_back(show_model(name));
   }
   return json_reply(list);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 #include "simile/serve/detail/route_answers.h"
 #include "simile/serve/routes.h"
@@ -60,7 +61,10 @@ simile-mini-2.
 
 **Who may.** It listens on this machine alone. `--host 0.0.0.0` lets others in and asks for `--api-key-file FILE`, one key a
 line, of which requests send one as `Authorization: Bearer KEY`, or for `--allow-open`. With `--tls-certificate FILE
---tls-key FILE` it speaks https, and nothing else.
+--tls-key FILE` it speaks https, and nothing else. On loopback without keys it answers this machine alone: a page that a browser
+shows could ask it too, so a request whose `Host` or `Origin` is not `localhost`, `127.x.x.x` or `[::1]`, with any port, is refused
+with status 403. `--allow-host NAME`, once or several times, lets in another name, such as the one that a reverse proxy hands on; `*`
+lets in all. With keys nobody looks at these headers, since no page knows a key. Bodies must be sent as `application/json`.
 
 **How it computes.** Two threads compute in turns, each with `--threads` of its own, so that processors are not idle while
 one waits; requests of all connections wait in one bounded queue and are encoded together, up to `--batch-tokens` at a
@@ -68,14 +72,23 @@ time. Nobody's vectors depend on who else asks. A full queue answers
 429, and what is not computed in time 503, both with `Retry-After`; what has waited for longer than 20 ms and whose client has
 closed its connection meanwhile is dropped. What filters go by is read beside requests as soon as the index is. A request must arrive within `--request-seconds`, however
 slowly its bytes come, and be no larger than `--body-bytes`; JSON may be nested 100 levels deep. A request may have
-`--request-texts` texts; who sends more at a time raises it.
+`--request-texts` texts; who sends more at a time raises it. `/v1/embeddings`, to which OpenAI's clients send up to 2048 texts, and
+`/documents` take `--bulk-texts`: `--request-texts` of them at a time wait and are computed, so that other requests come between.
+Where the queue is full when their turn comes the whole request is answered 429, and all of it has `--request-seconds`.
+
+**Hits.** What a search gives, with texts and metadata, may have `--answer-bytes`, or it is refused with status 413; `"text": false`
+leaves the texts out. Where there are no hits because nothing matches the filter, `warnings` says so, and which of its keys no
+document has. `/documents/{id}` gives a document as it was added, with its title before the text. An id in a path is written as in
+any address (`%2F` for a slash); a path may have 500 bytes, so that longer ids are for `/documents` and `/documents/delete`.
 
 **What it tells.** Each call is a line of JSON on stderr with the request's id (that of its header `X-Request-Id`, or one of
-its own, which the answer repeats), status, counts and times; texts only with `--log-texts`, nothing with `--quiet`.
-`/metrics` is for Prometheus.
+its own, which the answer repeats), status, counts and times; texts only with `--log-texts`, nothing with `--quiet`. So are
+connections that are turned away, and what is no HTTP. Errors name no files of the server: why computing failed stands in the log.
+`/metrics` is for Prometheus: what TEI counts, searches (`te_search_count`, `te_search_success`, `te_search_duration`; `te_embed_count`
+has only texts that were embedded), `te_index_documents`, `te_reload_success` and `te_reload_failure`.
 
-**Signals.** SIGHUP reads model, index and API keys again; requests go on meanwhile, and what cannot be read leaves things as
-they were, as the log says. After SIGTERM or SIGINT nothing new is accepted, what was accepted is answered, and the exit code
+**Signals.** SIGHUP reads model, index and API keys again, and the certificate with its key; requests go on meanwhile, and what
+cannot be read leaves things as they were, as the log says. After SIGTERM or SIGINT nothing new is accepted, what was accepted is answered, and the exit code
 is 0; a second one ends it at once.
 
 )";
@@ -88,6 +101,14 @@ constexpr const char* kErrors = R"(## Errors
 | --- | --- | --- | --- |
 )";
 
+constexpr const char* kErrorSchemas =
+    R"({"Error":{"type":"object","required":["error","error_type"],"properties":{)"
+    R"("error":{"type":"string"},"error_type":{"type":"string"}}},)"
+    R"("OpenAiError":{"type":"object","required":["error"],"properties":{"error":{)"
+    R"("type":"object","required":["message","type"],"properties":{)"
+    R"("message":{"type":"string"},"type":{"type":"string"},)"
+    R"("param":{"type":"string","nullable":true},"code":{"type":"string","nullable":true}}}}}})";
+
 struct ErrorText {
   Refusal refusal;
   const char* when;
@@ -95,20 +116,24 @@ struct ErrorText {
 
 constexpr ErrorText kErrorTexts[] = {
     {Refusal::kMalformed, "the body is no JSON object"},
-    {Refusal::kEmpty, "there is no text"},
+    {Refusal::kEmpty, "there is no text, or an empty one"},
     {Refusal::kInvalid, "a key is missing, or its value cannot be used"},
-    {Refusal::kTooManyInputs, "more texts than `--request-texts`"},
+    {Refusal::kTooManyInputs,
+     "more texts than `--request-texts`, or to `/v1/embeddings` and `/documents` than "
+     "`--bulk-texts`"},
     {Refusal::kNoKey, "no API key, or an unknown one"},
     {Refusal::kForbidden, "the server was started without `--allow-changes`"},
+    {Refusal::kForbidden, "`Host` or `Origin` is another's: see `--allow-host`"},
     {Refusal::kUnknownRoute, "there is no such route"},
     {Refusal::kUnknownModel, "`model` is not the name of the model served"},
-    {Refusal::kNotFound, "a document to be deleted is not there; none was"},
+    {Refusal::kNotFound, "a document is not there; of those to be deleted none was"},
     {Refusal::kWrongMethod, "the route takes another method"},
     {Refusal::kTooLarge, "the body is larger than `--body-bytes`"},
+    {Refusal::kTooLarge, "the hits of a search have more bytes than `--answer-bytes`"},
     {Refusal::kWrongType, "the body is not sent as `application/json`"},
     {Refusal::kModelCannot, "there is no index"},
     {Refusal::kBackend, "computing failed"},
-    {Refusal::kOverloaded, "the queue is full"},
+    {Refusal::kOverloaded, "the queue is full, or too many connections wait"},
     {Refusal::kLate, "not computed within `--request-seconds`"},
     {Refusal::kLeft, "the client closed its connection before its turn came; it is not computed"},
     {Refusal::kStopping, "the server is stopping"},
@@ -143,21 +168,30 @@ OrderedJson body_schema(const std::vector<BodyKey>& keys) {
 
 OrderedJson operation(const Route& route) {
   OrderedJson operation;
+  operation["operationId"] = route.operation;
   operation["summary"] = route.summary;
   if (!route.keys.empty()) {
     operation["requestBody"]["required"] = true;
     operation["requestBody"]["content"]["application/json"]["schema"] = body_schema(route.keys);
   }
-  if (std::string_view(route.path).find("{name}") != std::string_view::npos) {
-    operation["parameters"] = OrderedJson::parse(
-        R"([{"name":"name","in":"path","required":true,"schema":{"type":"string"}}])");
+  if (const char* const begin = std::strchr(route.path, '{')) {
+    OrderedJson parameter;
+    parameter["name"] = std::string(begin + 1, std::strchr(begin, '}'));
+    parameter["in"] = "path";
+    parameter["required"] = true;
+    parameter["schema"]["type"] = "string";
+    operation["parameters"].push_back(std::move(parameter));
   }
   OrderedJson& good = operation["responses"]["200"];
   good["description"] = route.summary;
   if (route.response[0] != '\0') {
     good["content"]["application/json"]["schema"] = OrderedJson::parse(route.response);
   }
-  operation["responses"]["default"]["description"] = "An error";
+  OrderedJson& bad = operation["responses"]["default"];
+  bad["description"] = "An error";
+  const bool is_openai = error_style(route.path) == ErrorStyle::kOpenAi;
+  bad["content"]["application/json"]["schema"]["$ref"] =
+      is_openai ? "#/components/schemas/OpenAiError" : "#/components/schemas/Error";
   if (!route.open) operation["security"] = OrderedJson::parse(R"([{"key":[]},{}])");
   return operation;
 }
@@ -190,6 +224,7 @@ std::string openapi_document(const std::string& version) {
   for (const Route& route : route_table()) {
     document["paths"][route.path][lower_method(route.method)] = operation(route);
   }
+  document["components"]["schemas"] = OrderedJson::parse(kErrorSchemas);
   document["components"]["securitySchemes"]["key"]["type"] = "http";
   document["components"]["securitySchemes"]["key"]["scheme"] = "bearer";
   return document.dump();

@@ -12,7 +12,6 @@
 namespace simile {
 namespace {
 
-constexpr std::string_view kName = "{name}";
 constexpr const char* kText = R"({"type":"string"})";
 constexpr const char* kFlag = R"({"type":"boolean"})";
 constexpr const char* kInteger = R"({"type":"integer"})";
@@ -30,7 +29,7 @@ std::vector<BodyKey> with_reading_keys(std::vector<BodyKey> keys, bool parameter
   keys.push_back({parameters ? "parameters.truncate" : "truncate", kFlag, "true",
                   "Cut texts that are longer than the model reads; false refuses them"});
   keys.push_back({parameters ? "parameters.truncation_direction" : "truncation_direction",
-                  R"({"type":"string","enum":["Right","Left"]})", "\"Right\"",
+                  R"({"type":"string","enum":["Right","Left","right","left"]})", "\"Right\"",
                   "Where they lose tokens"});
   keys.push_back({parameters ? "parameters.prompt_name" : "prompt_name", kText, "",
                   "Which of the model's prompts is put before each text"});
@@ -41,6 +40,7 @@ const BodyKey kDimensions = {"dimensions", kInteger, "", "How many leading dimen
 
 Route embed_route() {
   return {
+      "embed",
       "POST",
       "/embed",
       "Vectors of texts",
@@ -56,6 +56,7 @@ Route embed_route() {
 
 Route embed_all_route() {
   return {
+      "embedAll",
       "POST",
       "/embed_all",
       "Vectors of the tokens of texts, special ones included, as the encoder leaves them before "
@@ -70,7 +71,8 @@ Route embed_all_route() {
 }
 
 Route embed_sparse_route() {
-  return {"POST",
+  return {"embedSparse",
+          "POST",
           "/embed_sparse",
           "Always refused with status 424, as TEI does: no model of Simile has weights of words",
           {{"inputs", kTexts, "", "A text or a list of texts", true}},
@@ -79,10 +81,12 @@ Route embed_sparse_route() {
           detail::answer_embed_sparse};
 }
 
-Route embeddings_route() {
-  return {"POST",
-          "/v1/embeddings",
-          "Vectors of texts, as OpenAI's API gives them",
+// OpenAI's, also under the path that TEI has for it.
+Route embeddings_route(const char* operation, const char* path, const char* summary) {
+  return {operation,
+          "POST",
+          path,
+          summary,
           {{"input", kTextsOrIds, "", "A text, a list of texts, or token ids in their place", true},
            {"model", kText, "", "The name of the model served, or nothing"},
            {"encoding_format", R"({"type":"string","enum":["float","base64"]})", "\"float\"",
@@ -96,7 +100,8 @@ Route embeddings_route() {
 }
 
 Route similarity_route() {
-  return {"POST",
+  return {"similarity",
+          "POST",
           "/similarity",
           "How similar a text is to each of others, by the model's similarity",
           with_reading_keys({{"inputs.source_sentence", kText, "", "The text", true},
@@ -109,10 +114,12 @@ Route similarity_route() {
 
 Route rerank_route() {
   return {
+      "rerank",
       "POST",
       "/rerank",
       "Texts in the order in which they answer a query: by a head that reads both together, "
-      "or, where the model has none, by the similarity of vectors (header x-rerank-by)",
+      "or, where the model has none, by the similarity of vectors (header x-rerank-by). A head "
+      "takes no prompt, and cuts the longer text at its end",
       with_reading_keys({{"query", kText, "", "The query", true},
                          {"texts", kTexts, "", "The texts", true},
                          {"raw_scores", kFlag, "false", "Give a head's logits, not probabilities"},
@@ -124,7 +131,8 @@ Route rerank_route() {
 }
 
 Route tokenize_route() {
-  return {"POST",
+  return {"tokenize",
+          "POST",
           "/tokenize",
           "The tokens of texts, with their places in characters",
           {{"inputs", kTexts, "", "A text or a list of texts", true},
@@ -139,7 +147,8 @@ Route tokenize_route() {
 }
 
 Route decode_route() {
-  return {"POST",
+  return {"decode",
+          "POST",
           "/decode",
           "The texts of token ids, as the tokenizer puts them together again; ids that it does not "
           "have are refused",
@@ -152,6 +161,7 @@ Route decode_route() {
 
 Route search_route() {
   return {
+      "search",
       "POST",
       "/search",
       "The documents of the index nearest to each query, by vectors, words or both, best first "
@@ -168,10 +178,12 @@ Route search_route() {
         "order them by that; the search's score is then `search_score`"},
        {"rerank_hits", kInteger, "100", "How many; of all queries together 1000 at most"},
        {"exact", kFlag, "false", "Look at all vectors, also where the index has a graph of them"},
+       {"text", kFlag, "true", "Give the texts of hits"},
        {"marks", kFlag, "false", "Tell where words of the query stand in each text, in characters"},
        {"prompt_name", kText, "",
         "Which of the model's prompts is put before queries; by default that for queries"}},
-      R"({"type":"object","properties":{"mode":{"type":"string"},"results":{"type":"array",)"
+      R"({"type":"object","properties":{"mode":{"type":"string"},)"
+      R"("warnings":{"type":"array","items":{"type":"string"}},"results":{"type":"array",)"
       R"("items":{"type":"object",)"
       R"("properties":{"hits":{"type":"array","items":{"type":"object","properties":{)"
       R"("id":{"type":"string"},"score":{"type":"number"},"search_score":{"type":"number"},)"
@@ -186,6 +198,7 @@ Route search_route() {
 
 Route map_route() {
   return {
+      "map",
       "POST",
       "/map",
       "Documents of the index, or its passages where it has some, as points of the plane in which "
@@ -219,6 +232,7 @@ Route map_route() {
 
 Route add_route() {
   return {
+      "addDocuments",
       "POST",
       "/documents",
       "Adds documents to the index, replacing those with the same id (with --allow-changes); "
@@ -237,15 +251,35 @@ Route add_route() {
       detail::answer_add};
 }
 
-Route delete_route() {
-  return {"DELETE",
-          "/documents",
-          "Removes documents from the index, all of them or none (with --allow-changes)",
+constexpr const char* kDeletedSchema =
+    R"({"type":"object","properties":{"deleted":{"type":"integer"},)"
+    R"("documents":{"type":"integer"}}})";
+
+constexpr const char* kDocumentSchema =
+    R"({"type":"object","properties":{"id":{"type":"string"},"text":{"type":"string"},)"
+    R"("passages":{"type":"integer"},"metadata":{"type":"object"}}})";
+
+Route delete_route(const char* operation, const char* method, const char* path,
+                   const char* summary) {
+  return {operation,
+          method,
+          path,
+          summary,
           {{"ids", kTexts, "", "An id or a list of them", true}},
-          R"({"type":"object","properties":{"deleted":{"type":"integer"},)"
-          R"("documents":{"type":"integer"}}})",
+          kDeletedSchema,
           false,
           detail::answer_delete};
+}
+
+Route delete_one_route() {
+  return {"deleteDocument",
+          "DELETE",
+          "/documents/{id}",
+          "Removes a document (with --allow-changes)",
+          {},
+          kDeletedSchema,
+          false,
+          detail::answer_delete_one};
 }
 
 constexpr const char* kRunsSchema =
@@ -271,34 +305,47 @@ constexpr const char* kRunErrorsSchema =
     R"("worst":{"type":"array","items":{"type":"object"}}}}},)"
     R"("problems":{"type":"array","items":{"type":"string"}}}})";
 
-// Where {name} stands in a route's path; npos: nowhere.
-size_t place_of_name(const Route& route) { return std::string_view(route.path).find(kName); }
+// Where {name} or {id} stands in a route's path.
+struct NamePlace {
+  size_t begin = std::string_view::npos, end = 0;  // npos: nowhere
+};
 
-bool matches(const Route& route, const std::string& path) {
-  return place_of_name(route) == std::string_view::npos ? path == route.path
-                                                        : !name_in_path(route, path).empty();
+NamePlace place_of_name(std::string_view path) {
+  const size_t begin = path.find('{');
+  if (begin == std::string_view::npos) return {};
+  return {begin, path.find('}', begin) + 1};
 }
 
-Route page(const char* path, const char* summary, const char* response, bool open,
-           Reply (*answer)(const Engine&, const RouteCall&)) {
-  return {"GET", path, summary, {}, response, open, answer};
+bool matches(const Route& route, const std::string& path) {
+  const bool has_name = place_of_name(route.path).begin != std::string_view::npos;
+  return has_name ? !name_in_path(route, path).empty() : path == route.path;
+}
+
+Route page(const char* operation, const char* path, const char* summary, const char* response,
+           bool open, Reply (*answer)(const Engine&, const RouteCall&)) {
+  return {operation, "GET", path, summary, {}, response, open, answer};
 }
 
 std::vector<Route> routes_of_files() {
   std::vector<Route> routes;
   for (const WebFile& file : web_files()) {
-    routes.push_back(page(file.path, "Part of the web page", "", true, detail::answer_web));
+    routes.push_back(
+        page("getFile", file.path, "Part of the web page", "", true, detail::answer_web));
   }
   return routes;
 }
 
-// The routes of `path`.
+// The routes of `path`; of two with the same method the first is meant.
 std::vector<const Route*> routes_at(const std::string& path) {
   static const std::vector<Route> files = routes_of_files();
   std::vector<const Route*> found;
   for (const Route& route : route_table()) {
-    const bool is_first = found.empty() || std::string_view(found[0]->path) == route.path;
-    if (is_first && matches(route, path)) found.push_back(&route);
+    const auto has_method = [&](const Route* other) {
+      return std::string_view(other->method) == route.method;
+    };
+    if (matches(route, path) && std::none_of(found.begin(), found.end(), has_method)) {
+      found.push_back(&route);
+    }
   }
   for (const Route& route : files) {
     if (found.empty() && path == route.path) found.push_back(&route);
@@ -325,30 +372,47 @@ const std::vector<Route>& route_table() {
       rerank_route(),
       tokenize_route(),
       decode_route(),
-      embeddings_route(),
-      page("/v1/models", "The model, as OpenAI's API lists it", kObject, false,
+      embeddings_route("createEmbedding", "/v1/embeddings",
+                       "Vectors of texts, as OpenAI's API gives them"),
+      embeddings_route("createEmbeddingAsTei", "/embeddings", "The same, where TEI has it"),
+      page("listModels", "/v1/models", "The model, as OpenAI's API lists it", kObject, false,
            detail::answer_models),
+      page("getModel", "/v1/models/{id}", "One of these names", kObject, false,
+           detail::answer_model),
       search_route(),
       map_route(),
       add_route(),
-      delete_route(),
-      page("/runs",
+      delete_route("deleteDocuments", "DELETE", "/documents",
+                   "Removes documents from the index, all of them or none (with --allow-changes)"),
+      delete_route("deleteDocumentsByPost", "POST", "/documents/delete",
+                   "The same, for proxies that drop the body of DELETE"),
+      page(
+          "getDocument", "/documents/{id}",
+          "A document of the index: its text, with the title before it, its metadata, and how many "
+          "passages it has, if it is split (with --index)",
+          kDocumentSchema, false, detail::answer_document),
+      delete_one_route(),
+      page("listRuns", "/runs",
            "The training runs, those changed last first, and whether they are finished (with "
            "--runs)",
            kRunsSchema, false, detail::answer_runs),
-      page("/runs/{name}/errors", "The examples that a finished run gets most wrong (with --runs)",
-           kRunErrorsSchema, false, detail::answer_run_errors),
-      page("/runs/{name}",
+      page("getRunErrors", "/runs/{name}/errors",
+           "The examples that a finished run gets most wrong (with --runs)", kRunErrorsSchema,
+           false, detail::answer_run_errors),
+      page("getRun", "/runs/{name}",
            "The curves of a run as far as it has come, of about 1000 points at most, its recipe "
            "and results, and which of its files cannot be read (with --runs)",
            kRunSchema, false, detail::answer_run),
-      page("/info", "The model and the server's limits", kObject, false, detail::answer_info),
-      page("/health", "Status 200 while the server answers", "", true, detail::answer_health),
-      page("/ping", "The same", "", true, detail::answer_health),
-      page("/", "The web page: search, compare, map and runs in a browser", "", true,
+      page("getInfo", "/info", "The model and the server's limits", kObject, false,
+           detail::answer_info),
+      page("getHealth", "/health", "Status 200 while the server answers", "", true,
+           detail::answer_health),
+      page("getPing", "/ping", "The same", "", true, detail::answer_health),
+      page("getPage", "/", "The web page: search, compare, map and runs in a browser", "", true,
            detail::answer_web),
-      page("/metrics", "Counters and histograms for Prometheus", "", true, detail::answer_metrics),
-      page("/openapi.json", "This table for programs (OpenAPI 3.0)", kObject, true,
+      page("getMetrics", "/metrics", "Counters and histograms for Prometheus", "", true,
+           detail::answer_metrics),
+      page("getOpenApi", "/openapi.json", "This table for programs (OpenAPI 3.0)", kObject, true,
            detail::answer_openapi),
   };
   return table;
@@ -373,9 +437,9 @@ const Route& find_route(const std::string& method, const std::string& path) {
 
 std::string name_in_path(const Route& route, const std::string& path) {
   const std::string_view pattern = route.path;
-  const size_t begin = pattern.find(kName);
+  const auto [begin, end] = place_of_name(pattern);
   if (begin == std::string_view::npos) return "";
-  const std::string_view after = pattern.substr(begin + kName.size());
+  const std::string_view after = pattern.substr(end);
   const bool fits = path.size() > begin + after.size() &&
                     starts_with(path, pattern.substr(0, begin)) && ends_with(path, after);
   return fits ? path.substr(begin, path.size() - begin - after.size()) : "";
@@ -391,7 +455,8 @@ std::string allowed_methods(const std::string& path) {
 }
 
 ErrorStyle error_style(const std::string& path) {
-  return starts_with(path, "/v1/") ? ErrorStyle::kOpenAi : ErrorStyle::kTei;
+  return starts_with(path, "/v1/") || path == "/embeddings" ? ErrorStyle::kOpenAi
+                                                            : ErrorStyle::kTei;
 }
 
 }  // namespace simile

@@ -16,7 +16,7 @@ namespace simile {
 // What a route gets to answer.
 struct RouteCall {
   const char* path;                  // of the route
-  const std::string& name;           // what stands in the place of {name} in it
+  const std::string& name;           // what stands in the place of {name} or {id} in it
   const std::string& if_none_match;  // that header
   const std::string& body;
   Patience patience;
@@ -33,8 +33,9 @@ struct BodyKey {
 };
 
 struct Route {
+  const char* operation;  // its name in the OpenAPI document
   const char* method;
-  const char* path;  // "{name}" in it: one character or more
+  const char* path;  // "{name}" or "{id}" in it: one character or more
   const char* summary;
   std::vector<BodyKey> keys;  // of its body; none: it has no body
   const char* response;       // JSON schema; empty: not JSON
@@ -49,7 +50,7 @@ const std::vector<Route>& route_table();
 // the nearest path, kWrongMethod. HEAD finds GET.
 const Route& find_route(const std::string& method, const std::string& path);
 
-// What stands in `path` in the place of the route's {name}; empty where it has none.
+// What stands in `path` in the place of the route's {name} or {id}; empty where it has none.
 std::string name_in_path(const Route& route, const std::string& path);
 
 // The methods of a path: "GET, HEAD".

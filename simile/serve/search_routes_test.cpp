@@ -50,7 +50,7 @@ class SearchRoutesTest : public testing::Test {
     fs::remove_all(folder_);
   }
 
-  void serve(bool with_head) {
+  void serve(bool with_head, const ServeLimits& limits = {}) {
     ServedModel model;
     model.names = {"tiny"};
     model.fingerprint = "0123";
@@ -60,7 +60,7 @@ class SearchRoutesTest : public testing::Test {
     model.index = std::make_shared<ServedIndex>(
         SearchIndex::open(folder_, "0123", "tiny", SearchIndex::Access::kWrite),
         read_search_settings(folder_), true);
-    service_.emplace(std::move(model), ServeLimits{}, ApiKeys(), silent_events());
+    service_.emplace(std::move(model), limits, ApiKeys(), silent_events());
   }
 
   Reply call(const std::string& method, const std::string& path, const json& body) {
@@ -71,6 +71,7 @@ class SearchRoutesTest : public testing::Test {
     Call call;
     call.method = method;
     call.path = path;
+    call.content_type = "application/json";
     call.remote = "127.0.0.1";
     call.read_body = [&] { return body; };
     call.deadline = ServeClock::now() + std::chrono::minutes(1);
@@ -139,6 +140,8 @@ TEST_F(SearchRoutesTest, DocumentsLikeOneLeaveItOut) {
   refuse({{"like", {"a"}}}, 422, "like");
   refuse({{"like", "long"}, {"query", "x"}}, 422, "not both");
   refuse({{"like", "long"}, {"rerank", true}}, 422, "needs a");
+  refuse({{"like", "long"}, {"rerank_hits", 50}}, 422, "rerank_hits");
+  refuse({{"like", "long"}, {"prompt_name", "query"}}, 422, "prompt_name");
   refuse({{"top_k", 3}}, 422, "is missing");
 }
 
@@ -192,6 +195,135 @@ TEST_F(SearchRoutesTest, TheMapHasAPointForEachPassage) {
   }
 }
 
+TEST_F(SearchRoutesTest, TextsAreLeftOutWhereTheyAreNotAskedFor) {
+  serve(true);
+  for (const json& more : {json::object(), json{{"rerank", true}}, json{{"mode", "lexical"}}}) {
+    json body = {{"query", "the sun"}, {"text", false}};
+    body.update(more);
+    const json hits = search(body);
+    ASSERT_FALSE(hits.empty());
+    for (const json& hit : hits) {
+      EXPECT_FALSE(hit.contains("text"));
+      EXPECT_TRUE(hit.contains("metadata"));
+    }
+  }
+  refuse({{"query", "a"}, {"text", false}, {"marks", true}}, 422, "places in texts");
+  refuse({{"query", "a"}, {"text", 0}}, 422, "true or false");
+}
+
+TEST_F(SearchRoutesTest, AnAnswerIsNoLargerThanTheServerSays) {
+  ServeLimits limits;
+  limits.answer_bytes = 40;
+  serve(true, limits);
+  EXPECT_EQ(search({{"query", "the sun"}, {"top_k", 1}}).size(), 1u);
+  const json many = {{"query", {"the sun", "a cat", "a dog", "red"}}, {"mode", "vector"}};
+  for (const json& more : {json::object(), json{{"rerank", true}}, json{{"top_k", 1000}}}) {
+    json body = many;
+    body.update(more);
+    const Reply reply = call("POST", "/search", body);
+    EXPECT_EQ(reply.status, 413) << reply.body;
+    EXPECT_THAT(reply.body, HasSubstr("(\\\"text\\\": false)"));
+  }
+  EXPECT_EQ(call("POST", "/search", {{"like", "cat"}}).status, 413);
+  json without = many;
+  without["text"] = false;
+  EXPECT_THAT(call("POST", "/search", without).body, HasSubstr("ask for fewer"));
+}
+
+TEST_F(SearchRoutesTest, ManyQueriesFindWhatEachFindsAlone) {
+  serve(false);
+  const std::vector<std::string> queries = {"the sun", "a cat", "boat", "red hill", "the mat"};
+  const json all = post("/search", {{"query", queries}, {"top_k", 400}})["results"];
+  ASSERT_EQ(all.size(), queries.size());
+  for (size_t i = 0; i < queries.size(); ++i) {
+    EXPECT_EQ(all[i]["hits"], search({{"query", queries[i]}, {"top_k", 400}}));
+  }
+}
+
+TEST_F(SearchRoutesTest, AFilterThatNothingMatchesIsTold) {
+  serve(false);
+  const auto warnings = [&](const json& body) {
+    const json answer = post("/search", body);
+    return answer.contains("warnings") ? answer["warnings"] : json::array();
+  };
+  for (const char* mode : {"vector", "lexical", "hybrid"}) {
+    const json body = {{"query", "the sun"}, {"mode", mode}};
+    json unknown = body, none = body, some = body;
+    unknown["filter"] = "knid = a and kind = a";
+    none["filter"] = "kind = z";
+    some["filter"] = "kind = a or knid = a";
+    EXPECT_EQ(warnings(unknown), json({"no document of the index matches the filter",
+                                       "no document has \"knid\" in its metadata"}));
+    EXPECT_EQ(warnings(none), json({"no document of the index matches the filter"}));
+    EXPECT_EQ(warnings(some), json::array());
+    EXPECT_EQ(warnings(body), json::array());
+  }
+  EXPECT_EQ(warnings({{"query", "nowhere"}, {"mode", "lexical"}, {"filter", "kind = a"}}),
+            json::array());
+  EXPECT_EQ(warnings({{"like", "sun"}, {"filter", "\"od d\" = a"}})[1],
+            "no document has \"od d\" in its metadata");
+}
+
+TEST_F(SearchRoutesTest, SearchesAreCountedAndEmbeddingsOnlyWhereThereAreAny) {
+  serve(false);
+  const auto metrics = [&] { return call_with("GET", "/metrics", "").body; };
+  post("/search", {{"query", {"the sun", "a cat"}}, {"mode", "lexical"}});
+  search({{"like", "cat"}});
+  EXPECT_THAT(metrics(), HasSubstr("te_search_count 3\n"));
+  EXPECT_THAT(metrics(), HasSubstr("te_search_success 3\n"));
+  EXPECT_THAT(metrics(), HasSubstr("te_search_duration_count 2\n"));
+  EXPECT_THAT(metrics(), testing::Not(HasSubstr("te_embed_success 2\n")));
+  EXPECT_THAT(metrics(), HasSubstr("te_index_documents 3\n"));
+  search({{"query", "the sun"}});
+  EXPECT_THAT(metrics(), HasSubstr("te_embed_success 1\n"));
+  EXPECT_THAT(metrics(), HasSubstr("te_search_count 4\n"));
+}
+
+TEST_F(SearchRoutesTest, DocumentsAreGivenAndRemovedByTheirIds) {
+  serve(false);
+  const json cat = json::parse(call_with("GET", "/documents/cat", "").body);
+  EXPECT_EQ(cat, json::parse(R"({"id":"cat","text":"a cat on a mat","metadata":{"kind":"b"}})"));
+  const json split = json::parse(call_with("GET", "/documents/long", "").body);
+  EXPECT_EQ(split["text"], kLongText);
+  EXPECT_GT(split["passages"], 1);
+  post("/documents", {{"documents",
+                       {{{"id", "a/b"}, {"title", "A"}, {"text", "boat"}},
+                        {{"id", "delete"}, {"text", "a dog"}}}}});
+  EXPECT_EQ(json::parse(call_with("GET", "/documents/a/b", "").body),
+            json::parse(R"({"id":"a/b","text":"A boat"})"));
+  EXPECT_EQ(call_with("GET", "/documents/delete", "").status, 200);
+  EXPECT_EQ(call_with("DELETE", "/documents/a/b", "").body, R"({"deleted":1,"documents":4})");
+  EXPECT_EQ(call_with("DELETE", "/documents/a/b", "").status, 404);
+  EXPECT_EQ(post("/documents/delete", {{"ids", {"cat", "delete", "cat"}}}),
+            json::parse(R"({"deleted":2,"documents":2})"));
+  for (const char* method : {"GET", "DELETE"}) {
+    const Reply reply = call_with(method, "/documents/cat", "");
+    EXPECT_EQ(reply.status, 404);
+    EXPECT_THAT(reply.body, HasSubstr("no document"));
+    EXPECT_THAT(reply.body, testing::Not(HasSubstr(folder_)));
+  }
+}
+
+TEST_F(SearchRoutesTest, ManyDocumentsMayBeAddedAtATime) {
+  serve(false);
+  json documents = json::array();
+  for (int i = 0; i < 100; ++i) {
+    documents.push_back({{"id", std::to_string(i)}, {"text", "a dog ran"}});
+  }
+  EXPECT_EQ(post("/documents", {{"documents", documents}})["documents"], 103);
+}
+
+TEST_F(SearchRoutesTest, PlacesOfTheServerAreNotTold) {
+  serve(false);
+  EXPECT_THAT(call("DELETE", "/documents", {{"ids", {"cat", "nobody"}}}).body,
+              testing::AllOf(HasSubstr("no document"), testing::Not(HasSubstr(folder_))));
+  fs::resize_file(fs::path(folder_) / "documents.sqlite", 100);
+  const Reply reply = call("POST", "/search", {{"query", "the sun"}, {"filter", "kind = a"}});
+  EXPECT_EQ(reply.status, 424) << reply.body;
+  EXPECT_THAT(reply.body,
+              testing::AllOf(HasSubstr("its log says why"), testing::Not(HasSubstr(folder_))));
+}
+
 struct BadBody {
   const char* method;
   const char* path;
@@ -207,6 +339,8 @@ TEST_F(SearchRoutesTest, BodiesThatCannotBeUsedAreRefusedAndChangeNothing) {
       {"POST", "/search", "[]", 400, "must be a JSON object"},
       {"POST", "/search", R"({"query":"a",})", 400, "the body"},
       {"POST", "/search", R"({"query":[]})", 400, "is empty"},
+      {"POST", "/search", R"({"query":""})", 400, "is an empty text"},
+      {"POST", "/search", R"({"query":["a"," \n"]})", 400, "is an empty text"},
       {"POST", "/search", R"({"query":1})", 422, "a text or a list of texts"},
       {"POST", "/search", R"({"query":["a",null]})", 422, "query[1]"},
       {"POST", "/search", R"({"query":{"text":"a"}})", 422, "a text or a list of texts"},

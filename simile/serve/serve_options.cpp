@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/serve/serve_options.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include "simile/core/error.h"
-#include "simile/core/file.h"
 
 namespace simile {
 namespace {
@@ -13,11 +13,15 @@ namespace {
 constexpr int64_t kMostConnections = 900;
 constexpr int64_t kMost = int64_t{1} << 30;
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || starts_with(host, "127.");
-}
-
 }  // namespace
+
+bool is_loopback(const std::string& host) {
+  in_addr four = {};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six = {};
+  return host == "localhost" ||
+         (inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six));
+}
 
 void ServeLimits::visit(OptionVisitor& v) {
   v.field("batch_tokens", batch_tokens,
@@ -28,8 +32,17 @@ void ServeLimits::visit(OptionVisitor& v) {
       "queue_tokens", queue_tokens,
       {"tokens that may wait; a request beyond is refused with status 429", "tokens", 1, kMost});
   v.field("request_texts", request_texts, {"most texts of one request", "texts", 1, 100000});
+  v.field(
+      "bulk_texts", bulk_texts,
+      {"most texts of one request to /v1/embeddings, and documents or ids of one to /documents; "
+       "they are computed request_texts at a time",
+       "texts", 1, 100000});
   v.field("text_bytes", text_bytes, {"longest text", "bytes", 1, kMost});
   v.field("body_bytes", body_bytes, {"largest body of a request", "bytes", 1, kMost});
+  v.field("answer_bytes", answer_bytes,
+          {"most bytes of the hits of one search, their texts and metadata; more are refused with "
+           "status 413",
+           "bytes", 1, kMost});
   v.field("request_seconds", request_seconds,
           {"time limit of a request: for its arrival, and until it is computed (status 503)",
            "seconds", 1, 86400});
@@ -55,6 +68,10 @@ void ServeOptions::visit(OptionVisitor& v) {
   v.field("allow_open", allow_open, {"serve other machines without an API key"});
   v.field("allow_changes", allow_changes,
           {"let clients add and delete documents of the index (/documents)"});
+  v.field("allow_host", allow_host,
+          {"name that requests to a server on loopback without API keys may have in Host and "
+           "Origin beside those of this machine, such as a reverse proxy's; may be given several "
+           "times, * lets in all"});
   v.field("served_model_name", served_model_name,
           {"name of the model for clients, which may be given several times; requests that ask "
            "for another one are refused. By default the last part of --model"});

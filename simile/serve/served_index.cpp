@@ -3,12 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "simile/serve/request_error.h"
 
 namespace simile {
+namespace {
+
+void check_found(bool found, const std::string& id, const std::string& param) {
+  if (found) return;
+  throw RequestError(Refusal::kNotFound,
+                     fmt::format("the index has no document \"{}\"{}", id,
+                                 param == "ids" ? "; nothing was removed" : ""),
+                     param);
+}
+
+}  // namespace
 
 ServedIndex::ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes)
     : index_(std::move(index)),
@@ -39,9 +51,8 @@ std::vector<SearchHit> ServedIndex::search_like(const std::string& id, int64_t t
   try {
     return index_.search_like(id, top_k, settings, filter, exact);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kInput || index_.has(id)) throw;
-    throw RequestError(Refusal::kNotFound, fmt::format("the index has no document \"{}\"", id),
-                       "like");
+    if (error.kind() == ErrorKind::kInput) check_found(index_.has(id), id, "like");
+    throw;
   }
 }
 
@@ -70,15 +81,22 @@ int64_t ServedIndex::add(const std::vector<Document>& documents, const Matrix<fl
   return index_.add(documents, vectors);
 }
 
-void ServedIndex::remove(const std::vector<std::string>& ids) {
+int64_t ServedIndex::remove(const std::vector<std::string>& ids) {
   check_changes();
   const std::lock_guard<std::mutex> lock(changes_);
   try {
-    index_.remove(ids);
+    return index_.remove(ids);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInput) throw;
-    throw RequestError(Refusal::kNotFound, error.what(), "ids");
+    for (const std::string& id : ids) check_found(index_.has(id), id, "ids");
+    throw;
   }
+}
+
+Document ServedIndex::document(const std::string& id) const {
+  std::optional<Document> found = index_.find(id);
+  check_found(found.has_value(), id, "");
+  return std::move(*found);
 }
 
 }  // namespace simile

@@ -44,9 +44,12 @@ class ServedIndex {
   // (RequestError): kForbidden where the index takes no changes; kInvalid for an id given twice.
   int64_t add(const std::vector<Document>& documents, const Matrix<float>& vectors);
 
-  // Removes documents, all or none. Errors (RequestError): kForbidden; kNotFound for an id that is
-  // not there.
-  void remove(const std::vector<std::string>& ids);
+  // Removes documents, all or none, and returns how many; an id may stand twice. Errors
+  // (RequestError): kForbidden; kNotFound for an id that is not there.
+  int64_t remove(const std::vector<std::string>& ids);
+
+  // Errors (RequestError): kNotFound.
+  Document document(const std::string& id) const;
 
   // Errors (RequestError): kForbidden where the index takes no changes.
   void check_changes() const;

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -137,11 +138,10 @@ class HttpServer : public httplib::Server {
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return refuse_early(request, response);
     });
-    set_error_handler([](const httplib::Request&, httplib::Response& response) {
-      if (!response.body.empty()) return;  // ours
+    set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
+      if (response.has_header("X-Request-Id")) return;  // ours
       const RequestError error(Refusal::kMalformed, "this is no HTTP request that can be read");
-      response.set_content(Service::refuse(error).body, "application/json");
-      response.set_header("Connection", "close");
+      refuse(request, error, response, response.status);
     });
     add_handlers();
   }
@@ -179,15 +179,19 @@ class HttpServer : public httplib::Server {
       check_request(request);
       return HandlerResponse::Unhandled;
     } catch (const RequestError& error) {
-      fill_response(Service::refuse(error), response);
-      response.set_header("Connection", "close");
+      refuse(request, error, response);
       return HandlerResponse::Handled;
     }
   }
 
-  void answer(const httplib::Request& request, httplib::Response& response,
-              const httplib::ContentReader* reader) {
-    bool unread = has_body(request);
+  // What is not known to be a request that ends where we think it does.
+  void refuse(const httplib::Request& request, const RequestError& error,
+              httplib::Response& response, int status = 0) {
+    fill_response(service_.refuse(call_of(request), error, status), response);
+    response.set_header("Connection", "close");
+  }
+
+  static Call call_of(const httplib::Request& request) {
     Call call;
     call.method = request.method;
     call.path = request.path;
@@ -195,7 +199,17 @@ class HttpServer : public httplib::Server {
     call.content_type = request.get_header_value("Content-Type");
     call.request_id = request.get_header_value("X-Request-Id");
     call.if_none_match = request.get_header_value("If-None-Match");
-    call.remote = request.remote_addr;
+    call.host = request.get_header_value("Host");
+    call.origin = request.get_header_value("Origin");
+    int port = 0;
+    if (answered != nullptr) answered->get_remote_ip_and_port(call.remote, port);
+    return call;
+  }
+
+  void answer(const httplib::Request& request, httplib::Response& response,
+              const httplib::ContentReader* reader) {
+    bool unread = has_body(request);
+    Call call = call_of(request);
     call.deadline = ServeClock::now() + std::chrono::seconds(options_.request_seconds);
     const Connection* connection = answered;
     // Who has no more requests may end its sending side and still wait for the answer.
@@ -233,7 +247,7 @@ struct Server::Parts {
 
   void listen_on_address() {
     check_exposure(options);
-    if (!options.tls_certificate.empty()) tls = load_tls(options.tls_certificate, options.tls_key);
+    renew_certificates();
     port = http.take_address();
     SIMILE_CHECK(port > 0, ErrorKind::kIo,
                  fmt::format("cannot listen on {} port {}: it is in use, or no address of this "
@@ -244,6 +258,18 @@ struct Server::Parts {
     const bool ready = stop_signal >= 0 && listen(listener, kBacklog) == 0 &&
                        fcntl(listener, F_SETFL, O_NONBLOCK) == 0;
     SIMILE_CHECK(ready, ErrorKind::kIo, "the system refuses a listening socket");
+  }
+
+  void renew_certificates() {
+    if (options.tls_certificate.empty()) return;
+    std::shared_ptr<SSL_CTX> next = load_tls(options.tls_certificate, options.tls_key);
+    const std::lock_guard<std::mutex> lock(tls_mutex);
+    std::swap(tls, next);
+  }
+
+  std::shared_ptr<SSL_CTX> current_tls() const {
+    const std::lock_guard<std::mutex> lock(tls_mutex);
+    return tls;
   }
 
   void accept_until_stop() {
@@ -278,18 +304,25 @@ struct Server::Parts {
   void turn_away(int socket) const {
     const RequestError error(Refusal::kOverloaded, "too many connections wait; try again later", "",
                              1);
-    const std::string body = Service::refuse(error).body;
-    const std::string answer = fmt::format(
+    Call call;
+    call.remote = detail::peer_of(socket).ip;
+    const Reply reply = service.refuse(call, error);
+    std::string answer = fmt::format(
         "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: {}"
-        "\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{}",
-        body.size(), body);
-    if (tls == nullptr) send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        "\r\nConnection: close\r\n",
+        reply.body.size());
+    for (const auto& [name, value] : reply.headers)
+      answer += fmt::format("{}: {}\r\n", name, value);
+    answer += "\r\n" + reply.body;
+    const bool plain = options.tls_certificate.empty();
+    if (plain) send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(socket, SHUT_WR);
     close(socket);
   }
 
   void serve(int socket) {
-    Connection connection(socket, tls.get(), stop_signal);
+    const std::shared_ptr<SSL_CTX> shown = current_tls();
+    Connection connection(socket, shown.get(), stop_signal);
     const std::chrono::seconds limit(options.keep_alive_seconds);
     bool fresh = true;
     while (connection.await_request(limit, fresh) && serve_request(connection)) fresh = false;
@@ -333,6 +366,7 @@ struct Server::Parts {
   Service& service;
   const ServeOptions options;
   HttpServer http;
+  mutable std::mutex tls_mutex;
   std::shared_ptr<SSL_CTX> tls;  // null: none
   int port = -1, listener = -1, stop_signal = -1;
   std::atomic<bool> stopping{false};
@@ -352,13 +386,15 @@ int Server::port() const { return parts_->port; }
 std::string Server::url() const {
   const std::string& host = parts_->options.host;
   const bool six = host.find(':') != std::string::npos;
-  return fmt::format("{}://{}:{}", parts_->tls == nullptr ? "http" : "https",
+  return fmt::format("{}://{}:{}", parts_->options.tls_certificate.empty() ? "http" : "https",
                      six ? "[" + host + "]" : host, port());
 }
 
 void Server::start() {
   parts_->acceptor = std::thread([parts = parts_.get()] { parts->accept_until_stop(); });
 }
+
+void Server::renew_certificates() { parts_->renew_certificates(); }
 
 void Server::stop() { parts_->stop(); }
 

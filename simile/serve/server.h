@@ -34,6 +34,10 @@ class Server {
 
   void start();
 
+  // Reads certificate and key again: connections that begin from now on see them. May be called
+  // while others are answered. Errors (kInput): they cannot be used; those before stay.
+  void renew_certificates();
+
   // Accepts nothing more, answers what was accepted, and returns when all connections are closed
   // and the service is stopped. A request of which parts are still missing two seconds later is not
   // waited for.

@@ -41,7 +41,7 @@ bool is_json_type(const std::string& content_type) {
   media.erase(std::remove(media.begin(), media.end(), ' '), media.end());
   std::transform(media.begin(), media.end(), media.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return media.empty() || media == "application/json" || ends_with(media, "+json");
+  return media == "application/json" || ends_with(media, "+json");
 }
 
 Reply refusal_reply(ErrorStyle style, const RequestError& error) {
@@ -61,8 +61,10 @@ RequestError current_request_error(std::string& cause) {
   } catch (const RequestError& error) {
     return error;
   } catch (const Error& error) {
-    cause = error.what();
-    return {Refusal::kBackend, error.what()};
+    cause = error.what();  // which may name files of this machine
+    return {Refusal::kBackend,
+            "the server could not compute this; its log says why, under the id of this answer's "
+            "X-Request-Id"};
   } catch (const std::bad_alloc&) {
     cause = "out of memory";
     return {Refusal::kInternal, cause};
@@ -101,15 +103,16 @@ std::string to_text(const LogLine& line) {
 }  // namespace
 
 struct Service::Outcome {
-  const Route* route = nullptr;  // null: none was found
+  bool counts = false;  // in the metrics: it asks for work, not for what the server tells of itself
   RequestCost cost;
   const RefusalRow* refusal = nullptr;  // null: it was answered
   std::string body, cause;              // of the request; of an error that is not the client's
   double seconds = 0;
 };
 
-Service::Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, EventSink& log)
-    : limits_(limits), log_(log) {
+Service::Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, EventSink& log,
+                 AllowedHosts hosts)
+    : limits_(limits), hosts_(std::move(hosts)), log_(log) {
   state_ = {std::make_shared<Engine>(std::move(model), limits_, metrics_),
             std::make_shared<const ApiKeys>(std::move(keys))};
 }
@@ -124,13 +127,29 @@ Service::State Service::state() const {
 void Service::replace(ServedModel model, ApiKeys keys) {
   State next = {std::make_shared<Engine>(std::move(model), limits_, metrics_),
                 std::make_shared<const ApiKeys>(std::move(keys))};
-  const std::lock_guard<std::mutex> lock(state_mutex_);
-  std::swap(state_, next);
+  {
+    const std::lock_guard<std::mutex> lock(state_mutex_);
+    std::swap(state_, next);
+  }
+  metrics_.count("te_reload_success");
+}
+
+void Service::keep(const std::string& why) {
+  metrics_.count("te_reload_failure");
+  note("reload failed", why);
 }
 
 void Service::stop() { state().engine->stop(); }
 
-Reply Service::refuse(const RequestError& error) { return refusal_reply(ErrorStyle::kTei, error); }
+Reply Service::refuse(const Call& call, const RequestError& error, int status) {
+  Outcome outcome;
+  outcome.refusal = &refusal_row(error.refusal());
+  outcome.counts = true;
+  Reply reply = refusal_reply(ErrorStyle::kTei, error);
+  if (status != 0) reply.status = status;
+  finish(call, outcome, reply);
+  return reply;
+}
 
 Reply Service::answer(const Call& call) {
   const ServeClock::time_point begin = ServeClock::now();
@@ -142,14 +161,18 @@ Reply Service::answer(const Call& call) {
     reply = answer_error(call, outcome);
   }
   outcome.seconds = std::chrono::duration<double>(ServeClock::now() - begin).count();
+  finish(call, outcome, reply);
+  return reply;
+}
+
+void Service::finish(const Call& call, Outcome& outcome, Reply& reply) {
   const std::string id = is_request_id(call.request_id) ? call.request_id : make_request_id();
   reply.headers.emplace_back("X-Request-Id", id);
-  if (outcome.refusal == nullptr && outcome.cost.texts > 0) {
+  if (outcome.refusal == nullptr && outcome.cost.texts + outcome.cost.searches > 0) {
     add_costs(outcome.cost, outcome.seconds, reply);
   }
   count(outcome);
   write_log(call, outcome, reply, id);
-  return reply;
 }
 
 // Of the error being handled.
@@ -166,15 +189,17 @@ Reply Service::answer_error(const Call& call, Outcome& outcome) const {
 
 Reply Service::answer_route(const Call& call, Outcome& outcome) {
   const State now = state();
+  hosts_.check(call.host, call.origin);
   const Route& route = find_route(call.method, call.path);
-  outcome.route = &route;
+  outcome.counts = !route.keys.empty() || std::string_view(route.method) == "DELETE";
   if (!route.open && !now.keys->accepts(call.authorization)) {
     throw RequestError(Refusal::kNoKey,
                        "no valid API key; send the header Authorization: Bearer KEY");
   }
   if (!route.keys.empty()) {
     if (!is_json_type(call.content_type)) {
-      throw RequestError(Refusal::kWrongType, "send the body as Content-Type: application/json");
+      throw RequestError(Refusal::kWrongType,
+                         "send the body as Content-Type: application/json (curl has --json)");
     }
     outcome.body = call.read_body();
   }
@@ -188,20 +213,32 @@ Reply Service::answer_route(const Call& call, Outcome& outcome) {
 }
 
 void Service::count(const Outcome& outcome) {
-  if (outcome.route == nullptr || outcome.route->keys.empty()) return;
+  if (!outcome.counts) return;
   const RequestCost& cost = outcome.cost;
-  const std::string method = cost.texts > 1 ? "method=\"batch\"" : "method=\"single\"";
+  const bool several = std::max(cost.texts, cost.searches) > 1;
+  const std::string method = several ? "method=\"batch\"" : "method=\"single\"";
   metrics_.count("te_request_count", method);
-  const std::string kind = cost.ranks ? "te_predict" : "te_embed";
-  if (cost.texts > 0) metrics_.count(kind + "_count", "", cost.texts);
+  const char* const kind = cost.ranks ? "te_predict_count" : "te_embed_count";
+  if (cost.texts > 0) metrics_.count(kind, "", cost.texts);
+  if (cost.searches > 0) metrics_.count("te_search_count", "", cost.searches);
   if (outcome.refusal != nullptr) {
     metrics_.count("te_request_failure", fmt::format("err=\"{}\"", outcome.refusal->counted_as));
     return;
   }
   metrics_.count("te_request_success", method);
+  count_costs(cost, outcome.seconds);
+}
+
+// Of a request that was answered.
+void Service::count_costs(const RequestCost& cost, double seconds) {
+  if (cost.searches > 0) {
+    metrics_.count("te_search_success", "", cost.searches);
+    metrics_.observe("te_search_duration", seconds);
+  }
   if (cost.texts == 0) return;
+  const std::string kind = cost.ranks ? "te_predict" : "te_embed";
   metrics_.count(kind + "_success", "", cost.texts);
-  metrics_.observe(kind + "_duration", outcome.seconds);
+  metrics_.observe(kind + "_duration", seconds);
   metrics_.observe(kind + "_tokenization_duration", cost.tokenization_seconds);
   metrics_.observe(kind + "_queue_duration", cost.times.queue_seconds);
   metrics_.observe(kind + "_inference_duration", cost.times.compute_seconds);
@@ -220,7 +257,8 @@ void Service::write_log(const Call& call, const Outcome& outcome, const Reply& r
   line["status"] = reply.status;
   if (outcome.refusal != nullptr) line["error_type"] = outcome.refusal->type;
   if (!outcome.cause.empty()) line["error"] = outcome.cause;
-  if (cost.texts > 0) {
+  if (cost.searches > 0) line["searches"] = cost.searches;
+  if (cost.texts + cost.searches > 0) {
     line["texts"] = cost.texts;
     line["tokens"] = cost.tokens;
     if (cost.truncated > 0) line["truncated"] = cost.truncated;

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "simile/core/event.h"
+#include "simile/serve/allowed_hosts.h"
 #include "simile/serve/api_keys.h"
 #include "simile/serve/batching_worker.h"
 #include "simile/serve/engine.h"
@@ -29,6 +30,7 @@ namespace simile {
 struct Call {
   std::string method, path;                                            // "POST", "/embed"
   std::string authorization, content_type, request_id, if_none_match;  // headers; empty: not there
+  std::string host, origin;                                            // the same
   std::string remote;                                                  // address of the client
   // Called at most once, and only for a route that takes a body. Throws RequestError.
   std::function<std::string()> read_body;
@@ -39,7 +41,8 @@ struct Call {
 class Service {
  public:
   // `log` gets a line for each call, one at a time; silent_events() none, which are not made then.
-  Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, EventSink& log);
+  Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, EventSink& log,
+          AllowedHosts hosts = {});
   ~Service();
 
   Reply answer(const Call& call);
@@ -47,12 +50,16 @@ class Service {
   // Calls that begin from now on are answered by another model, and its index, and under other
   // keys; those that have begun, by the one before.
   void replace(ServedModel model, ApiKeys keys);
+  // That there is nothing to replace() with, and why.
+  void keep(const std::string& why);
 
   // A line in the log that is no call.
   void note(const std::string& event, const std::string& message);
 
-  // A reply to what is no call at all, in TEI's form.
-  static Reply refuse(const RequestError& error);
+  // The reply to what is no call that could be answered, in TEI's form. Of `call` the strings are
+  // looked at, as far as they are known. Counted and logged as a call is; `status`, where it is
+  // not 0, stands in place of the error's.
+  Reply refuse(const Call& call, const RequestError& error, int status = 0);
 
   // Computes what waits and takes nothing more.
   void stop();
@@ -67,12 +74,15 @@ class Service {
   State state() const;
   Reply answer_route(const Call& call, Outcome& outcome);
   Reply answer_error(const Call& call, Outcome& outcome) const;
+  void finish(const Call& call, Outcome& outcome, Reply& reply);
   void count(const Outcome& outcome);
+  void count_costs(const RequestCost& cost, double seconds);
   void write_log(const Call& call, const Outcome& outcome, const Reply& reply,
                  const std::string& request_id);
   void write_line(const std::string& line);
 
   const ServeLimits limits_;
+  const AllowedHosts hosts_;
   Metrics metrics_;
   mutable std::mutex state_mutex_;
   State state_;

@@ -10,7 +10,7 @@
 
 #include "simile/data/detail/test_files.h"
 #include "simile/serve/detail/route_answers.h"
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/detail/service_fixture.h"
 
 namespace simile {
 namespace {
@@ -21,57 +21,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
-
-class Lines : public EventSink {
- public:
-  void info(const std::string& message) override { lines.push_back(message); }
-  std::vector<std::string> lines;
-};
-
-ServedModel tiny_model() {
-  ServedModel model;
-  model.names = {"tiny", "other"};
-  model.fingerprint = "0123";
-  model.version = "1.2.3";
-  model.encoder = tiny_encoder();
-  return model;
-}
-
-class ServiceTest : public testing::Test {
- protected:
-  explicit ServiceTest(ApiKeys keys = {}, ServedModel model = tiny_model(),
-                       const ServeLimits& limits = {})
-      : service_(std::move(model), limits, std::move(keys), log_) {}
-
-  Reply call(const std::string& method, const std::string& path, const std::string& body = "",
-             const std::string& authorization = "") {
-    Call call;
-    call.method = method;
-    call.path = path;
-    call.authorization = authorization;
-    call.request_id = request_id_;
-    call.remote = "127.0.0.1";
-    call.read_body = [&] { return body; };
-    call.deadline = ServeClock::now() + std::chrono::minutes(1);
-    return service_.answer(call);
-  }
-
-  json post(const std::string& path, const json& body) {
-    const Reply reply = call("POST", path, body.dump());
-    EXPECT_EQ(reply.status, 200) << reply.body;
-    return json::parse(reply.body);
-  }
-
-  Matrix<float> encode(const std::vector<std::string>& texts) const {
-    EncodeOptions options;
-    options.normalize = true;
-    return tiny_encoder()->encode(texts, options, silent_events());
-  }
-
-  std::string request_id_;
-  Lines log_;
-  Service service_;
-};
 
 std::vector<float> floats(const json& list) { return list.get<std::vector<float>>(); }
 

@@ -20,6 +20,9 @@ struct SocketAddress {
   int port = 0;
 };
 
+// The other side of a socket.
+SocketAddress peer_of(int socket);
+
 class Connection : public httplib::Stream {
  public:
   // Owns `socket`, which does not wait. `tls` as wire.h; `stop_signal` is a descriptor that is

@@ -21,8 +21,7 @@ Matrix<float> embed_queries(const Engine& engine, const RouteCall& call,
                             const std::vector<std::string>& queries,
                             const std::string& prompt_name);
 
-// The vectors that the index keeps of such documents, one for each passage. A few are computed at a
-// time, so that other requests come between.
+// The vectors that the index keeps of such documents, one for each passage.
 Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
                               const std::vector<Document>& documents);
 
@@ -30,6 +29,10 @@ SearchResults search_index(const Engine& engine, const RouteCall& call, SearchQu
                            int64_t top_k, const SearchSettings& settings);
 
 // As `simile search --json` shows it.
-OrderedJson show_hit(const SearchHit& hit);
+OrderedJson show_hit(const SearchHit& hit, bool with_text = true);
+
+// `id`, which `name` in the body gave. Errors: kInvalid for an empty one, or of more than 1000
+// bytes.
+std::string checked_id(std::string id, const std::string& name);
 
 }  // namespace simile::detail

@@ -25,11 +25,17 @@ Reply answer_search(const Engine& engine, const RouteCall& call);
 Reply answer_map(const Engine& engine, const RouteCall& call);
 Reply answer_add(const Engine& engine, const RouteCall& call);     // to the index
 Reply answer_delete(const Engine& engine, const RouteCall& call);  // from it
+Reply answer_delete_one(const Engine& engine, const RouteCall& call);
+Reply answer_document(const Engine& engine, const RouteCall& call);
 Reply answer_runs(const Engine& engine, const RouteCall& call);
 Reply answer_run(const Engine& engine, const RouteCall& call);         // one of them
 Reply answer_run_errors(const Engine& engine, const RouteCall& call);  // what it gets most wrong
 Reply answer_info(const Engine& engine, const RouteCall& call);
 Reply answer_models(const Engine& engine, const RouteCall& call);  // OpenAI's
+Reply answer_model(const Engine& engine, const RouteCall& call);
+// One model is served: who asks for another is told, not given other vectors than asked for.
+// Errors: kUnknownModel.
+void check_model(const Engine& engine, const std::string& name);
 Reply answer_health(const Engine& engine, const RouteCall& call);
 Reply answer_metrics(const Engine& engine, const RouteCall& call);
 Reply answer_openapi(const Engine& engine, const RouteCall& call);

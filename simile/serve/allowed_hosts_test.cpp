@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/serve/allowed_hosts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simile/serve/detail/serve_fixture.h"
+
+namespace simile {
+namespace {
+
+using testing::HasSubstr;
+
+ServeOptions options_of(const std::string& host, const std::vector<std::string>& allowed = {}) {
+  ServeOptions options;
+  options.host = host;
+  options.allow_host = allowed;
+  return options;
+}
+
+std::string refusal(const AllowedHosts& hosts, const std::string& host,
+                    const std::string& origin = "") {
+  return refusal_of(Refusal::kForbidden, [&] { hosts.check(host, origin); });
+}
+
+TEST(AllowedHosts, OnLoopbackOnlyNamesOfThisMachine) {
+  const AllowedHosts hosts(options_of("127.0.0.1"));
+  for (const char* own :
+       {"", "localhost", "LocalHost:8080", "127.0.0.1", "127.8.9.1:1", "[::1]", "[::1]:8080"}) {
+    EXPECT_EQ(refusal(hosts, own), "") << own;
+    EXPECT_EQ(refusal(hosts, "localhost", *own == '\0' ? "" : std::string("http://") + own), "");
+  }
+  for (const char* other :
+       {"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "127.evil.example",
+        "localhost.evil.example", "0.0.0.0", "[::2]:80", "[", ":80"}) {
+    EXPECT_THAT(refusal(hosts, other), HasSubstr("the header Host")) << other;
+  }
+  for (const char* other : {"http://evil.example", "https://evil.example:8080", "null",
+                            "http://127.0.0.1.evil.example"}) {
+    EXPECT_THAT(refusal(hosts, "localhost", other), HasSubstr("the header Origin")) << other;
+  }
+  EXPECT_THAT(refusal(hosts, "Evil.example:80"), HasSubstr("--allow-host evil.example"));
+}
+
+TEST(AllowedHosts, NamesThatWereGivenAreLetInToo) {
+  const AllowedHosts hosts(options_of("127.0.0.1", {"Vectors.example.org"}));
+  EXPECT_EQ(refusal(hosts, "vectors.example.org", "https://vectors.example.org"), "");
+  EXPECT_EQ(refusal(hosts, "localhost:80"), "");
+  EXPECT_NE(refusal(hosts, "example.org"), "");
+  EXPECT_EQ(refusal(AllowedHosts(options_of("127.0.0.1", {"*"})), "any", "null"), "");
+}
+
+TEST(AllowedHosts, WhereKeysAreAskedForOrOthersMayAskItDoesNotLook) {
+  ServeOptions guarded = options_of("127.0.0.1");
+  guarded.api_key_file = "keys";
+  EXPECT_EQ(refusal(AllowedHosts(guarded), "evil.example", "http://evil.example"), "");
+  EXPECT_EQ(refusal(AllowedHosts(options_of("0.0.0.0")), "evil.example"), "");
+  EXPECT_NE(refusal(AllowedHosts(options_of("0.0.0.0", {"own.example"})), "evil.example"), "");
+  EXPECT_EQ(refusal(AllowedHosts(), "evil.example", "null"), "");
+}
+
+}  // namespace
+}  // namespace simile
