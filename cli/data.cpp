@@ -61,7 +61,8 @@ std::string get(const Arguments& arguments, const CatalogueSet& set, bool json,
     return document.dump() + "\n";
   }
   std::string text;
-  for (const auto& [path, checksum] : fetched.files) text += fmt::format("{}  {}\n", path, checksum);
+  for (const auto& [path, checksum] : fetched.files)
+    text += fmt::format("{}  {}\n", path, checksum);
   for (const std::string& path : fetched.tables) text += fmt::format("{}  made of them\n", path);
   return text + fmt::format("licence: {}\nnext: {}\n", set.licence, set.advice);
 }

@@ -23,7 +23,8 @@ std::string list(bool json) {
   for (const std::string& name : list_tables()) {
     const PaperTable table = read_paper_table(find_table(name));
     document.push_back({{"table", name}, {"title", table.title}, {"source", table.source}});
-    text += fmt::format("{:14} {} ({})\n", name, table.title, table.source);
+    const std::string source = table.source.empty() ? "" : fmt::format(" ({})", table.source);
+    text += fmt::format("{:18} {}{}\n", name, table.title, source);
   }
   return json ? document.dump() + "\n" : text;
 }

@@ -90,7 +90,10 @@ TEST_F(ReproduceTest, ATableIsTrainedAndWhatFailsStandsInItsCell) {
   EXPECT_EQ(table["rows"][0]["cells"][0]["seeds"], Json({1, 2}));
   EXPECT_EQ(table["claims"][0]["verdict"], "undecided");
   EXPECT_EQ(table["rows"][3]["cells"][0]["values"].size(), 1U);
-  EXPECT_THAT(read_file(path("table/tiny.md")), HasSubstr("|  | rho, paper | rho, ours |"));
+  EXPECT_THAT(read_file(path("table/tiny.md")),
+              AllOf(HasSubstr("|  | rho, paper | rho, ours |"),
+                    HasSubstr("Made by `simile reproduce tiny.yaml --data sets --runs 2`; with "
+                              "`--row LABEL --set NAME` one cell of it.\n")));
   EXPECT_THAT(read_file(path("table/tiny.svg")), HasSubstr("</svg>"));
   EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/states")));
   EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/model")));
@@ -132,6 +135,25 @@ TEST_F(ReproduceTest, AChangeRunsTheRowsAgainThatDependOnIt) {
   reproduce("--runs 1 --out table");
   EXPECT_NE(bytes("table/rail/first/run-1"), first);
   EXPECT_NE(bytes("table/rail/second/run-1"), third);
+  const std::string fourth = bytes("table/rail/first/run-1");
+  shell("sed -i '1999d' vocab.txt");  // of the model that every row starts from
+  reproduce("--runs 1 --out table");
+  EXPECT_NE(bytes("table/rail/first/run-1"), fourth);
+}
+
+TEST_F(ReproduceTest, OneCellMayBeTrainedAlone) {
+  const Json cell = reproduce("--runs 1 --out table --row Second --set rail", 0);
+  EXPECT_EQ(cell["rows"][0]["cells"][0]["problem"], "not run yet");
+  EXPECT_EQ(cell["rows"][1]["cells"][0]["values"].size(), 1U);
+  EXPECT_EQ(cell["command"], "simile reproduce tiny.yaml --data sets --runs 1");
+  const std::string second = bytes("table/rail/second/run-1");
+  reproduce("--runs 1 --out table");
+  EXPECT_EQ(bytes("table/rail/second/run-1"), second);
+}
+
+TEST_F(ReproduceTest, FetchedDataAreFound) {
+  shell("mv sets data; sed -i '/far/d; /absent:/d; s/, ~]/]/; s/80, 70/80/' tiny.yaml");
+  EXPECT_EQ(shell("simile reproduce tiny.yaml --runs 1 --row First --quiet --threads 1").code, 0);
 }
 
 TEST_F(ReproduceTest, SharesOfRowsTogetherAreTheTable) {
@@ -179,7 +201,10 @@ TEST_F(ReproduceTest, BaselinesDoNotHangOnTheFirstRow) {
 
 TEST_F(ReproduceTest, MistakesAreToldBeforeAnythingIsTrained) {
   expect_error("simile reproduce no-such --data sets", 2, "there is no table 'no-such'");
-  expect_error("simile reproduce tiny.yaml", 2, "--data: give the folder");
+  expect_error("simile reproduce tiny.yaml", 2,
+               "--data: give the folder of the data sets, with 'rail'");
+  expect_error("simile reproduce tiny.yaml --data sets --row Thrd", 2,
+               "--row: the table 'tiny' trains no 'Thrd'; there are 'First', 'Second', 'Broken'");
   expect_error("simile reproduce tiny.yaml --data nowhere", 3, "there is no folder");
   expect_error("simile reproduce tiny.yaml --data sets --rows 3/2", 2, "should be i/n");
   expect_error("simile reproduce tiny.yaml --data sets --settings slow", 2, "it has [fast]");

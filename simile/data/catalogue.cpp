@@ -87,8 +87,8 @@ const CatalogueSet& find_set(const std::vector<CatalogueSet>& catalogue, const s
 }
 
 FetchedSet fetch_set(const CatalogueSet& set, const std::string& folder,
-                                   const std::vector<std::string>& accepted,
-                                   const DownloadOptions& options, EventSink& events) {
+                     const std::vector<std::string>& accepted, const DownloadOptions& options,
+                     EventSink& events) {
   FetchedSet fetched;
   std::optional<Error> first;
   std::string messages;

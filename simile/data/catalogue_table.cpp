@@ -11,12 +11,9 @@ constexpr const char* kUnpackBeir =
 // A set of the BEIR benchmark, with the MD5 its table of data sets publishes.
 CatalogueSet beir(const std::string& name, const std::string& description,
                   const std::string& licence, const std::string& md5) {
-  return {name,
-          "BEIR: " + description,
-          licence,
-          kUnpackBeir,
-          "",
-          {{kBeir + name + ".zip", "", "md5:" + md5, 0}}};
+  return {name,    "BEIR: " + description,
+          licence, kUnpackBeir,
+          "",      {{kBeir + name + ".zip", "", "md5:" + md5, 0}}};
 }
 
 }  // namespace

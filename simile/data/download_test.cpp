@@ -261,8 +261,9 @@ TEST_F(DownloadTest, ASetOfACatalogueFileIsFetched) {
   EXPECT_THAT(
       error_of([&] { fetch_set(set, folder, {}, quick(), silent_events()); }),
       AllOf(HasSubstr("/file: its checksum is not known"), ::testing::Not(HasSubstr("/moved"))));
-  const auto files = fetch_set(set, folder, {kSha}, quick(), silent_events());
-  ASSERT_EQ(files.size(), 2);
+  const FetchedSet fetched = fetch_set(set, folder, {kSha}, quick(), silent_events());
+  ASSERT_EQ(fetched.files.size(), 2U);
+  EXPECT_TRUE(fetched.tables.empty());
   EXPECT_EQ(read_file(folder + "/moved"), kText);
   EXPECT_EQ(read_file(folder + "/b.txt"), kText);
   EXPECT_THAT(error_of([&] { find_set(sets, "tinny"); }), HasSubstr("did you mean 'tiny'?"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Previously fact-checked claims (Shaar et al., ACL 2020) as their authors publish them, turned into
-// the tables that recipes read.
+// Previously fact-checked claims (Shaar et al., ACL 2020) as their authors publish them, turned
+// into the tables that recipes read.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace simile {
 
-constexpr int64_t kFactChecksTrained = 800;  // posts before the tested ones (Chernyavskiy et al. 2022)
+constexpr int64_t kFactChecksTrained =
+    800;  // posts before the tested ones (Chernyavskiy et al. 2022)
 
 // From tweet-veclaim-pairs.tsv (claim, fact: a post and the verified claim it repeats) and
 // verified-claims.tsv (title, fact) in `folder`, both quoted as a .csv is, writes there

@@ -124,6 +124,13 @@ TEST_F(RunVerdictTest, AStartThatIsKeptIsSaidAloudWithItsCauses) {
   EXPECT_EQ(verdict["start_kept"], 1);
   EXPECT_THAT(verdict["stages_that_kept_their_start"], ElementsAre("first"));
   EXPECT_FALSE(verdict["causes"].empty());
+  // Unless the best of those after its first step are asked for, of which it is none.
+  std::vector<std::string> trained = again;
+  trained.emplace_back("stages.0.selection.keep=best_trained");
+  const TrainResult other = run(trained, silent_events(), "other");
+  EXPECT_EQ(other.verdict->start_kept, 0);
+  EXPECT_LT(other.selected_value, result.selected_value);
+  EXPECT_NE(bytes("other/model/model.safetensors"), bytes("good/model/model.safetensors"));
 }
 
 TEST_F(RunVerdictTest, ARateThatMovesNothingIsCalledTooLow) {
@@ -194,6 +201,10 @@ TEST_F(RunVerdictTest, LastWeightsThatAreWorseAreWarnedOf) {
   options.stages[0].selection.keep = "best";
   judge_run(options, log, ranked(0.3), ranked(0.4), events);
   EXPECT_EQ(events.warned.size(), 1u);
+  // Nor may the start be kept, however good it is.
+  options.stages[0].selection.keep = "best_trained";
+  EXPECT_EQ(judge_run(options, log, ranked(0.5), ranked(0.3), events).start_kept, 0);
+  EXPECT_EQ(events.warned.size(), 2u);
 }
 
 TEST_F(RunVerdictTest, ALossIsThatOfItsStageBesideAMetric) {

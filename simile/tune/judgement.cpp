@@ -2,9 +2,10 @@
 #include "simile/tune/detail/judgement.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "simile/core/error.h"
-#include "simile/report/comparison.h"
 
 namespace simile {
 namespace {
@@ -42,6 +43,13 @@ TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained)
   return cell;
 }
 
+// Whether no two of the metrics are of the same evaluation, whose examples they would share.
+bool are_apart(const std::vector<std::string>& metrics) {
+  std::set<std::string> evaluations;
+  for (const std::string& metric : metrics) evaluations.insert(metric.substr(0, metric.find('.')));
+  return evaluations.size() == metrics.size();
+}
+
 void compare_examples(const PairedCells& pairs, const TableColumn& column, JudgedClaim& judged,
                       EventSink& events) {
   ComparisonOptions options;
@@ -51,7 +59,7 @@ void compare_examples(const PairedCells& pairs, const TableColumn& column, Judge
     const Comparison comparison =
         compare_runs(ChosenRuns{"below", pairs.b_folders}, ChosenRuns{"above", pairs.a_folders},
                      options, events);
-    judged.interval = comparison.reports.at(0).metrics.at(0).interval;
+    judged.interval = interval_of_mean(comparison.reports);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
     judged.remark = error.what();
@@ -81,6 +89,22 @@ std::string name_of(ClaimVerdict verdict) {
 }
 
 }  // namespace
+
+std::optional<Interval> interval_of_mean(const std::vector<ComparedReport>& reports) {
+  double sum = 0, below = 0, above = 0;
+  size_t count = 0;
+  for (const ComparedReport& report : reports) {
+    for (const ComparedMetric& metric : report.metrics) {
+      if (!metric.interval) return std::nullopt;
+      sum += metric.difference;
+      below += std::pow(metric.difference - metric.interval->low, 2);
+      above += std::pow(metric.interval->high - metric.difference, 2);
+      ++count;
+    }
+  }
+  const auto n = static_cast<double>(count);
+  return Interval{(sum - std::sqrt(below)) / n, (sum + std::sqrt(above)) / n};
+}
 
 std::string JudgedClaim::verdict_words() const {
   const bool is_by_seeds = verdict != ClaimVerdict::kUndecided && !interval;
@@ -114,7 +138,7 @@ JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell be
     judged.t_test = paired_t_test(pairs.b, pairs.a);
     judged.permutation = paired_permutation_test(pairs.b, pairs.a, 10000, 1);
   }
-  if (has_examples && column.metrics.size() == 1) {
+  if (has_examples && !column.metrics.empty() && are_apart(column.metrics)) {
     InterruptedOnly sink(events);
     compare_examples(pairs, column, judged, sink);
   }

@@ -54,6 +54,19 @@ TEST_F(PaperTableTest, ARowPutsItsValuesAndThenTheSettingsInPlaceOfTheRecipes) {
   EXPECT_EQ(recipe.find("variants"), nullptr);
 }
 
+TEST_F(PaperTableTest, ASetMayTakeTheRecipeOfAnotherTable) {
+  write("other.yaml", "sets: {a: {recipe: {name: theirs}}, b: {recipe: there.yaml}}\n");
+  write("there.yaml", "name: far\n");
+  const std::string rest = "columns: [{label: C, metric: test.map}]\nrows: [{label: R}]\n";
+  const PaperTable table =
+      read("title: T\nsets: {a: {table: other.yaml, folder: x}, b: {table: other.yaml}}\n" + rest);
+  EXPECT_EQ(table.sets[0].recipe.find("name")->scalar, "theirs");
+  EXPECT_EQ(table.sets[0].folder, "x");
+  EXPECT_EQ(table.sets[1].recipe.find("name")->scalar, "far");
+  expect_refused("title: T\nsets: {c: {table: other.yaml}}\n" + rest,
+                 "other.yaml has no recipe of a set 'c'");
+}
+
 TEST_F(PaperTableTest, WhatIsWrongIsNamedWithItsLine) {
   const std::string row = "rows: [{label: R}]\n";
   expect_refused(kSets + "rows:\n  - {label: R}\n  - {label: S, papper: 3}\n",
@@ -98,7 +111,7 @@ TEST_F(PaperTableTest, ATableThatIsNotThereIsToldWithTheNearest) {
 // the data.
 TEST(PaperTables, RowsAreRecipes) {
   const std::vector<std::string> names = list_tables();
-  EXPECT_EQ(names.size(), 15U);
+  EXPECT_EQ(names.size(), 17U);
   for (const std::string& name : names) {
     const PaperTable table = read_paper_table(find_table(name));
     EXPECT_FALSE(table.settings.empty()) << name;

@@ -21,6 +21,7 @@ namespace simile {
 namespace {
 
 constexpr int64_t kRuns = 5, kQuickRuns = 3;
+constexpr const char* kFetched = "data";  // where `simile data get` puts sets
 
 // The training of a row on a set with a seed.
 struct PlannedCell {
@@ -165,15 +166,25 @@ class Reproducer {
     if (settings_ != nullptr) result_.settings = settings_->name;
   }
 
+  // A set whose recipe does not say where its data are.
+  const TableSet* find_set_without_data() const {
+    const auto& sets = table_().sets;
+    const auto found = std::find_if(sets.begin(), sets.end(), [](const TableSet& set) {
+      return set.recipe.find("data") == nullptr && names_data(set.recipe);
+    });
+    return found == sets.end() ? nullptr : &*found;
+  }
+
   void check_data() {
     if (options().data.empty()) {
-      for (const TableSet& set : table_().sets) {
-        SIMILE_CHECK(set.recipe.find("data") != nullptr || !names_data(set.recipe),
-                     ErrorKind::kUsage,
-                     "--data: give the folder of the data sets, each a folder of it; `simile data "
-                     "get` fetches some");
-      }
-      return;
+      const TableSet* without = find_set_without_data();
+      if (without == nullptr) return;
+      SIMILE_CHECK(folder_exists(kFetched), ErrorKind::kUsage,
+                   fmt::format("--data: give the folder of the data sets, with '{}' in it; `simile "
+                               "data get NAME` fetches some of them to {}/NAME, which is looked in "
+                               "unless another is given (simile data get --list)",
+                               without->folder, kFetched));
+      result_.options.data = kFetched;
     }
     SIMILE_CHECK(folder_exists(options().data), ErrorKind::kInput,
                  fmt::format("--data: there is no folder '{}'", options().data));
@@ -422,7 +433,8 @@ class Reproducer {
 
 void ReproduceOptions::visit(OptionVisitor& v) {
   v.field("data", data,
-          path_info("folder of the data sets, each a folder of it; empty: what the recipes say"));
+          path_info("folder of the data sets, each a folder of it; empty: data, where it is there, "
+                    "or what the recipes say"));
   v.field("model", model, {"model that every row starts from; empty: the table's"});
   v.field("settings", settings,
           {"which of the table's settings all rows take, such as those of the paper for its own "

@@ -36,8 +36,7 @@ using NextLine = std::function<bool(std::string& line)>;
 // is not closed within `maximum_bytes`.
 std::vector<std::string> split_csv(const std::string& line, const std::string& where,
                                    const NextLine& next_line,
-                                   int64_t maximum_bytes = kMaximumLineBytes,
-                                   char separator = ',');
+                                   int64_t maximum_bytes = kMaximumLineBytes, char separator = ',');
 
 struct JsonField {
   enum class Kind { kText, kNumber, kBoolean, kNull, kList, kObject };

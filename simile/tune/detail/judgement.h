@@ -2,11 +2,19 @@
 // What of a paper's table stands in ours: simile/tune/reproduction.h.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "simile/report/comparison.h"
 #include "simile/tune/reproduction.h"
 
 namespace simile {
+
+// The 95 % interval of the mean of the metrics' differences, which are of evaluations without a
+// common example, from that of each: squares of the distances to its limits add up (Zou and Donner,
+// Statistics in Medicine 27, 2008). Of one metric it is its own; none where one has none.
+std::optional<Interval> interval_of_mean(const std::vector<ComparedReport>& reports);
 
 // Its claim, column and paper_difference are left to the caller.
 JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
