@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/index_graph.h"
 #include "cli/index_import.h"
+#include "cli/index_metadata.h"
 #include "cli/index_model.h"
 #include "cli/input.h"
 #include "cli/option_flags.h"
@@ -36,6 +37,7 @@ struct Arguments {
   PassageOptions passages;
   ApproximateOptions approximate;  // of a build; of a merge, where given
   CLI::App* merging = nullptr;
+  CLI::App* adding = nullptr;
 };
 
 // Documents without a text, which are found by any query alike.
@@ -145,7 +147,8 @@ bool was_built(const Arguments& arguments, const SentenceEncoder& encoder,
   });
 }
 
-void build(const Arguments& arguments, Terminal& terminal) {
+void build(Arguments arguments, Terminal& terminal) {
+  drop_empty_names(arguments.columns);
   check_passages(arguments.passages);
   const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
   SearchSettings settings =
@@ -153,6 +156,7 @@ void build(const Arguments& arguments, Terminal& terminal) {
   settings.approximate = arguments.approximate;
   IndexedModel model = indexed_model(arguments.model, arguments.index, encoder, arguments.encode);
   model.passages = arguments.passages;
+  model.metadata = arguments.columns.metadata;
   model.vectors = parse_stored_number(arguments.vectors);
   if (arguments.resume && was_built(arguments, encoder, model)) {
     terminal.info(fmt::format("{} had been built already", arguments.index));
@@ -194,6 +198,10 @@ void add(Arguments arguments, Terminal& terminal) {
   keep_settings(info, arguments.encode);
   check_precision(info, arguments);
   keep_prompt(info, arguments);
+  drop_empty_names(arguments.columns);
+  if (arguments.adding->count("--metadata") == 0) {
+    take_metadata_of(info, arguments.corpus, arguments.columns);
+  }
   arguments.passages = info.model.passages;
   const std::string model = model_of_index(arguments.index, info, arguments.model);
   const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode);
@@ -270,6 +278,7 @@ void show_info(const std::string& path, bool json) {
     document["passage_tokens"] = info.model.passages.passage_tokens;
     document["passage_overlap"] = info.model.passages.passage_overlap;
   }
+  if (!info.model.metadata.empty()) document["metadata"] = info.model.metadata;
   const SearchSettings search = read_search_settings(path);
   document["mode"] = search.mode;
   document["hybrid_weight"] = search.fusion.weight;
@@ -339,6 +348,7 @@ void add_index(const Commands& commands) {
                              [added](Terminal& terminal) { add(*added, terminal); });
   adding->add_option("--model", added->model, kIndexModelHelp);
   add_corpus(adding, *added);
+  added->adding = adding;
   CLI::App* removal =
       inner.add_without_json("delete", "Remove documents by id",
                              [arguments](Terminal& terminal) { remove(*arguments, terminal); });

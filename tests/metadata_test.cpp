@@ -115,6 +115,43 @@ TEST_F(MetadataTest, AnAddedDocumentReplacesMetadataToo) {
   EXPECT_EQ(shell("simile check --index i").code, 0);
 }
 
+TEST_F(MetadataTest, AddedDocumentsKeepTheColumnsOfTheBuild) {
+  build("c.tsv", "year,lang");
+  EXPECT_THAT(shell("simile index info --index i --json").out,
+              HasSubstr(R"("metadata":["year","lang"])"));
+  const std::string add = "simile index add --quiet --index i --model $M --corpus ";
+  write("d.tsv", "id\ttext\tlang\tyear\tother\na\tthe quick fox\tfr\t2022\tx\n");
+  write("e.jsonl", R"({"id":"b","text":"a fox","lang":"fr","year":2020}
+{"id":"c","text":"world"}
+)");
+  ASSERT_EQ(shell(add + "d.tsv && " + add + "e.jsonl").code, 0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"fr","year":2022})");
+  EXPECT_THAT(found("lang = fr", "vector"), ElementsAre("a", "b"));
+  EXPECT_TRUE(metadata_of("c").is_null());
+  write("f.tsv", "id\ttext\tlang\na\tthe quick fox\tes\n");
+  write("f.jsonl", "{\"id\":\"a\",\"text\":\"fox\",\"lang\":\"es\",\"year\":null}\n");
+  expect_error(add + "f.tsv", 3, "f.tsv: no column 'year', which the index keeps with its");
+  expect_error(add + "f.jsonl", 3, "f.jsonl: no column 'year', which the index keeps with its");
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"fr","year":2022})");
+  ASSERT_EQ(shell(add + "f.tsv --metadata lang").code, 0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"es"})");
+  ASSERT_EQ(shell(add + "f.tsv --metadata ''").code, 0);
+  EXPECT_TRUE(metadata_of("a").is_null());
+  ASSERT_EQ(shell(add + "d.tsv").code, 0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"fr","year":2022})");
+  EXPECT_EQ(shell("simile check --index i").code, 0);
+}
+
+TEST_F(MetadataTest, AllColumnsOfTheBuildAreAllColumnsOfWhatIsAdded) {
+  build("c.tsv", "*");
+  write("d.tsv", "id\ttext\tnew\na\tthe quick fox\t1\n");
+  ASSERT_EQ(shell("simile index add --quiet --index i --model $M --corpus d.tsv").code, 0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"new":1})");
+  build("c.tsv", "");
+  ASSERT_EQ(shell("simile index add --quiet --index i --model $M --corpus d.tsv").code, 0);
+  EXPECT_TRUE(metadata_of("a").is_null());
+}
+
 TEST_F(MetadataTest, TablesAndRunsAreAsWithoutThem) {
   build("c.tsv", "*");
   write("q.tsv", "id\ttext\nq\tfox\n");

@@ -90,7 +90,9 @@ AtomicFolder folder_after(const std::string& path) {
 
 // What the vectors of a model depend on, and how they are cut.
 std::string owner_of(const IndexedModel& model) {
-  return hash_bytes(detail::manifest_json(model).dump());
+  IndexedModel of_vectors = model;
+  of_vectors.metadata.clear();
+  return hash_bytes(detail::manifest_json(of_vectors).dump());
 }
 
 // Whether the vectors at `path` are those of the model and of all the documents.

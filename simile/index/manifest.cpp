@@ -75,6 +75,16 @@ void check_numbers(const Document& document, const float* begin, const float* en
                   document.id, largest, number_name(number)));
 }
 
+std::vector<std::string> read_names(const Json& list, const std::string& path) {
+  const bool good = list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& name) {
+                      return name.is_string();
+                    });
+  SIMILE_CHECK(
+      good, ErrorKind::kInput,
+      fmt::format("{}: \"metadata\" is {}, expected a list of names", path, describe_json(list)));
+  return list.get<std::vector<std::string>>();
+}
+
 }  // namespace
 
 Json manifest_json(const IndexedModel& model) {
@@ -92,6 +102,7 @@ Json manifest_json(const IndexedModel& model) {
   }
   if (model.vectors != StoredNumber::kFp32) json["vectors"] = number_name(model.vectors);
   if (model.vectors_recall) json["vectors_recall"] = *model.vectors_recall;
+  if (!model.metadata.empty()) json["metadata"] = model.metadata;
   return json;
 }
 
@@ -150,6 +161,7 @@ IndexedModel parse_manifest(const Json& parsed, const std::string& path) {
     model.passages.passage_tokens = json.integer("passage_tokens", 1, kMost);
     model.passages.passage_overlap = json.integer("passage_overlap", 0, kMost);
   }
+  if (json.has("metadata")) model.metadata = read_names(json.at("metadata"), path);
   const std::string metric = json.text("metric");
   const auto* const found = std::find(std::begin(kMetricNames), std::end(kMetricNames), metric);
   SIMILE_CHECK(found != std::end(kMetricNames), ErrorKind::kInput,
@@ -162,6 +174,7 @@ IndexedModel parse_manifest(const Json& parsed, const std::string& path) {
 SegmentKind segment_kind(const IndexedModel& model, int64_t number) {
   IndexedModel known = model;  // when the first segment is begun
   known.vectors_recall.reset();
+  known.metadata.clear();  // no vector depends on it
   return {model.dimension, model.metric,
           hash_bytes(fmt::format("{} {}", seal_of(manifest_json(known)), number)), model.vectors};
 }

@@ -53,6 +53,9 @@ struct IndexedModel {
   // Of the ten nearest vectors by floats, the share that is found by what the index keeps of them,
   // as measured with vectors of its own when it was made. None of floats, and of no vectors.
   std::optional<double> vectors_recall = std::nullopt;
+  // Columns of the corpus that are kept with each document, and that documents added later have too
+  // unless their user says otherwise; "*": all. Indexes of earlier versions do not say.
+  std::vector<std::string> metadata = {};
 };
 
 // The graph by which an index is searched approximately (docs/search.md).
