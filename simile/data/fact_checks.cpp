@@ -74,7 +74,6 @@ std::vector<std::string> write_fact_check_tables(const std::string& folder, int6
     corpus += fmt::format("{}\t{}\n", i, claims[i].second);
     numbers[claims[i].second].push_back(i);
   }
-  std::unordered_map<std::string, size_t> posts;
   std::string queries = "id\ttext\n";
   std::string qrels[2], pairs[2];
   for (std::string& part : qrels) part = "query_id\tdoc_id\trelevance\n";
@@ -86,12 +85,11 @@ std::vector<std::string> write_fact_check_tables(const std::string& folder, int6
     SIMILE_CHECK(found != numbers.end(), ErrorKind::kInput,
                  fmt::format("{}: its claim is not in verified-claims.tsv: '{}'", where,
                              shorten_text(claim, 60)));
-    const auto [place, is_new] = posts.try_emplace(post, posts.size());
-    if (is_new) queries += fmt::format("t{}\t{}\n", place->second, post);
+    queries += fmt::format("t{}\t{}\n", i, post);
     const size_t part = static_cast<int64_t>(i) < trained ? 0 : 1;
     pairs[part] += fmt::format("{}\t{}\t1\n", post, claim);
     for (const size_t number : found->second) {
-      qrels[part] += fmt::format("t{}\t{}\t1\n", place->second, number);
+      qrels[part] += fmt::format("t{}\t{}\t1\n", i, number);
     }
   }
   TableWriter writer(folder);

@@ -16,7 +16,7 @@ constexpr int64_t kFactChecksTrained =
 // verified-claims.tsv (title, fact) in `folder`, both quoted as a .csv is, writes there
 //
 //   corpus.tsv                       id, text: each verified claim, numbered from 0
-//   queries.tsv                      id, text: each post once, t0, t1, ...
+//   queries.tsv                      id, text: the post of each pair, t0, t1, ...
 //   qrels.train.tsv, qrels.test.tsv  query_id, doc_id, relevance: of the first `trained` pairs and
 //                                    of the others; claims of the same text are all relevant
 //   train.pairs.tsv, test.pairs.tsv  sentence1, sentence2, score: the pairs themselves

@@ -31,9 +31,11 @@ TEST_F(FactChecksTest, PublishedTablesBecomeARankingAndPairs) {
       "Moon\tThe moon is cheese.\nA\t\"It\trains.\"\nB\tIt rains.\n");
   EXPECT_EQ(write_fact_check_tables(path("."), 2).size(), 6U);
   EXPECT_EQ(text("corpus.tsv"), "id\ttext\n0\tThe moon is cheese.\n1\tIt rains.\n2\tIt rains.\n");
-  EXPECT_EQ(text("queries.tsv"), "id\ttext\nt0\tOne post, of two lines\nt1\tSay \"so\"\n");
+  EXPECT_EQ(text("queries.tsv"),
+            "id\ttext\nt0\tOne post, of two lines\nt1\tSay \"so\"\n"
+            "t2\tOne post, of two lines\n");
   EXPECT_EQ(text("qrels.train.tsv"), "query_id\tdoc_id\trelevance\nt0\t0\t1\nt1\t1\t1\nt1\t2\t1\n");
-  EXPECT_EQ(text("qrels.test.tsv"), "query_id\tdoc_id\trelevance\nt0\t1\t1\nt0\t2\t1\n");
+  EXPECT_EQ(text("qrels.test.tsv"), "query_id\tdoc_id\trelevance\nt2\t1\t1\nt2\t2\t1\n");
   EXPECT_EQ(text("train.pairs.tsv"),
             "sentence1\tsentence2\tscore\nOne post, of two lines\tThe moon is cheese.\t1\n"
             "Say \"so\"\tIt rains.\t1\n");
