@@ -38,10 +38,27 @@ void check_text(const Document& document) {
                  "it is not UTF-8");
 }
 
-// What a passage is called where each needs an id of its own.
-std::string point_id(const Document& document, int64_t passage) {
-  return document.passages.empty() ? document.id : fmt::format("{}#{}", document.id, passage);
+// Whether an id ends with "#" and digits, and then no or more "#".
+bool is_like_passage(const std::string& id) {
+  const size_t end = id.find_last_not_of('#') + 1;
+  if (end == 0) return false;
+  const size_t digits = id.find_last_not_of("0123456789", end - 1) + 1;
+  return digits < end && digits > 0 && id[digits - 1] == '#';
 }
+
+// What a row is called where each needs an id of its own (index_export.h).
+class PointIds {
+ public:
+  explicit PointIds(const IndexInfo& info) : with_passages_(info.model.passages.splits()) {}
+
+  std::string of(const Document& document, int64_t passage) const {
+    if (!document.passages.empty()) return fmt::format("{}#{}", document.id, passage);
+    return with_passages_ && is_like_passage(document.id) ? document.id + "#" : document.id;
+  }
+
+ private:
+  bool with_passages_;
+};
 
 // {"id", "text"} and, where there are any, "metadata"; of a passage its text and its place, and
 // with the first one the document's "whole" text.
@@ -103,6 +120,7 @@ class PgvectorForm : public Form {
   PgvectorForm(const IndexInfo& info, const ExportTarget& target)
       : D_(info.model.dimension),
         with_passages_(info.model.passages.splits()),
+        ids_(info),
         out_(target.output) {
     constexpr int64_t kMost = 16000;
     SIMILE_CHECK(D_ <= kMost, ErrorKind::kUsage,
@@ -117,9 +135,9 @@ class PgvectorForm : public Form {
         "SET client_encoding = 'UTF8';\n"
         "BEGIN;\n"
         "CREATE EXTENSION IF NOT EXISTS vector;\n"
-        "CREATE TABLE \"{}\" (id text PRIMARY KEY, {}text text NOT NULL, embedding "
+        "CREATE TABLE \"{}\" (id text PRIMARY KEY, {}text text NOT NULL, metadata jsonb, embedding "
         "vector({}) NOT NULL);\n"
-        "COPY \"{}\" (id, {}text, embedding) FROM stdin;\n",
+        "COPY \"{}\" (id, {}text, metadata, embedding) FROM stdin;\n",
         quote(info.model.name), target.table, kOperators[static_cast<size_t>(info.model.metric)],
         target.table, with_passages_ ? "document text NOT NULL, " : "", D_, target.table,
         with_passages_ ? "document, " : ""));
@@ -127,11 +145,13 @@ class PgvectorForm : public Form {
 
   void add(const Document& document, int64_t passage, const float* vector) override {
     check_text(document);
-    check_document((document.id + document.text).find('\0') == std::string::npos, document,
+    check_document(!has_zero(document), document,
                    "it has a byte 0, which PostgreSQL's text cannot hold");
     const std::string of_document = with_passages_ ? escaped(document.id) + "\t" : "";
-    out_.write(fmt::format("{}\t{}{}\t{}\n", escaped(point_id(document, passage)), of_document,
-                           escaped(std::string(document.text_of(passage))), numbers(vector, D_)));
+    const std::string metadata = document.metadata.empty() ? "\\N" : escaped(document.metadata);
+    out_.write(fmt::format("{}\t{}{}\t{}\t{}\n", escaped(ids_.of(document, passage)), of_document,
+                           escaped(std::string(document.text_of(passage))), metadata,
+                           numbers(vector, D_)));
   }
 
   void finish() override {
@@ -147,6 +167,18 @@ class PgvectorForm : public Form {
         });
     SIMILE_CHECK(good, ErrorKind::kUsage,
                  fmt::format("--table {}: expected up to 63 of a to z, 0 to 9 and _", quote(name)));
+  }
+
+  static bool has_zero(const Document& document) {
+    std::string all = document.id + document.text;
+    if (!document.metadata.empty()) {
+      const Json metadata = Json::parse(document.metadata);
+      for (const auto& [name, value] : metadata.items()) {
+        all += name;
+        if (value.is_string()) all += value.get<std::string>();
+      }
+    }
+    return all.find('\0') != std::string::npos;
   }
 
   // As COPY reads it.
@@ -170,6 +202,7 @@ class PgvectorForm : public Form {
 
   int64_t D_;
   bool with_passages_;
+  PointIds ids_;
   Output out_;
 };
 
@@ -177,7 +210,7 @@ class PgvectorForm : public Form {
 class LinesForm : public Form {
  public:
   LinesForm(const IndexInfo& info, const std::string& output, const Json& settings)
-      : D_(info.model.dimension), out_(output) {
+      : D_(info.model.dimension), ids_(info), out_(output) {
     if (output == "-") return;
     settings_ = std::make_unique<Output>(output + ".settings.json");
     settings_->write(settings.dump(1) + "\n");
@@ -190,6 +223,7 @@ class LinesForm : public Form {
 
  protected:
   int64_t D_;
+  PointIds ids_;
   Output out_;
 
  private:
@@ -204,7 +238,7 @@ class QdrantForm : public LinesForm {
   void add(const Document& document, int64_t passage, const float* vector) override {
     check_text(document);
     out_.write(fmt::format("{{\"id\":\"{}\",\"vector\":{},\"payload\":{}}}\n",
-                           uuid_of(point_id(document, passage)), numbers(vector, D_),
+                           uuid_of(ids_.of(document, passage)), numbers(vector, D_),
                            as_object(document, passage).dump()));
   }
 
@@ -234,7 +268,8 @@ class OpensearchForm : public LinesForm {
   void add(const Document& document, int64_t passage, const float* vector) override {
     check_text(document);
     constexpr size_t kLongestId = 512;  // of OpenSearch, in bytes
-    check_document(!document.id.empty() && document.id.size() <= kLongestId, document,
+    const std::string id = ids_.of(document, passage);
+    check_document(!id.empty() && id.size() <= kLongestId, document,
                    "OpenSearch takes ids of 1 to 512 bytes");
     std::string of_document =
         document.metadata.empty() ? "" : fmt::format("\"metadata\":{},", document.metadata);
@@ -242,10 +277,9 @@ class OpensearchForm : public LinesForm {
       of_document +=
           fmt::format("\"document\":{},\"passage\":{},", Json(document.id).dump(), passage);
     }
-    out_.write(fmt::format("{}\n{{\"text\":{},{}\"embedding\":{}}}\n",
-                           Json{{"index", {{"_id", point_id(document, passage)}}}}.dump(),
-                           Json(document.text_of(passage)).dump(), of_document,
-                           numbers(vector, D_)));
+    out_.write(fmt::format(
+        "{}\n{{\"text\":{},{}\"embedding\":{}}}\n", Json{{"index", {{"_id", id}}}}.dump(),
+        Json(document.text_of(passage)).dump(), of_document, numbers(vector, D_)));
   }
 
  private:

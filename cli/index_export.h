@@ -3,26 +3,27 @@
 // time:
 //
 //   npy           OUTPUT.npy, a matrix [documents, D] with its .json
-//   (simile/model/embedding_store.h),
-//                 and OUTPUT.jsonl, {"id", "text"} of each row
-//   pgvector      a script for psql: a table (id, text, embedding) and its rows, in one transaction
+//                 (simile/model/embedding_store.h), and OUTPUT.jsonl, {"id", "text"} of each row
+//   pgvector      a script for psql: a table (id, text, metadata, embedding) and its rows, in one
+//                 transaction
 //   qdrant-jsonl  a point a line: {"id", "vector", "payload": {"id", "text"}}; its id is a UUID
-//   made
-//                 of the document's, so that the same document is the same point the next time
+//                 made of the document's, so that the same document is the same point the next time
 //   opensearch    the two lines of _bulk for each document: {"index": {"_id"}}, {"text",
-//   "embedding"}
+//                 "embedding"}
 //
 // Of an index with passages each is a row or a point with its own text, whose id is the document's
-// with "#" and the passage's number behind it but for npy and in payloads; pgvector and opensearch
-// name the "document", the others have "passage" ({"number", "of", "begin", "end"} in characters),
-// and with the first of a document its "whole" text.
+// with "#" and the passage's number behind it but for npy and in payloads. A document that is not
+// split keeps its id, with another "#" behind it where that ends with "#", digits, and no or more
+// "#": so no two rows share an id. pgvector and opensearch name the "document", the others have
+// "passage" ({"number", "of", "begin", "end"} in characters), and with the first of a document its
+// "whole" text.
 //
 // Of the forms that `simile index import` reads, npy and qdrant-jsonl, OUTPUT.index.json
 // (index_description.h) says what the index was.
 //
-// All but pgvector have "metadata" beside the text, an object, of documents that have some. Of the
-// last two, OUTPUT.settings.json is what the collection or index is made with. Numbers have
-// as many digits as give the same float again.
+// All have "metadata" beside the text, an object, of documents that have some; pgvector as jsonb,
+// NULL of others. Of the last two, OUTPUT.settings.json is what the collection or index is made
+// with. Numbers have as many digits as give the same float again.
 #pragma once
 
 #include <string>

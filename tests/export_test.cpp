@@ -116,10 +116,59 @@ TEST_F(ExportTest, AScriptForPsql) {
   const std::string script = read_file(path("rows.sql"));
   EXPECT_THAT(script, HasSubstr("ORDER BY embedding <#> '[...]'"));
   EXPECT_THAT(script, HasSubstr("CREATE TABLE \"answers\" (id text PRIMARY KEY, text text NOT "
-                                "NULL, embedding vector(3) NOT NULL);\n"));
-  EXPECT_THAT(script, HasSubstr("FROM stdin;\na\tone\t[0.33333334,0.25,0.25]\nd \"\\\\\tfour\t"));
-  EXPECT_THAT(script, HasSubstr("\nb\ttab\\t, \"quotes\", back\\\\slash\\nand a line, é\t[0.1,0.1,"
-                                "0.1]\n\\.\nCOMMIT;\n"));
+                                "NULL, metadata jsonb, embedding vector(3) NOT NULL);\n"));
+  EXPECT_THAT(script,
+              HasSubstr("FROM stdin;\na\tone\t\\N\t[0.33333334,0.25,0.25]\nd \"\\\\\tfour\t"));
+  EXPECT_THAT(script,
+              HasSubstr("\nb\ttab\\t, \"quotes\", back\\\\slash\\nand a line, é\t\\N\t[0.1,0.1,"
+                        "0.1]\n\\.\nCOMMIT;\n"));
+}
+
+TEST_F(ExportTest, MetadataAreJsonOfPostgresql) {
+  const auto add = [&](const Document& document) {
+    SearchIndex::open_without_model(path("index"), SearchIndex::Access::kWrite)
+        .add({document}, row(1));
+  };
+  add({"m", "five", R"({"year":2020,"who":"a\\b"})"});
+  run("--to pgvector --output rows.sql");
+  EXPECT_THAT(read_file(path("rows.sql")), HasSubstr("\nm\tfive\t"
+                                                     R"({"year":2020,"who":"a\\\\b"})"
+                                                     "\t[1,1,1]\n"));
+  add({"zero", "six", R"({"who":"\u0000"})"});
+  expect_error("simile export --index index --output x --to pgvector", 3,
+               "document \"zero\" cannot be exported: it has a byte 0");
+}
+
+// Each id of a passage could be that of a document that is not split.
+TEST_F(ExportTest, NoTwoRowsOfAnIndexWithPassagesShareAnId) {
+  IndexedModel model{"fingerprint", "model", 3, VectorMetric::kInnerProduct};
+  model.passages = {8, 2};
+  const std::vector<std::string> ids = {"a",    "a#1", "a#1#",  "a#1##", "a#0#1", "#1", "#",
+                                        "a#x1", "##",  "a#1#2", "1",     "#1#",   "b#"};
+  std::vector<Document> documents;
+  for (const std::string& id : ids) documents.push_back({id, "text of it"});
+  for (const size_t split : {0, 9, 12}) documents[split].passages = {{0, 4}, {2, 7}, {5, 10}};
+  const size_t count = ids.size() + 6;
+  IndexBuilder builder(path("index"), model);
+  builder.add(documents, Matrix<float>(static_cast<int64_t>(count), 3, 0.5f));
+  builder.commit();
+  run("--to pgvector --output rows.sql");
+  run("--to qdrant-jsonl --output points.jsonl");
+  run("--to opensearch --output bulk.ndjson");
+  std::set<std::string> uuids, names, rows;
+  for (const Json& point : lines("points.jsonl")) uuids.insert(point["id"].get<std::string>());
+  for (const Json& line : lines("bulk.ndjson")) {
+    if (line.contains("index")) names.insert(line["index"]["_id"].get<std::string>());
+  }
+  std::istringstream script(read_file(path("rows.sql")));
+  for (std::string line; std::getline(script, line);) {
+    if (line.find("\t[") != std::string::npos) rows.insert(line.substr(0, line.find('\t')));
+  }
+  EXPECT_EQ(uuids.size(), count);
+  EXPECT_EQ(names.size(), count);
+  EXPECT_EQ(rows, names);
+  EXPECT_EQ(names.count("a#1"), 1u);
+  EXPECT_EQ(names.count("a#x1") + names.count("##") + names.count("1"), 3u);
 }
 
 TEST_F(ExportTest, WhatAFormCannotHoldIsNamed) {

@@ -187,6 +187,7 @@ TEST_F(PassagesTest, WhatWasExportedIsImportedWithTheSameHits) {
   write("m.jsonl",
         R"({"id":"a","text":"the quick fox","year":2020,"lang":"en"}
 {"id":"b","text":"a fox and a dog\nran over the hill and slept in the sun; nobody saw them go","lang":"de"}
+{"id":"b#1","text":"the sun","lang":"de"}
 )");
   for (const char* passages : {"", "--passage-tokens 12 --passage-overlap 4"}) {
     ASSERT_EQ(

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Loads what `simile export --to pgvector` writes into a PostgreSQL of its own, without a port, and
-# compares its ten nearest documents of each query with those of `simile search`. Ends with 77 where
-# PostgreSQL or its extension vector (pgvector) is not installed.
+# compares its ten nearest documents of each query with those of `simile search`; then metadata, and passages
+# beside documents that are called like them. Ends with 77 where PostgreSQL or its extension vector (pgvector) is
+# not installed.
 #   tests/pgvector.sh PROGRAM
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -31,7 +32,15 @@ for what in corpus queries; do
   "$program" index build --model simile-mini --index $what --corpus "$root/examples/faq/$what.tsv" --quiet
   "$program" export --index $what --to pgvector --output $what.sql --table $what --quiet
 done
-"$program" search --index corpus --queries "$root/examples/faq/queries.tsv" --top-k 10 --output found.trec --quiet
+cat >rows.jsonl <<'EOF'
+{"id": "a", "text": "The quick brown fox ran over the hill. A lazy dog saw the sun and slept.", "year": 2020, "who": "a\\b \"c\"\td"}
+{"id": "a#1", "text": "the sun", "year": 2021}
+{"id": "b", "text": "the sea"}
+EOF
+"$program" index build --model simile-mini --index rows --corpus rows.jsonl --metadata year,who --passage-tokens 8 \
+    --passage-overlap 2 --quiet
+"$program" export --index rows --to pgvector --output rows.sql --table rows --quiet
+"$program" search --index corpus --queries "$root/examples/faq/queries.tsv" --mode vector --top-k 10 --output found.trec --quiet
 awk '{ print $1 "\t" $3 "\t" $4 "\t" $5 }' found.trec >found.tsv
 
 chmod 755 .
@@ -41,7 +50,7 @@ install -d -m 700 data
 "${as[@]}" "$bin/pg_ctl" -D data -w -l "$work/data/log" \
     -o "-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=off" start >/dev/null
 psql=("$bin/psql" -h "$work" -U simile -d postgres -X -q -v ON_ERROR_STOP=1)
-"${psql[@]}" -f corpus.sql -f queries.sql
+"${psql[@]}" -f corpus.sql -f queries.sql -f rows.sql
 different=$("${psql[@]}" -At <<'SQL'
 CREATE TABLE found (query text, id text, rank int, score float8);
 \copy found from found.tsv
@@ -56,6 +65,13 @@ SELECT count(*) FROM found f FULL JOIN nearest n USING (query, rank)
         OR (f.id <> n.id AND abs(f.score - n.score) > 1e-6);
 SQL
 )
+kept=$("${psql[@]}" -At <<'SQL'
+SELECT count(DISTINCT document), count(*) FILTER (WHERE metadata->'year' = '2021'),
+       bool_and(metadata->>'who' = E'a\\b "c"\td') FILTER (WHERE document = 'a'),
+       count(*) FILTER (WHERE metadata IS NULL) FROM rows;
+SQL
+)
+[ "$kept" = '3|1|t|1' ] || { echo "passages and metadata: expected 3|1|t|1, found $kept" >&2; exit 1; }
 hits=$("${psql[@]}" -Atc "SELECT count(*) FROM nearest")
 echo "$hits hits of $("${psql[@]}" -Atc "SELECT count(*) FROM queries") queries, $different different"
 [ "$different" = 0 ] && [ "$hits" -gt 0 ]
