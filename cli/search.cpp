@@ -86,11 +86,22 @@ SearchResults search_by_vectors(Arguments arguments, SearchQueries queries, int6
   return index.search(queries, top_k, settings);
 }
 
-// By vectors every document that matches is a hit.
-void warn_of_none(const SearchResults& results, Terminal& terminal) {
+// By vectors, be it one of zeros, every document that matches the filter is a hit.
+bool matches_any(const std::string& path, const std::string& filter) {
+  const SearchIndex index = SearchIndex::open_without_model(path, SearchIndex::Access::kRead);
+  SearchSettings by_vectors;
+  by_vectors.mode = "vector";
+  SearchQueries asked;
+  asked.vectors = Matrix<float>(1, index.info().model.dimension);
+  asked.filter = MetadataFilter(filter);
+  asked.exact = true;
+  return !index.search(asked, 1, by_vectors)[0].empty();
+}
+
+void warn_of_none(const Arguments& arguments, const SearchResults& results, Terminal& terminal) {
   const bool any =
       std::any_of(results.begin(), results.end(), [](const auto& hits) { return !hits.empty(); });
-  if (any || results.empty()) return;
+  if (any || results.empty() || matches_any(arguments.index, arguments.filter)) return;
   terminal.warning(
       "--filter: no document of the index matches; a search without it shows with --json what "
       "metadata documents have");
@@ -159,7 +170,7 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
                                          : std::vector<Query>{{arguments.like, ""}};
   const SearchSettings settings = arguments.search.over(read_search_settings(arguments.index));
   SearchResults results = search(arguments, queries, settings, terminal);
-  if (arguments.is_filtered && settings.by_vectors()) warn_of_none(results, terminal);
+  if (arguments.is_filtered) warn_of_none(arguments, results, terminal);
   if (!arguments.reranker.empty()) rerank(arguments, queries, results, terminal);
   const bool on_terminal =
       (arguments.output.empty() || arguments.output == "-") && isatty(STDOUT_FILENO) == 1;

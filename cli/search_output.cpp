@@ -60,14 +60,35 @@ bool within_character(std::string_view text, size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
 }
 
+// For a line of a table: with U+FFFD for control characters (C0, DEL, C1), which a terminal would
+// obey, and spaces for those that only stand between words.
+std::string on_one_line(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (c >= '\t' && c <= '\r') {
+      out += ' ';
+    } else if (c < 0x20 || c == 0x7F) {
+      out += kReplacement;
+    } else if (c == 0xC2 && next >= 0x80 && next < 0xA0) {
+      out += kReplacement;
+      ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
 // A part of a text on one line, cut at characters: its beginning, or where the first mark stands.
 class Excerpt {
  public:
   Excerpt(std::string text, std::vector<WordMark> marks)
       : text_(std::move(text)), marks_(std::move(marks)), end_(text_.size()) {
     std::replace_if(
-        text_.begin(), text_.end(),
-        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+        text_.begin(), text_.end(), [](char c) { return c >= '\t' && c <= '\r'; }, ' ');
     if (text_.size() <= kShownBytes) return;
     if (!marks_.empty() && marks_.front().end > kShownBytes) begin_ = start_before(marks_.front());
     end_ = std::min(text_.size(), begin_ + kShownBytes);
@@ -79,14 +100,17 @@ class Excerpt {
     size_t at = begin_;
     for (const WordMark& mark : marks_) {
       if (!in_bold || mark.begin < begin_ || mark.end > end_) continue;
-      out += text_.substr(at, mark.begin - at) + "\x1b[1m" +
-             text_.substr(mark.begin, mark.end - mark.begin) + "\x1b[22m";
+      out += piece(at, mark.begin) + "\x1b[1m" + piece(mark.begin, mark.end) + "\x1b[22m";
       at = mark.end;
     }
-    return out + text_.substr(at, end_ - at) + (end_ < text_.size() ? "..." : "");
+    return out + piece(at, end_) + (end_ < text_.size() ? "..." : "");
   }
 
  private:
+  std::string piece(size_t begin, size_t end) const {
+    return on_one_line(std::string_view(text_).substr(begin, end - begin));
+  }
+
   size_t start_before(const WordMark& mark) const {
     size_t begin = mark.begin - std::min(mark.begin, kShownBefore);
     const size_t space = text_.find(' ', begin);
@@ -102,13 +126,13 @@ class Excerpt {
 
 std::string to_table(const Query& query, const std::vector<SearchHit>& hits, bool with_query,
                      bool on_terminal) {
-  std::string out = with_query ? fmt::format("? {}\n", query.text) : "";
+  std::string out = with_query ? fmt::format("? {}\n", on_one_line(query.text)) : "";
   const WordMarker marker(query.text);
   int rank = 0;
   for (const SearchHit& hit : hits) {
     std::string parts = hit.by_search ? fmt::format("  {:.4f}", *hit.by_search) : "";
     if (is_hybrid(hit)) parts += fmt::format("  {:.4f} {:8.4f}", *hit.by_vector, *hit.by_words);
-    out += fmt::format("{:3}  {:.4f}{}  {}  {}\n", ++rank, hit.score, parts, hit.id,
+    out += fmt::format("{:3}  {:.4f}{}  {}  {}\n", ++rank, hit.score, parts, on_one_line(hit.id),
                        Excerpt(hit.text, marker.find(hit.text)).show(on_terminal));
   }
   return out;

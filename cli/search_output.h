@@ -15,7 +15,8 @@ struct Query {
 
 using SearchResults = std::vector<std::vector<SearchHit>>;  // of each query
 
-// table      a line for each hit; with words of the query in bold on a terminal
+// table      a line for each hit; with words of the query in bold on a terminal, and U+FFFD for
+//            control characters of ids and texts
 // json       one document: of a query, or a list
 // jsonl      a query with its hits a line
 // trec       a run, as evaluate --run reads it

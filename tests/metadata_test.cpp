@@ -190,8 +190,14 @@ TEST_F(MetadataTest, SaysWhatIsWrong) {
           building + "--corpus l.tsv --metadata m",
       3, "the metadata of document \"a\" are 20008 bytes, expected at most 16384");
   build("c.tsv", "lang");
-  EXPECT_THAT(shell("simile search --index i --query fox --filter 'lnag = en'").err,
-              HasSubstr("--filter: no document of the index matches"));
+  for (const char* asked : {"--query fox --mode vector", "--query fox --mode lexical", "--like a",
+                            "--query fox --mode hybrid", "--query nowhere --mode lexical"}) {
+    const std::string search = fmt::format("simile search --index i {} --filter ", asked);
+    EXPECT_THAT(shell(search + "'lnag = en'").err,
+                HasSubstr("--filter: no document of the index matches"))
+        << asked;
+    EXPECT_THAT(shell(search + "'lang = de'").err, Not(HasSubstr("--filter"))) << asked;
+  }
   expect_error("simile search --index i --query fox --filter 'lang = '", 2,
                "filter: at character 8: expected a value, found the end");
   expect_error("simile search --index i --query fox --filter ''", 2,

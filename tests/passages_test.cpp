@@ -125,6 +125,20 @@ TEST_F(PassagesTest, WordsOfTheQueryAreMarked) {
   EXPECT_THAT(table.out, HasSubstr("...sea, é, but the boat was there."));
 }
 
+TEST_F(PassagesTest, ATableHasNoControlCharacters) {
+  write("c.jsonl",
+        R"({"id":"\u001b[31mred\u0007\n","text":"the \u009b31m boat\tand \u007f\u001b]0;x\u0007 é"}
+)");
+  build("i", "");
+  const std::string search = "simile search --quiet --index i --mode lexical ";
+  EXPECT_THAT(
+      shell(search + "--query boat").out,
+      HasSubstr("  \uFFFD[31mred\uFFFD   the \uFFFD31m boat and \uFFFD\uFFFD]0;x\uFFFD é\n"));
+  write("q.tsv", "id\ttext\nq1\tthe \x1b[1mboat\nq2\tboat\n");
+  EXPECT_THAT(shell(search + "--queries q.tsv").out, StartsWith("? the \uFFFD[1mboat\n"));
+  EXPECT_EQ(run(search + "--query boat")["hits"][0]["id"], "\x1b[31mred\a\n");
+}
+
 TEST_F(PassagesTest, DocumentsLikeOneAreFoundWithoutIt) {
   build("i", "");
   const Json like = run("simile search --index i --like short --mode vector");
