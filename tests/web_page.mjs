@@ -106,6 +106,35 @@ const steps = {
     await page.waitForFunction(() => document.querySelectorAll(".hit").length === 10);
   },
 
+  async "keeps what is typed before the server is known"() {
+    const page = await newPage(open);
+    await page.route("**/info", async (route) => {
+      await new Promise((later) => setTimeout(later, 700));
+      await route.continue();
+    });
+    const known = () => page.waitForFunction(() => document.getElementById("served").textContent !== "");
+    for (const [view, field] of [["search", "#query"], ["map", "#map-query"]]) {
+      await page.goto("about:blank");
+      await page.goto(`${address(open)}#/${view}`);
+      await page.fill(field, "forgotten pass");
+      await known();
+      expect(await page.inputValue(field) === "forgotten pass", `${view}: what was typed stays`);
+      expect(!page.url().includes("q="), `${view}: half a query is not asked for`);
+    }
+    await page.goto("about:blank");
+    await page.goto(address(open));
+    await page.fill("#query", "forgotten password");
+    await page.press("#query", "Enter");
+    await page.fill("#query", "forgotten password and");
+    await page.waitForSelector("#hits:not([aria-busy]) .hit");
+    expect(await page.title() === "forgotten password · Simile", "what was entered is asked for");
+    expect(await page.inputValue("#query") === "forgotten password and", "and what is typed since stays");
+    await page.goto("about:blank");
+    await page.goto(`${address(open)}#/search?q=calendar`);
+    await page.waitForSelector("#hits:not([aria-busy]) .hit");
+    expect(await page.inputValue("#query") === "calendar", "a link is shown as it is");
+  },
+
   async "goes by keys"() {
     const page = await newPage(open);
     await ask(page, "the rain fell on the roof, sang walrus and aardvark");

@@ -13,7 +13,9 @@ const views = { search: searchView, compare: compareView, map: mapView, runs: ru
 const notice = byId("notice");
 const panel = byId("key-panel");
 const opener = byId("key-open");
+const filled = { search: "", map: "" };  // what of the address stands in the fields of each view
 let ready = false;  // whether the server told what it is
+let starting = null;  // who asks it
 let usual = "search";  // the view where the address names none
 
 function place() {
@@ -32,16 +34,26 @@ function showView() {
     link.setAttribute("aria-current", "page");
     if (location.hash !== "") link.href = location.hash;  // who comes back finds what was left
   }
+  fill(name, parameters);
   if (!ready) return;
   views[name].show(parameters);
   document.title = views[name].title();
 }
 
+// What was typed since stays, unless the address has become another.
+function fill(name, parameters) {
+  if (!(name in filled) || filled[name] === parameters.toString()) return;
+  filled[name] = parameters.toString();
+  views[name].fill(parameters);
+}
+
 async function start() {
+  const mine = starting = {};
   clearProblem(notice);
   showView();
   try {
     const { answer } = await ask("info");
+    if (mine !== starting) return;
     byId("served").textContent = answer.model_id +
       (answer.documents === undefined ? "" : ` · ${plural(answer.documents, "document", "documents")}`);
     for (const view of Object.values(views)) view.learn(answer);
@@ -53,9 +65,11 @@ async function start() {
     showView();
     if (document.activeElement === document.body) views[place().name].focus();
   } catch (error) {
+    if (mine !== starting) return;
     ready = false;
     showProblem(notice, error, start);
   }
+  starting = null;
 }
 
 function showKeyPanel(open) {
@@ -100,5 +114,5 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   byId("main").focus();
 });
-window.addEventListener("hashchange", () => (ready ? showView() : start()));
+window.addEventListener("hashchange", () => (ready || starting ? showView() : start()));
 start();

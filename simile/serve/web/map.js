@@ -23,6 +23,7 @@ const layout = byId("map-layout");
 let server = {};
 let known = null;  // the answer that has the sample of a generation
 let asking = null;
+let asked = "";  // the query, by the address, whatever is being typed
 
 const percent = (part) => {
   const value = 100 * part;
@@ -147,8 +148,8 @@ async function showAnswer({ answer, ms }, text, wanted, signal) {
   byId("map-arranging").hidden = !canArrange(known.sample.length);
   offerColours(known.sample, wanted);
   showColours();
-  const asked = answer.query && { ...answer.query, ...(places && placeAmong(answer.query, places)) };
-  board.show(points, asked ?? null, `Map of ${tellCount(known)}. Arrows go from one to the next, Enter opens it, ` +
+  const placed = answer.query && { ...answer.query, ...(places && placeAmong(answer.query, places)) };
+  board.show(points, placed ?? null, `Map of ${tellCount(known)}. Arrows go from one to the next, Enter opens it, ` +
     `plus and minus zoom, 0 shows all.${text ? " The hits of the query are listed below." : ""}`);
 }
 
@@ -157,7 +158,7 @@ async function showMap(wanted = colour.value) {
   clearProblem(problem);
   close();
   share.hidden = true;
-  const text = query.value.trim();
+  const text = asked;
   if (server.documents === undefined) {
     body.hidden = true;
     status.textContent = "This server has no index to show: start it with --index DIR. Compare works without one.";
@@ -178,8 +179,7 @@ async function showMap(wanted = colour.value) {
   }
 }
 
-function state() {
-  const text = query.value.trim();
+function state(text = query.value.trim()) {
   return { ...(text && { q: text }), ...(colour.value && { colour: colour.value }),
     ...(layout.value !== "pca" && { layout: layout.value }) };
 }
@@ -198,7 +198,7 @@ byId("map-form").addEventListener("submit", (event) => {
 layout.addEventListener("change", submit);
 // No more is asked for than another colour.
 colour.addEventListener("change", () => {
-  history.replaceState(null, "", linkTo("map", state()));
+  history.replaceState(null, "", linkTo("map", state(asked)));
   showColours();
 });
 byId("map").addEventListener("keydown", (event) => {
@@ -211,13 +211,16 @@ board.onOpen(open);
 copiesLink(share);
 
 export const mapView = {
-  title: () => (query.value.trim() ? `${query.value.trim()} on the map · Simile` : "Map · Simile"),
+  title: () => (asked ? `${asked} on the map · Simile` : "Map · Simile"),
   learn(info) {
     server = info;
     known = null;
   },
-  show(parameters) {
+  fill(parameters) {
     query.value = parameters.get("q") ?? "";
+  },
+  show(parameters) {
+    asked = (parameters.get("q") ?? "").trim();
     layout.value = parameters.get("layout") === "umap" ? "umap" : "pca";
     showMap(parameters.get("colour") ?? "");
   },

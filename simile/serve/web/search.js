@@ -23,8 +23,14 @@ const hits = byId("hits");
 const share = byId("share");
 let server = {};
 let asking = null;  // the search under way
+let asked = null;  // what for, by the address, whatever is being typed; null: the server is not known yet
 
 const mode = () => modes.querySelector("input:checked")?.value;
+
+function countOf(parameters) {
+  const n = parameters.get("n") ?? "10";
+  return [...count.options].some((option) => option.value === n) ? n : "10";
+}
 
 function state() {
   const chosen = mode();
@@ -44,11 +50,12 @@ function showModes() {
   }));
 }
 
-function tell({ ms, serverMs }, found) {
+function tell({ answer, ms, serverMs }, found) {
   const time = `${Math.max(1, Math.round(ms))} ms`;
   const inside = serverMs === null ? "" : ` (${serverMs < 1 ? "less than 1" : serverMs} in the server)`;
-  const among = filter.value.trim() === "" ? "" : " among the documents that pass the filter";
-  status.textContent = found === 0 ? `Nothing found${among}, ${time}` : `${plural(found, "hit", "hits")} in ${time}${inside}`;
+  const among = asked.only === "" ? "" : " among the documents that pass the filter";
+  const why = (answer.warnings ?? []).map((warning) => `; ${warning}`).join("");
+  status.textContent = found === 0 ? `Nothing found${among}, ${time}${why}` : `${plural(found, "hit", "hits")} in ${time}${inside}`;
 }
 
 // Cosines fill a bar at 1; other scores are seen beside the best.
@@ -65,7 +72,7 @@ function showFilterProblem(error) {
   if (error) filter.setAttribute("aria-invalid", "true");
 }
 
-const blamesFilter = (error) => filter.value.trim() !== "" && [400, 422].includes(error.status) && /filter/i.test(error.detail);
+const blamesFilter = (error) => asked.only !== "" && [400, 422].includes(error.status) && /filter/i.test(error.detail);
 
 // To what there is already, if anything.
 function narrow(more) {
@@ -76,18 +83,17 @@ function narrow(more) {
 }
 
 async function search() {
+  if (asked === null) return;
   asking?.abort();
   clearProblem(problem);
   showFilterProblem(null);
-  const text = query.value.trim();
+  const { text, only, mode: chosen } = asked;
   share.hidden = true;
   if (text === "") return showNothing();
   const mine = asking = new AbortController();
   hits.setAttribute("aria-busy", "true");
   try {
-    const chosen = mode();
-    const only = filter.value.trim();
-    const body = { query: text, top_k: Number(count.value), ...(chosen && { mode: chosen }), ...(only && { filter: only }) };
+    const body = { query: text, top_k: asked.count, ...(chosen && { mode: chosen }), ...(only && { filter: only }) };
     const reply = await ask("search", body, mine.signal);
     const found = reply.answer.results[0].hits;
     const words = wordsToMark(text);
@@ -159,19 +165,22 @@ query.addEventListener("keydown", (event) => {
 copiesLink(share);
 
 export const searchView = {
-  title: () => (query.value.trim() ? `${query.value.trim()} · Simile` : "Simile"),
+  title: () => (asked?.text ? `${asked.text} · Simile` : "Simile"),
   learn(info) {
     server = info;
     showModes();
     filter.parentElement.hidden = info.documents === undefined;
   },
-  show(parameters) {
+  fill(parameters) {
     query.value = parameters.get("q") ?? "";
     filter.value = parameters.get("filter") ?? "";
-    const n = parameters.get("n") ?? "10";
-    count.value = [...count.options].some((option) => option.value === n) ? n : "10";
+    count.value = countOf(parameters);
+  },
+  show(parameters) {
     const wanted = parameters.get("mode") ?? server.search_modes?.[0];
     for (const input of modes.querySelectorAll("input")) input.checked = input.value === wanted;
+    const text = (parameters.get("q") ?? "").trim();
+    asked = { text, only: (parameters.get("filter") ?? "").trim(), count: Number(countOf(parameters)), mode: mode() };
     search();
   },
   focus: () => query.select(),
