@@ -48,6 +48,14 @@ const short = await client.embeddings.create({ model: "tiny", input: rows[0].tex
 expect(short.data[0].embedding.length === 8, "dimensions");
 const models = await client.models.list();
 expect(models.data[0].id === "tiny", "models.list()");
+expect((await client.models.retrieve("tiny")).id === "tiny", "models.retrieve()");
+
+// As many as OpenAI's API takes, more than are computed at a time.
+const kMany = 2048;
+const many = await client.embeddings.create({
+  model: "tiny", input: Array.from({ length: kMany }, (_, i) => rows[i % rows.length].text) });
+expect(many.data.length === kMany, "a vector for each of many texts");
+many.data.forEach(({ embedding }, i) => expect(same(embedding, rows[i % rows.length].embedding), `vector ${i} of many`));
 
 const unknown = await refusal(() => client.embeddings.create({ model: "text-embedding-9", input: "a" }));
 expect(unknown instanceof OpenAI.NotFoundError && unknown.code === "model_not_found", "404 for an unknown model");

@@ -95,7 +95,8 @@ is 0; a second one ends it at once.
 
 constexpr const char* kErrors = R"(## Errors
 
-`{"error": text, "error_type": type}`, and under `/v1` `{"error": {"message", "type", "param", "code"}}`.
+`{"error": text, "error_type": type}`, and under `/v1` `{"error": {"message", "type", "param", "code"}}`. What they say:
+[bad requests](results/bad-requests.md).
 
 | status | under `/v1` | `error_type` | when |
 | --- | --- | --- | --- |

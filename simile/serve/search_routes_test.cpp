@@ -1,99 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// /search and /documents of an index with passages: like a document, ranked again, words marked.
+// /search and /map of an index with passages: like a document, ranked again, words marked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <optional>
-
-#include "simile/encode/passage_splitter.h"
-#include "simile/serve/detail/serve_fixture.h"
-#include "simile/serve/service.h"
+#include "simile/serve/detail/search_fixture.h"
 
 namespace simile {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-namespace fs = std::filesystem;
-
-constexpr const char* kLongText =
-    "the cat sat on the mat and the dog ran under the sun and the hill was red and a boat went";
-
-EncodeOptions like_an_index() {
-  EncodeOptions options;
-  options.normalize = true;
-  options.role = TextRole::kDocument;
-  return options;
-}
-
-class SearchRoutesTest : public testing::Test {
- protected:
-  SearchRoutesTest()
-      : folder_(testing::TempDir() + "simile_search_routes_" + std::to_string(getpid()) +
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    IndexedModel model{"0123", "tiny", 32, VectorMetric::kInnerProduct};
-    model.passages = {8, 2};
-    IndexBuilder builder(folder_, model);
-    std::vector<Document> documents = {{"long", kLongText, R"({"kind":"a"})"},
-                                       {"cat", "a cat on a mat", R"({"kind":"b"})"},
-                                       {"sun", "the sun was red", R"({"kind":"a"})"}};
-    PassageSplitter(*tiny_encoder(), model.passages, like_an_index()).split(documents);
-    builder.add(documents, tiny_encoder()->encode(texts_of_vectors(documents), like_an_index(),
-                                                  silent_events()));
-    builder.commit();
-  }
-  ~SearchRoutesTest() override {
-    service_.reset();
-    fs::remove_all(folder_);
-  }
-
-  void serve(bool with_head, const ServeLimits& limits = {}) {
-    ServedModel model;
-    model.names = {"tiny"};
-    model.fingerprint = "0123";
-    model.version = "1";
-    model.encoder = tiny_encoder();
-    if (with_head) model.heads.push_back(tiny_joint_head());
-    model.index = std::make_shared<ServedIndex>(
-        SearchIndex::open(folder_, "0123", "tiny", SearchIndex::Access::kWrite),
-        read_search_settings(folder_), true);
-    service_.emplace(std::move(model), limits, ApiKeys(), silent_events());
-  }
-
-  Reply call(const std::string& method, const std::string& path, const json& body) {
-    return call_with(method, path, body.dump());
-  }
-
-  Reply call_with(const std::string& method, const std::string& path, const std::string& body) {
-    Call call;
-    call.method = method;
-    call.path = path;
-    call.content_type = "application/json";
-    call.remote = "127.0.0.1";
-    call.read_body = [&] { return body; };
-    call.deadline = ServeClock::now() + std::chrono::minutes(1);
-    return service_->answer(call);
-  }
-
-  json post(const std::string& path, const json& body) {
-    const Reply reply = call("POST", path, body);
-    EXPECT_EQ(reply.status, 200) << reply.body;
-    return json::parse(reply.body);
-  }
-  json search(const json& body) { return post("/search", body)["results"][0]["hits"]; }
-
-  void refuse(const json& body, int status, const std::string& message) {
-    const Reply reply = call("POST", "/search", body);
-    EXPECT_EQ(reply.status, status) << reply.body;
-    EXPECT_THAT(reply.body, HasSubstr(message));
-  }
-
-  std::string folder_;
-  std::optional<Service> service_;
-};
 
 TEST_F(SearchRoutesTest, HitsArePassagesWithTheirPlacesAndMarks) {
   serve(false);
@@ -110,21 +26,6 @@ TEST_F(SearchRoutesTest, HitsArePassagesWithTheirPlacesAndMarks) {
     EXPECT_GT(hit["passage"]["of"], 1);
   }
   EXPECT_FALSE(search({{"query", "sun"}})[0].contains("marks"));
-}
-
-TEST_F(SearchRoutesTest, DocumentsAddedAreSplitAsTheIndexSays) {
-  serve(false);
-  const std::string text = std::string(kLongText) + " " + kLongText;
-  const json done = post("/documents", {{"documents", {{{"id", "new"}, {"text", text}}}}});
-  EXPECT_EQ(done["documents"], 4);
-  EXPECT_EQ(done["added"], 1);
-  for (const json& hit : search({{"query", "boat"}, {"mode", "lexical"}})) {
-    if (hit["id"] == "new") {
-      EXPECT_GE(hit["passage"]["of"], 4);
-    }
-  }
-  EXPECT_EQ(call("DELETE", "/documents", {{"ids", {"new", "long"}}}).status, 200);
-  EXPECT_EQ(search({{"query", "boat"}, {"mode", "vector"}}).size(), 2u);
 }
 
 TEST_F(SearchRoutesTest, DocumentsLikeOneLeaveItOut) {
@@ -277,51 +178,6 @@ TEST_F(SearchRoutesTest, SearchesAreCountedAndEmbeddingsOnlyWhereThereAreAny) {
   search({{"query", "the sun"}});
   EXPECT_THAT(metrics(), HasSubstr("te_embed_success 1\n"));
   EXPECT_THAT(metrics(), HasSubstr("te_search_count 4\n"));
-}
-
-TEST_F(SearchRoutesTest, DocumentsAreGivenAndRemovedByTheirIds) {
-  serve(false);
-  const json cat = json::parse(call_with("GET", "/documents/cat", "").body);
-  EXPECT_EQ(cat, json::parse(R"({"id":"cat","text":"a cat on a mat","metadata":{"kind":"b"}})"));
-  const json split = json::parse(call_with("GET", "/documents/long", "").body);
-  EXPECT_EQ(split["text"], kLongText);
-  EXPECT_GT(split["passages"], 1);
-  post("/documents", {{"documents",
-                       {{{"id", "a/b"}, {"title", "A"}, {"text", "boat"}},
-                        {{"id", "delete"}, {"text", "a dog"}}}}});
-  EXPECT_EQ(json::parse(call_with("GET", "/documents/a/b", "").body),
-            json::parse(R"({"id":"a/b","text":"A boat"})"));
-  EXPECT_EQ(call_with("GET", "/documents/delete", "").status, 200);
-  EXPECT_EQ(call_with("DELETE", "/documents/a/b", "").body, R"({"deleted":1,"documents":4})");
-  EXPECT_EQ(call_with("DELETE", "/documents/a/b", "").status, 404);
-  EXPECT_EQ(post("/documents/delete", {{"ids", {"cat", "delete", "cat"}}}),
-            json::parse(R"({"deleted":2,"documents":2})"));
-  for (const char* method : {"GET", "DELETE"}) {
-    const Reply reply = call_with(method, "/documents/cat", "");
-    EXPECT_EQ(reply.status, 404);
-    EXPECT_THAT(reply.body, HasSubstr("no document"));
-    EXPECT_THAT(reply.body, testing::Not(HasSubstr(folder_)));
-  }
-}
-
-TEST_F(SearchRoutesTest, ManyDocumentsMayBeAddedAtATime) {
-  serve(false);
-  json documents = json::array();
-  for (int i = 0; i < 100; ++i) {
-    documents.push_back({{"id", std::to_string(i)}, {"text", "a dog ran"}});
-  }
-  EXPECT_EQ(post("/documents", {{"documents", documents}})["documents"], 103);
-}
-
-TEST_F(SearchRoutesTest, PlacesOfTheServerAreNotTold) {
-  serve(false);
-  EXPECT_THAT(call("DELETE", "/documents", {{"ids", {"cat", "nobody"}}}).body,
-              testing::AllOf(HasSubstr("no document"), testing::Not(HasSubstr(folder_))));
-  fs::resize_file(fs::path(folder_) / "documents.sqlite", 100);
-  const Reply reply = call("POST", "/search", {{"query", "the sun"}, {"filter", "kind = a"}});
-  EXPECT_EQ(reply.status, 424) << reply.body;
-  EXPECT_THAT(reply.body,
-              testing::AllOf(HasSubstr("its log says why"), testing::Not(HasSubstr(folder_))));
 }
 
 struct BadBody {

@@ -9,11 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,66 +22,25 @@
 #include "simile/core/error.h"
 #include "simile/serve/detail/connection.h"
 #include "simile/serve/detail/connection_threads.h"
+#include "simile/serve/detail/http_request.h"
 #include "simile/serve/detail/wire.h"
 #include "simile/text/lower_text.h"
 
 namespace simile {
 namespace {
 
+using detail::check_body;
+using detail::check_request;
 using detail::Connection;
+using detail::content_length;
+using detail::has_body;
+using detail::is_chunked;
 using detail::load_tls;
+using detail::read_body;
 
 constexpr int kBacklog = 512;                 // connections that the system holds for us
 constexpr size_t kMostWaiting = 512;          // accepted ones that wait for a thread
 constexpr int kPauseWithoutDescriptors = 50;  // milliseconds
-constexpr size_t kLengthDigits = 15;          // of a Content-Length that we look at
-constexpr size_t kLongestPath = 500;
-
-size_t count_headers(const httplib::Request& request, const char* name) {
-  return request.get_header_value_count(name);
-}
-
-bool is_chunked(const httplib::Request& request) {
-  return count_headers(request, "Transfer-Encoding") > 0;
-}
-
-size_t content_length(const httplib::Request& request) {
-  const std::string digits = request.get_header_value("Content-Length");
-  if (digits.size() > kLengthDigits) return 0;  // check_framing() refuses it
-  return std::strtoull(digits.c_str(), nullptr, 10);
-}
-
-bool has_body(const httplib::Request& request) {
-  return is_chunked(request) || content_length(request) > 0;
-}
-
-// Two readings of where a request ends would let one hide in another.
-void check_framing(const httplib::Request& request) {
-  const std::string length = request.get_header_value("Content-Length");
-  const bool clear =
-      count_headers(request, "Content-Length") <= 1 &&
-      length.find_first_not_of("0123456789") == std::string::npos &&
-      length.size() <= kLengthDigits && count_headers(request, "Transfer-Encoding") <= 1 &&
-      (!is_chunked(request) ||
-       (length.empty() && request.get_header_value("Transfer-Encoding") == "chunked"));
-  if (!clear) {
-    throw RequestError(Refusal::kMalformed,
-                       "Content-Length and Transfer-Encoding do not say where the body ends");
-  }
-}
-
-// Errors: what no route can answer.
-void check_request(const httplib::Request& request) {
-  static const std::vector<std::string> methods = {"GET",   "HEAD",   "POST",   "PUT",
-                                                   "PATCH", "DELETE", "OPTIONS"};
-  check_framing(request);
-  if (std::find(methods.begin(), methods.end(), request.method) == methods.end()) {
-    throw RequestError(Refusal::kWrongMethod, "there is no route for " + request.method);
-  }
-  if (request.path.size() > kLongestPath) {  // httplib matches it by recursion
-    throw RequestError(Refusal::kUnknownRoute, "there is no route of so long a name");
-  }
-}
 
 void fill_response(Reply reply, httplib::Response& response) {
   response.status = reply.status;
@@ -91,33 +48,6 @@ void fill_response(Reply reply, httplib::Response& response) {
   if (reply.body.empty()) return;
   response.set_header("Content-Type", reply.content_type);
   response.body = std::move(reply.body);
-}
-
-void check_body(const httplib::Request& request, int64_t most_bytes) {
-  if (request.has_header("Content-Encoding") || request.is_multipart_form_data()) {
-    throw RequestError(Refusal::kWrongType,
-                       "send the body as it is: application/json, not compressed, in one part");
-  }
-  if (content_length(request) > static_cast<size_t>(most_bytes)) {
-    throw RequestError(Refusal::kTooLarge, fmt::format("the body has {} bytes; it may have {}",
-                                                       content_length(request), most_bytes));
-  }
-}
-
-std::string read_body(const httplib::ContentReader& reader, int64_t most_bytes) {
-  std::string body;
-  bool too_large = false;
-  const bool complete = reader([&](const char* bytes, size_t count) {
-    too_large = body.size() + count > static_cast<size_t>(most_bytes);
-    if (!too_large) body.append(bytes, count);
-    return !too_large;
-  });
-  if (too_large) {
-    throw RequestError(Refusal::kTooLarge,
-                       fmt::format("the body has more than {} bytes", most_bytes));
-  }
-  if (!complete) throw RequestError(Refusal::kMalformed, "the body is not complete");
-  return body;
 }
 
 // The connection whose request this thread answers; httplib does not tell its handlers.
