@@ -34,6 +34,9 @@ TEST_F(OnLoopbackTest, WhatABrowserAsksForAnotherPageIsRefused) {
   const json error = json::parse(call("GET", "/health").body);
   EXPECT_EQ(error["error_type"], "Forbidden");
   EXPECT_THAT(error["error"].get<std::string>(), HasSubstr("--allow-host evil.example"));
+  call_ = Call();
+  EXPECT_THAT(call("GET", "/metrics").body,
+              HasSubstr("te_request_failure{err=\"validation\"} 2\n"));
 }
 
 class RefusalsTest : public ServiceTest {};

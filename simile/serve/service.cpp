@@ -189,9 +189,9 @@ Reply Service::answer_error(const Call& call, Outcome& outcome) const {
 
 Reply Service::answer_route(const Call& call, Outcome& outcome) {
   const State now = state();
-  hosts_.check(call.host, call.origin);
   const Route& route = find_route(call.method, call.path);
   outcome.counts = !route.keys.empty() || std::string_view(route.method) == "DELETE";
+  hosts_.check(call.host, call.origin);
   if (!route.open && !now.keys->accepts(call.authorization)) {
     throw RequestError(Refusal::kNoKey,
                        "no valid API key; send the header Authorization: Bearer KEY");
