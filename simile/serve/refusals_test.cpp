@@ -13,7 +13,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Key;
-using testing::Not;
 using testing::Pair;
 
 class OnLoopbackTest : public ServiceTest {
