@@ -60,10 +60,11 @@ class PointIds {
   bool with_passages_;
 };
 
-// {"id", "text"} and, where there are any, "metadata"; of a passage its text and its place, and
-// with the first one the document's "whole" text.
+// {"id", "text"} and, where there are any, "title" and "metadata"; of a passage its text and its
+// place, and with the first one the document's "whole" text.
 Json as_object(const Document& document, int64_t passage) {
   Json object = {{"id", document.id}, {"text", document.text_of(passage)}};
+  if (!document.title.empty()) object["title"] = document.title;
   if (!document.passages.empty()) {
     const Passage characters = document.characters_of(passage);
     object["passage"] = {{"number", passage},

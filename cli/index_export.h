@@ -22,8 +22,9 @@
 // (index_description.h) says what the index was.
 //
 // All have "metadata" beside the text, an object, of documents that have some; pgvector as jsonb,
-// NULL of others. Of the last two, OUTPUT.settings.json is what the collection or index is made
-// with. Numbers have as many digits as give the same float again.
+// NULL of others. The forms that are imported again have "title" too, of documents that have one.
+// Of the last two, OUTPUT.settings.json is what the collection or index is made with. Numbers have
+// as many digits as give the same float again.
 #pragma once
 
 #include <string>

@@ -29,6 +29,7 @@ Json to_json(const SearchHit& hit, const WordMarker& marker) {
     entry["vector_score"] = *hit.by_vector;
     entry["lexical_score"] = *hit.by_words;
   }
+  if (!hit.title.empty()) entry["title"] = hit.title;
   entry["text"] = hit.text;
   if (hit.passage) {
     entry["passage"] = {{"number", hit.passage->number},

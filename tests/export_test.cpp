@@ -124,6 +124,20 @@ TEST_F(ExportTest, AScriptForPsql) {
                         "0.1]\n\\.\nCOMMIT;\n"));
 }
 
+TEST_F(ExportTest, TitlesStandBesideTheText) {
+  SearchIndex::open_without_model(path("index"), SearchIndex::Access::kWrite)
+      .add({{"t", "A boat at sea", "", {}, "A boat"}}, row(1));
+  run("--to npy --output out.npy");
+  run("--to qdrant-jsonl --output points.jsonl");
+  const Json expected = {{"id", "t"}, {"text", "A boat at sea"}, {"title", "A boat"}};
+  EXPECT_EQ(lines("out.jsonl").back(), expected);
+  EXPECT_EQ(lines("points.jsonl").back()["payload"], expected);
+  const Outcome found = shell("simile search --index index --mode lexical --query boat --json");
+  EXPECT_EQ(Json::parse(found.out)["hits"][0]["title"], "A boat") << found.err;
+  const Outcome like = shell("simile search --index index --mode vector --like t --json");
+  EXPECT_FALSE(Json::parse(like.out)["hits"][0].contains("title")) << like.err;
+}
+
 TEST_F(ExportTest, MetadataAreJsonOfPostgresql) {
   const auto add = [&](const Document& document) {
     SearchIndex::open_without_model(path("index"), SearchIndex::Access::kWrite)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <mutex>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -48,8 +49,13 @@ constexpr const char* kSelectKey = "SELECT key FROM documents WHERE id = ?";
 
 // Of all there is of a document, its key included.
 uint64_t content_hash(int64_t key, const Document& document) {
-  return hash64(fmt::format("{} {} {} {}{}{}", key, document.id.size(), document.metadata.size(),
-                            document.id, document.metadata, document.text));
+  std::string all =
+      fmt::format("{} {} {} {}{}{}", key, document.id.size(), document.metadata.size(), document.id,
+                  document.metadata, document.text);
+  if (!document.title.empty()) {
+    all += fmt::format("\ntitle {} {}", document.title, document.title.size());
+  }
+  return hash64(all);
 }
 
 std::string write_passages(const std::vector<Passage>& passages) {
@@ -123,29 +129,43 @@ struct DocumentStore::Connection {
   Database database;
   mutable std::mutex mutex;
   const bool with_passages;
-  const std::string columns;
+  bool with_titles = true;
 
   Connection(const std::string& path, Access access, bool passages)
-      : database(path, access_of(access)),
-        with_passages(passages),
-        columns(passages ? "key, id, text, metadata, passages" : "key, id, text, metadata") {
-    if (access != Access::kCreate) return;
+      : database(path, access_of(access)), with_passages(passages) {
+    if (access == Access::kCreate) {
+      create();
+    } else {
+      with_titles = database.read_number(
+                        "SELECT count(*) FROM pragma_table_info('documents')"
+                        " WHERE name = 'title'") > 0;
+    }
+  }
+
+  void create() const {
     Transaction transaction(database, Transaction::Kind::kWrite);
     database.execute(
         std::string("CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
-                    " text TEXT NOT NULL, metadata TEXT NOT NULL") +
-        (passages ? ", passages TEXT NOT NULL)" : ")"));
-    detail::create_state(database, passages);
+                    " text TEXT NOT NULL, metadata TEXT NOT NULL, title TEXT NOT NULL") +
+        (with_passages ? ", passages TEXT NOT NULL)" : ")"));
+    detail::create_state(database, with_passages);
     transaction.commit();
+  }
+
+  // The last two where the store has them.
+  std::string columns() const {
+    return std::string("key, id, text, metadata") + (with_titles ? ", title" : ", ''") +
+           (with_passages ? ", passages" : "");
   }
 
   int64_t keys_of_document() const { return with_passages ? kMostPassages : 1; }
   Statement select_where(const std::string& condition) const {
-    return {database, ("SELECT " + columns + " FROM documents WHERE " + condition).c_str()};
+    return {database, ("SELECT " + columns() + " FROM documents WHERE " + condition).c_str()};
   }
   Document row_of(const Statement& select) const {
     Document document{select.text(1), select.text(2), select.text(3)};
-    if (with_passages) document.passages = read_passages(select.text(4));
+    document.title = select.text(4);
+    if (with_passages) document.passages = read_passages(select.text(5));
     return document;
   }
   Document read_document(Statement& select, int64_t key) const;
@@ -202,15 +222,25 @@ void DocumentStore::Connection::remove_ids(const std::set<std::string>& ids, Cha
 
 void DocumentStore::Connection::add_documents(const std::vector<Document>& documents,
                                               Change& change, StoreState& state) const {
-  Statement insert(database, ("INSERT INTO documents (" + columns + ") VALUES (?, ?, ?, ?" +
-                              (with_passages ? ", ?)" : ")"))
-                                 .c_str());
-  for (const Document& document : documents) {
+  const std::string names = std::string("key, id, text, metadata") +
+                            (with_titles ? ", title" : "") + (with_passages ? ", passages" : "");
+  const std::string values =
+      std::string("?1, ?2, ?3, ?4") + (with_titles ? ", ?5" : "") + (with_passages ? ", ?6" : "");
+  Statement insert(database,
+                   ("INSERT INTO documents (" + names + ") VALUES (" + values + ")").c_str());
+  for (const Document& given : documents) {
+    std::optional<Document> untitled;
+    if (!with_titles && !given.title.empty()) {
+      untitled = given;
+      untitled->title.clear();
+    }
+    const Document& document = untitled ? *untitled : given;
     const int64_t key = state.next_key;
     state.next_key += keys_of_document();
     const std::string places = write_passages(document.passages);
     insert.bind(1, key).bind(2, document.id).bind(3, document.text).bind(4, document.metadata);
-    if (with_passages) insert.bind(5, places);
+    if (with_titles) insert.bind(5, document.title);
+    if (with_passages) insert.bind(6, places);
     insert.run();
     append(vector_keys(key, document), change.added);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents (id, text, metadata) in an SQLite file, and which segments hold their vectors.
 //
-//   documents (key, id, text, metadata), and in a store of passages (passages): where they stand
+//   documents (key, id, text, metadata, title), and in a store of passages (passages): where they
+//             stand. Stores of earlier versions have no titles, and keep none
 //   segments  (number, first_key, last_key, rows, checksum)   segment_file.h; their keys do not mix
 //   removed   (key)   keys that have a vector in a segment but no document any more
 //   graph     one row or none; see GraphRow. Stores of earlier versions do not have it
@@ -42,6 +43,8 @@ struct Document {
   std::string metadata = {};
   // In rising order; each has a vector. None: the text as a whole has one.
   std::vector<Passage> passages = {};
+  // To be shown; what is searched for stands in `text`, which may begin with it.
+  std::string title = {};
 
   int64_t vectors() const { return passages.empty() ? 1 : static_cast<int64_t>(passages.size()); }
   // The text of vector i, and where it stands in code points.

@@ -12,6 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/index/detail/sqlite.h"
 
 namespace simile {
 namespace {
@@ -200,6 +201,31 @@ TEST_F(DocumentStoreTest, ADamagedByteChangesNothingOfWhatIsSealed) {
     }
   }
   EXPECT_GT(refused, 100);
+}
+
+TEST_F(DocumentStoreTest, TitlesAreKeptAndArePartOfADocument) {
+  const Document titled{"a", "A boat at sea", "", {}, "A boat"};
+  const Document plain{"a", "A boat at sea"};
+  EXPECT_NE(vector_key(1, titled, 0).content, vector_key(1, plain, 0).content);
+  DocumentStore store(path_, DocumentStore::Access::kCreate);
+  const DocumentStore::Change change = store.change({}, {titled, {"b", "plain"}}, nothing);
+  EXPECT_EQ(change.added[0].content, vector_key(1, titled, 0).content);
+  EXPECT_EQ(store.find_id("a")->document.title, "A boat");
+  EXPECT_EQ(store.find({2})[0].title, "");
+  store.change({}, {plain}, nothing);
+  EXPECT_EQ(store.find_id("a")->document.title, "");
+}
+
+TEST_F(DocumentStoreTest, AStoreOfAnEarlierVersionHasNoTitles) {
+  DocumentStore(path_, DocumentStore::Access::kCreate);
+  detail::Database(path_, detail::Database::Access::kWrite)
+      .execute("ALTER TABLE documents DROP COLUMN title");
+  DocumentStore store(path_, DocumentStore::Access::kWrite);
+  const Document titled{"a", "A boat at sea", "", {}, "A boat"};
+  const DocumentStore::Change change = store.change({}, {titled}, nothing);
+  EXPECT_EQ(store.find_id("a")->document.title, "");
+  EXPECT_EQ(store.find_id("a")->document.text, "A boat at sea");
+  EXPECT_EQ(change.added[0].content, vector_key(1, {"a", "A boat at sea"}, 0).content);
 }
 
 }  // namespace

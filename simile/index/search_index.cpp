@@ -134,6 +134,7 @@ SearchHit SearchIndex::Parts::make_hit(const detail::IndexHit& hit, Document& do
   found.by_vector = hit.by_vector;
   found.by_words = hit.by_words;
   found.metadata = std::move(document.metadata);
+  found.title = std::move(document.title);
   if (document.passages.empty()) {
     found.text = std::move(document.text);
   } else {

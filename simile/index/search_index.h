@@ -94,6 +94,7 @@ struct SearchHit {
     int64_t of = 0;
   };
   std::optional<Place> passage = std::nullopt;
+  std::string title = {};  // as in Document
 };
 
 // What a search goes by: one text for each row of `vectors` [q, dimension]. Either may be empty
