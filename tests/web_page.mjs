@@ -195,6 +195,9 @@ const steps = {
     expect(await page.getAttribute("#filter", "aria-invalid") === "true", "the field is marked");
     expect(await page.locator("#search-problem .problem").count() === 0, "and nowhere else");
     await picture(page, "filter-wrong");
+    await page.fill("#filter", "aera = calendar");
+    await page.press("#filter", "Enter");
+    await page.waitForFunction(() => document.getElementById("search-status").textContent.includes('no document has "aera"'));
     await page.fill("#filter", "");
     await page.press("#filter", "Enter");
     await page.waitForFunction((titles) => [...document.querySelectorAll(".hit h2")].map((h) => h.textContent).join() === titles,
