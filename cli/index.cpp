@@ -76,6 +76,7 @@ class CorpusBlocks {
     while (block.size() < kBlock && bytes < kBlockBytes && reader_.next(text)) {
       check_signal();
       block.push_back({std::move(text.id), std::move(text.text), std::move(text.metadata)});
+      block.back().title = std::move(text.title);
       bytes += block.back().text.size();
     }
     if (!block.empty()) splitter_.split(block);

@@ -395,7 +395,8 @@ TEST_F(CliTest, TitlesAreIndexedAndIdsMustDiffer) {
   EXPECT_EQ(shell("simile index build --model $M --index ix --corpus titled.tsv").code, 0);
   EXPECT_THAT(
       shell("simile search --index ix --mode vector --query 'hello world' --top-k 1 --json").out,
-      HasSubstr("\"hits\":[{\"id\":\"a\",\"score\":1.0,\"text\":\"hello world\""));
+      HasSubstr(
+          "\"hits\":[{\"id\":\"a\",\"score\":1.0,\"title\":\"hello\",\"text\":\"hello world\""));
   write("twice.tsv", "id\ttext\na\tx\nb\ty\na\tz\n");
   expect_error("simile index build --model $M --index new --corpus twice.tsv", 3, "twice.tsv:4");
   EXPECT_FALSE(folder_exists(path("new")));

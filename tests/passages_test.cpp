@@ -199,7 +199,7 @@ TEST_F(PassagesTest, QueriesOfAFileBecomeARunThatEvaluateReads) {
 
 TEST_F(PassagesTest, WhatWasExportedIsImportedWithTheSameHits) {
   write("m.jsonl",
-        R"({"id":"a","text":"the quick fox","year":2020,"lang":"en"}
+        R"({"id":"a","title":"Of foxes","text":"the quick fox","year":2020,"lang":"en"}
 {"id":"b","text":"a fox and a dog\nran over the hill and slept in the sun; nobody saw them go","lang":"de"}
 {"id":"b#1","text":"the sun","lang":"de"}
 )");
@@ -217,6 +217,9 @@ TEST_F(PassagesTest, WhatWasExportedIsImportedWithTheSameHits) {
           target, file));
       ASSERT_EQ(done.code, 0) << done.err;
       EXPECT_EQ(shell("simile check --index j").code, 0);
+      const Json first = run("simile search --index j --mode lexical --query foxes")["hits"][0];
+      EXPECT_EQ(first["title"], "Of foxes");
+      EXPECT_EQ(first["text"], "Of foxes the quick fox");
       for (const char* mode : {"vector", "lexical", "hybrid"}) {
         const std::string search = fmt::format(" --quiet --json --query 'fox sun' --mode {}", mode);
         EXPECT_EQ(shell("simile search --index j" + search).out,

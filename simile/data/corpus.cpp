@@ -112,6 +112,7 @@ bool CorpusReader::next(CorpusText& text) {
   text.id = std::move(row.fields[0]);
   text.metadata = metadata_of(row);
   const bool titled = with_titles_ && !row.fields[2].empty();
+  text.title = titled ? trim(row.fields[2]) : "";
   text.text = titled ? trim(row.fields[2] + " " + row.fields[1]) : std::move(row.fields[1]);
   return true;
 }

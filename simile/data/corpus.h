@@ -25,6 +25,7 @@ namespace simile {
 struct CorpusText {
   std::string id, text;
   std::string metadata = {};  // JSON; empty where no column was asked for or the row has none
+  std::string title = {};     // that `text` begins with, where titles are put before it
 };
 
 // Names of columns that a user chose; those that are empty are found by their usual names.

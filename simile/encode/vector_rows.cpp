@@ -127,6 +127,7 @@ void VectorRows::Parts::read_document(const Json& fields, Document& document) {
   document.text = object.text("text");
   check(!document.id.empty(), "\"id\" is empty");
   if (object.has("metadata")) document.metadata = metadata_of(line);
+  document.title = object.text_or("title", "");
   const auto [place, is_new] = lines_of.emplace(document.id, lines.line_number());
   if (!is_new) {
     fail(fmt::format("the id \"{}\" stands in line {} already", document.id, place->second));

@@ -24,6 +24,7 @@ std::vector<Document> read_documents(const JsonRequest& request) {
     }
     const std::string title = part.text_or("title", "");
     if (!title.empty()) document.text.insert(0, title + " ");
+    document.title = title;
     document.metadata = part.metadata("metadata");
     documents.push_back(std::move(document));
   }
@@ -70,7 +71,9 @@ Reply answer_add(const Engine& engine, const RouteCall& call) {
 
 Reply answer_document(const Engine& engine, const RouteCall& call) {
   const Document document = index_of(engine).document(call.name);
-  OrderedJson shown = {{"id", document.id}, {"text", document.text}};
+  OrderedJson shown = {{"id", document.id}};
+  if (!document.title.empty()) shown["title"] = document.title;
+  shown["text"] = document.text;
   if (!document.passages.empty()) shown["passages"] = document.passages.size();
   if (!document.metadata.empty()) shown["metadata"] = OrderedJson::parse(document.metadata);
   return json_reply(shown);

@@ -40,7 +40,10 @@ TEST_F(SearchRoutesTest, DocumentsAreGivenAndRemovedByTheirIds) {
                        {{{"id", "a/b"}, {"title", "A"}, {"text", "boat"}},
                         {{"id", "delete"}, {"text", "a dog"}}}}});
   EXPECT_EQ(json::parse(call_with("GET", "/documents/a/b", "").body),
-            json::parse(R"({"id":"a/b","text":"A boat"})"));
+            json::parse(R"({"id":"a/b","title":"A","text":"A boat"})"));
+  const json hit = post("/search", {{"query", "boat"}, {"top_k", 1}})["results"][0]["hits"][0];
+  EXPECT_EQ(hit["title"], "A");
+  EXPECT_EQ(hit["text"], "A boat");
   EXPECT_EQ(call_with("GET", "/documents/delete", "").status, 200);
   EXPECT_EQ(call_with("DELETE", "/documents/a/b", "").body, R"({"deleted":1,"documents":4})");
   EXPECT_EQ(call_with("DELETE", "/documents/a/b", "").status, 404);

@@ -35,7 +35,7 @@ Route search_route() {
       R"("properties":{"hits":{"type":"array","items":{"type":"object","properties":{)"
       R"("id":{"type":"string"},"score":{"type":"number"},"search_score":{"type":"number"},)"
       R"("vector_score":{"type":"number"},"lexical_score":{"type":"number"},)"
-      R"("text":{"type":"string"},"passage":{"type":"object","properties":{)"
+      R"("title":{"type":"string"},"text":{"type":"string"},"passage":{"type":"object","properties":{)"
       R"("number":{"type":"integer"},"of":{"type":"integer"},"begin":{"type":"integer"},)"
       R"("end":{"type":"integer"}}},"metadata":{"type":"object"},"marks":{"type":"array",)"
       R"("items":{"type":"array","items":{"type":"integer"}}}}}}}}}}})",
@@ -103,8 +103,8 @@ constexpr const char* kDeletedSchema =
     R"("documents":{"type":"integer"}}})";
 
 constexpr const char* kDocumentSchema =
-    R"({"type":"object","properties":{"id":{"type":"string"},"text":{"type":"string"},)"
-    R"("passages":{"type":"integer"},"metadata":{"type":"object"}}})";
+    R"({"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},)"
+    R"("text":{"type":"string"},"passages":{"type":"integer"},"metadata":{"type":"object"}}})";
 
 Route delete_route(const char* operation, const char* method, const char* path,
                    const char* summary) {

@@ -276,6 +276,7 @@ OrderedJson show_hit(const SearchHit& hit, bool with_text) {
     shown["vector_score"] = *hit.by_vector;
     shown["lexical_score"] = *hit.by_words;
   }
+  if (!hit.title.empty()) shown["title"] = hit.title;
   if (with_text) shown["text"] = hit.text;
   if (hit.passage) {
     shown["passage"] = {{"number", hit.passage->number},

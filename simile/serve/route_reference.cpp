@@ -78,7 +78,7 @@ Where the queue is full when their turn comes the whole request is answered 429,
 
 **Hits.** What a search gives, with texts and metadata, may have `--answer-bytes`, or it is refused with status 413; `"text": false`
 leaves the texts out. Where there are no hits because nothing matches the filter, `warnings` says so, and which of its keys no
-document has. `/documents/{id}` gives a document as it was added, with its title before the text. An id in a path is written as in
+document has. `/documents/{id}` gives a document as it was added, with its title, and once more before the text. An id in a path is written as in
 any address (`%2F` for a slash); a path may have 500 bytes, so that longer ids are for `/documents` and `/documents/delete`.
 
 **What it tells.** Each call is a line of JSON on stderr with the request's id (that of its header `X-Request-Id`, or one of

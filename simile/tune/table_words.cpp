@@ -45,7 +45,7 @@ std::string our_figure(const TableColumn& column, const TableCell& cell) {
 
 std::string table_head(const Reproduction& result) {
   const ReproduceOptions& options = result.options;
-  std::string head = fmt::format("{} seeds", options.runs);
+  std::string head = fmt::format("{} {}", options.runs, options.runs == 1 ? "seed" : "seeds");
   if (!result.model.empty()) head = fmt::format("from {}, {}", result.model, head);
   if (!result.settings.empty()) head += fmt::format(", settings '{}'", result.settings);
   if (!result.table.reference.empty()) {

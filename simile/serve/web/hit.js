@@ -28,12 +28,15 @@ function scores(hit, fullScore) {
   return all;
 }
 
+// The text without the title that it begins with, which stands above it.
+const body = ({ title, text = "" }) => (title && text.startsWith(`${title} `) ? text.slice(title.length + 1) : text);
+
 // `fullScore`: the one that fills the bar. `choose`: called with a filter by a value of its metadata.
 export function showHit(hit, words, fullScore, place, choose) {
   const title = hit.title || hit.id;
   const head = el("h2", { id: `hit-${place}` }, title);
   const passage = el("p", { className: "passage", dir: "auto" });
-  const { nodes, cut } = markText(hit.text ?? "", words, false);
+  const { nodes, cut } = markText(body(hit), words, false);
   passage.append(...nodes);
   const article = el("article", { className: "hit", tabIndex: 0 }, el("div", { className: "hit-head" }, head), passage);
   article.setAttribute("aria-labelledby", head.id);
@@ -49,7 +52,7 @@ function wholeTextButton(hit, words, passage) {
   const button = el("button", { type: "button", className: "quiet small", "aria-expanded": "false" }, "Whole text");
   button.addEventListener("click", () => {
     const whole = button.getAttribute("aria-expanded") !== "true";
-    passage.replaceChildren(...markText(hit.text, words, whole).nodes);
+    passage.replaceChildren(...markText(body(hit), words, whole).nodes);
     button.setAttribute("aria-expanded", whole);
     button.textContent = whole ? "Passage only" : "Whole text";
   });
