@@ -183,6 +183,49 @@ TEST_F(FilteredSearchTest, SeesEachChangeOfMetadata) {
   EXPECT_THAT(found(index, "n = 70"), ElementsAre("d7"));
 }
 
+TEST_F(FilteredSearchTest, KnowsWhetherAnyDocumentMatches) {
+  SearchIndex index = open();
+  const auto matches = [&](const std::string& filter) {
+    const bool any = index.matches(filter.empty() ? MetadataFilter() : MetadataFilter(filter));
+    EXPECT_EQ(any, !found(index, filter).empty()) << filter;
+    return any;
+  };
+  EXPECT_TRUE(matches(""));
+  EXPECT_TRUE(matches("n = 119"));
+  EXPECT_TRUE(matches("not absent = 1"));
+  EXPECT_FALSE(matches("n = 5")) << "it has no metadata";
+  EXPECT_FALSE(matches("absent = 1"));
+  index.remove({"d119"});
+  EXPECT_FALSE(matches("n = 119"));
+  add(index, {{"new", "text", R"({"n":119})"}});
+  EXPECT_TRUE(matches("n = 119"));
+  index.merge();
+  EXPECT_TRUE(matches("n = 119"));
+  index.remove(found(index, ""));
+  EXPECT_FALSE(matches(""));
+  EXPECT_FALSE(matches("not absent = 1"));
+}
+
+TEST_F(FilteredSearchTest, MatchesOfAnIndexThatChangesIsOneOfBeforeOrAfter) {
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    SearchIndex index = open();
+    for (int i = 0; i < 40; ++i) {
+      add(index, {{"turn", "text", i % 2 == 0 ? R"({"n":-1})" : R"({"n":-2})"}});
+    }
+    done = true;
+  });
+  const SearchIndex index = open();
+  bool was_there = false;
+  while (!done) {
+    const bool is_there = index.matches(MetadataFilter("n < 0"));
+    EXPECT_TRUE(!was_there || is_there) << "lost";
+    was_there = was_there || is_there;
+  }
+  writer.join();
+  EXPECT_TRUE(index.matches(MetadataFilter("n = -2")));
+}
+
 // An update gives the document its metadata in turn: it is found by one of both at any time.
 TEST_F(FilteredSearchTest, AnUpdateMeanwhileIsSeenWholeOrNotAtAll) {
   std::atomic<bool> done{false};

@@ -35,6 +35,23 @@ std::vector<char> MetadataCache::select(const SegmentSet& segments, const Metada
   return selected;
 }
 
+bool MetadataCache::selects_any(const SegmentSet& segments, const MetadataFilter& filter) {
+  const std::vector<std::string> names = filter.columns();
+  forget_all_but(segments);
+  for (const LiveSegment& live : segments.segments()) {
+    if (filter.matches_all()) {
+      if (live.size() > 0) return true;
+      continue;
+    }
+    const std::vector<char> rows =
+        select_rows(*filter.root(), columns_of(live, names), live.segment().size());
+    for (int64_t i = 0; i < live.size(); ++i) {
+      if (rows[static_cast<size_t>(live.row(i))] != 0) return true;
+    }
+  }
+  return false;
+}
+
 void MetadataCache::forget_all_but(const SegmentSet& segments) {
   std::set<int64_t> numbers;
   for (const LiveSegment& live : segments.segments()) numbers.insert(live.segment().row().number);

@@ -54,6 +54,9 @@ struct SearchIndex::Parts {
 
   // The vectors of the generation that counts now.
   std::shared_ptr<const detail::SegmentSet> current();
+  // What look(segments) returns, of a generation that counts while it looks at documents.
+  template <typename Look>
+  auto look_at_current(const Look& look);
   // The documents of find_hits(segments).
   template <typename FindHits>
   std::vector<std::vector<SearchHit>> search(const FindHits& find_hits);
@@ -107,17 +110,23 @@ void SearchIndex::Parts::fail_unlike(const detail::SegmentSet& set,
       fmt::format("its documents are not those of the vectors of '{}'", live.segment().path()));
 }
 
-template <typename FindHits>
-std::vector<std::vector<SearchHit>> SearchIndex::Parts::search(const FindHits& find_hits) {
+template <typename Look>
+auto SearchIndex::Parts::look_at_current(const Look& look) {
   for (;;) {
     const std::shared_ptr<const detail::SegmentSet> segments = current();
     try {
-      return find(find_hits(*segments));
+      return look(*segments);
     } catch (const Error&) {
       // A document that was found may have been removed meanwhile.
       if (documents.generation() == segments->generation()) throw;
     }
   }
+}
+
+template <typename FindHits>
+std::vector<std::vector<SearchHit>> SearchIndex::Parts::search(const FindHits& find_hits) {
+  return look_at_current(
+      [&](const detail::SegmentSet& segments) { return find(find_hits(segments)); });
 }
 
 SearchHit SearchIndex::Parts::make_hit(const detail::IndexHit& hit, Document& document) const {
@@ -339,6 +348,12 @@ std::vector<std::vector<SearchHit>> SearchIndex::search(const SearchQueries& que
                                                         const SearchSettings& settings) const {
   return parts_->search([&](const detail::SegmentSet& segments) {
     return parts_->rank(segments, queries, top_k, settings);
+  });
+}
+
+bool SearchIndex::matches(const MetadataFilter& filter) const {
+  return parts_->look_at_current([&](const detail::SegmentSet& segments) {
+    return parts_->metadata.selects_any(segments, filter);
   });
 }
 

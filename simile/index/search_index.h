@@ -192,6 +192,11 @@ class SearchIndex {
   std::vector<std::vector<SearchHit>> search(const SearchQueries& queries, int64_t top_k,
                                              const SearchSettings& settings) const;
 
+  // Whether any document matches the filter: whether a search by vectors would find one. Looks at
+  // metadata alone, from the first segment on until one has such a document. Errors: as a search
+  // with a filter.
+  bool matches(const MetadataFilter& filter) const;
+
   // Reads what filters go by, so that the first one that names a column finds it there; searches go
   // on meanwhile. Returns early when `ends` became true. Errors: as a search with a filter.
   void prepare_filters(const std::atomic<bool>& ends) const;

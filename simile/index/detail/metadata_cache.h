@@ -29,6 +29,10 @@ class MetadataCache {
   // Errors (kInput): a document is damaged, or was removed since the generation of `segments`.
   std::vector<char> select(const SegmentSet& segments, const MetadataFilter& filter);
 
+  // Whether any document matches, be the filter one that all match. Errors as select(), of the
+  // segments up to the first with one that does.
+  bool selects_any(const SegmentSet& segments, const MetadataFilter& filter);
+
   // Reads the columns that there are, so that no filter waits for them; of a segment with more than
   // 32, or where they would fill half of the cache, none. Returns early when `ends` became true.
   // Errors as select().
