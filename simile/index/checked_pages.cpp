@@ -17,6 +17,7 @@ constexpr int kTellDamagedPage =
     0x53494d4c;  // an operation of xFileControl; SQLite's are below 100
 constexpr int kLeastPage = 512, kLargestPage = 65536;
 constexpr int kHeaderBytes = 100;
+constexpr int kSubpageRead = 0x8000;  // SQLITE_IOCAP_SUBPAGE_READ, which older headers lack
 
 // What stands where in the header of a database (sqlite.org/fileformat.html).
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
@@ -76,6 +77,12 @@ int verify(CheckedFile& file, const char* page, int bytes, int64_t offset) {
   return SQLITE_IOERR_DATA;
 }
 
+// Whether all of one page is read.
+bool is_whole_page(const CheckedFile& file, int bytes, int64_t offset) {
+  const bool is_size = file.page_size > 0 ? bytes == file.page_size : is_page_size(bytes);
+  return is_size && offset % bytes == 0;
+}
+
 // The pages that the bytes stand in.
 int read_pages_of(CheckedFile& file, char* out, int bytes, int64_t offset) {
   const int size = file.page_size;
@@ -97,7 +104,7 @@ int read_pages_of(CheckedFile& file, char* out, int bytes, int64_t offset) {
 int read(sqlite3_file* opened, void* out, int bytes, sqlite3_int64 offset) {
   CheckedFile& file = checked(opened);
   auto* const buffer = static_cast<char*>(out);
-  const bool is_page = is_page_size(bytes) && offset % bytes == 0;
+  const bool is_page = is_whole_page(file, bytes, offset);
   const bool is_header = offset == 0 && bytes <= kHeaderBytes;
   if (!is_page && !is_header && file.is_checked && file.page_size > 0) {
     return read_pages_of(file, buffer, bytes, offset);
@@ -166,7 +173,7 @@ const sqlite3_io_methods kMethods = [] {
     return real(file)->pMethods->xSectorSize(real(file));
   };
   methods.xDeviceCharacteristics = [](sqlite3_file* file) {
-    return real(file)->pMethods->xDeviceCharacteristics(real(file));
+    return real(file)->pMethods->xDeviceCharacteristics(real(file)) & ~kSubpageRead;
   };
   return methods;
 }();
@@ -249,15 +256,19 @@ int64_t damaged_page(sqlite3* connection) {
   return code == SQLITE_OK ? number : 0;
 }
 
-int64_t find_damaged_page(sqlite3* connection, int64_t pages, int64_t page_size) {
+PageFault find_page_fault(sqlite3* connection, int64_t pages, int64_t page_size) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-  if (file == nullptr || file->pMethods != &kMethods || !checked(file).is_checked) return 0;
+  if (file == nullptr || file->pMethods != &kMethods || !checked(file).is_checked) return {};
   for (int64_t i = 0; i < pages; ++i) {
     const int code = read(file, checked(file).page, static_cast<int>(page_size), i * page_size);
-    if (code != SQLITE_OK) return i + 1;
+    if (code == SQLITE_OK) continue;
+    if (code == SQLITE_IOERR_DATA || code == SQLITE_IOERR_SHORT_READ) return {i + 1};
+    PageFault fault{i + 1, code};
+    real(file)->pMethods->xFileControl(real(file), SQLITE_FCNTL_LAST_ERRNO, &fault.system_error);
+    return fault;
   }
-  return 0;
+  return {};
 }
 
 }  // namespace simile::detail

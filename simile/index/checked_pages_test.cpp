@@ -7,8 +7,12 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -19,6 +23,45 @@ namespace {
 
 using testing::HasSubstr;
 namespace fs = std::filesystem;
+
+// Reads that SQLite does at this place of a file fail as those of a broken disk do.
+class FailingReads {
+ public:
+  explicit FailingReads(off_t at) {
+    place_ = at;
+    for (const auto& [name, call] : calls()) EXPECT_EQ(set(name, call), SQLITE_OK) << name;
+  }
+  FailingReads(const FailingReads&) = delete;
+  FailingReads& operator=(const FailingReads&) = delete;
+  ~FailingReads() {
+    for (const auto& [name, call] : calls()) set(name, nullptr);
+  }
+
+ private:
+  static std::vector<std::pair<const char*, sqlite3_syscall_ptr>> calls() {
+    return {{"read", reinterpret_cast<sqlite3_syscall_ptr>(&read_there)},
+            {"pread", reinterpret_cast<sqlite3_syscall_ptr>(&pread_there)},
+            {"pread64", reinterpret_cast<sqlite3_syscall_ptr>(&pread_there)}};
+  }
+  static int set(const char* name, sqlite3_syscall_ptr call) {
+    sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+    return system->xSetSystemCall(system, name, call);
+  }
+  static ssize_t read_there(int file, void* out, size_t bytes) {
+    return lseek(file, 0, SEEK_CUR) == place_ ? fail() : ::read(file, out, bytes);
+  }
+  static ssize_t pread_there(int file, void* out, size_t bytes, off_t at) {
+    return at == place_ ? fail() : ::pread(file, out, bytes, at);
+  }
+  static ssize_t fail() {
+    errno = EIO;
+    return -1;
+  }
+
+  static off_t place_;
+};
+
+off_t FailingReads::place_ = 0;
 
 class CheckedPagesTest : public testing::Test {
  protected:
@@ -52,12 +95,30 @@ class CheckedPagesTest : public testing::Test {
       sqlite3_finalize(statement);
       return number;
     }
+    std::string text(const char* sql) const {
+      sqlite3_stmt* statement = nullptr;
+      sqlite3_prepare_v2(handle, sql, -1, &statement, nullptr);
+      const bool found = sqlite3_step(statement) == SQLITE_ROW;
+      const void* const text = found ? sqlite3_column_text(statement, 0) : nullptr;
+      const std::string copy = text == nullptr ? "" : static_cast<const char*>(text);
+      sqlite3_finalize(statement);
+      return copy;
+    }
     int64_t find_damage() const {
       run("BEGIN");
-      const int64_t found = detail::find_damaged_page(handle, number("PRAGMA page_count"),
-                                                      number("PRAGMA page_size"));
+      const detail::PageFault found =
+          detail::find_page_fault(handle, number("PRAGMA page_count"), number("PRAGMA page_size"));
       run("COMMIT");
-      return found > 0 ? found : detail::damaged_page(handle);
+      EXPECT_EQ(found.code, SQLITE_OK);
+      return found.number > 0 ? found.number : detail::damaged_page(handle);
+    }
+    // What SQLite gets of the file, and its code.
+    std::pair<int, std::string> read(int bytes, int64_t offset) const {
+      sqlite3_file* file = nullptr;
+      sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+      std::string read(static_cast<size_t>(bytes), '?');
+      const int code = file->pMethods->xRead(file, read.data(), bytes, offset);
+      return {code, read};
     }
 
     sqlite3* handle = nullptr;
@@ -107,6 +168,72 @@ TEST_F(CheckedPagesTest, EachByteOfEachPageIsHeldAgainstItsChecksum) {
   }
 }
 
+// Parts as long as pages of other databases are parts all the same.
+TEST_F(CheckedPagesTest, APartOfAPageIsHeldAgainstTheWholePage) {
+  make(detail::checked_pages(), true);
+  const std::string whole = read_file(path_);
+  struct Part {
+    int bytes;
+    int64_t in_page;
+  };
+  const Part parts[] = {{512, 0},    {1024, 0},   {2048, 0},   {4088, 0},    {4096, 0},
+                        {512, 512},  {1024, 512}, {16, 24},    {2048, 2048}, {100, 3996},
+                        {4096, 100}, {8192, 0},   {1024, 3584}};
+  for (const int64_t number : {1, 2, 9}) {
+    const int64_t start = (number - 1) * 4096;
+    {
+      const Connection opened(path_, detail::checked_pages());
+      for (const Part& part : parts) {
+        const auto [code, read] = opened.read(part.bytes, start + part.in_page);
+        EXPECT_EQ(code, SQLITE_OK) << number << " " << part.bytes << " " << part.in_page;
+        EXPECT_EQ(read, whole.substr(static_cast<size_t>(start + part.in_page),
+                                     static_cast<size_t>(part.bytes)));
+      }
+      EXPECT_EQ(detail::damaged_page(opened.handle), 0);
+    }
+    for (const int64_t changed : {30, 500, 2000, 4090}) {  // in what is read, or not
+      change_byte(static_cast<size_t>(start + changed));
+      const Connection opened(path_, detail::checked_pages());
+      for (const Part& part : parts) {
+        EXPECT_EQ(opened.read(part.bytes, start + part.in_page).first, SQLITE_IOERR_DATA)
+            << number << " " << part.bytes << " " << part.in_page << " " << changed;
+        EXPECT_EQ(detail::damaged_page(opened.handle), number);
+      }
+      std::ofstream(path_, std::ios::binary) << whole;
+    }
+  }
+}
+
+TEST_F(CheckedPagesTest, SQLiteIsToldToReadWholePages) {
+  make(detail::checked_pages(), true);
+  const Connection opened(path_, detail::checked_pages());
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(opened.handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  constexpr int kSubpageRead = 0x8000;
+  EXPECT_EQ(file->pMethods->xDeviceCharacteristics(file) & kSubpageRead, 0);
+}
+
+// A disk that does not give a page is no reason to build the index again.
+TEST_F(CheckedPagesTest, APageThatCannotBeReadIsNotDamage) {
+  {
+    DocumentStore store(path_, DocumentStore::Access::kCreate);
+    std::vector<Document> documents;
+    for (int i = 0; i < 200; ++i) documents.push_back({fmt::format("d{}", i), "text"});
+    store.change({}, documents, [](const auto&, const auto&) { return SegmentChange{}; });
+  }
+  const DocumentStore store(path_, DocumentStore::Access::kRead);
+  EXPECT_NO_THROW(store.check());
+  const FailingReads failing(3 * 4096);
+  try {
+    store.check();
+    ADD_FAILURE() << "read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kIo);
+    EXPECT_EQ(std::string(error.what()),
+              fmt::format("{}: page 4 cannot be read: {}", path_, std::strerror(EIO)));
+  }
+}
+
 TEST_F(CheckedPagesTest, APageInAnothersPlaceIsDamage) {
   make(detail::checked_pages(), true);
   std::string bytes = read_file(path_);
@@ -129,7 +256,7 @@ TEST_F(CheckedPagesTest, PagesThatCameAndWentAreWhole) {
     EXPECT_EQ(first.find_damage(), 0) << sql;
     EXPECT_EQ(second.number("SELECT count(*) FROM t"), first.number("SELECT count(*) FROM t"))
         << sql;
-    EXPECT_EQ(Connection(path_, nullptr).run("PRAGMA integrity_check"), SQLITE_OK) << sql;
+    EXPECT_EQ(Connection(path_, nullptr).text("PRAGMA integrity_check"), "ok") << sql;
   }
 }
 

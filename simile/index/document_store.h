@@ -134,7 +134,7 @@ class DocumentStore {
   using TakeDocument = std::function<void(int64_t key, const Document&)>;
   void for_each(int64_t first, int64_t last, const TakeDocument& take) const;
 
-  // Errors (kInput): the file's own structure is damaged. Reads all of it.
+  // Errors (kInput): the file's own structure is damaged; (kIo) it cannot be read. Reads all of it.
   void check() const;
 
   struct Change {

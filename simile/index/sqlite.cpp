@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <system_error>
+
 #include "simile/core/error.h"
 #include "simile/index/detail/checked_pages.h"
 
@@ -98,8 +100,13 @@ void Database::fail_damaged_page(int64_t number) const {
 
 void Database::check_pages() const {
   const int64_t pages = read_number("PRAGMA page_count");
-  const int64_t found = find_damaged_page(handle_, pages, read_number("PRAGMA page_size"));
-  if (found > 0) fail_damaged_page(found);
+  const PageFault fault = find_page_fault(handle_, pages, read_number("PRAGMA page_size"));
+  if (fault.number == 0) return;
+  if (fault.code == SQLITE_OK) fail_damaged_page(fault.number);
+  throw Error(ErrorKind::kIo, fmt::format("{}: page {} cannot be read: {}", path_, fault.number,
+                                          fault.system_error != 0
+                                              ? std::generic_category().message(fault.system_error)
+                                              : sqlite3_errstr(fault.code)));
 }
 
 void Database::execute(const std::string& sql) const {

@@ -35,8 +35,15 @@ const char* checked_pages();
 // The number of the last page that was found damaged by this connection; 0: none was.
 int64_t damaged_page(sqlite3* connection);
 
-// Reads and verifies every page, also those that hold nothing by now, and returns the number of the
-// first that is damaged; 0: none is. To be called within a transaction.
-int64_t find_damaged_page(sqlite3* connection, int64_t pages, int64_t page_size);
+// A page that is damaged or missing, or that could not be read.
+struct PageFault {
+  int64_t number = 0;    // from 1; 0: there is none
+  int code = 0;          // of SQLite, where it could not be read; 0: it is damaged or missing
+  int system_error = 0;  // errno of that, where the system told one
+};
+
+// Reads and verifies every page, also those that hold nothing by now, up to the first that is not
+// whole. To be called within a transaction.
+PageFault find_page_fault(sqlite3* connection, int64_t pages, int64_t page_size);
 
 }  // namespace simile::detail

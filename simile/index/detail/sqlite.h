@@ -33,7 +33,8 @@ class Database {
   // Errors (kIo): another file stands at the path by now, or none.
   void check_in_place() const;
 
-  // Errors (kInput): a page of the file is damaged. Within a transaction; reads all of it.
+  // Errors: a page of the file is damaged (kInput) or cannot be read (kIo). Within a transaction;
+  // reads all of it.
   void check_pages() const;
 
   [[noreturn]] void fail(int code) const;
