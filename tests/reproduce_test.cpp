@@ -93,7 +93,7 @@ TEST_F(ReproduceTest, ATableIsTrainedAndWhatFailsStandsInItsCell) {
   EXPECT_THAT(read_file(path("table/tiny.md")),
               AllOf(HasSubstr("|  | rho, paper | rho, ours |"),
                     HasSubstr("Made by `simile reproduce tiny.yaml --data sets --runs 2`; with "
-                              "`--row LABEL --set NAME` one cell of it.\n")));
+                              "`--row 'LABEL' --set NAME` one cell of it.\n")));
   EXPECT_THAT(read_file(path("table/tiny.svg")), HasSubstr("</svg>"));
   EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/states")));
   EXPECT_FALSE(folder_exists(path("table/rail/first/run-1/model")));
@@ -149,11 +149,19 @@ TEST_F(ReproduceTest, OneCellMayBeTrainedAlone) {
   const std::string second = bytes("table/rail/second/run-1");
   reproduce("--runs 1 --out table");
   EXPECT_EQ(bytes("table/rail/second/run-1"), second);
+  reproduce("--runs 1 --out table --row Second", 0);  // whatever became of other rows
+  expect_error("simile reproduce tiny.yaml --data sets --row Second --set absent", 2,
+               "leave nothing of the table 'tiny' to train");
 }
 
 TEST_F(ReproduceTest, FetchedDataAreFound) {
   shell("mv sets data; sed -i '/far/d; /absent:/d; s/, ~]/]/; s/80, 70/80/' tiny.yaml");
-  EXPECT_EQ(shell("simile reproduce tiny.yaml --runs 1 --row First --quiet --threads 1").code, 0);
+  const Outcome outcome =
+      shell("simile reproduce tiny.yaml --runs 1 --row First --quiet --threads 1 --format json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json table = Json::parse(outcome.out);
+  EXPECT_EQ(table["rows"][0]["cells"][0]["values"].size(), 1U);
+  EXPECT_EQ(table["command"], "simile reproduce tiny.yaml --data data --runs 1");
 }
 
 TEST_F(ReproduceTest, SharesOfRowsTogetherAreTheTable) {

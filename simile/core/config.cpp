@@ -62,9 +62,13 @@ class Converter {
     SIMILE_CHECK(
         other.kind == ConfigNode::Kind::kMap, ErrorKind::kRecipe,
         fmt::format("{}: '<<' should be an alias of a map, such as <<: *base", other.where()));
+    // Before the map's own, as they are the base that those are put upon.
+    std::vector<std::pair<std::string, ConfigNode>> members;
     for (auto& member : other.members) {
-      if (out.find(member.first) == nullptr) out.members.push_back(std::move(member));
+      if (out.find(member.first) == nullptr) members.push_back(std::move(member));
     }
+    std::move(out.members.begin(), out.members.end(), std::back_inserter(members));
+    out.members = std::move(members);
   }
 
   const std::string& source_;

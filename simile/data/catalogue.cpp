@@ -20,6 +20,12 @@ struct CatalogueOptions {
   void visit(OptionVisitor& v) { v.list("sets", sets, "data sets, in the order to list"); }
 };
 
+// The names under which its files are looked for.
+std::vector<std::string> files_of_layout(const std::string& layout) {
+  if (layout != "fact_checks") return {};
+  return {kFactCheckPairs, kFactCheckClaims};
+}
+
 }  // namespace
 
 std::string CatalogueFile::file_name() const {
@@ -68,6 +74,12 @@ std::vector<CatalogueSet> read_catalogue(const std::string& path) {
                    fmt::format("{}: two files of the set '{}' would be stored as '{}'; give one "
                                "another `name`",
                                path, set.name, name));
+    }
+    for (const std::string& name : files_of_layout(set.layout)) {
+      SIMILE_CHECK(files.count(name) > 0, ErrorKind::kRecipe,
+                   fmt::format("{}: the set '{}' of layout {} lacks the file '{}'; give the one "
+                               "that it is that `name`",
+                               path, set.name, set.layout, name));
     }
   }
   return catalogue.sets;

@@ -278,6 +278,8 @@ TEST(Catalogue, RefusesWhatCannotBeFetched) {
   EXPECT_THAT(error("sets: [{name: a}]"), HasSubstr("lists no `files`"));
   EXPECT_THAT(error("sets: [{name: a, files: {url: http://x/y}}, {name: a, files: {url: u}}]"),
               HasSubstr("'a' twice"));
+  EXPECT_THAT(error("sets: [{name: a, layout: fact_checks, files: {url: http://x/y}}]"),
+              HasSubstr("of layout fact_checks lacks the file 'tweet-veclaim-pairs.tsv'"));
   EXPECT_THAT(error("sets: [{name: a, files: {url: http://x/y, name: ../z}}]"),
               HasSubstr("cannot be a file's name"));
   EXPECT_THAT(error("sets: [{name: a, files: [{url: http://x/y}, {url: http://z/y}]}]"),

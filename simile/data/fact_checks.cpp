@@ -69,7 +69,7 @@ class TableWriter {
 std::vector<std::string> write_fact_check_tables(const std::string& folder, int64_t trained) {
   std::unordered_map<std::string, std::vector<size_t>> numbers;  // of a claim's text
   std::string corpus = "id\ttext\n";
-  const auto claims = read_pairs(join_path(folder, "verified-claims.tsv"));
+  const auto claims = read_pairs(join_path(folder, kFactCheckClaims));
   for (size_t i = 0; i < claims.size(); ++i) {
     corpus += fmt::format("{}\t{}\n", i, claims[i].second);
     numbers[claims[i].second].push_back(i);
@@ -78,12 +78,12 @@ std::vector<std::string> write_fact_check_tables(const std::string& folder, int6
   std::string qrels[2], pairs[2];
   for (std::string& part : qrels) part = "query_id\tdoc_id\trelevance\n";
   for (std::string& part : pairs) part = "sentence1\tsentence2\tscore\n";
-  const auto rows = read_pairs(join_path(folder, "tweet-veclaim-pairs.tsv"));
+  const auto rows = read_pairs(join_path(folder, kFactCheckPairs));
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto& [post, claim, where] = rows[i];
     const auto found = numbers.find(claim);
     SIMILE_CHECK(found != numbers.end(), ErrorKind::kInput,
-                 fmt::format("{}: its claim is not in verified-claims.tsv: '{}'", where,
+                 fmt::format("{}: its claim is not in {}: '{}'", where, kFactCheckClaims,
                              shorten_text(claim, 60)));
     queries += fmt::format("t{}\t{}\n", i, post);
     const size_t part = static_cast<int64_t>(i) < trained ? 0 : 1;

@@ -12,6 +12,9 @@ namespace simile {
 constexpr int64_t kFactChecksTrained =
     800;  // posts before the tested ones (Chernyavskiy et al. 2022)
 
+constexpr const char* kFactCheckPairs = "tweet-veclaim-pairs.tsv";
+constexpr const char* kFactCheckClaims = "verified-claims.tsv";
+
 // From tweet-veclaim-pairs.tsv (claim, fact: a post and the verified claim it repeats) and
 // verified-claims.tsv (title, fact) in `folder`, both quoted as a .csv is, writes there
 //

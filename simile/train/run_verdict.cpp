@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "simile/train/schedule.h"
 #include "simile/train/selection.h"
 #include "simile/train/stage_course.h"
 
@@ -53,8 +54,11 @@ Gain loss_gain(const StageOptions& stage, const StageCourse& course, bool of_sev
   gain.is_loss = gain.lower_is_better = true;
   gain.start = {course.values.front().y};
   StageCourse kept = course;
-  const bool leaves_start = !stage.selection.may_keep_start() && kept.values.size() > 1;
-  if (leaves_start) kept.values.erase(kept.values.begin());
+  if (stage.selection.keeps_best() && !stage.selection.may_keep_start()) {
+    const auto first = static_cast<double>(first_trained_step(stage.schedule, course.steps));
+    auto& values = kept.values;
+    while (values.size() > 1 && values.front().x < first) values.erase(values.begin());
+  }
   gain.trained = {stage.selection.keeps_best() ? kept.best().y : kept.values.back().y};
   gain.no_interval = "losses are means over batches, not of single examples";
   return gain;
@@ -144,14 +148,16 @@ class Judge {
          {course});
   }
 
-  // Where the last weights are kept, whatever they are.
+  // Where weights are kept that may be worse: the last, or the best that were trained.
   void warn_of_harm() {
     if (verdict_.gains.empty() || !verdict_.gains.back().interval) return;
     const Gain& gain = verdict_.gains.back();
     const bool harms = gain.lower_is_better ? gain.interval->low > 0 : gain.interval->high < 0;
     if (!harms) return;
     const StageCourse course = read_stage_course(log_path_, options_.stages.back(), gain.metrics);
-    warn(fmt::format("the trained model is worse than its start on {}", gain.title), {course});
+    const bool is_told = course.is_start_best() || !options_.stages.back().selection.keeps_best();
+    warn(fmt::format("the trained model is worse than its start on {}", gain.title),
+         is_told ? std::vector<StageCourse>{course} : std::vector<StageCourse>{});
   }
 
   // "; dev.map was 19.45 at step 0, later at best 2.10 (step 17 of 34)"

@@ -131,6 +131,23 @@ TEST_F(RunVerdictTest, AStartThatIsKeptIsSaidAloudWithItsCauses) {
   EXPECT_EQ(other.verdict->start_kept, 0);
   EXPECT_LT(other.selected_value, result.selected_value);
   EXPECT_NE(bytes("other/model/model.safetensors"), bytes("good/model/model.safetensors"));
+  // The first step of a warm-up is taken with a rate of 0.
+  trained.emplace_back("stages.0.selection.every_steps=1");
+  const TrainResult often = run(trained, silent_events(), "often");
+  EXPECT_LT(often.reports[0].metric("pearson"), result.reports[0].metric("pearson") - 0.1);
+}
+
+TEST_F(RunVerdictTest, TrainedWeightsAreKeptAlikeAfterAResume) {
+  const std::vector<std::string> trained = {"stages.0.selection.keep=best_trained",
+                                            "stages.0.selection.every_steps=4"};
+  const TrainResult whole = run(trained, silent_events(), "whole");
+  for (const int reports : {1, 9, 24}) {
+    Interrupter interrupter(reports);
+    EXPECT_THROW(run(trained, interrupter, "cut"), Error);
+    const TrainResult cut = train(recipe(trained), path("cut"), true, false, silent_events());
+    EXPECT_EQ(cut.selected_value, whole.selected_value);
+    EXPECT_EQ(bytes("cut/model/model.safetensors"), bytes("whole/model/model.safetensors"));
+  }
 }
 
 TEST_F(RunVerdictTest, ARateThatMovesNothingIsCalledTooLow) {

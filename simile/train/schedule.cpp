@@ -46,4 +46,8 @@ double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t tot
       fmt::format("'{}' is no schedule; choose one of linear, cosine, constant", options.name));
 }
 
+int64_t first_trained_step(const ScheduleOptions& options, int64_t total_steps) {
+  return schedule_factor(options, 0, total_steps) > 0 ? 1 : 2;
+}
+
 }  // namespace simile

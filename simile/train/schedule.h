@@ -32,4 +32,8 @@ int64_t warmup_step_count(const ScheduleOptions& options, int64_t total_steps);
 // `constant`. Errors (kRecipe): an unknown name.
 double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t total_steps);
 
+// The number of steps after which weights are no longer those of the start: 1, or 2 where the first
+// step's factor is 0.
+int64_t first_trained_step(const ScheduleOptions& options, int64_t total_steps);
+
 }  // namespace simile

@@ -55,6 +55,12 @@ TEST(Schedule, WarmupIsAFractionRoundedUpOrANumberOfSteps) {
   }
 }
 
+TEST(Schedule, TheFirstStepOfAWarmupMovesNothing) {
+  EXPECT_EQ(first_trained_step(ScheduleOptions{"linear", 0.1, -1}, 100), 2);
+  EXPECT_EQ(first_trained_step(ScheduleOptions{"linear", 0.0, -1}, 100), 1);
+  EXPECT_EQ(first_trained_step(ScheduleOptions{"constant", 0.1, 0}, 100), 1);
+}
+
 TEST(Schedule, UnknownNameIsAnError) {
   EXPECT_THROW(schedule_factor(ScheduleOptions{"step", 0.0, 0}, 1, 10), Error);
 }

@@ -158,7 +158,7 @@ void SelectionOptions::visit(OptionVisitor& v) {
   v.field("every_epochs", every_epochs, {"evaluate after this part of an epoch", "epochs", 1e-4});
   v.field("keep", keep,
           choice_info("weights at the end of the stage: those with the best metric, which may be "
-                      "those it began with; the best of those after its first step; or the last",
+                      "those it began with; the best of those that training has moved; or the last",
                       {"best", "best_trained", "last"}));
   v.group("early_stop", early_stop, "when to stop before the last step");
 }

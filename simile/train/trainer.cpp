@@ -214,7 +214,7 @@ class TrainingRun final : public SteppedTraining {
     for (const Report& report : reports) loop_.log_evaluation(report);
     if (!options.metric.empty()) {
       const double value = selection_value(reports, options.metric);
-      const bool counts = state_.step > 0 || options.keep != "best_trained";
+      const bool counts = options.may_keep_start() || !options.keeps_best() || is_trained();
       const bool is_best = counts && selection_->update(value);
       if (counts) tell_selected(value);
       if (is_best && options.keeps_best()) {
@@ -229,6 +229,11 @@ class TrainingRun final : public SteppedTraining {
     }
     state_.selection = selection_->state();
     state_.evaluated_step = state_.step;
+  }
+
+  // Whether a step has moved the stage's weights.
+  bool is_trained() const {
+    return state_.step >= first_trained_step(stage_options().schedule, stage_->total_steps());
   }
 
   void tell_selected(double value) const {

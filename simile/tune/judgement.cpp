@@ -43,13 +43,6 @@ TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained)
   return cell;
 }
 
-// Whether no two of the metrics are of the same evaluation, whose examples they would share.
-bool are_apart(const std::vector<std::string>& metrics) {
-  std::set<std::string> evaluations;
-  for (const std::string& metric : metrics) evaluations.insert(metric.substr(0, metric.find('.')));
-  return evaluations.size() == metrics.size();
-}
-
 void compare_examples(const PairedCells& pairs, const TableColumn& column, JudgedClaim& judged,
                       EventSink& events) {
   ComparisonOptions options;
@@ -89,6 +82,12 @@ std::string name_of(ClaimVerdict verdict) {
 }
 
 }  // namespace
+
+bool are_apart(const std::vector<std::string>& metrics) {
+  std::set<std::string> evaluations;
+  for (const std::string& metric : metrics) evaluations.insert(metric.substr(0, metric.find('.')));
+  return evaluations.size() == metrics.size();
+}
 
 std::optional<Interval> interval_of_mean(const std::vector<ComparedReport>& reports) {
   double sum = 0, below = 0, above = 0;

@@ -26,6 +26,12 @@ TEST(Judge, SeedsAndExamplesMustBothAgree) {
   EXPECT_EQ(judge(0.2, sure, {}), ClaimVerdict::kHolds);
 }
 
+TEST(AreApart, OnlyMetricsOfDifferentEvaluations) {
+  EXPECT_TRUE(are_apart({"sts12.spearman", "sts13.spearman"}));
+  EXPECT_FALSE(are_apart({"dev.map", "dev.mrr"}));
+  EXPECT_TRUE(are_apart({"dev.map"}));
+}
+
 TEST(IntervalOfMean, DistancesToTheLimitsAddUpAsSquares) {
   const auto report = [](double difference, double low, double high) {
     ComparedReport of;

@@ -102,7 +102,10 @@ class PaperTableReader {
     const ConfigNode* same = sets == nullptr ? nullptr : sets->find(set.name);
     const ConfigNode* recipe = same == nullptr ? nullptr : same->find("recipe");
     if (recipe == nullptr) {
-      reader.fail(fmt::format("table: {} has no recipe of a set '{}'", path, set.name));
+      reader.fail(
+          fmt::format("table: {} has no recipe of a set '{}' (one that it takes from a third is "
+                      "not looked for)",
+                      path, set.name));
     }
     read_recipe(*recipe, set);
   }

@@ -54,6 +54,18 @@ TEST_F(PaperTableTest, ARowPutsItsValuesAndThenTheSettingsInPlaceOfTheRecipes) {
   EXPECT_EQ(recipe.find("variants"), nullptr);
 }
 
+TEST_F(PaperTableTest, AVariantIsPutBeforeTheOtherValuesAndAnAliasBeforeItsMaps) {
+  const PaperTable table = read(kSets +
+                                "anchors: {base: &base {variant: v, stages: [{epochs: 1}]}}\n"
+                                "rows: [{label: R, values: {<<: *base, stages.0.epochs: 8}}, "
+                                "{label: S, values: {seed: 8, variant: v}}]\n");
+  const auto recipe = [&table](size_t row) {
+    return row_recipe(table, table.rows[row], "a", nullptr, "m", ".", DataFolder::kMayBeMissing);
+  };
+  EXPECT_EQ(recipe(0).find("stages")->items[0].find("epochs")->scalar, "8");
+  EXPECT_EQ(recipe(1).find("seed")->scalar, "8");
+}
+
 TEST_F(PaperTableTest, ASetMayTakeTheRecipeOfAnotherTable) {
   write("other.yaml", "sets: {a: {recipe: {name: theirs}}, b: {recipe: there.yaml}}\n");
   write("there.yaml", "name: far\n");

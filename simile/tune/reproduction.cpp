@@ -185,11 +185,12 @@ class Reproducer {
                                "unless another is given (simile data get --list)",
                                without->folder, kFetched));
       result_.options.data = kFetched;
+      takes_fetched_ = true;
     }
     SIMILE_CHECK(folder_exists(options().data), ErrorKind::kInput,
                  fmt::format("--data: there is no folder '{}'", options().data));
     for (const TableSet& set : table_().sets) {
-      if (is_at_hand(set)) continue;
+      if (is_at_hand(set) || (!options().set.empty() && options().set != set.name)) continue;
       std::vector<std::string> rows;
       for (const TableRow& row : table_().rows) {
         const bool takes = std::count(row.sets.begin(), row.sets.end(), set.name) > 0;
@@ -202,8 +203,14 @@ class Reproducer {
     }
   }
 
+  // The folder of all sets; empty: as the set's recipe has it, unless --data was given.
+  std::string data_for(const TableSet& set) const {
+    return takes_fetched_ && set.recipe.find("data") != nullptr ? "" : options().data;
+  }
+
   bool is_at_hand(const TableSet& set) const {
-    return options().data.empty() || folder_exists(join_path(options().data, set.folder));
+    const std::string data = data_for(set);
+    return data.empty() || folder_exists(join_path(data, set.folder));
   }
 
   void plan() {
@@ -247,7 +254,8 @@ class Reproducer {
   }
 
   ConfigNode recipe_of(size_t row, const std::string& set) const {
-    return row_recipe(table_(), table_().rows[row], set, settings_, result_.model, options().data);
+    return row_recipe(table_(), table_().rows[row], set, settings_, result_.model,
+                      data_for(table_().find_set(set)));
   }
 
   void complete_all() {
@@ -255,6 +263,7 @@ class Reproducer {
     for (PlannedCell& cell : planned_) {
       if (cell.run && is_ours(cell)) ours.push_back(&cell);
     }
+    check_chosen();
     for (size_t i = 0; i < ours.size(); ++i) complete(*ours[i], i + 1, ours.size());
     // A run that another process was at may be finished by now, or left by one that died; and while
     // one of them is trained here, others may come to be.
@@ -269,6 +278,15 @@ class Reproducer {
     for (PlannedCell& cell : planned_) {
       if (cell.run && !is_ours(cell)) cell.outcome = read_outcome(*cell.run);
     }
+  }
+
+  void check_chosen() const {
+    const bool is_chosen = !options().row.empty() || !options().set.empty();
+    const bool is_any = std::any_of(planned_.begin(), planned_.end(),
+                                    [this](const PlannedCell& cell) { return is_ours(cell); });
+    SIMILE_CHECK(is_any || !is_chosen, ErrorKind::kUsage,
+                 fmt::format("--row, --set and --rows leave nothing of the table '{}' to train",
+                             table_().name));
   }
 
   void complete(PlannedCell& cell, size_t number, size_t count) {
@@ -319,7 +337,7 @@ class Reproducer {
     result_.cells.assign(table_().rows.size(), std::vector<TableCell>(table_().columns.size()));
     for (const PlannedCell& cell : planned_) {
       const bool failed = cell.is_wrong || cell.outcome.state == RunOutcome::State::kFailed;
-      result_.failed += failed ? 1 : 0;
+      result_.failed += failed && is_ours(cell) ? 1 : 0;
       for (size_t c = 0; c < table_().columns.size(); ++c) {
         if (table_().columns[c].set == cell.set) add_outcome(cell, c);
       }
@@ -423,6 +441,7 @@ class Reproducer {
   RowShare share_;
   EventSink& events_;
   const TableSettings* settings_ = nullptr;
+  bool takes_fetched_ = false;  // data are those that were fetched, as nothing else was said
   ContentHashes hashes_;
   std::vector<PlannedCell> planned_;
   std::set<std::string> told_;
@@ -433,8 +452,8 @@ class Reproducer {
 
 void ReproduceOptions::visit(OptionVisitor& v) {
   v.field("data", data,
-          path_info("folder of the data sets, each a folder of it; empty: data, where it is there, "
-                    "or what the recipes say"));
+          path_info("folder of the data sets, each a folder of it; empty: what the recipes say, or "
+                    "data, where sets are fetched to"));
   v.field("model", model, {"model that every row starts from; empty: the table's"});
   v.field("settings", settings,
           {"which of the table's settings all rows take, such as those of the paper for its own "

@@ -16,7 +16,8 @@
 //   does not hold  it is the reverse, by the same two
 //   undecided      otherwise, and with fewer than two seeds
 //
-// There is no such interval for a column that is the mean of several metrics and against a
+// A column that is the mean of several evaluations has the interval that follows from theirs
+// (interval_of_mean()). There is none for a mean of several metrics of one evaluation and against a
 // baseline; the t-test decides there, and the verdict says so: "holds (t-test alone)".
 #pragma once
 

@@ -9,11 +9,21 @@
 namespace simile {
 namespace {
 
+// A variant first, wherever it stands: the other values are put into what it makes of the recipe.
+void put_members(const ConfigNode& values, ConfigNode& recipe) {
+  const auto put = [&](bool variants) {
+    for (const auto& [key, value] : values.members) {
+      if ((key == "variant") == variants) apply_recipe_override(recipe, key, value);
+    }
+  };
+  put(true);
+  put(false);
+}
+
 void put_values(const TableValues& values, const std::string& set, ConfigNode& recipe) {
-  for (const auto& [key, value] : values.all.members) apply_recipe_override(recipe, key, value);
+  put_members(values.all, recipe);
   const auto found = values.of_set.find(set);
-  if (found == values.of_set.end()) return;
-  for (const auto& [key, value] : found->second.members) apply_recipe_override(recipe, key, value);
+  if (found != values.of_set.end()) put_members(found->second, recipe);
 }
 
 void put_text(ConfigNode& recipe, const char* key, const std::string& text) {

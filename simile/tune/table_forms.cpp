@@ -149,7 +149,7 @@ std::string Reproduction::to_markdown() const {
   const std::vector<std::string> remarks = table_remarks(*this);
   if (!remarks.empty()) text += "\n";
   for (const std::string& remark : remarks) text += "- " + remark + "\n";
-  return text + fmt::format("\nMade by `{}`; with `--row LABEL{}` one {} of it.\n",
+  return text + fmt::format("\nMade by `{}`; with `--row 'LABEL'{}` one {} of it.\n",
                             table_command(*this), table.sets.size() > 1 ? " --set NAME" : "",
                             table.sets.size() > 1 ? "cell" : "row");
 }

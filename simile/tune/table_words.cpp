@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 
 namespace simile {
 namespace {
@@ -21,6 +23,17 @@ std::string p_value(double p) { return p < 5e-5 ? "< 0.0001" : fmt::format("= {:
 std::string shorten(const std::string& message, size_t most) {
   const std::string line = message.substr(0, message.find('\n'));
   return line.size() <= most ? line : line.substr(0, most - 3) + "...";
+}
+
+// As a shell reads it as one word.
+std::string quoted(const std::string& word) {
+  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_./=:+-", c) != nullptr;
+  });
+  if (is_plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
 }
 
 }  // namespace
@@ -59,9 +72,9 @@ std::string table_head(const Reproduction& result) {
 
 std::string table_command(const Reproduction& result) {
   const ReproduceOptions& options = result.options;
-  std::string command = "simile reproduce " + result.asked;
+  std::string command = "simile reproduce " + quoted(result.asked);
   const auto add = [&command](const char* flag, const std::string& value) {
-    if (!value.empty()) command += fmt::format(" {} {}", flag, value);
+    if (!value.empty()) command += fmt::format(" {} {}", flag, quoted(value));
   };
   add("--data", options.data);
   add("--model", options.model);

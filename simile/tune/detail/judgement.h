@@ -11,9 +11,13 @@
 
 namespace simile {
 
-// The 95 % interval of the mean of the metrics' differences, which are of evaluations without a
-// common example, from that of each: squares of the distances to its limits add up (Zou and Donner,
-// Statistics in Medicine 27, 2008). Of one metric it is its own; none where one has none.
+// Whether no two of the metrics, EVALUATION.METRIC, are of the same evaluation.
+bool are_apart(const std::vector<std::string>& metrics);
+
+// The 95 % interval of the mean of the metrics' differences, which are taken for independent, from
+// that of each: squares of the distances to its limits add up (Zou and Donner, Statistics in
+// Medicine 27, 2008). Examples that stand in several evaluations make it too narrow. Of one metric
+// it is its own; none where one has none.
 std::optional<Interval> interval_of_mean(const std::vector<ComparedReport>& reports);
 
 // Its claim, column and paper_difference are left to the caller.
