@@ -86,22 +86,19 @@ SearchResults search_by_vectors(Arguments arguments, SearchQueries queries, int6
   return index.search(queries, top_k, settings);
 }
 
-// By vectors, be it one of zeros, every document that matches the filter is a hit.
-bool matches_any(const std::string& path, const std::string& filter) {
-  const SearchIndex index = SearchIndex::open_without_model(path, SearchIndex::Access::kRead);
-  SearchSettings by_vectors;
-  by_vectors.mode = "vector";
-  SearchQueries asked;
-  asked.vectors = Matrix<float>(1, index.info().model.dimension);
-  asked.filter = MetadataFilter(filter);
-  asked.exact = true;
-  return !index.search(asked, 1, by_vectors)[0].empty();
+bool matches_none(const std::string& path, const std::string& filter) {
+  try {
+    return !SearchIndex::open_without_model(path, SearchIndex::Access::kRead)
+                .matches(MetadataFilter(filter));
+  } catch (const Error&) {  // changed since the search, whose results stand
+    return false;
+  }
 }
 
 void warn_of_none(const Arguments& arguments, const SearchResults& results, Terminal& terminal) {
   const bool any =
       std::any_of(results.begin(), results.end(), [](const auto& hits) { return !hits.empty(); });
-  if (any || results.empty() || matches_any(arguments.index, arguments.filter)) return;
+  if (any || results.empty() || !matches_none(arguments.index, arguments.filter)) return;
   terminal.warning(
       "--filter: no document of the index matches; a search without it shows with --json what "
       "metadata documents have");

@@ -77,30 +77,6 @@ void rerank(const Engine& engine, const RouteCall& call, const std::vector<std::
   results = std::move(*reranked);
 }
 
-// What the hits of one answer take, with their texts or without.
-class AnswerSize {
- public:
-  AnswerSize(int64_t most_bytes, bool with_text) : most_(most_bytes), with_text_(with_text) {}
-
-  void add(std::vector<SearchHit>& hits) {
-    for (SearchHit& hit : hits) {
-      if (!with_text_) hit.text = std::string();
-      bytes_ += static_cast<int64_t>(hit.id.size() + hit.text.size() + hit.metadata.size());
-    }
-    if (bytes_ <= most_) return;
-    throw RequestError(
-        Refusal::kTooLarge,
-        fmt::format("the hits have more than {} bytes; ask for fewer of them (\"top_k\"), in "
-                    "several requests{}",
-                    most_, with_text_ ? ", or without their texts (\"text\": false)" : ""));
-  }
-
- private:
-  const int64_t most_;
-  const bool with_text_;
-  int64_t bytes_ = 0;
-};
-
 SearchQueries part_of(const SearchQueries& queries, size_t begin, size_t end) {
   SearchQueries part;
   part.filter = queries.filter;
@@ -193,29 +169,19 @@ std::string quoted(const std::string& column) {
   return name + "\"";
 }
 
-bool finds_any(const ServedIndex& index, const MetadataFilter& filter) {
-  SearchQueries any;
-  any.texts = {"any"};
-  any.vectors = Matrix<float>(1, index.info().model.dimension, 1.0f);
-  any.filter = filter;
-  any.exact = true;
-  SearchSettings by_vectors = index.settings();
-  by_vectors.mode = "vector";
-  return !index.search(any, 1, by_vectors).front().empty();
-}
-
 // Why there are no hits, where it is the filter.
 std::vector<std::string> look_at(const ServedIndex& index, const MetadataFilter& filter) {
-  if (filter.matches_all() || finds_any(index, filter)) return {};
+  if (index.matches(filter)) return {};
   std::vector<std::string> warnings = {"no document of the index matches the filter"};
   for (const std::string& column : filter.columns()) {
     const MetadataFilter has_it(fmt::format("{0} = x or {0} != x", quoted(column)));
-    if (finds_any(index, has_it)) continue;
+    if (index.matches(has_it)) continue;
     warnings.push_back(fmt::format("no document has {} in its metadata", quoted(column)));
   }
   return warnings;
 }
 
+// None where they cannot be had: the hits are there.
 std::vector<std::string> warnings_of(const Engine& engine, const RouteCall& call,
                                      const JsonRequest& request, const SearchResults& results) {
   const bool any =
@@ -226,7 +192,11 @@ std::vector<std::string> warnings_of(const Engine& engine, const RouteCall& call
   const auto work = [index = engine.model().index, filter = std::move(filter), warnings] {
     *warnings = look_at(*index, filter);
   };
-  engine.embedder().worker().run(work, 1, 0, call.patience, call.cost.times);
+  try {
+    engine.embedder().worker().run(work, 1, 0, call.patience, call.cost.times);
+  } catch (const Error&) {
+    return {};
+  }
   return std::move(*warnings);
 }
 
@@ -239,6 +209,20 @@ OrderedJson show_marks(const std::string& text, const WordMarker& marker) {
 }
 
 }  // namespace
+
+AnswerSize::AnswerSize(int64_t most_bytes, bool with_text, std::string advice)
+    : most_(most_bytes), with_text_(with_text), advice_(std::move(advice)) {}
+
+void AnswerSize::add(std::vector<SearchHit>& hits) {
+  for (SearchHit& hit : hits) {
+    if (!with_text_) hit.text = std::string();
+    bytes_ += static_cast<int64_t>(hit.id.size() + hit.title.size() + hit.text.size() +
+                                   hit.metadata.size());
+  }
+  if (bytes_ <= most_) return;
+  throw RequestError(Refusal::kTooLarge,
+                     fmt::format("the hits have more than {} bytes; {}", most_, advice_));
+}
 
 std::string checked_id(std::string id, const std::string& name) {
   if (id.empty() || id.size() > kLongestId) {
@@ -322,7 +306,9 @@ Reply answer_search(const Engine& engine, const RouteCall& call) {
     throw RequestError(Refusal::kInvalid, "\"marks\" are places in texts, and \"text\" is false",
                        "marks");
   }
-  AnswerSize size(engine.limits().answer_bytes, with_text);
+  AnswerSize size(engine.limits().answer_bytes, with_text,
+                  fmt::format("ask for fewer of them (\"top_k\"), in several requests{}",
+                              with_text ? ", or without their texts (\"text\": false)" : ""));
   std::vector<std::string> texts;
   SearchResults results;
   if (request.has("like")) {

@@ -83,7 +83,9 @@ OrderedJson show_query(const Engine& engine, const RouteCall& call, const Docume
   queries.texts = {query};
   queries.vectors = embed_queries(engine, call, queries.texts, prompt_name);
   const Place place = place_of(map, queries.vectors.row(0), with_neighbours);
-  const SearchResults results = search_index(engine, call, std::move(queries), kMapHits, settings);
+  SearchResults results = search_index(engine, call, std::move(queries), kMapHits, settings);
+  AnswerSize(engine.limits().answer_bytes, true, "/search gives fewer of them (\"top_k\")")
+      .add(results[0]);
   const std::vector<Place> places = place_hits(engine, call, map, results[0], with_neighbours);
   OrderedJson shown = {{"x", place.at.x}, {"y", place.at.y}, {"mode", settings.mode}};
   if (with_neighbours) show_neighbours(place.near, shown);

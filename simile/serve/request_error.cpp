@@ -56,6 +56,7 @@ RequestError::RequestError(Refusal refusal, const std::string& message, std::str
                            int retry_seconds)
     : Error(ErrorKind::kFailed, message),
       refusal_(refusal),
+      message_(message),
       param_(std::move(param)),
       retry_seconds_(retry_seconds) {}
 
@@ -68,9 +69,9 @@ std::string error_body(ErrorStyle style, const RequestError& error) {
   const RefusalRow& row = refusal_row(error.refusal());
   OrderedJson body;
   if (style == ErrorStyle::kTei) {
-    body = {{"error", error.what()}, {"error_type", row.type}};
+    body = {{"error", error.message()}, {"error_type", row.type}};
   } else {
-    body["error"] = {{"message", error.what()},
+    body["error"] = {{"message", error.message()},
                      {"type", row.openai_type},
                      {"param", text_or_null(error.param())},
                      {"code", text_or_null(row.openai_code)}};

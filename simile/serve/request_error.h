@@ -51,12 +51,14 @@ class RequestError : public Error {
   RequestError(Refusal refusal, const std::string& message, std::string param = "",
                int retry_seconds = 0);
   Refusal refusal() const { return refusal_; }
+  // All of it: what() ends at a zero byte, which an id may have.
+  const std::string& message() const { return message_; }
   const std::string& param() const { return param_; }
   int retry_seconds() const { return retry_seconds_; }
 
  private:
   Refusal refusal_;
-  std::string param_;
+  std::string message_, param_;
   int retry_seconds_;
 };
 

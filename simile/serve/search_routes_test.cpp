@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "simile/serve/detail/route_answers.h"
 #include "simile/serve/detail/search_fixture.h"
 
 namespace simile {
@@ -131,6 +136,33 @@ TEST_F(SearchRoutesTest, AnAnswerIsNoLargerThanTheServerSays) {
   EXPECT_THAT(call("POST", "/search", without).body, HasSubstr("ask for fewer"));
 }
 
+TEST_F(SearchRoutesTest, TitlesOfHitsAreCounted) {
+  ServeLimits limits;
+  limits.answer_bytes = 2000;
+  serve(false, limits);
+  json documents = json::array();
+  for (int i = 0; i < 8; ++i) {
+    documents.push_back(
+        {{"id", std::to_string(i)}, {"title", std::string(9000, 'x')}, {"text", "a boat"}});
+  }
+  post("/documents", {{"documents", documents}});
+  const json body = {{"query", "a boat"}, {"mode", "vector"}, {"text", false}};
+  const Reply reply = call("POST", "/search", body);
+  EXPECT_EQ(reply.status, 413);
+  EXPECT_THAT(reply.body, HasSubstr("the hits have more than 2000 bytes; ask for fewer"));
+  EXPECT_THAT(reply.body, testing::Not(HasSubstr("false")));
+}
+
+TEST_F(SearchRoutesTest, HitsOnTheMapAreCounted) {
+  ServeLimits limits;
+  limits.answer_bytes = 40;
+  serve(false, limits);
+  EXPECT_EQ(post("/map", json::object())["sample"].empty(), false);
+  const Reply reply = call("POST", "/map", {{"query", "the sun"}, {"mode", "vector"}});
+  EXPECT_EQ(reply.status, 413) << reply.body;
+  EXPECT_THAT(reply.body, HasSubstr("more than 40 bytes; /search gives fewer"));
+}
+
 TEST_F(SearchRoutesTest, ManyQueriesFindWhatEachFindsAlone) {
   serve(false);
   const std::vector<std::string> queries = {"the sun", "a cat", "boat", "red hill", "the mat"};
@@ -163,6 +195,50 @@ TEST_F(SearchRoutesTest, AFilterThatNothingMatchesIsTold) {
             json::array());
   EXPECT_EQ(warnings({{"like", "sun"}, {"filter", "\"od d\" = a"}})[1],
             "no document has \"od d\" in its metadata");
+}
+
+// A server that is stopping computes the search that waits, and takes nothing more.
+TEST_F(SearchRoutesTest, AnAnswerWhoseWarningCannotBeHadIsGivenWithout) {
+  Metrics metrics;
+  Engine engine(served_model(false), {}, metrics);
+  BatchingWorker& worker = engine.embedder().worker();
+  const auto later = ServeClock::now() + std::chrono::minutes(1);
+  const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  std::promise<void> gate;
+  const std::shared_future<void> opened = gate.get_future().share();
+  std::atomic<int> held{0};
+  const auto hold = [&] {
+    WorkTimes times;
+    const auto work = [&held, opened] {
+      ++held;
+      opened.wait();
+    };
+    worker.run(work, 1, 0, later, times);
+  };
+  const auto teams = {std::async(std::launch::async, hold), std::async(std::launch::async, hold)};
+  while (held != 2) wait();
+  std::future<Reply> found = std::async(std::launch::async, [&] {
+    const std::string body = R"({"query":"sun","mode":"lexical","filter":"kind = z"})", none;
+    RequestCost cost;
+    return detail::answer_search(engine, {"/search", none, none, body, later, cost});
+  });
+  while (worker.waiting() != 1) wait();
+  std::thread stopping([&] { engine.stop(); });
+  const auto is_stopping = [&] {
+    WorkTimes times;
+    try {
+      worker.run([] {}, 1, 0, ServeClock::now(), times);
+    } catch (const RequestError& error) {
+      return error.refusal() == Refusal::kStopping;
+    }
+    return false;
+  };
+  while (!is_stopping()) wait();
+  gate.set_value();
+  const json answer = json::parse(found.get().body);
+  stopping.join();
+  EXPECT_EQ(answer["results"], json::parse(R"([{"hits":[]}])"));
+  EXPECT_FALSE(answer.contains("warnings"));
 }
 
 TEST_F(SearchRoutesTest, SearchesAreCountedAndEmbeddingsOnlyWhereThereAreAny) {
@@ -250,6 +326,7 @@ TEST_F(SearchRoutesTest, BodiesThatCannotBeUsedAreRefusedAndChangeNothing) {
       {"DELETE", "/documents", R"({"ids":[]})", 400, "is empty"},
       {"DELETE", "/documents", R"({"ids":7})", 422, "a text or a list of texts"},
       {"DELETE", "/documents", R"({"ids":["cat","nobody"]})", 404, "nobody"},
+      {"DELETE", "/documents", R"({"ids":["a\u0000b"]})", 404, "b\"; nothing was removed"},
       {"DELETE", "/documents", R"({"id":"cat"})", 422, "\"ids\" is missing"},
       {"PUT", "/documents", "{}", 405, "takes POST, DELETE"},
       {"POST", "/embed_all", R"({"inputs":[]})", 400, "is empty"},

@@ -35,6 +35,9 @@ class ServedIndex {
                                      const SearchSettings& settings, const MetadataFilter& filter,
                                      bool exact) const;
 
+  // Whether any document matches the filter.
+  bool matches(const MetadataFilter& filter) const { return index_.matches(filter); }
+
   // The map of its documents as they are, see map_maker.h for waiting and errors.
   std::shared_ptr<const DocumentMap> map(ServeClock::time_point deadline);
 

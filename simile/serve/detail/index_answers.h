@@ -2,6 +2,7 @@
 // What the routes of an index share. Errors are those of a request.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,23 @@ Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
 
 SearchResults search_index(const Engine& engine, const RouteCall& call, SearchQueries queries,
                            int64_t top_k, const SearchSettings& settings);
+
+// What the hits of one answer take: ids, titles, metadata, and texts where these are given.
+class AnswerSize {
+ public:
+  // `with_text` false: texts are left out. `advice`: what the client of an answer that is too large
+  // can do.
+  AnswerSize(int64_t most_bytes, bool with_text, std::string advice);
+
+  // Counts the hits, whose texts become empty where they are left out. Errors: kTooLarge.
+  void add(std::vector<SearchHit>& hits);
+
+ private:
+  const int64_t most_;
+  const bool with_text_;
+  const std::string advice_;
+  int64_t bytes_ = 0;
+};
 
 // As `simile search --json` shows it.
 OrderedJson show_hit(const SearchHit& hit, bool with_text = true);

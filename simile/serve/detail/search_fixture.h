@@ -51,7 +51,7 @@ class SearchRoutesTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  void serve(bool with_head, const ServeLimits& limits = {}) {
+  ServedModel served_model(bool with_head) const {
     ServedModel model;
     model.names = {"tiny"};
     model.fingerprint = "0123";
@@ -61,7 +61,11 @@ class SearchRoutesTest : public testing::Test {
     model.index = std::make_shared<ServedIndex>(
         SearchIndex::open(folder_, "0123", "tiny", SearchIndex::Access::kWrite),
         read_search_settings(folder_), true);
-    service_.emplace(std::move(model), limits, ApiKeys(), silent_events());
+    return model;
+  }
+
+  void serve(bool with_head, const ServeLimits& limits = {}) {
+    service_.emplace(served_model(with_head), limits, ApiKeys(), silent_events());
   }
 
   Reply call(const std::string& method, const std::string& path, const nlohmann::json& body) {
