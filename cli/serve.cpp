@@ -121,17 +121,22 @@ ApiKeys load_keys(const Arguments& arguments) {
 // What cannot be read does not end a server that has what it needs, and a certificate that was
 // renewed does not wait for an index.
 void reload(const Arguments& arguments, Service& service, Server& server, Terminal& terminal) {
-  try {
-    server.renew_certificates();
-  } catch (const Error& error) {
-    service.keep(error.what());
+  bool whole = true;
+  const auto attempt = [&](const std::string& what, const auto& read) {
+    try {
+      read();
+      service.note("reload", what + " read again");
+    } catch (const Error& error) {
+      service.note("reload failed", error.what());
+      whole = false;
+    }
+  };
+  if (!arguments.serve.tls_certificate.empty()) {
+    attempt("the certificate was", [&] { server.renew_certificates(); });
   }
-  try {
-    service.replace(load(arguments, terminal), load_keys(arguments));
-    service.note("reload", "model, index and keys were read again");
-  } catch (const Error& error) {
-    service.keep(error.what());
-  }
+  attempt("model, index and keys were",
+          [&] { service.replace(load(arguments, terminal), load_keys(arguments)); });
+  service.count_reload(whole);
 }
 
 void check_arguments(const Arguments& arguments) {

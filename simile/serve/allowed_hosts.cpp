@@ -45,11 +45,14 @@ void AllowedHosts::check(const std::string& host, const std::string& origin) con
     const std::string name = host_name(value);
     if (value.empty() || allows(name)) continue;
     const std::string shown = name.substr(0, kLongestShown);
-    throw RequestError(Refusal::kForbidden,
-                       fmt::format("the header {} names \"{}\", and this server answers this "
-                                   "machine alone; if that is its name, start it with "
-                                   "--allow-host {}",
-                                   header, shown, shown));
+    throw RequestError(
+        Refusal::kForbidden,
+        fmt::format("the header {} names \"{}\", and this server answers {}; if that is its name, "
+                    "start it with --allow-host {}",
+                    header, shown,
+                    names_.empty() ? "this machine alone"
+                                   : "only to this machine's names and those it was given",
+                    shown));
   }
 }
 

@@ -4,7 +4,8 @@
 // there (DNS rebinding) also read the answers; either shows in the headers Host and Origin, which a
 // page cannot choose.
 //
-// Where an API key is asked for there is nothing to look at: a page does not know it.
+// Where an API key is asked for there need be nothing to look at: a page does not know it. Names
+// that were given are held to all the same.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ namespace simile {
 class AllowedHosts {
  public:
   AllowedHosts() = default;  // whoever asks
-  // Looks where the server listens on loopback without keys, and where `allow_host` names any:
-  // this machine's names and those are let in, "*" lets in all.
+  // Looks where the server listens on loopback without keys, and where `allow_host` names any,
+  // keys or not: this machine's names and those are let in, "*" lets in all.
   explicit AllowedHosts(const ServeOptions& options);
 
   // `host` and `origin` are those headers; empty, as programs send them, is let in. Errors

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "simile/serve/detail/service_fixture.h"
+#include "simile/serve/routes.h"
 
 namespace simile {
 namespace {
@@ -61,21 +64,25 @@ TEST_F(RefusalsTest, WhatIsNoCallIsCountedLoggedAndHasAnId) {
   EXPECT_THAT(reply.headers, Contains(Key("X-Request-Id")));
   EXPECT_THAT(reply.headers, Contains(Pair("Retry-After", "1")));
   EXPECT_EQ(service_.refuse(unknown, RequestError(Refusal::kMalformed, "no"), 414).status, 414);
-  ASSERT_EQ(log_.lines.size(), 2u);
+  Call trace;
+  trace.path = "/documents";
+  EXPECT_THAT(service_.refuse(trace, RequestError(Refusal::kWrongMethod, "no")).headers,
+              Contains(Pair("Allow", "POST, DELETE")));
+  ASSERT_EQ(log_.lines.size(), 3u);
   EXPECT_EQ(json::parse(log_.lines[0])["remote"], "10.0.0.7");
   EXPECT_EQ(json::parse(log_.lines[0])["status"], 429);
   EXPECT_EQ(json::parse(log_.lines[1])["status"], 414);
   const std::string metrics = call("GET", "/metrics").body;
   EXPECT_THAT(metrics, HasSubstr("te_request_failure{err=\"overloaded\"} 1\n"));
-  EXPECT_THAT(metrics, HasSubstr("te_request_failure{err=\"validation\"} 1\n"));
-  EXPECT_THAT(metrics, HasSubstr("te_request_count{method=\"single\"} 2\n"));
+  EXPECT_THAT(metrics, HasSubstr("te_request_failure{err=\"validation\"} 2\n"));
+  EXPECT_THAT(metrics, HasSubstr("te_request_count{method=\"single\"} 3\n"));
 }
 
 TEST_F(RefusalsTest, ReloadsAreCounted) {
   service_.replace(tiny_model(), {});
-  service_.keep("index: gone");
-  service_.keep("index: gone");
-  EXPECT_EQ(json::parse(log_.lines[0])["message"], "index: gone");
+  service_.count_reload(true);
+  service_.count_reload(false);
+  service_.count_reload(false);
   const std::string metrics = call("GET", "/metrics").body;
   EXPECT_THAT(metrics, HasSubstr("te_reload_success 1\n"));
   EXPECT_THAT(metrics, HasSubstr("te_reload_failure 2\n"));
@@ -105,6 +112,8 @@ TEST_F(RefusalsTest, ManyTextsMayComeToTheRoutesThatOthersSendManyTo) {
   const std::vector<std::string> texts = tiny_texts(100);
   const json many = post("/v1/embeddings", {{"input", texts}});
   ASSERT_EQ(many["data"].size(), 100u);
+  // Of 32, 32, 32 and 4, so that others come between.
+  EXPECT_THAT(call("GET", "/metrics").body, HasSubstr("te_batch_next_size_count 4\n"));
   const Matrix<float> expected = encode(texts);
   for (int64_t i = 0; i < 100; ++i) {
     const auto vector = many["data"][static_cast<size_t>(i)]["embedding"].get<std::vector<float>>();
@@ -121,6 +130,7 @@ TEST_F(RefusalsTest, TheRoutesThatClientsOfOthersExpectAreThere) {
   EXPECT_EQ(post("/embeddings", {{"input", "the cat"}}),
             post("/v1/embeddings", {{"input", "the cat"}}));
   EXPECT_EQ(json::parse(call("POST", "/embeddings", "{}").body)["error"]["param"], "input");
+  EXPECT_THAT(server_reference(), HasSubstr("under `/v1` and of `/embeddings` `{\"error\": {"));
   EXPECT_EQ(json::parse(call("GET", "/v1/models/other").body)["id"], "other");
   const Reply unknown = call("GET", "/v1/models/gpt");
   EXPECT_EQ(unknown.status, 404);

@@ -64,7 +64,8 @@ line, of which requests send one as `Authorization: Bearer KEY`, or for `--allow
 --tls-key FILE` it speaks https, and nothing else. On loopback without keys it answers this machine alone: a page that a browser
 shows could ask it too, so a request whose `Host` or `Origin` is not `localhost`, `127.x.x.x` or `[::1]`, with any port, is refused
 with status 403. `--allow-host NAME`, once or several times, lets in another name, such as the one that a reverse proxy hands on; `*`
-lets in all. With keys nobody looks at these headers, since no page knows a key. Bodies must be sent as `application/json`.
+lets in all. With keys, which no page knows, and for other machines nobody looks at these headers unless `--allow-host` is given.
+Bodies must be sent as `application/json`.
 
 **How it computes.** Two threads compute in turns, each with `--threads` of its own, so that processors are not idle while
 one waits; requests of all connections wait in one bounded queue and are encoded together, up to `--batch-tokens` at a
@@ -76,8 +77,8 @@ slowly its bytes come, and be no larger than `--body-bytes`; JSON may be nested 
 `/documents` take `--bulk-texts`: `--request-texts` of them at a time wait and are computed, so that other requests come between.
 Where the queue is full when their turn comes the whole request is answered 429, and all of it has `--request-seconds`.
 
-**Hits.** What a search gives, with texts and metadata, may have `--answer-bytes`, or it is refused with status 413; `"text": false`
-leaves the texts out. Where there are no hits because nothing matches the filter, `warnings` says so, and which of its keys no
+**Hits.** What a search gives, or the hits on a map, may have `--answer-bytes` with titles, texts and metadata; more are refused
+with status 413. `"text": false` leaves the texts of a search out. Where there are no hits because nothing matches the filter, `warnings` says so, and which of its keys no
 document has. `/documents/{id}` gives a document as it was added, with its title, and once more before the text. An id in a path is written as in
 any address (`%2F` for a slash); a path may have 500 bytes, so that longer ids are for `/documents` and `/documents/delete`.
 
@@ -88,17 +89,18 @@ connections that are turned away, and what is no HTTP. Errors name no files of t
 has only texts that were embedded), `te_index_documents`, `te_reload_success` and `te_reload_failure`.
 
 **Signals.** SIGHUP reads model, index and API keys again, and the certificate with its key; requests go on meanwhile, and what
-cannot be read leaves things as they were, as the log says. After SIGTERM or SIGINT nothing new is accepted, what was accepted is answered, and the exit code
+cannot be read leaves things as they were: the certificate for itself, model, index and keys together. The log has a line for
+either, and one that failed makes the whole a `te_reload_failure`. After SIGTERM or SIGINT nothing new is accepted, what was accepted is answered, and the exit code
 is 0; a second one ends it at once.
 
 )";
 
 constexpr const char* kErrors = R"(## Errors
 
-`{"error": text, "error_type": type}`, and under `/v1` `{"error": {"message", "type", "param", "code"}}`. What they say:
-[bad requests](results/bad-requests.md).
+`{"error": text, "error_type": type}`, and under `/v1` and of `/embeddings` `{"error": {"message", "type", "param", "code"}}`.
+What they say: [bad requests](results/bad-requests.md).
 
-| status | under `/v1` | `error_type` | when |
+| status | there | `error_type` | when |
 | --- | --- | --- | --- |
 )";
 
@@ -130,7 +132,7 @@ constexpr ErrorText kErrorTexts[] = {
     {Refusal::kNotFound, "a document is not there; of those to be deleted none was"},
     {Refusal::kWrongMethod, "the route takes another method"},
     {Refusal::kTooLarge, "the body is larger than `--body-bytes`"},
-    {Refusal::kTooLarge, "the hits of a search have more bytes than `--answer-bytes`"},
+    {Refusal::kTooLarge, "the hits of a search or a map have more bytes than `--answer-bytes`"},
     {Refusal::kWrongType, "the body is not sent as `application/json`"},
     {Refusal::kModelCannot, "there is no index"},
     {Refusal::kBackend, "computing failed"},

@@ -13,6 +13,7 @@
 namespace simile {
 namespace {
 
+using detail::kObject;
 using detail::page;
 
 constexpr const char* kRunsSchema =
@@ -80,8 +81,6 @@ std::vector<const Route*> routes_at(const std::string& path) {
   }
   return found;
 }
-
-constexpr const char* kObject = R"({"type":"object"})";
 
 std::vector<Route> other_routes() {
   return {

@@ -19,7 +19,7 @@ struct ServeLimits {
   int64_t bulk_texts = 2048;                 // of one request to /v1/embeddings or /documents
   int64_t text_bytes = 100000;               // of one text
   int64_t body_bytes = 2000000;              // of one request
-  int64_t answer_bytes = int64_t{16} << 20;  // of the hits of one search
+  int64_t answer_bytes = int64_t{16} << 20;  // of the hits of one search or map
   int64_t request_seconds = 30;              // to receive a request, and until it is computed
   int64_t keep_alive_seconds = 15;
   int64_t connections = 256;  // answered at a time, each by a thread of its own

@@ -44,10 +44,15 @@ bool is_json_type(const std::string& content_type) {
   return media == "application/json" || ends_with(media, "+json");
 }
 
-Reply refusal_reply(ErrorStyle style, const RequestError& error) {
+// In the form of `style`, of a call to `path`.
+Reply refusal_reply(ErrorStyle style, const std::string& path, const RequestError& error) {
   Reply reply;
   reply.status = error_status(style, error);
   reply.body = error_body(style, error);
+  if (error.refusal() == Refusal::kWrongMethod) {
+    reply.headers.emplace_back("Allow", allowed_methods(path));
+  }
+  if (error.refusal() == Refusal::kNoKey) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (error.retry_seconds() > 0) {
     reply.headers.emplace_back("Retry-After", std::to_string(error.retry_seconds()));
   }
@@ -127,16 +132,12 @@ Service::State Service::state() const {
 void Service::replace(ServedModel model, ApiKeys keys) {
   State next = {std::make_shared<Engine>(std::move(model), limits_, metrics_),
                 std::make_shared<const ApiKeys>(std::move(keys))};
-  {
-    const std::lock_guard<std::mutex> lock(state_mutex_);
-    std::swap(state_, next);
-  }
-  metrics_.count("te_reload_success");
+  const std::lock_guard<std::mutex> lock(state_mutex_);
+  std::swap(state_, next);
 }
 
-void Service::keep(const std::string& why) {
-  metrics_.count("te_reload_failure");
-  note("reload failed", why);
+void Service::count_reload(bool whole) {
+  metrics_.count(whole ? "te_reload_success" : "te_reload_failure");
 }
 
 void Service::stop() { state().engine->stop(); }
@@ -145,7 +146,7 @@ Reply Service::refuse(const Call& call, const RequestError& error, int status) {
   Outcome outcome;
   outcome.refusal = &refusal_row(error.refusal());
   outcome.counts = true;
-  Reply reply = refusal_reply(ErrorStyle::kTei, error);
+  Reply reply = refusal_reply(ErrorStyle::kTei, call.path, error);
   if (status != 0) reply.status = status;
   finish(call, outcome, reply);
   return reply;
@@ -179,12 +180,7 @@ void Service::finish(const Call& call, Outcome& outcome, Reply& reply) {
 Reply Service::answer_error(const Call& call, Outcome& outcome) const {
   const RequestError error = current_request_error(outcome.cause);
   outcome.refusal = &refusal_row(error.refusal());
-  Reply reply = refusal_reply(error_style(call.path), error);
-  if (error.refusal() == Refusal::kWrongMethod) {
-    reply.headers.emplace_back("Allow", allowed_methods(call.path));
-  }
-  if (error.refusal() == Refusal::kNoKey) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return reply;
+  return refusal_reply(error_style(call.path), call.path, error);
 }
 
 Reply Service::answer_route(const Call& call, Outcome& outcome) {

@@ -50,8 +50,8 @@ class Service {
   // Calls that begin from now on are answered by another model, and its index, and under other
   // keys; those that have begun, by the one before.
   void replace(ServedModel model, ApiKeys keys);
-  // That there is nothing to replace() with, and why.
-  void keep(const std::string& why);
+  // Once for each time that all was to be read again; `whole`: nothing had to stay as it was.
+  void count_reload(bool whole);
 
   // A line in the log that is no call.
   void note(const std::string& event, const std::string& message);

@@ -12,7 +12,6 @@ constexpr const char* kTextsOrIds =
 constexpr const char* kIdLists = R"({"type":"array","items":{"oneOf":[{"type":"integer"},)"
                                  R"({"type":"array","items":{"type":"integer"}}]}})";
 constexpr const char* kNumbers = R"({"type":"array","items":{"type":"number"}})";
-constexpr const char* kObject = R"({"type":"object"})";
 
 // `parameters`: within the object of that name.
 std::vector<BodyKey> with_reading_keys(std::vector<BodyKey> keys, bool parameters = false) {

@@ -9,6 +9,7 @@
 namespace simile::detail {
 
 inline constexpr const char* kText = R"({"type":"string"})";
+inline constexpr const char* kObject = R"({"type":"object"})";
 inline constexpr const char* kFlag = R"({"type":"boolean"})";
 inline constexpr const char* kInteger = R"({"type":"integer"})";
 inline constexpr const char* kTexts =
