@@ -8,32 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tests/server_process.h"
-#include "tests/shell.h"
+#include "tests/raw_requests.h"
 
 namespace simile {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
-
-struct Hostile {
-  std::string bytes;
-  int status;
-  std::string message;  // in the answer's body
-};
-
-// A request whose head is these lines, with the length of its body.
-std::string request(const std::string& head, const std::string& body) {
-  return fmt::format("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}", head, body.size(),
-                     body);
-}
-
-std::string post(const std::string& path, const std::string& body,
-                 const std::string& headers = "Content-Type: application/json") {
-  return request(fmt::format("POST {} HTTP/1.1\r\n{}", path, headers), body);
-}
 
 std::string embed(const std::string& body) { return post("/embed", body); }
 
@@ -44,8 +25,6 @@ std::string chunked(const std::string& pieces) {
          pieces;
 }
 
-const std::string kHead =
-    "POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 const std::string kLong(5000, 'x');
 
 std::string nested(size_t depth) {
@@ -62,6 +41,7 @@ std::vector<Hostile> of_the_protocol() {
       {"GET /health HTTP/9.9\r\n\r\n", 400, "no HTTP request"},
       {"BREW /pot HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "no HTTP request"},
       {"TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "no route for TRACE"},
+      {"TRACE /embed HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "Allow: POST\r\n"},
       {"GET /" + std::string(4000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 404,
        "so long a name"},
       {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, ""},
@@ -175,33 +155,7 @@ std::vector<Hostile> of_bodies() {
   };
 }
 
-class HostileRequestsTest : public ShellTest {
- protected:
-  static std::vector<std::string> options(std::vector<std::string> more = {}) {
-    const std::vector<std::string> model = {"--model", SIMILE_SOURCE_DIR "/tests/golden/tiny-bert"};
-    more.insert(more.end(), model.begin(), model.end());
-    return more;
-  }
-
-  // The rows in turn, and whether the server still does its work.
-  static void expect_answers(const ServerProcess& server, const std::vector<Hostile>& rows) {
-    ASSERT_GT(server.port(), 0);
-    for (const Hostile& row : rows) {
-      const std::string answer = raw_answer(server.port(), row.bytes);
-      EXPECT_THAT(answer, StartsWith(fmt::format("HTTP/1.1 {}", row.status)))
-          << row.bytes.substr(0, 300);
-      EXPECT_THAT(unescaped(answer), HasSubstr(unescaped(row.message))) << row.bytes.substr(0, 300);
-    }
-    EXPECT_EQ(server.client().Get("/health")->status, 200);
-  }
-
- private:
-  // Quotation marks in JSON texts as they were.
-  static std::string unescaped(std::string text) {
-    for (size_t at; (at = text.find("\\\"")) != std::string::npos;) text.erase(at, 1);
-    return text;
-  }
-};
+class HostileRequestsTest : public RawRequestsTest {};
 
 TEST_F(HostileRequestsTest, EachIsToldWhatIsWrong) {
   ServerProcess server(options({"--body-bytes", "1500", "--text-bytes", "200", "--request-texts",
@@ -265,6 +219,8 @@ TEST_F(HostileRequestsTest, AnIndexIsChangedAsAllowedOrNotAtAll) {
        {request("DELETE /documents/z HTTP/1.1", ""), 404, "no document"},
        {"GET /documents/z HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404,
         "no document"},
+       {"GET /documents/a%00b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404,
+        R"(no document "a\u0000b")"},
        {removal(R"({"ids":["a","z"]})"), 404, "no document \"z\"; nothing was removed"},
        {post("/search", R"({"query":"a","top_k":0})"), 422, "between 1 and 1000"},
        {post("/search", R"({"query":"a","top_k":1e9})"), 422, "between 1 and 1000"},
@@ -291,68 +247,6 @@ TEST_F(HostileRequestsTest, AnIndexIsChangedAsAllowedOrNotAtAll) {
   const json info = json::parse(changing.client().Get("/info")->body);
   EXPECT_EQ(info["documents"], 2);
   EXPECT_EQ(changing.stop(), 0);
-}
-
-TEST_F(HostileRequestsTest, PagesOfOthersCannotUseTheServerThroughABrowser) {
-  write("corpus.tsv", "id\ttext\na\tthe cat sat\nb\ta dog ran\n");
-  ASSERT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
-  const std::string body = R"({"documents":[{"id":"csrf","text":"x"}]})";
-  const auto add = [&](const std::string& headers) {
-    return fmt::format("POST /documents HTTP/1.1\r\n{}\r\nContent-Length: {}\r\n\r\n{}", headers,
-                       body.size(), body);
-  };
-  const std::string json_type = "\r\nContent-Type: application/json";
-  const std::vector<Hostile> rows = {
-      {add("Host: evil.example\r\nOrigin: http://evil.example"), 403, "--allow-host evil.example"},
-      {add("Host: evil.example" + json_type), 403, "the header Host"},
-      {add("Host: localhost\r\nOrigin: http://evil.example" + json_type), 403, "the header Origin"},
-      {add("Host: localhost\r\nOrigin: null" + json_type), 403, "the header Origin"},
-      {add("Host: localhost"), 415, "application/json"},
-      {add("Host: localhost\r\nContent-Type: text/plain"), 415, "application/json"},
-      {"GET /documents/a HTTP/1.1\r\nHost: evil.example:80\r\nConnection: close\r\n\r\n", 403,
-       "the header Host"},
-      {"GET /info HTTP/1.1\r\nHost: own.example\r\nConnection: close\r\n\r\n", 200,
-       "\"documents\":2"},
-      {"GET /info HTTP/1.1\r\nHost: [::1]:80\r\nOrigin: https://own.example\r\nConnection: "
-       "close\r\n\r\n",
-       200, "\"documents\":2"}};
-  ServerProcess server({"--index", path("ix"), "--allow-changes", "--allow-host", "own.example"});
-  expect_answers(server, rows);
-  EXPECT_EQ(server.stop(), 0);
-}
-
-TEST_F(HostileRequestsTest, WhatCannotBeReadIsCountedAndHasAnId) {
-  ServerProcess server(options());
-  ASSERT_GT(server.port(), 0);
-  for (const std::string& bytes :
-       {std::string("nonsense\r\n\r\n"), kHead + "Content-Length: -1\r\n\r\n{}"}) {
-    EXPECT_THAT(raw_answer(server.port(), bytes), HasSubstr("X-Request-Id: "));
-  }
-  EXPECT_THAT(server.client().Get("/metrics")->body,
-              HasSubstr("te_request_failure{err=\"validation\"} 2\n"));
-  EXPECT_EQ(server.stop(), 0);
-}
-
-TEST_F(HostileRequestsTest, ConnectionsTurnedAwayAreCountedAndHaveAnId) {
-  ServerProcess server(options({"--connections", "1"}));
-  ASSERT_GT(server.port(), 0);
-  std::vector<int> waiting;
-  std::string answer;
-  for (int i = 0; i < 700 && answer.empty(); ++i) {
-    waiting.push_back(connect_to(server.port()));
-    std::string part(4096, '\0');
-    if (i < 512) continue;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    const ssize_t count = recv(waiting.back(), &part[0], part.size(), MSG_DONTWAIT);
-    if (count > 0) answer = part.substr(0, static_cast<size_t>(count));
-  }
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 429"));
-  EXPECT_THAT(answer, HasSubstr("X-Request-Id: "));
-  EXPECT_THAT(answer, HasSubstr("Retry-After: 1"));
-  for (const int socket : waiting) close(socket);
-  EXPECT_THAT(server.client().Get("/metrics")->body,
-              HasSubstr("te_request_failure{err=\"overloaded\"}"));
-  EXPECT_EQ(server.stop(), 0);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {

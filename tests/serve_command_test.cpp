@@ -42,6 +42,17 @@ class ServeCommandTest : public ShellTest {
 
 using Rows = std::vector<std::vector<float>>;
 
+// Whether the server's metrics have the line within seconds.
+template <typename Client>
+bool comes_to(Client& client, const std::string& line) {
+  for (int i = 0; i < 3000; ++i) {
+    const auto reply = client.Get("/metrics");
+    if (reply && reply->body.find("\n" + line + "\n") != std::string::npos) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 std::string embed_body(const std::vector<std::string>& texts) {
   return json{{"inputs", texts}, {"normalize", false}}.dump();
 }
@@ -367,7 +378,8 @@ TEST_F(ServeCommandTest, ReloadingTakesUpAnotherIndexAndDropsNoRequest) {
   // What cannot be read is not taken up.
   std::filesystem::rename(path("ix"), path("elsewhere"));
   server.send(SIGHUP);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  httplib::Client client = server.client();
+  EXPECT_TRUE(comes_to(client, "te_reload_failure 1"));
   EXPECT_EQ(documents(), 3);
   ending = true;
   for (std::thread& client : clients) client.join();
@@ -418,19 +430,43 @@ TEST_F(ServeCommandTest, ACertificateIsReadAgainAndABrokenOneIsNot) {
     const auto reply = client.Get("/health");
     return reply && reply->status == 200;
   };
+  httplib::SSLClient anyone("127.0.0.1", server.port());
+  anyone.enable_server_certificate_verification(false);
   EXPECT_TRUE(is_known_by("first.pem"));
   write("own.pem", "no certificate\n");
   server.send(SIGHUP);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(comes_to(anyone, "te_reload_failure 1"));
+  EXPECT_EQ(anyone.Get("/metrics")->body.find("\nte_reload_success 1"), std::string::npos);
   EXPECT_TRUE(is_known_by("first.pem"));
   ASSERT_EQ(shell(make + " && cp own.pem second.pem").code, 0);
   server.send(SIGHUP);
-  for (int i = 0; i < 500 && !is_known_by("second.pem"); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  EXPECT_TRUE(comes_to(anyone, "te_reload_success 1"));
+  EXPECT_NE(anyone.Get("/metrics")->body.find("\nte_reload_failure 1\n"), std::string::npos);
   EXPECT_TRUE(is_known_by("second.pem"));
   EXPECT_FALSE(is_known_by("first.pem"));
   EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(ServeCommandTest, TheLogTellsWhatWasReadAgain) {
+  if (!has_program("openssl")) GTEST_SKIP() << "no openssl to make a certificate with";
+  const Outcome outcome = shell(R"sh(
+    await() { for i in $(seq 3000); do [ $(grep -c "$1" log) -ge $2 ] && return; sleep 0.01; done; }
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out own.pem -days 2 -subj /CN=localhost
+    "$P" serve --port 0 --model $M --tls-certificate own.pem --tls-key key.pem >told 2>log &
+    for i in $(seq 3000); do [ -s told ] && break; sleep 0.01; done
+    kill -HUP $!; await 'keys were read again' 1
+    echo none >own.pem
+    kill -HUP $!; await 'keys were read again' 2
+    kill $!; wait $!; ended=$?
+    grep -o '"event".*' log; exit $ended)sh");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string model = "\"message\":\"model, index and keys were read again\"}\n";
+  const std::string certificate = "\"message\":\"the certificate was read again\"}\n";
+  const std::string read = "\"event\":\"reload\",";
+  EXPECT_THAT(outcome.out, ::testing::StartsWith(read + certificate + read + model +
+                                                 "\"event\":\"reload failed\","));
+  EXPECT_THAT(outcome.out, ::testing::EndsWith("\n" + read + model));
+  EXPECT_THAT(outcome.out, ::testing::HasSubstr("own.pem"));
 }
 
 TEST_F(ServeCommandTest, KeysAndAddressesAreLookedAtBeforeAnythingIsServed) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <optional>
+#include <thread>
 
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
@@ -62,6 +64,41 @@ TEST_F(EmbedderTest, VectorsHaveTheBitsOfTheEncoder) {
   }
   EXPECT_EQ(cost_.texts, 160);
   EXPECT_GT(cost_.tokens, 4 * 40 * 2);
+}
+
+// While the first 32 of 64 texts are computed others fill the queue.
+TEST(ManyTexts, AreRefusedWhereTheQueueIsFullInTheirMiddle) {
+  ServeLimits limits;
+  limits.queue_texts = 40;
+  limits.batch_tokens = 64;
+  const auto later = ServeClock::now() + std::chrono::minutes(1);
+  const BatchingWorker::Encode encode = Embedder::encode_with(tiny_encoder(), 64);
+  Metrics metrics;
+  std::promise<void> gate;
+  std::vector<std::future<Matrix<float>>> others;
+  std::optional<BatchingWorker> worker;
+  const auto ask = [&] {
+    WorkTimes times;
+    return worker->encode(BatchingWorker::Sequences(20, {2, 5, 6, 3}), later, times);
+  };
+  int batches = 0;
+  const auto encode_and_hold = [&](const BatchingWorker::Sequences& sequences) {
+    if (++batches == 1) {
+      for (int i = 0; i < 2; ++i) others.push_back(std::async(std::launch::async, ask));
+      while (worker->waiting() != 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } else if (batches == 2) {
+      gate.get_future().wait();
+    }
+    return encode(sequences);
+  };
+  worker.emplace(encode_and_hold, limits, metrics, 1);
+  const Embedder embedder(tiny_encoder(), *worker, 32);
+  RequestCost cost;
+  const auto embed = [&] { return embedder.embed({group_of(tiny_texts(64))}, {}, later, cost); };
+  EXPECT_THAT(refusal_of(Refusal::kOverloaded, embed), HasSubstr("the queue is full"));
+  gate.set_value();
+  for (auto& other : others) EXPECT_EQ(other.get().rows, 20);
+  EXPECT_EQ(embed().rows, 64);
 }
 
 TEST_F(EmbedderTest, RequestsOfManyThreadsDoNotTouchOneAnother) {
