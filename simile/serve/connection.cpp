@@ -64,7 +64,8 @@ Connection::Connection(int socket, SSL_CTX* tls, int stop_signal)
 
 bool Connection::await_request(std::chrono::seconds limit, bool fresh) {
   if (input_read_ < input_end_) return true;
-  ServeClock::time_point deadline = ServeClock::now() + limit;
+  ServeClock::time_point deadline = ServeClock::now();
+  if (!stopping_) deadline += limit;  // it may have been told to while it answered
   for (;;) {
     const Ready ready = wait_for(socket(), POLLIN, stopping_ ? -1 : stop_signal_, deadline);
     if (ready.socket) return true;
