@@ -200,17 +200,21 @@ void add(Arguments arguments, Terminal& terminal) {
   check_precision(info, arguments);
   keep_prompt(info, arguments);
   drop_empty_names(arguments.columns);
-  if (arguments.adding->count("--metadata") == 0) {
-    take_metadata_of(info, arguments.corpus, arguments.columns);
-  }
+  const bool is_named = arguments.adding->count("--metadata") > 0;
+  if (!is_named) take_metadata_of(info, arguments.corpus, arguments.columns);
   arguments.passages = info.model.passages;
   const std::string model = model_of_index(arguments.index, info, arguments.model);
   const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode);
   SearchIndex index = open_index(arguments.index, model, SearchIndex::Access::kWrite);
   int64_t replaced = 0;
-  const int64_t count =
-      embed_corpus(arguments, encoder, terminal, [&](const auto& documents, const auto& vectors) {
+  const int64_t count = embed_corpus(
+      arguments, encoder, terminal,
+      [&](const auto& documents, const auto& vectors) {
         replaced += index.add(documents, vectors);
+      },
+      [&](const auto& documents) {
+        if (!is_named) check_metadata_lives_on(index, documents, arguments.columns);
+        return std::optional<Matrix<float>>();
       });
   terminal.info(fmt::format("{} documents added to {}, {} of them replaced older ones", count,
                             arguments.index, replaced));
@@ -279,7 +283,7 @@ void show_info(const std::string& path, bool json) {
     document["passage_tokens"] = info.model.passages.passage_tokens;
     document["passage_overlap"] = info.model.passages.passage_overlap;
   }
-  if (!info.model.metadata.empty()) document["metadata"] = info.model.metadata;
+  if (info.model.metadata) document["metadata"] = *info.model.metadata;
   const SearchSettings search = read_search_settings(path);
   document["mode"] = search.mode;
   document["hybrid_weight"] = search.fusion.weight;

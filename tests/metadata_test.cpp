@@ -152,6 +152,86 @@ TEST_F(MetadataTest, AllColumnsOfTheBuildAreAllColumnsOfWhatIsAdded) {
   EXPECT_TRUE(metadata_of("a").is_null());
 }
 
+TEST_F(MetadataTest, AnImportedIndexKeepsTheColumnsThatItsDocumentsHave) {
+  build("c.jsonl", "year");
+  ASSERT_EQ(
+      shell("simile export --index i --to qdrant-jsonl --output v.jsonl --quiet && "
+            "rm v.jsonl.index.json && simile index import --overwrite --index i --from v.jsonl "
+            "--model $M --quiet")
+          .code,
+      0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"year":2020})");
+  EXPECT_THAT(shell("simile index info --index i --json").out, HasSubstr(R"("metadata":["year"])"));
+  const std::string add = "simile index add --quiet --index i --corpus ";
+  write("d.tsv", "id\ttext\tyear\na\tthe quick fox\t2022\n");
+  ASSERT_EQ(shell(add + "d.tsv").code, 0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"year":2022})");
+  write("e.tsv", "id\ttext\na\tthe quick fox\n");
+  expect_error(add + "e.tsv", 3, "e.tsv: no column 'year', which the index keeps with its");
+  EXPECT_EQ(metadata_of("a").dump(), R"({"year":2022})");
+  build("c.jsonl", "");
+  EXPECT_THAT(shell("simile index info --index i --json").out, HasSubstr(R"("metadata":[])"));
+}
+
+// As over HTTP, which asks no list.
+TEST_F(MetadataTest, MetadataThatTheListLacksAreNotLostSilently) {
+  write("x.tsv", "id\ttext\tnew\na\tthe quick fox\t1\n");
+  write("d.tsv", "id\ttext\tyear\nb\ta fox\t1\na\tthe quick fox\t2022\n");
+  const std::string add = "simile index add --quiet --index i --corpus ";
+  for (const char* built : {"", "year"}) {
+    build("c.tsv", built);
+    ASSERT_EQ(shell(add + "x.tsv --metadata new").code, 0);
+    expect_error(
+        add + "d.tsv", 3,
+        "document \"a\" of the index has 'new' in its metadata, which the one that replaces "
+        "it would lose; name the columns to keep with --metadata COLUMNS, or none with "
+        "--metadata ''");
+    EXPECT_EQ(metadata_of("a").dump(), R"({"new":1})");
+    ASSERT_EQ(shell(add + "d.tsv --metadata year").code, 0);
+    EXPECT_EQ(metadata_of("a").dump(), R"({"year":2022})");
+    ASSERT_EQ(shell(add + "x.tsv --metadata ''").code, 0);
+    EXPECT_TRUE(metadata_of("a").is_null());
+    ASSERT_EQ(shell(add + "d.tsv --metadata ''").code, 0);
+  }
+  EXPECT_EQ(shell("simile check --index i").code, 0);
+}
+
+TEST_F(MetadataTest, WhatCanBeReadOnlyOnceIsReadOnceOrRefused) {
+  build("c.jsonl", "lang");
+  write("d.jsonl", "{\"id\":\"a\",\"text\":\"fox\",\"lang\":\"fr\"}\n");
+  write("d.tsv", "id\ttext\tlang\na\tfox\tes\n");
+  write("e.tsv", "id\ttext\na\tfox\n");
+  ASSERT_EQ(shell("mkfifo p.jsonl p.tsv; ln -s /dev/stdin s.jsonl").code, 0);
+  const auto piped = [](const std::string& from, const std::string& to, const std::string& more) {
+    return fmt::format(
+        "timeout 60 cat {0} >{1} & W=$!; timeout 60 \"$P\" index add --quiet --index i --corpus "
+        "{1} "
+        "{2}; C=$?; kill $W 2>/dev/null; exit $C",
+        from, to, more);
+  };
+  const std::string refused =
+      "p.jsonl: no regular file, and would have to be read twice to see whether it has the columns "
+      "that the index keeps with its documents; name them with --metadata lang, or write the "
+      "corpus "
+      "into a file first";
+  expect_error(piped("d.jsonl", "p.jsonl", ""), 3, refused);
+  expect_error("cat d.jsonl | simile index add --quiet --index i --corpus s.jsonl", 3,
+               "s.jsonl: no regular file");
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"en"})");
+  ASSERT_EQ(shell(piped("d.jsonl", "p.jsonl", "--metadata lang")).code, 0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"fr"})");
+  ASSERT_EQ(shell(piped("d.tsv", "p.tsv", "")).code, 0);
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"es"})");
+  expect_error(piped("e.tsv", "p.tsv", ""), 3,
+               "p.tsv:1: no column 'lang', expected for 'metadata'");
+  EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"es"})");
+  for (const char* built : {"*", ""}) {
+    build("c.jsonl", built);
+    ASSERT_EQ(shell(piped("d.jsonl", "p.jsonl", *built == '\0' ? "--metadata lang" : "")).code, 0);
+    EXPECT_EQ(metadata_of("a").dump(), R"({"lang":"fr"})");
+  }
+}
+
 TEST_F(MetadataTest, TablesAndRunsAreAsWithoutThem) {
   build("c.tsv", "*");
   write("q.tsv", "id\ttext\nq\tfox\n");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "simile/index/detail/index_graph.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/manifest_json.h"
+#include "simile/index/detail/metadata_columns.h"
 #include "simile/index/detail/segment_changes.h"
 #include "simile/index/detail/stored_recall.h"
 #include "simile/index/detail/vector_log.h"
@@ -91,7 +93,7 @@ AtomicFolder folder_after(const std::string& path) {
 // What the vectors of a model depend on, and how they are cut.
 std::string owner_of(const IndexedModel& model) {
   IndexedModel of_vectors = model;
-  of_vectors.metadata.clear();
+  of_vectors.metadata.reset();
   return hash_bytes(detail::manifest_json(of_vectors).dump());
 }
 
@@ -110,6 +112,28 @@ bool is_log_of(const std::string& path, const IndexedModel& model, const NextDoc
   return log->is_taken();
 }
 
+// The names in the metadata of documents.
+class SeenColumns {
+ public:
+  void see(const std::vector<Document>& documents) {
+    for (const Document& document : documents) {
+      if (document.metadata.empty() || names_.size() > kMost) continue;
+      const detail::Json metadata = detail::read_metadata(document.metadata);
+      for (const auto& member : metadata.items()) names_.insert(member.key());
+    }
+  }
+
+  // None where they are too many to be columns.
+  std::optional<std::vector<std::string>> names() const {
+    if (names_.size() > kMost) return std::nullopt;
+    return std::vector<std::string>(names_.begin(), names_.end());
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  std::set<std::string> names_;
+};
+
 }  // namespace
 
 struct IndexBuilder::Parts {
@@ -122,6 +146,7 @@ struct IndexBuilder::Parts {
   std::optional<DocumentStore> documents;
   std::optional<detail::SegmentSink> segments;  // listed in the store by commit()
   std::optional<detail::VectorLog> log;
+  SeenColumns columns;
 
   template <typename Fill>
   void change(const Fill& fill) {
@@ -224,7 +249,7 @@ void IndexBuilder::Parts::commit_folder() {
 IndexBuilder::IndexBuilder(const std::string& path, const IndexedModel& model, bool replaces,
                            const SearchSettings& settings, UnfinishedBuild unfinished)
     : parts_(new Parts{
-          path, claim_of(path), folder_after(path), model, settings, unfinished, {}, {}, {}}) {
+          path, claim_of(path), folder_after(path), model, settings, unfinished, {}, {}, {}, {}}) {
   SIMILE_CHECK(replaces || !is_index(path), ErrorKind::kUsage,
                fmt::format("'{}' is an index already; put documents into it with `simile index "
                            "add`, or replace it with --overwrite",
@@ -245,6 +270,7 @@ std::optional<Matrix<float>> IndexBuilder::kept_vectors(const std::vector<Docume
 void IndexBuilder::add(const std::vector<Document>& documents, const Matrix<float>& vectors) {
   Parts& parts = *parts_;
   detail::check_documents(documents, vectors, parts.model);
+  if (!parts.model.metadata) parts.columns.see(documents);
   if (parts.log) parts.log->add(documents, vectors);
   const DocumentStore::Change change = parts.documents->change(
       {}, documents, [](const DocumentStore::Change&, const DocumentStore::RemovedWithin&) {
@@ -261,6 +287,7 @@ std::optional<std::string> IndexBuilder::commit(const GraphProgress& progress) {
   parts.measure_recall();
   const std::optional<std::string> no_graph = parts.add_graph(progress);
   parts.documents.reset();  // closes the file before the folder is renamed
+  if (!parts.model.metadata) parts.model.metadata = parts.columns.names();
   detail::write_manifest(folder, parts.model);
   write_search_settings(folder, parts.settings);
   parts.commit_folder();

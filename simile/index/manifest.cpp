@@ -102,7 +102,7 @@ Json manifest_json(const IndexedModel& model) {
   }
   if (model.vectors != StoredNumber::kFp32) json["vectors"] = number_name(model.vectors);
   if (model.vectors_recall) json["vectors_recall"] = *model.vectors_recall;
-  if (!model.metadata.empty()) json["metadata"] = model.metadata;
+  if (model.metadata) json["metadata"] = *model.metadata;
   return json;
 }
 
@@ -174,7 +174,7 @@ IndexedModel parse_manifest(const Json& parsed, const std::string& path) {
 SegmentKind segment_kind(const IndexedModel& model, int64_t number) {
   IndexedModel known = model;  // when the first segment is begun
   known.vectors_recall.reset();
-  known.metadata.clear();  // no vector depends on it
+  known.metadata.reset();  // no vector depends on it
   return {model.dimension, model.metric,
           hash_bytes(fmt::format("{} {}", seal_of(manifest_json(known)), number)), model.vectors};
 }

@@ -54,8 +54,10 @@ struct IndexedModel {
   // as measured with vectors of its own when it was made. None of floats, and of no vectors.
   std::optional<double> vectors_recall = std::nullopt;
   // Columns of the corpus that are kept with each document, and that documents added later have too
-  // unless their user says otherwise; "*": all. Indexes of earlier versions do not say.
-  std::vector<std::string> metadata = {};
+  // unless their user says otherwise; "*": all. A build that is not told takes those that its
+  // documents have, where they are at most 32. Indexes with more, and of earlier versions, do not
+  // say.
+  std::optional<std::vector<std::string>> metadata = std::nullopt;
 };
 
 // The graph by which an index is searched approximately (docs/search.md).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/search_index.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -153,6 +154,34 @@ TEST_F(SearchIndexTest, AnEmptyIndexIsAnIndex) {
   EXPECT_THAT(found(index, 1, 1, 3), ElementsAre("a"));
   index.remove({"a"});
   EXPECT_TRUE(found(open(), 1, 1, 3).empty());
+}
+
+TEST_F(SearchIndexTest, TheColumnsOfMetadataAreThoseNamedOrThoseThatDocumentsHave) {
+  using Names = std::vector<std::string>;
+  IndexedModel model{"abc", "m", 2, VectorMetric::kInnerProduct};
+  const auto names_of = [&](const std::vector<std::string>& metadata) {
+    IndexBuilder builder(folder_, model);
+    for (size_t i = 0; i < metadata.size(); ++i) {
+      builder.add({{std::to_string(i), "text", metadata[i]}}, Matrix<float>(1, 2, 1.0f));
+    }
+    builder.commit();
+    const std::optional<Names> read = read_index_info(folder_).model.metadata;
+    EXPECT_EQ(open().info().model.metadata, read);
+    return read;
+  };
+  EXPECT_EQ(names_of({}), Names());
+  EXPECT_EQ(names_of({"", ""}), Names());
+  EXPECT_EQ(names_of({R"({"b":1,"a":2})", "", R"({"c":"x","b":true})"}), Names({"a", "b", "c"}));
+  std::vector<std::string> many;
+  for (int i = 0; i < 33; ++i) many.push_back(fmt::format(R"({{"n{}":1}})", i));
+  EXPECT_EQ(names_of(many), std::nullopt);
+  EXPECT_THAT(read_file(file("manifest.json")), Not(HasSubstr("metadata")));  // as earlier ones
+  many.pop_back();
+  EXPECT_EQ(names_of(many)->size(), 32u);
+  for (const Names& named : {Names(), Names({"a", "*"})}) {
+    model.metadata = named;
+    EXPECT_EQ(names_of({R"({"b":1,"a":2})"}), named);
+  }
 }
 
 TEST_F(SearchIndexTest, ThePromptOfTheDocumentsIsKeptAndMayBeMissing) {
