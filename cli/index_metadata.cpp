@@ -18,9 +18,8 @@
 namespace simile::cli {
 namespace {
 
-bool has_all(const std::vector<std::string>& names) {
-  return std::count(names.begin(), names.end(), "*") > 0;
-}
+// Beside others "*" is a name as they are.
+bool are_all(const std::vector<std::string>& names) { return names.size() == 1 && names[0] == "*"; }
 
 // A pipe or the like cannot.
 bool can_be_read_twice(const std::string& path) {
@@ -66,9 +65,11 @@ void drop_empty_names(CorpusColumns& columns) {
 
 void take_metadata_of(const IndexInfo& info, const std::string& corpus, CorpusColumns& columns) {
   columns.metadata = info.model.metadata.value_or(std::vector<std::string>());
-  if (columns.metadata.empty() || has_all(columns.metadata)) return;
-  const std::set<std::string> missing = missing_columns(corpus, columns.metadata);
-  for (const std::string& name : columns.metadata) {
+  std::vector<std::string> names = columns.metadata;
+  names.erase(std::remove(names.begin(), names.end(), "*"), names.end());
+  if (names.empty()) return;
+  const std::set<std::string> missing = missing_columns(corpus, names);
+  for (const std::string& name : names) {
     SIMILE_CHECK(missing.count(name) == 0, ErrorKind::kInput,
                  fmt::format("{}: no column '{}', which the index keeps with its documents; name "
                              "the columns to keep with --metadata, or none with --metadata ''",
@@ -79,7 +80,7 @@ void take_metadata_of(const IndexInfo& info, const std::string& corpus, CorpusCo
 void check_metadata_lives_on(const SearchIndex& index, const std::vector<Document>& documents,
                              const CorpusColumns& columns) {
   const std::vector<std::string>& kept = columns.metadata;
-  if (has_all(kept)) return;
+  if (are_all(kept)) return;
   for (const Document& document : documents) {
     const std::optional<Document> old = index.find(document.id);
     if (!old || old->metadata.empty()) continue;

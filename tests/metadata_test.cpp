@@ -147,6 +147,9 @@ TEST_F(MetadataTest, AllColumnsOfTheBuildAreAllColumnsOfWhatIsAdded) {
   write("d.tsv", "id\ttext\tnew\na\tthe quick fox\t1\n");
   ASSERT_EQ(shell("simile index add --quiet --index i --model $M --corpus d.tsv").code, 0);
   EXPECT_EQ(metadata_of("a").dump(), R"({"new":1})");
+  build("c.jsonl", "year,*");
+  expect_error("simile index add --quiet --index i --model $M --corpus d.tsv", 3,
+               "d.tsv: no column 'year', which the index keeps with its");
   build("c.tsv", "");
   ASSERT_EQ(shell("simile index add --quiet --index i --model $M --corpus d.tsv").code, 0);
   EXPECT_TRUE(metadata_of("a").is_null());
