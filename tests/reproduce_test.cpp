@@ -168,7 +168,8 @@ TEST_F(ReproduceTest, SharesOfRowsTogetherAreTheTable) {
   const Json whole = reproduce("--runs 2 --out whole");
   const Json part = reproduce("--runs 2 --out parts --rows 1/2");
   EXPECT_EQ(part["rows"][1]["cells"][0]["problem"], "not run yet");
-  EXPECT_EQ(values(reproduce("--runs 2 --out parts --rows 2/2")), values(whole));
+  // The row that fails is of the other share.
+  EXPECT_EQ(values(reproduce("--runs 2 --out parts --rows 2/2", 0)), values(whole));
 }
 
 TEST_F(ReproduceTest, WhatAKillLeftOfAFinishedRunIsRemovedByTheNextStart) {
