@@ -17,7 +17,7 @@ std::string signed_figure(const TableColumn& column, double fraction) {
   return fmt::format("{:+.{}f}", fraction * column.scale, digits_of(column));
 }
 
-std::string p_value(double p) { return p < 5e-5 ? "< 0.0001" : fmt::format("= {:.4f}", p); }
+std::string p_value(double p) { return p < 5e-5 ? "< 0.0001" : fmt::format("{:.4f}", p); }
 
 // The first line of a message, and no more of it than a cell bears.
 std::string shorten(const std::string& message, size_t most) {
@@ -101,7 +101,8 @@ std::string claim_figures(const Reproduction& result, const JudgedClaim& judged)
                                 judged.seeds == 1 ? "seed" : "seeds"));
   }
   if (judged.t_test) {
-    parts.push_back(fmt::format("p {} (t), {} (permutation)", p_value(judged.t_test->p),
+    const std::string p = p_value(judged.t_test->p);
+    parts.push_back(fmt::format("p {}{} (t), {} (permutation)", p[0] == '<' ? "" : "= ", p,
                                 p_value(judged.permutation->p)));
   }
   if (judged.interval) {
