@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Puts every table of docs/results/tables into docs/results/README.md, below the line that says so.
 
 A table is what `simile reproduce TABLE ... --format markdown` prints, in a file of its name; what it
-was made from may stand behind the name (bsc-table4-small.md).   tools/results_page.py [--check]
+was made from may stand behind the name (bsc-table4-static.md).   tools/results_page.py [--check]
 """
 import pathlib
 import re
@@ -27,6 +28,8 @@ def section(path):
 
 
 tables = sorted((results / "tables").glob("*.md"), key=place)
+if MARK not in page.read_text():
+    sys.exit(f"{page}: expected a line {MARK.strip()}")
 above = page.read_text().split(MARK)[0]
 text = above + MARK + "\n## Every table\n\n" + "\n".join(section(path) for path in tables)
 if "--check" in sys.argv[1:]:
