@@ -150,8 +150,34 @@ TEST_F(ReproduceTest, OneCellMayBeTrainedAlone) {
   reproduce("--runs 1 --out table");
   EXPECT_EQ(bytes("table/rail/second/run-1"), second);
   reproduce("--runs 1 --out table --row Second", 0);  // whatever became of other rows
+  const Json two = reproduce("--runs 1 --out pair --row First --row Second", 0);
+  EXPECT_EQ(two["rows"][0]["cells"][0]["values"].size(), 1U);
+  EXPECT_EQ(two["rows"][1]["cells"][0]["values"].size(), 1U);
   expect_error("simile reproduce tiny.yaml --data sets --row Second --set absent", 2,
                "leave nothing of the table 'tiny' to train");
+}
+
+TEST_F(ReproduceTest, WhatIsFinishedIsShownWithoutTraining) {
+  reproduce("--runs 1 --out table --row Second --set rail", 0);
+  const std::string written = read_file(path("table/tiny.json"));
+  const Json shown = reproduce("--runs 2 --out table --show", 0);
+  EXPECT_EQ(shown["rows"][1]["cells"][0]["seeds"], Json({1}));
+  EXPECT_EQ(shown["rows"][0]["cells"][0]["problem"], "not run yet");
+  EXPECT_EQ(shown["rows"][0]["cells"][1]["problem"], "not at hand: absent");
+  EXPECT_FALSE(folder_exists(path("table/rail/first/run-1")));
+  EXPECT_EQ(read_file(path("table/tiny.json")), written);
+}
+
+TEST_F(ReproduceTest, FinishedRunsAreNotLostToAMistake) {
+  reproduce("--runs 1 --out table --row First", 0);
+  const std::string first = bytes("table/rail/first/run-1");
+  expect_error("simile reproduce tiny.yaml --data sets --runs 1 --out table --model nowhere", 3,
+               "nowhere");
+  EXPECT_EQ(bytes("table/rail/first/run-1"), first);
+  write_table("cosent", "pearson");
+  const Outcome outcome = shell(line("--runs 1 --out table --row First"));
+  EXPECT_THAT(outcome.err, HasSubstr("1 finished runs in 'table' are of another recipe, model or "
+                                     "data than now, and are replaced"));
 }
 
 TEST_F(ReproduceTest, FetchedDataAreFound) {
@@ -217,6 +243,17 @@ TEST_F(ReproduceTest, MistakesAreToldBeforeAnythingIsTrained) {
   expect_error("simile reproduce tiny.yaml --data nowhere", 3, "there is no folder");
   expect_error("simile reproduce tiny.yaml --data sets --rows 3/2", 2, "should be i/n");
   expect_error("simile reproduce tiny.yaml --data sets --settings slow", 2, "it has [fast]");
+  shell("sed 's/metric: test.spearman/metric: tset.spearman/' tiny.yaml >column.yaml");
+  expect_error("simile reproduce column.yaml --data sets", 2,
+               "the column 'rho': the recipes of the set 'rail' have no evaluation 'tset'; they "
+               "have dev, test");
+  shell("sed 's/baseline: bm25/baseline: bm52/' tiny.yaml >baseline.yaml");
+  expect_error("simile reproduce baseline.yaml --data sets", 2, "have no baseline 'bm52'");
+  shell("sed 's/metric: test.spearman/metric: test.spearmann/' tiny.yaml >metric.yaml");
+  const Outcome metric =
+      shell("simile reproduce metric.yaml --data sets --runs 1 --row First --set rail --quiet");
+  EXPECT_EQ(metric.code, 1);
+  EXPECT_THAT(metric.out, HasSubstr("failed: the run has no test.spearmann"));
   EXPECT_THAT(shell("simile reproduce list").out, HasSubstr("bsc-table3"));
 }
 

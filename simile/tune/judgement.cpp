@@ -6,6 +6,7 @@
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/metric/order_agreement.h"
 
 namespace simile {
 namespace {
@@ -69,6 +70,28 @@ class InterruptedOnly : public EventSink {
   EventSink& events_;
 };
 
+// Of the rows' means.
+JudgedOrder compare_with_paper(const Reproduction& result, size_t column) {
+  std::vector<double> paper, ours;
+  for (size_t r = 0; r < result.table.rows.size(); ++r) {
+    const std::optional<double>& figure = result.table.rows[r].paper[column];
+    const TableCell& cell = result.cells[r][column];
+    if (!result.table.rows[r].is_trained() || !figure || cell.values.empty()) continue;
+    paper.push_back(*figure);
+    ours.push_back(cell.spread().mean);
+  }
+  const OrderAgreement agreement = compare_orders(paper, ours);
+  JudgedOrder order;
+  order.tau = agreement.tau;
+  order.p = agreement.p;
+  if (order.p < kSignificance) {
+    order.verdict = order.tau > 0 ? ClaimVerdict::kHolds : ClaimVerdict::kDoesNotHold;
+  }
+  return order;
+}
+
+}  // namespace
+
 std::string name_of(ClaimVerdict verdict) {
   switch (verdict) {
     case ClaimVerdict::kHolds:
@@ -80,8 +103,6 @@ std::string name_of(ClaimVerdict verdict) {
   }
   return "undecided";
 }
-
-}  // namespace
 
 bool are_apart(const std::vector<std::string>& metrics) {
   std::set<std::string> evaluations;
@@ -154,7 +175,7 @@ std::string significance_mark(const TableCell& cell, const TableCell& reference)
 }
 
 JudgedOrder judge_order(const Reproduction& result, size_t column) {
-  JudgedOrder order;
+  JudgedOrder order = compare_with_paper(result, column);
   order.column = column;
   const std::vector<TableRow>& rows = result.table.rows;
   for (size_t a = 0; a < rows.size(); ++a) {

@@ -102,6 +102,9 @@ TEST(JudgeOrder, CountsPairsAsThePaperHasThem) {
   EXPECT_EQ(order.same_significant, 2);
   EXPECT_EQ(order.reversed, 1);
   EXPECT_EQ(order.reversed_significant, 1);
+  EXPECT_NEAR(order.tau, 1.0 / 3, 1e-12);
+  EXPECT_EQ(order.p, 1);
+  EXPECT_EQ(order.verdict, ClaimVerdict::kUndecided);
 }
 
 }  // namespace

@@ -19,12 +19,19 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostRows = 1000;
 
-// A name of a folder made of a label.
+bool is_digit_at(const std::string& text, size_t place) {
+  return place < text.size() && std::isdigit(static_cast<unsigned char>(text[place])) != 0;
+}
+
+// A name of a folder made of a label, in which a number keeps its sign.
 std::string folder_name(const std::string& label) {
   std::string name;
-  for (const char c : label) {
+  for (size_t i = 0; i < label.size(); ++i) {
+    const char c = label[i];
     const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 && byte < 128) {
+    if (c == '-' && (i == 0 || label[i - 1] == ' ') && is_digit_at(label, i + 1)) {
+      name += "minus-";
+    } else if (std::isalnum(byte) != 0 && byte < 128) {
       name += static_cast<char>(std::tolower(byte));
     } else if (!name.empty() && name.back() != '-') {
       name += '-';
@@ -53,7 +60,7 @@ class PaperTableReader {
     if (grid == nullptr || reader.find("rows") != nullptr) {
       for (const ConfigNode& node : reader.list("rows")) read_row(node);
     }
-    if (grid != nullptr) add_grid(*grid, 0, {});
+    if (grid != nullptr) add_grid(reader, *grid, 0, {});
     read_reference(reader);
     if (reader.find("claims") != nullptr) {
       for (const ConfigNode& node : reader.list("claims")) read_claim(node);
@@ -168,6 +175,10 @@ class PaperTableReader {
     for (const std::string& set : row.sets) check_name(reader, "sets", set, set_names());
     if (row.sets.empty()) row.sets = set_names();
     reader.finish();
+    add_row(reader, std::move(row));
+  }
+
+  void add_row(const MapReader& reader, TableRow row) {
     std::vector<std::string> names;
     for (const TableRow& other : table_.rows) names.push_back(other.name);
     check_new(reader, "rows", row.name, names);
@@ -175,13 +186,13 @@ class PaperTableReader {
   }
 
   // A row for each choice of the lists from number `list` on, with those before it as in `row`.
-  void add_grid(const ConfigNode& grid, size_t list, TableRow row) {
+  void add_grid(const MapReader& reader, const ConfigNode& grid, size_t list, TableRow row) {
     if (list == grid.members.size()) {
       check_room(grid);
       row.name = folder_name(row.label);
       row.paper.resize(table_.columns.size());
       row.sets = set_names();
-      table_.rows.push_back(std::move(row));
+      add_row(reader, std::move(row));
       return;
     }
     const auto& [key, values] = grid.members[list];
@@ -199,7 +210,7 @@ class PaperTableReader {
       chosen.label += fmt::format("{}{} {}", chosen.label.empty() ? "" : ", ", name, shown);
       chosen.values.all.kind = ConfigNode::Kind::kMap;
       chosen.values.all.members.emplace_back(key, value);
-      add_grid(grid, list + 1, std::move(chosen));
+      add_grid(reader, grid, list + 1, std::move(chosen));
     }
   }
 

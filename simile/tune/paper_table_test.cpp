@@ -105,6 +105,10 @@ TEST_F(PaperTableTest, AGridIsARowForEachChoice) {
   EXPECT_EQ(table.rows[3].label, "learning_rate 2e-4, loss bsc");
   EXPECT_EQ(table.rows[3].name, "learning-rate-2e-4-loss-bsc");
   EXPECT_EQ(table.rows[1].values.all.find("loss")->find("mu")->scalar, "1");
+  const PaperTable signs = read(kSets + "grid: {a: [0.5, -0.5]}\n");
+  EXPECT_EQ(signs.rows[0].name, "a-0-5");
+  EXPECT_EQ(signs.rows[1].name, "a-minus-0-5");
+  expect_refused(kSets + "grid: {a: [1.5, 1_5]}\n", "two rows are called 'a-1-5'");
   expect_refused(kSets + "grid: {a: 3}\n", "grid: 'a' should be a list of values");
   expect_refused(kSets + "grid: {a: [3]}\nreference: b\n", "reference: there is no 'b'");
 }

@@ -39,9 +39,11 @@ struct ReproduceOptions {
   std::string settings;
   int64_t runs = 0;
   int64_t limit = 0;
-  std::string rows, row, set;
+  std::string rows;
+  std::vector<std::string> row, set;
   std::string out;
   bool keep_models = false;
+  bool show = false;
 
   void visit(OptionVisitor& v);
 };
@@ -53,11 +55,13 @@ struct TableCell {
   std::vector<std::string> folders;  // of the runs; empty for baselines
   int64_t start_kept = 0;            // runs whose model is the one they began with
   std::string problem;               // why there are none, or fewer than asked for
+  bool has_failed = false;           // one of the runs: it is not for want of data or time
 
   Spread spread() const { return measure_spread(values); }
 };
 
 enum class ClaimVerdict { kUndecided, kHolds, kDoesNotHold };
+std::string name_of(ClaimVerdict verdict);
 
 struct JudgedClaim {
   size_t claim = 0, column = 0;  // places in the table's lists
@@ -78,10 +82,12 @@ ClaimVerdict judge(double difference, const std::optional<TTest>& t_test,
                    const std::optional<Interval>& interval);
 
 // Of all pairs of rows that the paper orders in a column; there is none of a column that it does
-// not.
+// not. The paper's order holds (does not hold) where tau is above (below) 0 with p < 0.05.
 struct JudgedOrder {
   size_t column = 0;
   int64_t same = 0, same_significant = 0, reversed = 0, reversed_significant = 0;
+  double tau = 0, p = 1;  // compare_orders() of the rows' means
+  ClaimVerdict verdict = ClaimVerdict::kUndecided;
 };
 
 struct Reproduction {
@@ -100,9 +106,9 @@ struct Reproduction {
   std::string to_svg() const;  // paper and ours as dots, one line a row
 };
 
-// Trains what is to be trained and reads the rest; also writes NAME.txt, NAME.md, NAME.json and
-// NAME.svg to the folder. Errors: ErrorKind::kUsage for options that make no sense;
-// ErrorKind::kRecipe for a table that cannot be read; ErrorKind::kInterrupted.
+// Trains what is to be trained and reads the rest (with `show` all is read); also writes NAME.txt,
+// NAME.md, NAME.json and NAME.svg to the folder. Errors: ErrorKind::kUsage for options that make no
+// sense; ErrorKind::kRecipe for a table that cannot be read; ErrorKind::kInterrupted.
 Reproduction reproduce(const std::string& table, const ReproduceOptions& options,
                        EventSink& events);
 

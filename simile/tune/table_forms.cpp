@@ -17,6 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Grid = std::vector<std::vector<std::string>>;
 
+constexpr const char* kPaper = "paper";
+
 std::string mark_of(const Reproduction& result, size_t row, size_t column) {
   const TableRow* reference = result.table.find_row(result.table.reference);
   if (reference == nullptr) return "";
@@ -27,21 +29,31 @@ std::string mark_of(const Reproduction& result, size_t row, size_t column) {
   return mark.empty() ? "" : " " + mark;
 }
 
-// A head of two lines, then a line a row.
+bool has_paper(const Reproduction& result, size_t column) {
+  const auto& rows = result.table.rows;
+  return std::any_of(rows.begin(), rows.end(),
+                     [column](const TableRow& row) { return row.paper[column].has_value(); });
+}
+
+// A head of two lines, then a line a row; the paper's figures only where it has some.
 Grid make_grid(const Reproduction& result) {
   Grid grid(2, std::vector<std::string>(1));
-  for (const TableColumn& column : result.table.columns) {
-    grid[0].push_back(column.label);
-    grid[0].emplace_back();
-    grid[1].emplace_back("paper");
+  const std::vector<TableColumn>& columns = result.table.columns;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    grid[0].push_back(columns[c].label);
+    if (has_paper(result, c)) {
+      grid[0].emplace_back();
+      grid[1].emplace_back(kPaper);
+    }
     grid[1].emplace_back("ours");
   }
   for (size_t r = 0; r < result.table.rows.size(); ++r) {
     std::vector<std::string> line = {result.table.rows[r].label};
-    for (size_t c = 0; c < result.table.columns.size(); ++c) {
-      line.push_back(paper_figure(result.table.columns[c], result.table.rows[r].paper[c]));
-      line.push_back(our_figure(result.table.columns[c], result.cells[r][c]) +
-                     mark_of(result, r, c));
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (has_paper(result, c)) {
+        line.push_back(paper_figure(columns[c], result.table.rows[r].paper[c]));
+      }
+      line.push_back(our_figure(columns[c], result.cells[r][c]) + mark_of(result, r, c));
     }
     grid.push_back(std::move(line));
   }
@@ -58,13 +70,37 @@ std::string align(const Grid& grid) {
     std::string padded;
     for (size_t i = 0; i < line.size(); ++i) {
       const std::string space(widths[i] - width_of(line[i]), ' ');
-      const bool is_paper = i % 2 == 1 && &line != &grid[0];  // figures stand right, words left
-      padded += (is_paper ? space + line[i] : line[i] + space) + "  ";
+      // Figures of the paper stand right, words left.
+      const bool is_right = grid[1][i] == kPaper && &line != &grid[0];
+      padded += (is_right ? space + line[i] : line[i] + space) + "  ";
     }
     padded.erase(padded.find_last_not_of(' ') + 1);
     text += padded + "\n";
   }
   return text;
+}
+
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);
+  return cell;
+}
+
+std::string markdown_line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += " " + markdown_cell(cell) + " |";
+  return line + "\n";
+}
+
+// One line of head: a column's label stands before both its figures.
+std::vector<std::string> markdown_head(const Reproduction& result) {
+  std::vector<std::string> head(1);
+  for (size_t c = 0; c < result.table.columns.size(); ++c) {
+    const std::string& label = result.table.columns[c].label;
+    if (has_paper(result, c)) head.push_back(label + ", paper");
+    head.push_back(has_paper(result, c) ? label + ", ours" : label);
+  }
+  return head;
 }
 
 std::string claim_words(const Reproduction& result, const JudgedClaim& judged) {
@@ -129,22 +165,16 @@ std::string Reproduction::to_markdown() const {
   if (!table.source.empty()) text += table.source + "; ";
   text +=
       fmt::format("{}. Ours: mean ± standard deviation (seeds finished).\n\n", table_head(*this));
-  std::string head = "|  |", line = "| --- |";
-  for (const TableColumn& column : table.columns) {
-    head += fmt::format(" {0}, paper | {0}, ours |", column.label);
-    line += " --- | --- |";
-  }
-  text += head + "\n" + line + "\n";
+  const std::vector<std::string> head = markdown_head(*this);
+  text += markdown_line(head) + markdown_line(std::vector<std::string>(head.size(), "---"));
   const Grid grid = make_grid(*this);
-  for (size_t r = 2; r < grid.size(); ++r) {
-    text += fmt::format("| {} |\n", fmt::join(grid[r], " | "));
-  }
+  for (size_t r = 2; r < grid.size(); ++r) text += markdown_line(grid[r]);
   text += "\n";
   for (const JudgedOrder& order : orders) text += "- " + order_line(*this, order) + "\n";
   if (!claims.empty()) text += "\n| claim | verdict | figures |\n| --- | --- | --- |\n";
   for (const JudgedClaim& judged : claims) {
-    text += fmt::format("| {} | {} | {} |\n", claim_words(*this, judged), judged.verdict_words(),
-                        claim_figures(*this, judged));
+    text += markdown_line(
+        {claim_words(*this, judged), judged.verdict_words(), claim_figures(*this, judged)});
   }
   const std::vector<std::string> remarks = table_remarks(*this);
   if (!remarks.empty()) text += "\n";
@@ -177,6 +207,9 @@ std::string Reproduction::to_json() const {
   json["order"] = Json::array();
   for (const JudgedOrder& order : orders) {
     json["order"].push_back({{"column", table.columns[order.column].label},
+                             {"verdict", name_of(order.verdict)},
+                             {"tau", order.tau},
+                             {"p", order.p},
                              {"same", order.same},
                              {"same_significant", order.same_significant},
                              {"reversed", order.reversed},

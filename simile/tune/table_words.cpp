@@ -44,8 +44,7 @@ std::string paper_figure(const TableColumn& column, const std::optional<double>&
 
 std::string our_figure(const TableColumn& column, const TableCell& cell) {
   if (cell.values.empty()) {
-    const bool is_plain = cell.problem.size() <= 20;
-    return is_plain ? cell.problem : "failed: " + shorten(cell.problem, 40);
+    return (cell.has_failed ? "failed: " : "") + shorten(cell.problem, 40);
   }
   const Spread spread = cell.spread();
   const int digits = digits_of(column);
@@ -86,11 +85,13 @@ std::string table_command(const Reproduction& result) {
 
 std::string order_line(const Reproduction& result, const JudgedOrder& order) {
   const int64_t pairs = order.same + order.reversed;
+  const std::string p = p_value(order.p);
   return fmt::format(
-      "{}: {} of {} pairs of rows stand as in the paper ({} of them with p < 0.05), {} the other "
-      "way ({})",
-      result.table.columns[order.column].label, order.same, pairs, order.same_significant,
-      order.reversed, order.reversed_significant);
+      "{}: the paper's order of rows: {} (Kendall's tau {:+.2f}, p {}{}); {} of {} pairs stand as "
+      "in the paper ({} of them with p < 0.05), {} the other way ({})",
+      result.table.columns[order.column].label, name_of(order.verdict), order.tau,
+      p[0] == '<' ? "" : "= ", p, order.same, pairs, order.same_significant, order.reversed,
+      order.reversed_significant);
 }
 
 std::string claim_figures(const Reproduction& result, const JudgedClaim& judged) {
