@@ -11,6 +11,7 @@
 #include "cli/task_file.h"
 #include "simile/core/error.h"
 #include "simile/eval/hybrid_scorer.h"
+#include "simile/eval/prediction_metric.h"
 #include "simile/eval/ranking_task.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"
@@ -25,6 +26,7 @@ struct Arguments {
   EvaluationOptions options;
   std::vector<const CLI::Option*> dataset_options;  // those of `options` but for the task
   std::string output, predictions;
+  bool intervals = false;
   ModelOptions model_options;
   FusionOptions fusion;
 };
@@ -114,7 +116,10 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
     const std::unique_ptr<Scorer> scorer =
         make_set_scorer(model, arguments.model_options, arguments.fusion, terminal);
     for (size_t i = 0; i < tasks.size(); ++i) {
-      by_task[i].push_back(tasks[i]->evaluate(*scorer, arguments.predictions));
+      Predictions predictions;
+      by_task[i].push_back(tasks[i]->evaluate(*scorer, arguments.predictions,
+                                              arguments.intervals ? &predictions : nullptr));
+      if (arguments.intervals) add_intervals(predictions, by_task[i].back());
     }
   }
   std::vector<Report> reports;
@@ -132,9 +137,11 @@ Report evaluate_run_file(const Arguments& arguments) {
   check_dataset_options(arguments, "--run", {"--qrels", "--metrics", "--ties", "--gain", "--name"});
   SIMILE_CHECK(!options.ranking.qrels.empty(), ErrorKind::kUsage,
                "--run needs --qrels, the judgements to score it by");
+  Predictions predictions;
   Report report =
       evaluate_run(arguments.run, options.ranking.qrels, parse_ranking_metrics(options.metrics),
-                   parse_tie_break(options.ties), parse_gain(options.gain));
+                   parse_tie_break(options.ties), parse_gain(options.gain), &predictions);
+  if (arguments.intervals) add_intervals(predictions, report);
   report.name = options.name;
   return report;
 }
@@ -186,6 +193,8 @@ void add_evaluate(const Commands& commands) {
   command->add_option("--output", arguments->output, "Also write the report as JSON to this file");
   command->add_option("--predictions", arguments->predictions,
                       "Write what the model gave each example: .tsv, or a TREC run for rankings");
+  command->add_flag("--intervals", arguments->intervals,
+                    "Also the 95 % interval of each metric: bootstrap over the examples");
   add_model_options(*command, arguments->model_options);
   OptionFlags fusion(*command);
   arguments->fusion.visit(fusion);

@@ -444,6 +444,8 @@ TEST_F(CliTest, EvaluatesARunOfSomebodyElse) {
       "simile evaluate --run run.trec --qrels qrels.txt --metrics mrr --json";
   EXPECT_THAT(shell(evaluate).out, AllOf(HasSubstr("\"examples\":2"), HasSubstr("\"mrr\":1.0")));
   EXPECT_THAT(shell(evaluate + " --ties input").out, HasSubstr("\"mrr\":0.75"));
+  EXPECT_THAT(shell(evaluate + " --ties input --intervals").out,
+              HasSubstr(R"("intervals":{"mrr":{"low":0.5,"high":1.0}})"));
   expect_error("simile evaluate --run run.trec", 2, "--qrels");
   expect_error(evaluate + " --data pairs.tsv", 2, "--data");
   expect_error(evaluate + " --model $M", 2, "--model");

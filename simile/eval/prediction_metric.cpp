@@ -2,6 +2,7 @@
 #include "simile/eval/prediction_metric.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "simile/metric/classification.h"
@@ -13,6 +14,11 @@ namespace simile {
 namespace {
 
 using Positions = std::vector<int64_t>;
+
+constexpr double kConfidence = 0.95;
+constexpr int64_t kMostSamples = 10000, kFewestSamples = 1000;
+constexpr int64_t kWork = 20000000;  // examples drawn for a metric
+constexpr double kAgreement = 1e-6;
 
 template <typename T>
 std::vector<T> choose(const std::vector<T>& values, const Positions& positions) {
@@ -116,6 +122,19 @@ Statistic make_statistic(const Predictions& predictions, const std::string& metr
       return query_statistic(predictions, metric);
   }
   return nullptr;
+}
+
+void add_intervals(const Predictions& predictions, Report& report) {
+  const Positions all = all_positions(predictions.left.size());
+  const int64_t samples =
+      std::clamp(kWork / std::max<int64_t>(predictions.size(), 1), kFewestSamples, kMostSamples);
+  for (const auto& [metric, value] : report.metrics) {
+    const Statistic statistic = make_statistic(predictions, metric, &report);
+    // Of another threshold, say, it would be the interval of another number.
+    if (!statistic || all.empty() || std::abs(statistic(all) - value) > kAgreement) continue;
+    report.intervals.emplace_back(
+        metric, bootstrap_interval(predictions.size(), statistic, kConfidence, samples, 1));
+  }
 }
 
 Report report_predictions(const Predictions& predictions) {

@@ -53,6 +53,30 @@ TEST(PredictionMetric, OfChosenExamplesIsTheMetricOfThose) {
   EXPECT_FALSE(make_statistic(r.predictions, "map", &report));
 }
 
+TEST(PredictionMetric, IntervalsAreThoseOfMetricsOfThePredictions) {
+  Predictions queries;
+  queries.kind = PredictionKind::kQueries;
+  queries.metrics = {"map", "p@1"};
+  queries.values = {{0.25, 0.75, 0.25, 0.75}, {1, 1, 1, 1}};
+  queries.left = {"a", "b", "c", "d"};
+  Report report;
+  report.metrics = {{"map", 0.5}, {"p@1", 1}, {"mrr", 0.5}};
+  add_intervals(queries, report);
+  ASSERT_EQ(report.intervals.size(), 2U);
+  // Of four draws of 0.25 or 0.75 all are alike in one of eight samples.
+  EXPECT_EQ(report.intervals[0].first, "map");
+  EXPECT_DOUBLE_EQ(report.intervals[0].second.low, 0.25);
+  EXPECT_DOUBLE_EQ(report.intervals[0].second.high, 0.75);
+  EXPECT_DOUBLE_EQ(report.intervals[1].second.low, 1);
+  EXPECT_THAT(to_table({report}), ::testing::HasSubstr("50.00 [25.00, 75.00]"));
+  EXPECT_THAT(report.to_json(),
+              ::testing::HasSubstr(R"("intervals":{"map":{"low":0.25,"high":0.75})"));
+  Report other;
+  other.metrics = {{"map", 0.6}};
+  add_intervals(queries, other);
+  EXPECT_TRUE(other.intervals.empty());
+}
+
 TEST(PredictionMetric, AFileIsReportedByWhatItHolds) {
   const RandomScores r;
   EXPECT_EQ(report_predictions(r.predictions).task, "pairs");

@@ -95,6 +95,19 @@ void add_metrics(const RankingScores& scores, Report& report) {
   }
 }
 
+// Of a run file, whose queries have no texts here.
+Predictions query_metrics(RankingScores scores) {
+  Predictions table;
+  table.kind = PredictionKind::kQueries;
+  for (const RankingMetric& metric : scores.metrics) table.metrics.push_back(metric.name());
+  table.values.resize(scores.metrics.size());
+  for (const std::vector<double>& query : scores.per_query) {
+    for (size_t m = 0; m < query.size(); ++m) table.values[m].push_back(query[m]);
+  }
+  table.left = std::move(scores.queries);
+  return table;
+}
+
 }  // namespace
 
 RankingTask::RankingTask(std::string name, RankingData data, RankingTaskOptions options,
@@ -316,13 +329,16 @@ std::vector<JudgedRanking> judge_run(const std::string& run_path, const std::str
 }
 
 Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
-                    const std::vector<RankingMetric>& metrics, TieBreak ties, Gain gain) {
+                    const std::vector<RankingMetric>& metrics, TieBreak ties, Gain gain,
+                    Predictions* predictions) {
   Report report;
   report.task = "ranking";
   report.model = run_path;
-  add_metrics(score_rankings(judge_run(run_path, qrels_path, ties), metrics, gain), report);
+  RankingScores scores = score_rankings(judge_run(run_path, qrels_path, ties), metrics, gain);
+  add_metrics(scores, report);
   SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
                qrels_path + ": no query has a relevant document (relevance of at least 1)");
+  if (predictions != nullptr) *predictions = query_metrics(std::move(scores));
   return report;
 }
 

@@ -80,9 +80,9 @@ std::vector<JudgedRanking> judge_run(const std::string& run_path, const std::str
 
 // Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks
 // counts with zeros (and is noted). Other than there, queries without a relevant document are left
-// out of the mean.
+// out of the mean. `predictions`, where given, gets the metrics of each query that counts.
 Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
                     const std::vector<RankingMetric>& metrics, TieBreak ties,
-                    Gain gain = Gain::kLinear);
+                    Gain gain = Gain::kLinear, Predictions* predictions = nullptr);
 
 }  // namespace simile

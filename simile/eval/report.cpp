@@ -30,6 +30,17 @@ std::string show_value(const std::string& name, const double* value) {
   return is_fraction(name) ? fmt::format("{:.2f}", 100 * *value) : fmt::format("{:.4f}", *value);
 }
 
+// With its interval, where there is one: 57.79 [50.75, 64.32].
+std::string show_figure(const Report& report, const std::string& name) {
+  std::string text = show_value(name, report.find_metric(name));
+  for (const auto& [metric, interval] : report.intervals) {
+    if (metric != name) continue;
+    text +=
+        fmt::format(" [{}, {}]", show_value(name, &interval.low), show_value(name, &interval.high));
+  }
+  return text;
+}
+
 size_t column_width(const std::vector<std::string>& cells) {
   size_t width = 0;
   for (const std::string& cell : cells) {
@@ -84,16 +95,22 @@ std::string show_group(const std::vector<Report>& reports) {
   table += fmt::format("  {:{}}", "", name_width);
   std::vector<size_t> widths;
   for (const Report& report : reports) {
-    widths.push_back(std::max<size_t>(column_width({report.model}), 7));
+    std::vector<std::string> cells = {report.model};
+    for (const std::string& name : names) cells.push_back(show_figure(report, name));
+    widths.push_back(std::max<size_t>(column_width(cells), 7));
     table += fmt::format("  {:>{}}", report.model, widths.back());
   }
   table += '\n';
   for (const std::string& name : names) {
     table += fmt::format("  {:{}}", name, name_width);
     for (size_t i = 0; i < reports.size(); ++i) {
-      table += fmt::format("  {:>{}}", show_value(name, reports[i].find_metric(name)), widths[i]);
+      table += fmt::format("  {:>{}}", show_figure(reports[i], name), widths[i]);
     }
     table += '\n';
+  }
+  if (std::any_of(reports.begin(), reports.end(),
+                  [](const Report& report) { return !report.intervals.empty(); })) {
+    table += "  []: 95 % interval, bootstrap over the examples\n";
   }
   for (const Report& report : reports) {
     for (const std::string& note : report.notes) {
@@ -140,6 +157,9 @@ std::string Report::to_json() const {
   json["examples"] = examples;
   json["metrics"] = nlohmann::ordered_json::object();
   for (const auto& metric : metrics) json["metrics"][metric.first] = metric.second;
+  for (const auto& [metric, interval] : intervals) {
+    json["intervals"][metric] = {{"low", interval.low}, {"high", interval.high}};
+  }
   if (!confusion.classes.empty()) json["confusion"] = confusion_to_json(confusion);
   if (chosen_fusion) {
     json["hybrid"] = {{"weight", chosen_fusion->weight}, {"rule", chosen_fusion->rule}};

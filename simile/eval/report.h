@@ -11,6 +11,7 @@
 
 #include "simile/core/matrix.h"
 #include "simile/index/score_fusion.h"
+#include "simile/metric/significance.h"
 
 namespace simile {
 
@@ -28,20 +29,23 @@ struct Report {
   std::vector<std::string> notes;                       // what a reader of the numbers should know
   ConfusionMatrix confusion = {};                       // without classes: there is none
   std::optional<FusionOptions> chosen_fusion = {};      // of a hybrid whose weight dev chose
+  // 95 %, over the examples, by metric: where asked for (add_intervals()), and of those that have
+  // one.
+  std::vector<std::pair<std::string, Interval>> intervals = {};
 
   const double* find_metric(const std::string& metric_name) const;  // null where there is none
   // The metric, or ErrorKind::kRecipe with the names there are.
   double metric(const std::string& metric_name) const;
 
-  // {"task":..,"model":..,"examples":n,"metrics":{..}} with "name", "notes",
-  // "confusion":{"classes":[..],"matrix":[[..]]} and "hybrid":{"weight":..,"rule":..} where there
-  // are any, in one line.
+  // {"task":..,"model":..,"examples":n,"metrics":{..}} with "intervals":{METRIC:{"low":..,
+  // "high":..}}, "name", "notes", "confusion":{"classes":[..],"matrix":[[..]]} and
+  // "hybrid":{"weight":..,"rule":..} where there are any, in one line.
   std::string to_json() const;
 };
 
-// Reads what Report::to_json() wrote, but for the confusion matrix and the hybrid; what is missing
-// is empty, and values that are not finite, null in JSON, are left out. Errors (kInput, with
-// `path`): not such an object.
+// Reads what Report::to_json() wrote, but for intervals, confusion matrix and hybrid; what is
+// missing is empty, and values that are not finite, null in JSON, are left out. Errors (kInput,
+// with `path`): not such an object.
 Report parse_report(const std::string& json, const std::string& path);
 
 // The unweighted mean of reports, one at least: of each metric that all of them have, thresholds
