@@ -180,6 +180,17 @@ TEST_F(ReproduceTest, FinishedRunsAreNotLostToAMistake) {
                                      "data than now, and are replaced"));
 }
 
+TEST_F(ReproduceTest, ARowIsRunWithItsSettingsAlone) {
+  shell(
+      "sed -i 's/settings: {fast:/settings: {slow: {values: {}}, fast:/; "
+      "s/{label: Second,/{label: Second, settings: [slow],/' tiny.yaml");
+  const Json fast = reproduce("--runs 1 --out fast --settings fast --row First", 0);
+  EXPECT_EQ(fast["rows"][1]["cells"][0]["problem"], "not run");
+  EXPECT_EQ(fast["rows"][1]["absent"], "it is not run with the settings 'fast'");
+  const Json slow = reproduce("--runs 1 --out slow --settings slow --row Second", 0);
+  EXPECT_EQ(slow["rows"][1]["cells"][0]["values"].size(), 1U);
+}
+
 TEST_F(ReproduceTest, FetchedDataAreFound) {
   shell("mv sets data; sed -i '/far/d; /absent:/d; s/, ~]/]/; s/80, 70/80/' tiny.yaml");
   const Outcome outcome =

@@ -174,6 +174,10 @@ class PaperTableReader {
     row.sets = reader.texts("sets");
     for (const std::string& set : row.sets) check_name(reader, "sets", set, set_names());
     if (row.sets.empty()) row.sets = set_names();
+    row.settings = reader.texts("settings");
+    std::vector<std::string> settings;
+    for (const TableSettings& one : table_.settings) settings.push_back(one.name);
+    for (const std::string& one : row.settings) check_name(reader, "settings", one, settings);
     reader.finish();
     add_row(reader, std::move(row));
   }

@@ -53,6 +53,7 @@ struct TableRow {
   std::string label, name;                   // name: of its folder
   std::vector<std::optional<double>> paper;  // one per column; none where the paper has none
   std::vector<std::string> sets;             // which it is run on
+  std::vector<std::string> settings;         // which it is run with; empty: all
   TableValues values;
   std::string baseline;  // not trained: what the reports of a row call so ("bm25", "untrained")
   std::string absent;    // not run: why

@@ -101,7 +101,14 @@ class Reproducer {
                                wanted, fmt::join(names, ", ")));
       settings_ = &all[static_cast<size_t>(found - names.begin())];
     }
-    if (settings_ != nullptr) result_.settings = settings_->name;
+    if (settings_ == nullptr) return;
+    result_.settings = settings_->name;
+    for (TableRow& row : result_.table.rows) {
+      if (row.settings.empty() || !row.is_trained()) continue;
+      const auto& own = row.settings;
+      if (std::find(own.begin(), own.end(), settings_->name) != own.end()) continue;
+      row.absent = fmt::format("it is not run with the settings '{}'", settings_->name);
+    }
   }
 
   // What no run of a set can have is told before one is trained.
@@ -151,7 +158,9 @@ class Reproducer {
     for (size_t row = 0; row < table_().rows.size(); ++row) {
       const TableRow& of = table_().rows[row];
       for (size_t c = 0; c < table_().columns.size(); ++c) {
-        if (!of.absent.empty()) result_.cells[row][c].problem = "not at hand";
+        if (!of.absent.empty()) {
+          result_.cells[row][c].problem = of.settings.empty() ? "not at hand" : "not run";
+        }
         if (!of.baseline.empty()) fill_baseline(runs, of, c, result_.cells[row][c]);
       }
     }
