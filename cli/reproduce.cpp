@@ -49,9 +49,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
   output.write(show(result, json ? "json" : arguments.format));
   output.finish();
   SIMILE_CHECK(result.failed == 0 || arguments.options.show, ErrorKind::kFailed,
-               fmt::format("{} runs failed; their errors stand in the table, and the same command "
-                           "tries them again",
-                           result.failed));
+               fmt::format("{} {} failed or lack a figure of the table, which says why; the same "
+                           "command trains again what failed",
+                           result.failed, result.failed == 1 ? "run" : "runs"));
 }
 
 void add_table_command(const Commands& commands, const char* name, const char* help,

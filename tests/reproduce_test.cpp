@@ -176,8 +176,9 @@ TEST_F(ReproduceTest, FinishedRunsAreNotLostToAMistake) {
   EXPECT_EQ(bytes("table/rail/first/run-1"), first);
   write_table("cosent", "pearson");
   const Outcome outcome = shell(line("--runs 1 --out table --row First"));
-  EXPECT_THAT(outcome.err, HasSubstr("1 finished runs in 'table' are of another recipe, model or "
-                                     "data than now, and are replaced"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("in 'table' are finished runs of another recipe, model, data or "
+                        "version of the training: 1"));
 }
 
 TEST_F(ReproduceTest, ARowIsRunWithItsSettingsAlone) {
@@ -189,6 +190,19 @@ TEST_F(ReproduceTest, ARowIsRunWithItsSettingsAlone) {
   EXPECT_EQ(fast["rows"][1]["absent"], "it is not run with the settings 'fast'");
   const Json slow = reproduce("--runs 1 --out slow --settings slow --row Second", 0);
   EXPECT_EQ(slow["rows"][1]["cells"][0]["values"].size(), 1U);
+}
+
+// By what reports call them: a mean of the metrics selected by, an untrained model from `model`.
+TEST_F(ReproduceTest, MeansAndHybridsOfTheStartAreFound) {
+  shell(
+      "sed -i 's/selection: {metric: dev.spearman,/selection: {metric: [dev.spearman, "
+      "dev.pearson],/; "
+      "s/baselines: .bm25./baselines: [bm25, untrained]/; s/metric: test.spearman}/metric: "
+      "mean.mean}/; "
+      "s/baseline: bm25/baseline: zero-shot/' tiny.yaml");
+  const Json table = reproduce("--runs 1 --out table --row First --set rail", 0);
+  EXPECT_EQ(table["rows"][0]["cells"][0]["values"].size(), 1U);
+  EXPECT_EQ(table["rows"][3]["cells"][0]["values"].size(), 1U);
 }
 
 TEST_F(ReproduceTest, FetchedDataAreFound) {

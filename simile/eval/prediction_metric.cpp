@@ -130,7 +130,6 @@ void add_intervals(const Predictions& predictions, Report& report) {
       std::clamp(kWork / std::max<int64_t>(predictions.size(), 1), kFewestSamples, kMostSamples);
   for (const auto& [metric, value] : report.metrics) {
     const Statistic statistic = make_statistic(predictions, metric, &report);
-    // Of another threshold, say, it would be the interval of another number.
     if (!statistic || all.empty() || std::abs(statistic(all) - value) > kAgreement) continue;
     report.intervals.emplace_back(
         metric, bootstrap_interval(predictions.size(), statistic, kConfidence, samples, 1));

@@ -27,7 +27,8 @@ Statistic make_statistic(const Predictions& predictions, const std::string& metr
 
 // Gives the report of these predictions the 95 % bootstrap interval of each of its metrics that is
 // computed from them: examples drawn with replacement under seed 1, 1,000 to 10,000 times, the more
-// the fewer they are. Thresholds stay as they were chosen on all examples.
+// the fewer they are. Thresholds stay as they were chosen on all examples. A metric that the
+// predictions do not give again to 1e-6 gets none. To be called once.
 void add_intervals(const Predictions& predictions, Report& report);
 
 // A report made from a file of predictions alone. Scores of gold answers 0 and 1, of which both

@@ -95,7 +95,7 @@ void add_metrics(const RankingScores& scores, Report& report) {
   }
 }
 
-// Of a run file, whose queries have no texts here.
+// The metrics of each query of a run file; their texts are not known.
 Predictions query_metrics(RankingScores scores) {
   Predictions table;
   table.kind = PredictionKind::kQueries;

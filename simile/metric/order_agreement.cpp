@@ -29,8 +29,8 @@ OrderAgreement count_pairs(const std::vector<double>& left, const std::vector<do
 
 int64_t distance_of(const OrderAgreement& pairs) { return std::abs(pairs.same - pairs.reversed); }
 
-// Equal numbers stand in as many orders as if they were told apart, which leaves the share as it
-// is.
+// Equal numbers are told apart by their places, so that each order of the numbers counts equally
+// often.
 double share_of_all(const std::vector<double>& left, const std::vector<double>& right,
                     int64_t distance) {
   std::vector<size_t> order(right.size());

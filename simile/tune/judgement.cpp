@@ -82,6 +82,7 @@ JudgedOrder compare_with_paper(const Reproduction& result, size_t column) {
   }
   const OrderAgreement agreement = compare_orders(paper, ours);
   JudgedOrder order;
+  order.rows = static_cast<int64_t>(paper.size());
   order.tau = agreement.tau;
   order.p = agreement.p;
   if (order.p < kSignificance) {

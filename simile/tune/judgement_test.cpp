@@ -107,5 +107,25 @@ TEST(JudgeOrder, CountsPairsAsThePaperHasThem) {
   EXPECT_EQ(order.verdict, ClaimVerdict::kUndecided);
 }
 
+TEST(JudgeOrder, FiveRowsInThePapersOrderHoldAndTurnedRoundDoNot) {
+  for (const double direction : {1.0, -1.0}) {
+    Reproduction result;
+    result.table.columns.resize(1);
+    for (int r = 0; r < 5; ++r) {
+      TableRow row;
+      row.paper = {direction * r};
+      result.table.rows.push_back(row);
+      TableCell cell = cell_of({0.1 * r});
+      cell.folders.resize(1);
+      result.cells.push_back({cell});
+    }
+    const JudgedOrder order = judge_order(result, 0);
+    EXPECT_EQ(order.rows, 5);
+    EXPECT_EQ(order.tau, direction);
+    EXPECT_NEAR(order.p, 2.0 / 120, 1e-12);
+    EXPECT_EQ(order.verdict, direction > 0 ? ClaimVerdict::kHolds : ClaimVerdict::kDoesNotHold);
+  }
+}
+
 }  // namespace
 }  // namespace simile

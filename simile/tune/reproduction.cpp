@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "simile/core/error.h"
@@ -38,6 +40,15 @@ std::optional<double> read_column(const TableColumn& column, const std::vector<R
     sum += *value;
   }
   return sum / static_cast<double>(column.metrics.size());
+}
+
+// The name that recipes give a baseline which reports call so: an untrained model that comes from
+// `model` is called zero-shot there.
+std::string baseline_of(std::string model) {
+  const std::string zero_shot = "zero-shot";
+  const size_t place = model.find(zero_shot);
+  if (place != std::string::npos) model.replace(place, zero_shot.size(), "untrained");
+  return model;
 }
 
 // A model's name; of a path the last part and a mark of the whole, as two may end alike.
@@ -103,53 +114,61 @@ class Reproducer {
     }
     if (settings_ == nullptr) return;
     result_.settings = settings_->name;
+    leave_rows_out();
+  }
+
+  void leave_rows_out() {
     for (TableRow& row : result_.table.rows) {
-      if (row.settings.empty() || !row.is_trained()) continue;
       const auto& own = row.settings;
+      if (!row.absent.empty() || own.empty()) continue;
       if (std::find(own.begin(), own.end(), settings_->name) != own.end()) continue;
       row.absent = fmt::format("it is not run with the settings '{}'", settings_->name);
+      left_out_.insert(row.label);
     }
   }
 
-  // What no run of a set can have is told before one is trained.
+  // What no run can have is told before one is trained.
   void check_evaluations(const std::vector<TableRun>& runs) const {
+    std::map<std::string, std::set<std::string>> evaluations;  // by set
+    std::set<std::string> baselines;
+    for (const TableRun& run : runs) {
+      if (!run.run) continue;
+      const TrainOptions& recipe = run.run->options;
+      std::set<std::string>& names = evaluations[run.set];
+      for (const auto& evaluation : recipe.evaluations) names.insert(evaluation.name);
+      for (const auto& test : recipe.tests) names.insert(test.name);
+      if (recipe.stages.back().selection.metric.size() > 1) names.insert("mean");
+      for (const std::string& baseline : recipe.baselines) baselines.insert(baseline);
+    }
+    if (evaluations.empty()) return;  // nothing could be planned
     for (const TableColumn& column : table_().columns) {
-      std::vector<std::string> evaluations, baselines = {"untrained", "zero-shot"};
-      for (const TableRun& run : runs) {
-        if (!run.run || run.set != column.set) continue;
-        const TrainOptions& recipe = run.run->options;
-        for (const auto& evaluation : recipe.evaluations) evaluations.push_back(evaluation.name);
-        for (const auto& test : recipe.tests) evaluations.push_back(test.name);
-        baselines.insert(baselines.end(), recipe.baselines.begin(), recipe.baselines.end());
-      }
-      if (evaluations.empty()) continue;  // not at hand
+      const auto names = evaluations.find(column.set);
+      if (names == evaluations.end()) continue;
       for (const std::string& metric : column.metrics) {
-        const std::string evaluation = metric.substr(0, metric.find('.'));
-        check_named("the column", column.label, "evaluation", evaluation, column.set, evaluations);
+        check_named(
+            fmt::format("the column '{}': the recipes of the set '{}'", column.label, column.set),
+            "evaluation", metric.substr(0, metric.find('.')), names->second);
       }
-      for (const TableRow& row : table_().rows) {
-        if (row.baseline.empty()) continue;
-        check_named("the row", row.label, "baseline", row.baseline, column.set, baselines);
-      }
+    }
+    baselines.erase("hybrid");  // of the trained model, and so none
+    for (const TableRow& row : table_().rows) {
+      if (row.baseline.empty() || !row.absent.empty()) continue;
+      check_named(fmt::format("the row '{}': the recipes", row.label), "baseline",
+                  baseline_of(row.baseline), baselines);
     }
   }
 
-  void check_named(const char* what, const std::string& label, const char* kind,
-                   const std::string& name, const std::string& set,
-                   std::vector<std::string> names) const {
-    if (std::find(names.begin(), names.end(), name) != names.end()) return;
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    throw Error(
-        ErrorKind::kRecipe,
-        fmt::format("{}: {} '{}': the recipes of the set '{}' have no {} '{}'; they have {}",
-                    table_().path, what, label, set, kind, name, fmt::join(names, ", ")));
+  void check_named(const std::string& who, const char* kind, const std::string& name,
+                   const std::set<std::string>& names) const {
+    SIMILE_CHECK(names.count(name) > 0, ErrorKind::kRecipe,
+                 fmt::format("{}: {} have no {} '{}'; they have {}", table_().path, who, kind, name,
+                             fmt::join(names, ", ")));
   }
 
   void fill_cells(const std::vector<TableRun>& runs) {
     result_.cells.assign(table_().rows.size(), std::vector<TableCell>(table_().columns.size()));
     for (const TableRun& run : runs) {
-      bool has_failed = false;
+      bool has_failed = run.is_wrong || run.outcome.state == RunOutcome::State::kFailed;
       for (size_t c = 0; c < table_().columns.size(); ++c) {
         if (table_().columns[c].set == run.set) has_failed = !add_outcome(run, c) || has_failed;
       }
@@ -159,7 +178,8 @@ class Reproducer {
       const TableRow& of = table_().rows[row];
       for (size_t c = 0; c < table_().columns.size(); ++c) {
         if (!of.absent.empty()) {
-          result_.cells[row][c].problem = of.settings.empty() ? "not at hand" : "not run";
+          const bool is_left_out = left_out_.count(of.label) > 0;
+          result_.cells[row][c].problem = is_left_out ? "not run" : "not at hand";
         }
         if (!of.baseline.empty()) fill_baseline(runs, of, c, result_.cells[row][c]);
       }
@@ -171,7 +191,7 @@ class Reproducer {
     TableCell& cell = result_.cells[run.row][column];
     const TableColumn& wanted = table_().columns[column];
     const auto tell = [&cell](const std::string& problem, bool has_failed) {
-      if (cell.problem.empty()) cell.problem = problem;
+      if (cell.problem.empty() || (has_failed && !cell.has_failed)) cell.problem = problem;
       cell.has_failed = cell.has_failed || has_failed;
       return !has_failed;
     };
@@ -207,8 +227,7 @@ class Reproducer {
       if (run.set != wanted.set) continue;
       const std::optional<double> value =
           read_column(wanted, run.outcome.reports, [&row](const Report& report) {
-            return report.model == row.baseline ||
-                   (row.baseline == "untrained" && report.model == "zero-shot");
+            return baseline_of(report.model) == baseline_of(row.baseline);
           });
       if (!value) continue;
       cell.seeds = {run.seed};
@@ -256,6 +275,7 @@ class Reproducer {
   Reproduction result_;
   EventSink& events_;
   const TableSettings* settings_ = nullptr;
+  std::set<std::string> left_out_;  // labels of rows that are not run with the settings
   TableData data_;
 };
 
@@ -277,7 +297,7 @@ void ReproduceOptions::visit(OptionVisitor& v) {
            "examples", 0});
   v.field("rows", rows,
           {"i/n: only row i and every n-th after it, for several machines and one folder"});
-  v.field("row", row, conditions_info("only the rows with these labels"));
+  v.field("row", row, conditions_info("only the row with this label; may be given several times"));
   v.field("set", set, {"only on these of the table's sets"});
   v.field("out", out,
           path_info("folder of the runs; empty: runs/ and the table's name, with the model, "

@@ -86,7 +86,8 @@ ClaimVerdict judge(double difference, const std::optional<TTest>& t_test,
 struct JudgedOrder {
   size_t column = 0;
   int64_t same = 0, same_significant = 0, reversed = 0, reversed_significant = 0;
-  double tau = 0, p = 1;  // compare_orders() of the rows' means
+  int64_t rows = 0;       // that both have
+  double tau = 0, p = 1;  // compare_orders() of their means, over all seeds of each
   ClaimVerdict verdict = ClaimVerdict::kUndecided;
 };
 

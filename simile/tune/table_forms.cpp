@@ -122,6 +122,7 @@ Json cell_json(const TableCell& cell, const std::optional<double>& paper) {
     if (cell.start_kept > 0) json["start_kept"] = cell.start_kept;
   }
   if (!cell.problem.empty()) json["problem"] = cell.problem;
+  if (cell.has_failed) json["failed"] = true;
   return json;
 }
 
@@ -208,6 +209,7 @@ std::string Reproduction::to_json() const {
   for (const JudgedOrder& order : orders) {
     json["order"].push_back({{"column", table.columns[order.column].label},
                              {"verdict", name_of(order.verdict)},
+                             {"rows", order.rows},
                              {"tau", order.tau},
                              {"p", order.p},
                              {"same", order.same},

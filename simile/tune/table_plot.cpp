@@ -15,7 +15,7 @@
 namespace simile {
 namespace {
 
-constexpr double kLabels = 250, kPanel = 230, kGap = 24, kLine = 22, kHead = 66, kFoot = 62;
+constexpr double kLabels = 250, kPanel = 230, kGap = 24, kLine = 22, kHead = 76, kFoot = 62;
 
 class Panel {
  public:
@@ -34,7 +34,11 @@ class Panel {
 
   std::string draw() const {
     std::string svg =
-        svg_text(left_ + kPanel / 2, kHead - 18, "middle", result_.table.columns[column_].label);
+        svg_text(left_ + kPanel / 2, kHead - 32, "middle", result_.table.columns[column_].label);
+    if (has_levels_) {
+      svg += svg_text(left_ + kPanel / 2, kHead - 16, "middle",
+                      fmt::format("means: paper {:.4g}, ours {:.4g}", paper_level_, our_level_));
+    }
     if (low_ > high_) return svg;  // nothing to draw
     const double bottom = kHead + kLine * static_cast<double>(result_.table.rows.size());
     for (const double tick : axis_ticks(low_, high_, 4)) {
@@ -85,33 +89,35 @@ class Panel {
 
   std::string draw_row(size_t row) const {
     const double y = kHead + kLine * (static_cast<double>(row) + 0.5);
-    if (!cell(row).values.empty()) {
-      const double mean = cell(row).spread().mean * scale();
-      if (mean - our_level_ < low_ || mean - our_level_ > high_) return draw_far(mean, y);
-    }
+    return draw_ours(row, y) + draw_paper(row, y);
+  }
+
+  std::string draw_ours(size_t row, double y) const {
+    if (cell(row).values.empty()) return "";
+    const Spread spread = cell(row).spread();
+    const double mean = spread.mean * scale(), sd = spread.deviation * scale();
+    if (mean - our_level_ < low_ || mean - our_level_ > high_) return draw_far(mean, y);
     std::string svg;
     for (const double value : cell(row).values) {
       svg += fmt::format(
           "<line class=\"seed\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
           place(value * scale() - our_level_), y - 5, y + 5);
     }
-    if (!cell(row).values.empty()) {
-      const Spread spread = cell(row).spread();
-      const double mean = spread.mean * scale(), sd = spread.deviation * scale();
-      svg += fmt::format(
-          "<line class=\"sd\" x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\"/>\n"
-          "<circle class=\"ours\" cx=\"{3:.1f}\" cy=\"{2:.1f}\" r=\"4\"><title>ours {4:.3f} ± "
-          "{5:.3f}</title></circle>\n",
-          place(mean - sd - our_level_), place(mean + sd - our_level_), y, place(mean - our_level_),
-          mean, sd);
-    }
-    if (const auto& figure = paper(row)) {
-      svg += fmt::format(
-          "<circle class=\"paper\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"><title>paper "
-          "{}</title></circle>\n",
-          place(*figure - paper_level_), y, *figure);
-    }
-    return svg;
+    return svg + fmt::format(
+                     "<line class=\"sd\" x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" "
+                     "y2=\"{2:.1f}\"/>\n<circle class=\"ours\" cx=\"{3:.1f}\" cy=\"{2:.1f}\" "
+                     "r=\"4\"><title>ours {4:.3f} ± {5:.3f}</title></circle>\n",
+                     place(mean - sd - our_level_), place(mean + sd - our_level_), y,
+                     place(mean - our_level_), mean, sd);
+  }
+
+  std::string draw_paper(size_t row, double y) const {
+    const std::optional<double>& figure = paper(row);
+    if (!figure) return "";
+    return fmt::format(
+        "<circle class=\"paper\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"><title>paper "
+        "{}</title></circle>\n",
+        place(*figure - paper_level_), y, *figure);
   }
 
   const Reproduction& result_;

@@ -89,6 +89,7 @@ TableRuns::TableRuns(const PaperTable& table, const TableSettings* settings,
   check_choice();
   tell_missing_sets();
   plan();
+  tell_outdated();
 }
 
 void TableRuns::check_choice() const {
@@ -181,7 +182,6 @@ void TableRuns::complete() {
   for (TableRun& run : runs_) {
     if (run.run && run.is_ours) ours.push_back(&run);
   }
-  tell_outdated();
   try {
     complete_all(ours);
   } catch (const Error& error) {
@@ -199,7 +199,7 @@ void TableRuns::complete() {
   }
 }
 
-// Finished runs of what the table was before are not read, and removed when they are trained anew.
+// Of what the table was before.
 void TableRuns::tell_outdated() const {
   const auto is_outdated = [](const TableRun& run) {
     return run.run && run.is_ours && run.outcome.state == RunOutcome::State::kNotRun &&
@@ -208,9 +208,9 @@ void TableRuns::tell_outdated() const {
   const auto count = std::count_if(runs_.begin(), runs_.end(), is_outdated);
   if (count == 0) return;
   events_.warning(
-      fmt::format("{} finished runs in '{}' are of another recipe, model or data than now, and are "
-                  "replaced",
-                  count, options_.out));
+      fmt::format("in '{}' are finished runs of another recipe, model, data or version of the "
+                  "training: {}; they are not shown, and training replaces them",
+                  options_.out, count));
 }
 
 void TableRuns::complete_all(const std::vector<TableRun*>& ours) {

@@ -11,6 +11,8 @@
 namespace simile {
 namespace {
 
+constexpr int64_t kFewestRows = 5;  // of four, the two orders that agree most have p = 0.08
+
 int digits_of(const TableColumn& column) { return column.scale < 10 ? 3 : 2; }
 
 std::string signed_figure(const TableColumn& column, double fraction) {
@@ -18,6 +20,9 @@ std::string signed_figure(const TableColumn& column, double fraction) {
 }
 
 std::string p_value(double p) { return p < 5e-5 ? "< 0.0001" : fmt::format("{:.4f}", p); }
+
+// p = 0.0123
+std::string p_equation(double p) { return (p < 5e-5 ? "p " : "p = ") + p_value(p); }
 
 // The first line of a message, and no more of it than a cell bears.
 std::string shorten(const std::string& message, size_t most) {
@@ -85,13 +90,15 @@ std::string table_command(const Reproduction& result) {
 
 std::string order_line(const Reproduction& result, const JudgedOrder& order) {
   const int64_t pairs = order.same + order.reversed;
-  const std::string p = p_value(order.p);
+  const bool can_decide = order.rows >= kFewestRows;
+  const std::string verdict = can_decide
+                                  ? fmt::format("{} (", name_of(order.verdict))
+                                  : fmt::format("{} rows are too few to decide (", order.rows);
   return fmt::format(
-      "{}: the paper's order of rows: {} (Kendall's tau {:+.2f}, p {}{}); {} of {} pairs stand as "
-      "in the paper ({} of them with p < 0.05), {} the other way ({})",
-      result.table.columns[order.column].label, name_of(order.verdict), order.tau,
-      p[0] == '<' ? "" : "= ", p, order.same, pairs, order.same_significant, order.reversed,
-      order.reversed_significant);
+      "{}: the paper's order of rows: {}Kendall's tau {:+.2f}, {}); {} of {} pairs stand as in the "
+      "paper ({} of them with p < 0.05), {} the other way ({})",
+      result.table.columns[order.column].label, verdict, order.tau, p_equation(order.p), order.same,
+      pairs, order.same_significant, order.reversed, order.reversed_significant);
 }
 
 std::string claim_figures(const Reproduction& result, const JudgedClaim& judged) {
@@ -102,8 +109,7 @@ std::string claim_figures(const Reproduction& result, const JudgedClaim& judged)
                                 judged.seeds == 1 ? "seed" : "seeds"));
   }
   if (judged.t_test) {
-    const std::string p = p_value(judged.t_test->p);
-    parts.push_back(fmt::format("p {}{} (t), {} (permutation)", p[0] == '<' ? "" : "= ", p,
+    parts.push_back(fmt::format("{} (t), {} (permutation)", p_equation(judged.t_test->p),
                                 p_value(judged.permutation->p)));
   }
   if (judged.interval) {

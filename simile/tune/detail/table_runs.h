@@ -28,8 +28,8 @@ struct TableRun {
 // Where a table's sets are.
 struct TableData {
   std::string folder;  // of all sets; empty: as each recipe has it
-  bool is_fetched =
-      false;  // nobody asked for it: recipes that say where their data are keep to that
+  // Nobody asked for the folder: recipes that say where their data are keep to that.
+  bool is_fetched = false;
 
   std::string of(const TableSet& set) const;
   bool has(const TableSet& set) const;
@@ -42,7 +42,9 @@ TableData find_table_data(const PaperTable& table, const std::string& data);
 class TableRuns {
  public:
   // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. Sets
-  // that are not at hand are told, with the rows they cost. `options` are complete but for `data`.
+  // that are not at hand are told, with the rows they cost, and so is how many finished runs are
+  // out of date. Of `options` runs and out are set; their data, model and settings are not looked
+  // at.
   // All are kept by reference. Errors: ErrorKind::kUsage where the options' rows and sets are none,
   // or leave nothing.
   TableRuns(const PaperTable& table, const TableSettings* settings, const std::string& model,
