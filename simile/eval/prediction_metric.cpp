@@ -18,7 +18,7 @@ using Positions = std::vector<int64_t>;
 constexpr double kConfidence = 0.95;
 constexpr int64_t kMostSamples = 10000, kFewestSamples = 1000;
 constexpr int64_t kWork = 20000000;  // examples drawn for a metric
-constexpr double kAgreement = 1e-6;
+constexpr double kAgreement = 1e-6;  // of what is reported and what predictions give
 
 template <typename T>
 std::vector<T> choose(const std::vector<T>& values, const Positions& positions) {
@@ -124,13 +124,20 @@ Statistic make_statistic(const Predictions& predictions, const std::string& metr
   return nullptr;
 }
 
+bool gives_reported(const Statistic& statistic, const Predictions& predictions, double reported) {
+  return std::abs(statistic(all_positions(predictions.left.size())) - reported) < kAgreement;
+}
+
+int64_t affordable_samples(int64_t examples, int64_t work) {
+  return std::clamp(work / std::max<int64_t>(examples, 1), kFewestSamples, kMostSamples);
+}
+
 void add_intervals(const Predictions& predictions, Report& report) {
-  const Positions all = all_positions(predictions.left.size());
-  const int64_t samples =
-      std::clamp(kWork / std::max<int64_t>(predictions.size(), 1), kFewestSamples, kMostSamples);
+  if (predictions.size() == 0) return;
+  const int64_t samples = affordable_samples(predictions.size(), kWork);
   for (const auto& [metric, value] : report.metrics) {
     const Statistic statistic = make_statistic(predictions, metric, &report);
-    if (!statistic || all.empty() || std::abs(statistic(all) - value) > kAgreement) continue;
+    if (!statistic || !gives_reported(statistic, predictions, value)) continue;
     report.intervals.emplace_back(
         metric, bootstrap_interval(predictions.size(), statistic, kConfidence, samples, 1));
   }

@@ -25,10 +25,17 @@ namespace simile {
 Statistic make_statistic(const Predictions& predictions, const std::string& metric,
                          const Report* report);
 
+// Whether the statistic of all these examples is the value that was reported, to 1e-6: otherwise
+// they are of another evaluation, or it is no metric of single examples.
+bool gives_reported(const Statistic& statistic, const Predictions& predictions, double reported);
+
+// How many samples of a bootstrap draw about `work` examples in all: 1,000 at least, 10,000 at
+// most.
+int64_t affordable_samples(int64_t examples, int64_t work);
+
 // Gives the report of these predictions the 95 % bootstrap interval of each of its metrics that is
-// computed from them: examples drawn with replacement under seed 1, 1,000 to 10,000 times, the more
-// the fewer they are. Thresholds stay as they were chosen on all examples. A metric that the
-// predictions do not give again to 1e-6 gets none. To be called once.
+// computed from them (gives_reported()): examples drawn with replacement under seed 1, as often as
+// is affordable_samples(). Thresholds stay as they were chosen on all examples. To be called once.
 void add_intervals(const Predictions& predictions, Report& report);
 
 // A report made from a file of predictions alone. Scores of gold answers 0 and 1, of which both

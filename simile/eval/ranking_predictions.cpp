@@ -53,14 +53,22 @@ std::string make_tag(std::string name) {
 
 }  // namespace
 
-Predictions make_query_table(const RankingData& data, const std::vector<int64_t>& queries,
-                             const std::vector<Ranking>& rankings,
-                             const std::vector<JudgedRanking>& judged,
-                             const RankingScores& scores) {
+Predictions make_query_metrics(const RankingScores& scores) {
   Predictions table;
   table.kind = PredictionKind::kQueries;
   for (const RankingMetric& metric : scores.metrics) table.metrics.push_back(metric.name());
   table.values.resize(table.metrics.size());
+  for (const std::vector<double>& query : scores.per_query) {
+    for (size_t m = 0; m < query.size(); ++m) table.values[m].push_back(query[m]);
+  }
+  return table;
+}
+
+Predictions make_query_table(const RankingData& data, const std::vector<int64_t>& queries,
+                             const std::vector<Ranking>& rankings,
+                             const std::vector<JudgedRanking>& judged,
+                             const RankingScores& scores) {
+  Predictions table = make_query_metrics(scores);
   const auto add_document = [&data](int64_t document, std::vector<std::string>& ids,
                                     std::vector<std::string>& texts) {
     ids.push_back(document < 0 ? "" : data.document_ids[static_cast<size_t>(document)]);
@@ -71,9 +79,6 @@ Predictions make_query_table(const RankingData& data, const std::vector<int64_t>
     const int64_t rank = first_relevant_rank(judged[i]);
     table.left.push_back(data.query_ids[q]);
     table.right.push_back(data.query_texts[q]);
-    for (size_t m = 0; m < table.metrics.size(); ++m) {
-      table.values[m].push_back(scores.per_query[i][m]);
-    }
     table.first_relevant.push_back(rank);
     add_document(rankings[i].empty() ? -1 : rankings[i][0].document, table.top_id, table.top_text);
     add_document(best_relevant(rankings[i], rank, data.judged[q]), table.relevant_id,

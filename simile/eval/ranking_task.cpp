@@ -95,19 +95,6 @@ void add_metrics(const RankingScores& scores, Report& report) {
   }
 }
 
-// The metrics of each query of a run file; their texts are not known.
-Predictions query_metrics(RankingScores scores) {
-  Predictions table;
-  table.kind = PredictionKind::kQueries;
-  for (const RankingMetric& metric : scores.metrics) table.metrics.push_back(metric.name());
-  table.values.resize(scores.metrics.size());
-  for (const std::vector<double>& query : scores.per_query) {
-    for (size_t m = 0; m < query.size(); ++m) table.values[m].push_back(query[m]);
-  }
-  table.left = std::move(scores.queries);
-  return table;
-}
-
 }  // namespace
 
 RankingTask::RankingTask(std::string name, RankingData data, RankingTaskOptions options,
@@ -338,7 +325,10 @@ Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
   add_metrics(scores, report);
   SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
                qrels_path + ": no query has a relevant document (relevance of at least 1)");
-  if (predictions != nullptr) *predictions = query_metrics(std::move(scores));
+  if (predictions != nullptr) {
+    *predictions = make_query_metrics(scores);
+    predictions->left = std::move(scores.queries);
+  }
   return report;
 }
 

@@ -227,11 +227,11 @@ std::vector<Statistic> Comparer::statistics(const ComparedRuns& side,
                                             const std::vector<double>& reported) {
   std::vector<Statistic> statistics;
   for (size_t r = 0; r < predictions.size(); ++r) {
-    const std::vector<int64_t> all = all_positions(predictions[r].left.size());
     const Statistic statistic =
         make_statistic(predictions[r], metric, &side.runs[r].reports[places[r]]);
     if (!statistic) return {};
-    if (const double found = statistic(all); std::abs(found - reported[r]) > 1e-6) {
+    if (!gives_reported(statistic, predictions[r], reported[r])) {
+      const double found = statistic(all_positions(predictions[r].left.size()));
       warn(
           fmt::format("{}: {} of the predictions is {:.4f}, but {:.4f} was reported: they are of "
                       "another evaluation; no interval over examples",

@@ -19,7 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kConfidence = 0.95;
-constexpr int64_t kMostSamples = 10000, kFewestSamples = 1000;
 constexpr int64_t kWork = 50000000;  // examples drawn in all
 constexpr uint64_t kSeed = 1;
 
@@ -76,8 +75,7 @@ std::string add_statistics(const std::string& metric, const Scores& start, const
     const Predictions& predictions = side->predictions[at];
     const Statistic statistic = make_statistic(predictions, name_of(metric), &report);
     const double reported = report.metric(name_of(metric));
-    const bool is_same =
-        statistic && std::abs(statistic(all_positions(predictions.left.size())) - reported) < 1e-6;
+    const bool is_same = statistic && gives_reported(statistic, predictions, reported);
     if (!is_same) return fmt::format("{} is not a metric of single examples", name_of(metric));
     set.examples = predictions.size();
     statistics->push_back(statistic);
@@ -96,7 +94,7 @@ double sum_of(const std::vector<Statistic>& statistics, const std::vector<int64_
 void draw_interval(const std::map<size_t, DrawnSet>& sets, Gain& gain) {
   int64_t examples = 0;
   for (const auto& [place, set] : sets) examples += set.examples;
-  gain.samples = std::clamp(kWork / std::max<int64_t>(examples, 1), kFewestSamples, kMostSamples);
+  gain.samples = affordable_samples(examples, kWork);
   std::vector<double> totals(static_cast<size_t>(gain.samples), 0.0);
   uint64_t seed = kSeed;
   for (const auto& [place, set] : sets) {
