@@ -131,9 +131,11 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
 
 Report evaluate_run_file(const Arguments& arguments) {
   const EvaluationOptions& options = arguments.options;
-  SIMILE_CHECK(arguments.models.empty() && arguments.task.empty() &&
-                   arguments.predictions.empty() && arguments.overrides.empty(),
-               ErrorKind::kUsage, "--run takes neither --model nor --task nor --predictions");
+  SIMILE_CHECK(arguments.models.empty() && arguments.task.empty() && arguments.overrides.empty(),
+               ErrorKind::kUsage, "--run takes neither --model nor --task");
+  SIMILE_CHECK(arguments.predictions.empty() || ends_with(arguments.predictions, ".tsv"),
+               ErrorKind::kUsage,
+               "--predictions of a run is the table of its queries: give it a name in .tsv");
   check_dataset_options(arguments, "--run", {"--qrels", "--metrics", "--ties", "--gain", "--name"});
   SIMILE_CHECK(!options.ranking.qrels.empty(), ErrorKind::kUsage,
                "--run needs --qrels, the judgements to score it by");
@@ -141,6 +143,7 @@ Report evaluate_run_file(const Arguments& arguments) {
   Report report =
       evaluate_run(arguments.run, options.ranking.qrels, parse_ranking_metrics(options.metrics),
                    parse_tie_break(options.ties), parse_gain(options.gain), &predictions);
+  if (!arguments.predictions.empty()) write_predictions(arguments.predictions, predictions);
   if (arguments.intervals) add_intervals(predictions, report);
   report.name = options.name;
   return report;
@@ -192,7 +195,9 @@ void add_evaluate(const Commands& commands) {
       arguments->dataset_options.begin() + static_cast<std::ptrdiff_t>(options_before));
   command->add_option("--output", arguments->output, "Also write the report as JSON to this file");
   command->add_option("--predictions", arguments->predictions,
-                      "Write what the model gave each example: .tsv, or a TREC run for rankings");
+                      "Write what the model gave each example: .tsv, or a TREC run for rankings, "
+                      "with a table of its queries beside it; of --run that table, .tsv. "
+                      "`simile compare` reads them");
   command->add_flag("--intervals", arguments->intervals,
                     "Also the 95 % interval of each metric: bootstrap over the examples");
   add_model_options(*command, arguments->model_options);

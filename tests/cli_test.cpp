@@ -446,6 +446,13 @@ TEST_F(CliTest, EvaluatesARunOfSomebodyElse) {
   EXPECT_THAT(shell(evaluate + " --ties input").out, HasSubstr("\"mrr\":0.75"));
   EXPECT_THAT(shell(evaluate + " --ties input --intervals").out,
               HasSubstr(R"("intervals":{"mrr":{"low":0.5,"high":1.0}})"));
+  shell(evaluate + " --predictions a.tsv");
+  shell(evaluate + " --ties input --predictions b.tsv");
+  EXPECT_EQ(read_file(path("b.tsv")),
+            "query_id\tquery\tmrr\tfirst_relevant\ttop_id\ttop_text\trelevant_id\trelevant_text\n"
+            "q1\t\t0.5\t2\t\t\t\t\nq2\t\t1\t1\t\t\t\t\n");
+  EXPECT_THAT(shell("simile compare b.tsv a.tsv --json").out, HasSubstr("\"difference\":0.25"));
+  expect_error(evaluate + " --predictions b.trec", 2, ".tsv");
   expect_error("simile evaluate --run run.trec", 2, "--qrels");
   expect_error(evaluate + " --data pairs.tsv", 2, "--data");
   expect_error(evaluate + " --model $M", 2, "--model");

@@ -128,7 +128,9 @@ std::string describe_example(const Predictions& predictions, size_t i) {
 
 bool is_same_example(const Predictions& a, const Predictions& b, size_t i) {
   const auto same = [i](const auto& x, const auto& y) { return x.empty() || x[i] == y[i]; };
-  return same(a.left, b.left) && same(a.right, b.right) && same(a.gold, b.gold) &&
+  const bool is_run =
+      a.kind == PredictionKind::kQueries && (a.right[i].empty() || b.right[i].empty());
+  return same(a.left, b.left) && (is_run || same(a.right, b.right)) && same(a.gold, b.gold) &&
          same(a.gold_class, b.gold_class);
 }
 

@@ -11,8 +11,9 @@
 //
 // Of a query: `first_relevant` is the rank of its first relevant document (0: none was found), top
 // the document of rank 1, relevant the relevant document ranked highest, or where none was found
-// the most relevant one of the corpus; empty where there is none. Tabs and line ends within texts
-// become spaces.
+// the most relevant one of the corpus; empty where there is none. The table of a run that somebody
+// else made (evaluate_run()) has no texts and no documents. Tabs and line ends within texts become
+// spaces.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +73,7 @@ void keep_predictions(Predictions predictions, const std::string& path, Predicti
 Predictions join_predictions(const std::vector<std::string>& files, const std::string& path);
 
 // Errors: ErrorKind::kInput when the two are not of the same examples in the same order with the
-// same gold answers; names the first one that differs.
+// same gold answers; names the first one that differs. Queries without a text are known by id.
 void check_same_examples(const Predictions& a, const Predictions& b);
 
 }  // namespace simile

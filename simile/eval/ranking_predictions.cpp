@@ -51,8 +51,7 @@ std::string make_tag(std::string name) {
   return name.empty() ? "simile" : name;
 }
 
-}  // namespace
-
+// The metrics of each query that counts, in the order of the scores.
 Predictions make_query_metrics(const RankingScores& scores) {
   Predictions table;
   table.kind = PredictionKind::kQueries;
@@ -63,6 +62,8 @@ Predictions make_query_metrics(const RankingScores& scores) {
   }
   return table;
 }
+
+}  // namespace
 
 Predictions make_query_table(const RankingData& data, const std::vector<int64_t>& queries,
                              const std::vector<Ranking>& rankings,
@@ -83,6 +84,23 @@ Predictions make_query_table(const RankingData& data, const std::vector<int64_t>
     add_document(rankings[i].empty() ? -1 : rankings[i][0].document, table.top_id, table.top_text);
     add_document(best_relevant(rankings[i], rank, data.judged[q]), table.relevant_id,
                  table.relevant_text);
+  }
+  return table;
+}
+
+Predictions make_run_table(const std::vector<JudgedRanking>& judged, const RankingScores& scores) {
+  Predictions table = make_query_metrics(scores);
+  table.left = scores.queries;
+  for (const JudgedRanking& ranking : judged) {
+    // Of both in the same order, but for those without a relevant document.
+    const size_t next = table.first_relevant.size();
+    if (next == scores.queries.size()) break;
+    if (ranking.query != scores.queries[next]) continue;
+    table.first_relevant.push_back(first_relevant_rank(ranking));
+  }
+  for (auto* column :
+       {&table.right, &table.top_id, &table.top_text, &table.relevant_id, &table.relevant_text}) {
+    column->resize(table.left.size());
   }
   return table;
 }

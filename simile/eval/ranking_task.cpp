@@ -321,14 +321,12 @@ Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
   Report report;
   report.task = "ranking";
   report.model = run_path;
-  RankingScores scores = score_rankings(judge_run(run_path, qrels_path, ties), metrics, gain);
+  const std::vector<JudgedRanking> judged = judge_run(run_path, qrels_path, ties);
+  const RankingScores scores = score_rankings(judged, metrics, gain);
   add_metrics(scores, report);
   SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
                qrels_path + ": no query has a relevant document (relevance of at least 1)");
-  if (predictions != nullptr) {
-    *predictions = make_query_metrics(scores);
-    predictions->left = std::move(scores.queries);
-  }
+  if (predictions != nullptr) *predictions = make_run_table(judged, scores);
   return report;
 }
 

@@ -80,7 +80,8 @@ std::vector<JudgedRanking> judge_run(const std::string& run_path, const std::str
 
 // Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks
 // counts with zeros (and is noted). Other than there, queries without a relevant document are left
-// out of the mean. `predictions`, where given, gets the metrics of each query that counts.
+// out of the mean. `predictions`, where given, gets the metrics of each query that counts and the
+// rank of its first relevant document.
 Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
                     const std::vector<RankingMetric>& metrics, TieBreak ties,
                     Gain gain = Gain::kLinear, Predictions* predictions = nullptr);

@@ -9,6 +9,7 @@
 
 #include "simile/core/file.h"
 #include "simile/data/detail/test_files.h"
+#include "simile/eval/predictions.h"
 #include "simile/eval/ranking_task.h"
 #include "simile/metric/correlation.h"
 
@@ -295,6 +296,19 @@ TEST(RankingTask, AJudgedQueryThatARunLacksCountsAsZero) {
   EXPECT_DOUBLE_EQ(report.metric("map"), 0.5);
   EXPECT_EQ(report.examples, 2);
   EXPECT_THAT(report.notes, ElementsAre("1 queries without results counted as 0"));
+}
+
+TEST(RankingTask, ARunHasATableOfTheQueriesThatCount) {
+  const TestFiles files;
+  const auto run = files.write("run", "q1 Q0 x 1 2 t\nq1 Q0 d 2 1 t\nq3 Q0 d 1 1 t\n");
+  const auto qrels = files.write("qrels", "q0 0 d 0\nq1 0 d 1\nq2 0 d 1\nq3 0 d 1\n");
+  Predictions table;
+  evaluate_run(run, qrels, parse_ranking_metrics("map"), TieBreak::kTrecEval, Gain::kLinear,
+               &table);
+  EXPECT_THAT(table.left, ElementsAre("q1", "q2", "q3"));
+  EXPECT_THAT(table.values, ElementsAre(ElementsAre(0.5, 0, 1)));
+  EXPECT_THAT(table.first_relevant, ElementsAre(2, 0, 1));
+  EXPECT_THAT(table.right, ElementsAre("", "", ""));
 }
 
 TEST(RankingTask, DataThatDoesNotFitIsRefused) {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -77,6 +78,23 @@ ComparedRuns read_compared_runs(const std::string& path) {
   return side;
 }
 
+ComparedRuns read_compared_runs(const std::string& name, const std::vector<std::string>& folders) {
+  ComparedRuns side;
+  side.path = name;
+  for (const std::string& folder : folders) {
+    ComparedRuns one = read_compared_runs(folder);
+    std::move(one.runs.begin(), one.runs.end(), std::back_inserter(side.runs));
+  }
+  return side;
+}
+
+void sort_runs(ComparedRuns& side) {
+  std::stable_sort(side.runs.begin(), side.runs.end(),
+                   [](const ComparedRuns::Run& x, const ComparedRuns::Run& y) {
+                     return std::tie(x.fold, x.seed) < std::tie(y.fold, y.seed);
+                   });
+}
+
 std::vector<int64_t> seeds_of(const ComparedRuns& side) {
   std::vector<int64_t> seeds;
   for (const ComparedRuns::Run& run : side.runs) {
@@ -87,12 +105,8 @@ std::vector<int64_t> seeds_of(const ComparedRuns& side) {
 
 void pair_runs(ComparedRuns& a, ComparedRuns& b) {
   check_same_form(a, b);
-  for (ComparedRuns* side : {&a, &b}) {
-    std::stable_sort(side->runs.begin(), side->runs.end(),
-                     [](const ComparedRuns::Run& x, const ComparedRuns::Run& y) {
-                       return std::tie(x.fold, x.seed) < std::tie(y.fold, y.seed);
-                     });
-  }
+  sort_runs(a);
+  sort_runs(b);
   check_same_folds(a, b);
   if (a.runs.size() < 2 || b.runs.size() < 2) return;
   const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);

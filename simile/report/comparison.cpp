@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/eval/prediction_metric.h"
 #include "simile/eval/predictions.h"
-#include "simile/metric/sorted_values.h"
 #include "simile/report/detail/compared_runs.h"
+#include "simile/report/detail/side_examples.h"
 
 namespace simile {
 namespace {
@@ -37,15 +35,9 @@ class Comparer {
   bool find_shared(const Report& report, Shared& shared) const;
   std::vector<std::string> shared_metrics(const Shared& shared) const;
   void choose_metrics();
-  std::vector<Predictions> read_all(const ComparedRuns& side,
-                                    const std::vector<size_t>& places) const;
   ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics);
   ComparedMetric compare_metric(const Shared& shared, const std::string& metric) const;
-  void add_interval(const Shared& shared, const std::vector<Predictions>& a,
-                    const std::vector<Predictions>& b, ComparedMetric& metric);
-  std::vector<Statistic> statistics(const ComparedRuns& side, const std::vector<size_t>& places,
-                                    const std::vector<Predictions>& predictions,
-                                    const std::string& metric, const std::vector<double>& reported);
+  void add_interval(const SideExamples& a, const SideExamples& b, ComparedMetric& metric);
   void warn(const std::string& message) {
     std::vector<std::string>& warnings = result_.warnings;
     if (std::find(warnings.begin(), warnings.end(), message) != warnings.end()) return;
@@ -155,21 +147,6 @@ void Comparer::choose_metrics() {
                           fmt::join(known, ", ")));
 }
 
-// The predictions of every run, or none when one of them is missing.
-std::vector<Predictions> Comparer::read_all(const ComparedRuns& side,
-                                            const std::vector<size_t>& places) const {
-  std::vector<Predictions> all;
-  size_t first = 0;  // of the same fold
-  for (size_t r = 0; r < places.size(); ++r) {
-    const std::string& path = side.runs[r].predictions[places[r]];
-    if (path.empty()) return {};
-    all.push_back(read_predictions(path));
-    if (side.runs[r].fold != side.runs[first].fold) first = r;
-    check_same_examples(all[first], all[r]);
-  }
-  return all;
-}
-
 ComparedReport Comparer::compare_report(const Shared& shared,
                                         const std::vector<std::string>& metrics) {
   const Report& report = a_.runs[0].reports[shared.a[0]];
@@ -181,19 +158,19 @@ ComparedReport Comparer::compare_report(const Shared& shared,
     if (a_.runs[r].fold == a_.runs[r - 1].fold) continue;
     compared.examples += a_.runs[r].reports[shared.a[r]].examples;
   }
-  const std::vector<Predictions> a = read_all(a_, shared.a), b = read_all(b_, shared.b);
-  for (const auto& [side, predictions] : {std::make_pair(&a_, &a), std::make_pair(&b_, &b)}) {
-    if (!predictions->empty()) continue;
+  const SideExamples a(a_, shared.a), b(b_, shared.b);
+  for (const auto& [side, examples] : {std::make_pair(&a_, &a), std::make_pair(&b_, &b)}) {
+    if (!examples->are_missing()) continue;
     warn(fmt::format("'{}' has no predictions of '{}': no interval over its examples", side->path,
                      report.name.empty() ? report.task : report.name));
   }
-  if (!a.empty() && !b.empty()) {
-    check_same_examples(a.front(), b.front());
-    for (size_t r = 1; a_.has_folds() && r < a.size(); ++r) check_same_examples(a[r], b[r]);
+  const bool has_examples = !a.are_missing() && !b.are_missing();
+  for (size_t r = 0; has_examples && r < (a_.has_folds() ? a_.runs.size() : 1); ++r) {
+    check_same_examples(a.predictions()[r], b.predictions()[r]);
   }
   for (const std::string& name : metrics) {
     ComparedMetric metric = compare_metric(shared, name);
-    if (!a.empty() && !b.empty()) add_interval(shared, a, b, metric);
+    if (has_examples) add_interval(a, b, metric);
     compared.metrics.push_back(std::move(metric));
     events_.progress({"compare", ++done_, total_, "metrics", {}});
   }
@@ -219,108 +196,19 @@ ComparedMetric Comparer::compare_metric(const Shared& shared, const std::string&
   return metric;
 }
 
-// One statistic per run, or none when the metric cannot be computed from the predictions.
-std::vector<Statistic> Comparer::statistics(const ComparedRuns& side,
-                                            const std::vector<size_t>& places,
-                                            const std::vector<Predictions>& predictions,
-                                            const std::string& metric,
-                                            const std::vector<double>& reported) {
-  std::vector<Statistic> statistics;
-  for (size_t r = 0; r < predictions.size(); ++r) {
-    const Statistic statistic =
-        make_statistic(predictions[r], metric, &side.runs[r].reports[places[r]]);
-    if (!statistic) return {};
-    if (!gives_reported(statistic, predictions[r], reported[r])) {
-      const double found = statistic(all_positions(predictions[r].left.size()));
-      warn(
-          fmt::format("{}: {} of the predictions is {:.4f}, but {:.4f} was reported: they are of "
-                      "another evaluation; no interval over examples",
-                      predictions[r].path, metric, found, reported[r]));
-      return {};
-    }
-    statistics.push_back(statistic);
-  }
-  return statistics;
-}
-
-// Runs that were tested on the same examples, one after the other: those of one fold, or all.
-struct RunGroup {
-  size_t begin = 0, end = 0;
-};
-
-std::vector<RunGroup> group_by_fold(const ComparedRuns& side) {
-  std::vector<RunGroup> groups;
-  for (size_t r = 0; r < side.runs.size(); ++r) {
-    if (groups.empty() || side.runs[groups.back().begin].fold != side.runs[r].fold) {
-      groups.push_back({r, r});
-    }
-    ++groups.back().end;
-  }
-  return groups;
-}
-
-// The examples of all folds, each counted once, however many seeds it was tested under.
-int64_t count_examples(const std::vector<RunGroup>& folds,
-                       const std::vector<Predictions>& predictions) {
-  int64_t examples = 0;
-  for (const RunGroup& fold : folds) examples += predictions[fold.begin].size();
-  return examples;
-}
-
-// Numbers of examples of all folds, one after the other, as positions within each.
-std::vector<std::vector<int64_t>> split_by_fold(const std::vector<int64_t>& positions,
-                                                const std::vector<RunGroup>& folds,
-                                                const std::vector<Predictions>& predictions) {
-  std::vector<std::vector<int64_t>> split(folds.size());
-  for (int64_t position : positions) {
-    size_t f = 0;
-    for (; position >= predictions[folds[f].begin].size(); ++f) {
-      position -= predictions[folds[f].begin].size();
-    }
-    split[f].push_back(position);
-  }
-  return split;
-}
-
-// Of each fold's positions, which all its runs share, the mean over the runs; of that the mean over
-// the folds that have any.
-double mean_over_folds(const std::vector<Statistic>& statistics, const std::vector<RunGroup>& folds,
-                       const std::vector<std::vector<int64_t>>& positions) {
-  double sum = 0;
-  int64_t count = 0;
-  for (size_t f = 0; f < folds.size(); ++f) {
-    if (positions[f].empty()) continue;
-    double of_fold = 0;
-    for (size_t r = folds[f].begin; r < folds[f].end; ++r) of_fold += statistics[r](positions[f]);
-    sum += of_fold / static_cast<double>(folds[f].end - folds[f].begin);
-    ++count;
-  }
-  return sum / static_cast<double>(count);
-}
-
-void Comparer::add_interval(const Shared& shared, const std::vector<Predictions>& a,
-                            const std::vector<Predictions>& b, ComparedMetric& metric) {
-  const std::vector<Statistic> of_a = statistics(a_, shared.a, a, metric.name, metric.a_values);
-  const std::vector<Statistic> of_b = statistics(b_, shared.b, b, metric.name, metric.b_values);
-  if (of_a.empty() || of_b.empty()) return;
-  const std::vector<RunGroup> a_folds = group_by_fold(a_), b_folds = group_by_fold(b_);
+void Comparer::add_interval(const SideExamples& a, const SideExamples& b, ComparedMetric& metric) {
+  const auto find_statistic = [&](const SideExamples& side) {
+    std::string problem;
+    Statistic statistic = side.statistic(metric.name, problem);
+    if (!problem.empty()) warn(problem);
+    return statistic;
+  };
+  const Statistic of_a = find_statistic(a), of_b = find_statistic(b);
+  if (!of_a || !of_b) return;
   metric.interval = bootstrap_interval(
-      count_examples(a_folds, a),
-      [&](const std::vector<int64_t>& positions) {
-        const std::vector<std::vector<int64_t>> split = split_by_fold(positions, a_folds, a);
-        return mean_over_folds(of_b, b_folds, split) - mean_over_folds(of_a, a_folds, split);
-      },
+      a.count(),
+      [&](const std::vector<int64_t>& positions) { return of_b(positions) - of_a(positions); },
       kConfidence, options_.samples, static_cast<uint64_t>(options_.seed));
-}
-
-ComparedRuns read_chosen_runs(const ChosenRuns& chosen) {
-  ComparedRuns side;
-  side.path = chosen.name;
-  for (const std::string& folder : chosen.folders) {
-    ComparedRuns one = read_compared_runs(folder);
-    std::move(one.runs.begin(), one.runs.end(), std::back_inserter(side.runs));
-  }
-  return side;
 }
 
 }  // namespace
@@ -332,7 +220,9 @@ Comparison compare_runs(const std::string& a, const std::string& b,
 
 Comparison compare_runs(const ChosenRuns& a, const ChosenRuns& b, const ComparisonOptions& options,
                         EventSink& events) {
-  return Comparer(read_chosen_runs(a), read_chosen_runs(b), options, events).compare();
+  return Comparer(read_compared_runs(a.name, a.folders), read_compared_runs(b.name, b.folders),
+                  options, events)
+      .compare();
 }
 
 }  // namespace simile

@@ -173,31 +173,15 @@ TEST(Comparison, OfSeveralRunsResamplesTheirMean) {
   EXPECT_EQ(metric.t_test->p, 1);
 }
 
-// Two folds trained with a seed; that of fold f has the pairs i + 100 f, of which pair swap + f and
-// the next changed places.
-std::string make_folds(const RunFixture& files, const std::string& name, int seed, int swap) {
-  for (const int fold : {0, 1}) {
-    std::string pairs = swapped_pairs(swap + fold);
-    for (size_t at = pairs.find("text"); at != std::string::npos; at = pairs.find("text", at + 9)) {
-      pairs.insert(at, fmt::format("{}00 ", fold));
-    }
-    files.run(fmt::format("{}/run-{}", name, fold + 1), seed, kOneSwap, pairs);
-  }
-  files.write_in(name, "results.json",
-                 fmt::format("{{\"seconds\":1,\"reports\":[],\"runs\":["
-                             "{{\"folder\":\"run-1\",\"seed\":{0},\"fold\":0}},"
-                             "{{\"folder\":\"run-2\",\"seed\":{0},\"fold\":1}}]}}",
-                             seed));
-  return files.path(name);
-}
-
 TEST(Comparison, AnExampleOfSeveralSeedsIsDrawnOnceWithAllOfThem) {
   const RunFixture files;
   ChosenRuns a{"a", {}}, b{"b", {}};
   Comparison one_seed;
   for (const int seed : {1, 2, 3, 4}) {
-    a.folders.push_back(make_folds(files, fmt::format("a{}", seed), seed, 2));
-    b.folders.push_back(make_folds(files, fmt::format("b{}", seed), seed, 6));
+    a.folders.push_back(files.folds(fmt::format("a{}", seed), seed, kOneSwap,
+                                    {swapped_pairs(2), swapped_pairs(3)}));
+    b.folders.push_back(files.folds(fmt::format("b{}", seed), seed, kOneSwap,
+                                    {swapped_pairs(6), swapped_pairs(7)}));
     const Comparison result = compare_runs(a, b, few_samples(), silent_events());
     EXPECT_EQ(result.reports[0].examples, 20);
     if (seed == 1) one_seed = result;

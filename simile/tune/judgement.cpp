@@ -7,6 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/metric/order_agreement.h"
+#include "simile/report/comparison.h"
 
 namespace simile {
 namespace {
@@ -44,6 +45,18 @@ TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained)
   return cell;
 }
 
+// Of the mean of all metrics; none where one has none.
+std::optional<Interval> interval_of_difference(const std::vector<ComparedReport>& reports) {
+  std::vector<FigureInterval> figures;
+  for (const ComparedReport& report : reports) {
+    for (const ComparedMetric& metric : report.metrics) {
+      if (!metric.interval) return std::nullopt;
+      figures.push_back({metric.difference, *metric.interval});
+    }
+  }
+  return interval_of_mean(figures);
+}
+
 void compare_examples(const PairedCells& pairs, const TableColumn& column, JudgedClaim& judged,
                       EventSink& events) {
   ComparisonOptions options;
@@ -53,7 +66,7 @@ void compare_examples(const PairedCells& pairs, const TableColumn& column, Judge
     const Comparison comparison =
         compare_runs(ChosenRuns{"below", pairs.b_folders}, ChosenRuns{"above", pairs.a_folders},
                      options, events);
-    judged.interval = interval_of_mean(comparison.reports);
+    judged.interval = interval_of_difference(comparison.reports);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
     judged.remark = error.what();
@@ -111,20 +124,26 @@ bool are_apart(const std::vector<std::string>& metrics) {
   return evaluations.size() == metrics.size();
 }
 
-std::optional<Interval> interval_of_mean(const std::vector<ComparedReport>& reports) {
+Interval interval_of_mean(const std::vector<FigureInterval>& figures) {
   double sum = 0, below = 0, above = 0;
-  size_t count = 0;
-  for (const ComparedReport& report : reports) {
-    for (const ComparedMetric& metric : report.metrics) {
-      if (!metric.interval) return std::nullopt;
-      sum += metric.difference;
-      below += std::pow(metric.difference - metric.interval->low, 2);
-      above += std::pow(metric.interval->high - metric.difference, 2);
-      ++count;
-    }
+  for (const FigureInterval& figure : figures) {
+    sum += figure.value;
+    below += std::pow(figure.value - figure.interval.low, 2);
+    above += std::pow(figure.interval.high - figure.value, 2);
   }
-  const auto n = static_cast<double>(count);
-  return Interval{(sum - std::sqrt(below)) / n, (sum + std::sqrt(above)) / n};
+  const auto n = static_cast<double>(figures.size());
+  return {(sum - std::sqrt(below)) / n, (sum + std::sqrt(above)) / n};
+}
+
+std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell) {
+  if (cell.folders.empty() || !are_apart(column.metrics)) return std::nullopt;
+  std::vector<FigureInterval> figures;
+  for (const std::string& metric : column.metrics) {
+    const std::optional<FigureInterval> figure = example_interval(cell.folders, metric, kSamples);
+    if (!figure) return std::nullopt;
+    figures.push_back(*figure);
+  }
+  return interval_of_mean(figures);
 }
 
 std::string JudgedClaim::verdict_words() const {

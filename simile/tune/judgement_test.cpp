@@ -33,23 +33,23 @@ TEST(AreApart, OnlyMetricsOfDifferentEvaluations) {
 }
 
 TEST(IntervalOfMean, DistancesToTheLimitsAddUpAsSquares) {
-  const auto report = [](double difference, double low, double high) {
-    ComparedReport of;
-    of.metrics.resize(1);
-    of.metrics[0].difference = difference;
-    of.metrics[0].interval = Interval{low, high};
-    return of;
-  };
-  const std::optional<Interval> one = interval_of_mean({report(0.3, 0.1, 0.6)});
-  EXPECT_DOUBLE_EQ(one->low, 0.1);
-  EXPECT_DOUBLE_EQ(one->high, 0.6);
+  const Interval one = interval_of_mean({{0.3, {0.1, 0.6}}});
+  EXPECT_DOUBLE_EQ(one.low, 0.1);
+  EXPECT_DOUBLE_EQ(one.high, 0.6);
   // 3, 4 and 5 below, 6, 8 and 10 above.
-  const std::optional<Interval> two = interval_of_mean({report(1, -2, 7), report(3, -1, 11)});
-  EXPECT_DOUBLE_EQ(two->low, 2 - 2.5);
-  EXPECT_DOUBLE_EQ(two->high, 2 + 5);
-  std::vector<ComparedReport> without = {report(1, 0, 2), report(1, 0, 2)};
-  without[1].metrics[0].interval.reset();
-  EXPECT_FALSE(interval_of_mean(without));
+  const Interval two = interval_of_mean({{1, {-2, 7}}, {3, {-1, 11}}});
+  EXPECT_DOUBLE_EQ(two.low, 2 - 2.5);
+  EXPECT_DOUBLE_EQ(two.high, 2 + 5);
+}
+
+TEST(CellInterval, NoneOfABaselineAndOfMetricsOfOneEvaluation) {
+  TableColumn column;
+  column.metrics = {"test.map"};
+  EXPECT_FALSE(cell_interval(column, cell_of({0.5})));
+  TableCell trained = cell_of({0.5});
+  trained.folders = {"is not read"};
+  column.metrics = {"test.map", "test.mrr"};
+  EXPECT_FALSE(cell_interval(column, trained));
 }
 
 TEST(JudgedClaim, AVerdictSaysWhatItWasMadeBy) {

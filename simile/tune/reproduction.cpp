@@ -89,6 +89,7 @@ class Reproducer {
     check_evaluations(runs.list());
     if (!options().show) runs.complete();
     fill_cells(runs.list());
+    if (options().intervals) fill_intervals();
     fill_judgements();
     if (!options().show) write_files();
     return std::move(result_);
@@ -237,6 +238,18 @@ class Reproducer {
     }
   }
 
+  void fill_intervals() {
+    const std::vector<TableColumn>& columns = table_().columns;
+    const auto rows = static_cast<int64_t>(table_().rows.size());
+    for (size_t row = 0; row < table_().rows.size(); ++row) {
+      events_.progress({"intervals", static_cast<int64_t>(row), rows, "rows", {}});
+      for (size_t c = 0; c < columns.size(); ++c) {
+        TableCell& cell = result_.cells[row][c];
+        cell.interval = cell_interval(columns[c], cell);
+      }
+    }
+  }
+
   void fill_judgements() {
     for (size_t c = 0; c < table_().columns.size(); ++c) {
       const JudgedOrder order = judge_order(result_, c);
@@ -304,6 +317,8 @@ void ReproduceOptions::visit(OptionVisitor& v) {
                     "settings and limit where given"));
   v.field("keep_models", keep_models, {"keep the model of each run"});
   v.field("show", show, {"train nothing and write nothing: the table of what is finished"});
+  v.field("intervals", intervals,
+          {"the 95 % bootstrap interval of every figure over the test examples"});
 }
 
 Reproduction reproduce(const std::string& table, const ReproduceOptions& options,

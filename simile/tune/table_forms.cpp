@@ -110,6 +110,10 @@ std::string claim_words(const Reproduction& result, const JudgedClaim& judged) {
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
+Json interval_json(const Interval& interval) {
+  return {{"low", interval.low}, {"high", interval.high}};
+}
+
 Json cell_json(const TableCell& cell, const std::optional<double>& paper) {
   const Spread spread = cell.values.empty() ? Spread{} : cell.spread();
   Json json = {{"paper", optional_json(paper)}};
@@ -120,6 +124,7 @@ Json cell_json(const TableCell& cell, const std::optional<double>& paper) {
     json["values"] = cell.values;
     if (!cell.folders.empty()) json["runs"] = cell.folders;
     if (cell.start_kept > 0) json["start_kept"] = cell.start_kept;
+    if (cell.interval) json["interval"] = interval_json(*cell.interval);
   }
   if (!cell.problem.empty()) json["problem"] = cell.problem;
   if (cell.has_failed) json["failed"] = true;
@@ -138,9 +143,7 @@ Json claim_json(const Reproduction& result, const JudgedClaim& judged) {
   if (judged.seeds > 0) json["difference"] = judged.difference;
   if (judged.t_test) json["t_test_p"] = judged.t_test->p;
   if (judged.permutation) json["permutation_p"] = judged.permutation->p;
-  if (judged.interval) {
-    json["interval"] = {{"low", judged.interval->low}, {"high", judged.interval->high}};
-  }
+  if (judged.interval) json["interval"] = interval_json(*judged.interval);
   if (!judged.remark.empty()) json["remark"] = judged.remark;
   return json;
 }
@@ -150,8 +153,8 @@ Json claim_json(const Reproduction& result, const JudgedClaim& judged) {
 std::string Reproduction::to_text() const {
   std::string text = fmt::format("{}: {}\n", table.name, table.title);
   if (!table.source.empty()) text += table.source + "\n";
-  text += fmt::format("{}; ours: mean ± standard deviation (seeds finished)\n\n{}\n",
-                      table_head(*this), align(make_grid(*this)));
+  text += fmt::format("{}; ours: {}\n\n{}\n", table_head(*this), figure_words(*this),
+                      align(make_grid(*this)));
   for (const JudgedOrder& order : orders) text += "order, " + order_line(*this, order) + "\n";
   for (const JudgedClaim& judged : claims) {
     text += fmt::format("{:13}  {}: {}\n", judged.verdict_words(), claim_words(*this, judged),
@@ -164,8 +167,7 @@ std::string Reproduction::to_text() const {
 std::string Reproduction::to_markdown() const {
   std::string text = fmt::format("## {}: {}\n\n", table.name, table.title);
   if (!table.source.empty()) text += table.source + "; ";
-  text +=
-      fmt::format("{}. Ours: mean ± standard deviation (seeds finished).\n\n", table_head(*this));
+  text += fmt::format("{}. Ours: {}.\n\n", table_head(*this), figure_words(*this));
   const std::vector<std::string> head = markdown_head(*this);
   text += markdown_line(head) + markdown_line(std::vector<std::string>(head.size(), "---"));
   const Grid grid = make_grid(*this);

@@ -59,6 +59,20 @@ TEST(TableForms, AColumnHasThePapersFiguresWhereThereAreSome) {
   EXPECT_THAT(result.to_json(), HasSubstr("\"failed\": true"));
 }
 
+TEST(TableForms, IntervalsStandBehindTheirFigures) {
+  Reproduction result = two_rows();
+  result.asked = "own";
+  result.options.intervals = true;
+  result.cells[0][0].interval = Interval{0.51, 0.59};
+  EXPECT_THAT(
+      result.to_markdown(),
+      AllOf(HasSubstr("finished) [95 % interval over the test examples].\n"),
+            HasSubstr("| a \\| b | 10.00 | 55.00 ± 7.07 (2) [51.00, 59.00] | 70.00 (1) |\n"),
+            HasSubstr("--intervals`")));
+  EXPECT_THAT(result.to_json(), HasSubstr("\"interval\": {"));
+  EXPECT_THAT(two_rows().to_json(), Not(HasSubstr("\"interval\"")));
+}
+
 TEST(TableForms, ADrawingShowsRowsAgainstTheMeanOfRows) {
   const std::string svg = two_rows().to_svg();
   // 10 and 12 less 11; 55 and 85 less 70; BM25, at 10, lies beyond them.

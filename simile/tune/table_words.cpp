@@ -57,7 +57,12 @@ std::string our_figure(const TableColumn& column, const TableCell& cell) {
   if (cell.values.size() > 1) {
     text += fmt::format(" ± {:.{}f}", spread.deviation * column.scale, digits);
   }
-  return cell.folders.empty() ? text : text + fmt::format(" ({})", cell.values.size());
+  if (!cell.folders.empty()) text += fmt::format(" ({})", cell.values.size());
+  if (cell.interval) {
+    text += fmt::format(" [{:.{}f}, {:.{}f}]", cell.interval->low * column.scale, digits,
+                        cell.interval->high * column.scale, digits);
+  }
+  return text;
 }
 
 std::string table_head(const Reproduction& result) {
@@ -74,6 +79,11 @@ std::string table_head(const Reproduction& result) {
   return head;
 }
 
+std::string figure_words(const Reproduction& result) {
+  const std::string words = "mean ± standard deviation (seeds finished)";
+  return result.options.intervals ? words + " [95 % interval over the test examples]" : words;
+}
+
 std::string table_command(const Reproduction& result) {
   const ReproduceOptions& options = result.options;
   std::string command = "simile reproduce " + quoted(result.asked);
@@ -85,7 +95,7 @@ std::string table_command(const Reproduction& result) {
   add("--settings", options.settings);
   add("--runs", fmt::format("{}", options.runs));
   if (options.limit > 0) add("--limit", fmt::format("{}", options.limit));
-  return command;
+  return options.intervals ? command + " --intervals" : command;
 }
 
 std::string order_line(const Reproduction& result, const JudgedOrder& order) {

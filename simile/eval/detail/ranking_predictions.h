@@ -18,11 +18,12 @@ namespace simile {
 void write_ranking(const std::string& path, const std::string& scorer, const RankingData& data,
                    const std::vector<int64_t>& queries, const std::vector<Ranking>& rankings);
 
-// The metrics of each query that counts, in the order of the scores; the queries are left to add.
-Predictions make_query_metrics(const RankingScores& scores);
-
 Predictions make_query_table(const RankingData& data, const std::vector<int64_t>& queries,
                              const std::vector<Ranking>& rankings,
                              const std::vector<JudgedRanking>& judged, const RankingScores& scores);
+
+// Of rankings whose documents are not known. Those of queries that do not count may stand among
+// `judged`.
+Predictions make_run_table(const std::vector<JudgedRanking>& judged, const RankingScores& scores);
 
 }  // namespace simile

@@ -30,8 +30,13 @@ struct ComparedRuns {
 // Of a run folder, or of a file of predictions; of hybrid:FOLDER the reports of the run's model
 // together with BM25.
 ComparedRuns read_compared_runs(const std::string& path);
+// Of run folders together, under one name.
+ComparedRuns read_compared_runs(const std::string& name, const std::vector<std::string>& folders);
 
-// Brings the runs in the order of their folds and seeds. Errors also: a file and a folder; several
+// By fold, and in each by seed.
+void sort_runs(ComparedRuns& side);
+
+// sort_runs() of both. Errors also: a file and a folder; several
 // runs on both sides, but not with the same seeds; folds on one side, or other ones.
 void pair_runs(ComparedRuns& a, ComparedRuns& b);
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "simile/core/file.h"
 #include "simile/data/detail/test_files.h"
@@ -66,6 +67,25 @@ class RunFixture : public TestFiles {
                  spearman));
     if (!predictions.empty()) write_in(folder, "predictions/test.tsv", predictions);
     return path(folder);
+  }
+
+  // Runs of a seed on folds, tested on other pairs each: those of fold f get texts of their own.
+  std::string folds(const std::string& name, int seed, double spearman,
+                    std::vector<std::string> predictions) const {
+    std::string runs;
+    for (size_t fold = 0; fold < predictions.size(); ++fold) {
+      std::string& pairs = predictions[fold];
+      for (size_t at = pairs.find("text"); at != std::string::npos;
+           at = pairs.find("text", at + 9)) {
+        pairs.insert(at, fmt::format("{}00 ", fold));
+      }
+      run(fmt::format("{}/run-{}", name, fold + 1), seed, spearman, pairs);
+      runs += fmt::format("{}{{\"folder\":\"run-{}\",\"seed\":{},\"fold\":{}}}",
+                          fold > 0 ? "," : "", fold + 1, seed, fold);
+    }
+    write_in(name, "results.json",
+             fmt::format("{{\"seconds\":1,\"reports\":[],\"runs\":[{}]}}", runs));
+    return path(name);
   }
 
   // Gives a finished run a verdict: it kept the weights before the first step.

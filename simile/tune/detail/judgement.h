@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/report/comparison.h"
+#include "simile/report/example_interval.h"
 #include "simile/tune/reproduction.h"
 
 namespace simile {
@@ -14,11 +14,16 @@ namespace simile {
 // Whether no two of the metrics, EVALUATION.METRIC, are of the same evaluation.
 bool are_apart(const std::vector<std::string>& metrics);
 
-// The 95 % interval of the mean of the metrics' differences, which are taken for independent, from
-// that of each: squares of the distances to its limits add up (Zou and Donner, Statistics in
-// Medicine 27, 2008). Examples that stand in several evaluations make it too narrow. Of one metric
-// it is its own; none where one has none.
-std::optional<Interval> interval_of_mean(const std::vector<ComparedReport>& reports);
+// The 95 % interval of the mean of figures which are taken for independent: squares of the
+// distances to the limits add up (Zou and Donner, Statistics in Medicine 27, 2008). Examples that
+// stand in several evaluations make it too narrow. There is a figure at least; of one it is its
+// own.
+Interval interval_of_mean(const std::vector<FigureInterval>& figures);
+
+// Over the test examples, of a cell with figures of its column: that of the mean over seeds and
+// metrics. None for a baseline, where example_interval() has none, and for a mean of several
+// metrics of one evaluation.
+std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell);
 
 // Its claim, column and paper_difference are left to the caller.
 JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,

@@ -10,9 +10,10 @@
 namespace simile {
 
 std::string paper_figure(const TableColumn& column, const std::optional<double>& figure);
-// "0.512 ± 0.010 (3)", or why there is none.
+// "0.512 ± 0.010 (3) [0.490, 0.535]", or why there is none.
 std::string our_figure(const TableColumn& column, const TableCell& cell);
-std::string table_head(const Reproduction& result);  // of what it is made, in one line
+std::string table_head(const Reproduction& result);    // of what it is made, in one line
+std::string figure_words(const Reproduction& result);  // what stands in our_figure()
 // What a shell makes it with: "simile reproduce bsc-table3 --data DIR --settings small --runs 5".
 std::string table_command(const Reproduction& result);
 std::string order_line(const Reproduction& result, const JudgedOrder& order);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/report/example_interval.h"
+
+#include <algorithm>
+
+#include "simile/metric/sorted_values.h"
+#include "simile/report/detail/side_examples.h"
+
+namespace simile {
+namespace {
+
+constexpr double kConfidence = 0.95;
+
+}  // namespace
+
+std::optional<FigureInterval> example_interval(const std::vector<std::string>& folders,
+                                               const std::string& metric, int64_t samples) {
+  const size_t dot = metric.find('.');
+  const std::string evaluation = metric.substr(0, dot);
+  ComparedRuns side = read_compared_runs(metric, folders);
+  sort_runs(side);
+  std::vector<size_t> places;
+  for (const ComparedRuns::Run& run : side.runs) {
+    const auto found =
+        std::find_if(run.reports.begin(), run.reports.end(),
+                     [&](const Report& report) { return report.name == evaluation; });
+    if (found == run.reports.end()) return std::nullopt;
+    places.push_back(static_cast<size_t>(found - run.reports.begin()));
+  }
+  const SideExamples examples(side, places);
+  if (examples.are_missing()) return std::nullopt;
+  std::string problem;
+  const Statistic statistic = examples.statistic(metric.substr(dot + 1), problem);
+  if (!statistic) return std::nullopt;
+  return FigureInterval{statistic(all_positions(examples.count())),
+                        bootstrap_interval(examples.count(), statistic, kConfidence, samples, 1)};
+}
+
+}  // namespace simile
