@@ -165,6 +165,10 @@ TEST_F(ReproduceTest, WhatIsFinishedIsShownWithoutTraining) {
   EXPECT_EQ(shown["rows"][0]["cells"][0]["problem"], "not run yet");
   EXPECT_EQ(shown["rows"][0]["cells"][1]["problem"], "not at hand: absent");
   EXPECT_FALSE(folder_exists(path("table/rail/first/run-1")));
+  EXPECT_FALSE(shown["rows"][1]["cells"][0].contains("interval"));
+  const Json cell = reproduce("--runs 2 --out table --show --intervals", 0)["rows"][1]["cells"][0];
+  EXPECT_LT(cell["interval"]["low"], cell["mean"]);
+  EXPECT_GT(cell["interval"]["high"], cell["mean"]);
   EXPECT_EQ(read_file(path("table/tiny.json")), written);
 }
 
