@@ -128,9 +128,7 @@ std::string describe_example(const Predictions& predictions, size_t i) {
 
 bool is_same_example(const Predictions& a, const Predictions& b, size_t i) {
   const auto same = [i](const auto& x, const auto& y) { return x.empty() || x[i] == y[i]; };
-  const bool is_run =
-      a.kind == PredictionKind::kQueries && (a.right[i].empty() || b.right[i].empty());
-  return same(a.left, b.left) && (is_run || same(a.right, b.right)) && same(a.gold, b.gold) &&
+  return same(a.left, b.left) && same(a.right, b.right) && same(a.gold, b.gold) &&
          same(a.gold_class, b.gold_class);
 }
 
@@ -165,8 +163,10 @@ Predictions read_predictions(const std::string& path) {
   predictions.path = ends_with(path, ".trec") ? query_table_file(path) : path;
   SIMILE_CHECK(predictions.path == path || file_exists(predictions.path), ErrorKind::kInput,
                fmt::format("'{}' is not there: a run is read by the table of its queries, which "
-                           "`simile evaluate --predictions` and training write beside it",
-                           predictions.path));
+                           "`simile evaluate --predictions` and training write beside it, and "
+                           "of a run alone `simile evaluate --run RUN --qrels QRELS "
+                           "--predictions {}`",
+                           predictions.path, predictions.path));
   const Names header = read_table_header(predictions.path);
   if (header == kScoreColumns) {
     read_scores(header, predictions);

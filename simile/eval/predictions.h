@@ -73,7 +73,7 @@ void keep_predictions(Predictions predictions, const std::string& path, Predicti
 Predictions join_predictions(const std::vector<std::string>& files, const std::string& path);
 
 // Errors: ErrorKind::kInput when the two are not of the same examples in the same order with the
-// same gold answers; names the first one that differs. Queries without a text are known by id.
+// same gold answers; names the first one that differs.
 void check_same_examples(const Predictions& a, const Predictions& b);
 
 }  // namespace simile

@@ -154,22 +154,6 @@ TEST(Predictions, OfOtherExamplesAreToldApart) {
   EXPECT_THAT(error_of([&] { check_same_examples(a, classes); }), HasSubstr("different kinds"));
 }
 
-TEST(Predictions, QueriesWithoutATextAreKnownById) {
-  Predictions own;
-  own.kind = PredictionKind::kQueries;
-  own.left = {"q1", "q2"};
-  own.right = {"one", "two"};
-  Predictions run = own;
-  run.right = {"", ""};
-  EXPECT_EQ(error_of([&] { check_same_examples(own, run); }), "");
-  run.left[1] = "q3";
-  EXPECT_THAT(error_of([&] { check_same_examples(own, run); }), HasSubstr("example 2 differs"));
-  own.right[0] = "another";
-  run = own;
-  run.right[0] = "one";
-  EXPECT_THAT(error_of([&] { check_same_examples(own, run); }), HasSubstr("example 1 differs"));
-}
-
 TEST(Predictions, OfSeveralFilesAreJoinedInTheirOrder) {
   const TestFiles files;
   const std::string head = "left\tright\tgold\tscore\n";

@@ -92,7 +92,6 @@ Predictions make_run_table(const std::vector<JudgedRanking>& judged, const Ranki
   Predictions table = make_query_metrics(scores);
   table.left = scores.queries;
   for (const JudgedRanking& ranking : judged) {
-    // Of both in the same order, but for those without a relevant document.
     const size_t next = table.first_relevant.size();
     if (next == scores.queries.size()) break;
     if (ranking.query != scores.queries[next]) continue;

@@ -5,10 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "simile/core/error.h"
-#include "simile/core/file.h"
 #include "simile/eval/predictions.h"
 #include "simile/report/detail/compared_runs.h"
 #include "simile/report/detail/side_examples.h"
@@ -159,6 +157,7 @@ ComparedReport Comparer::compare_report(const Shared& shared,
     compared.examples += a_.runs[r].reports[shared.a[r]].examples;
   }
   const SideExamples a(a_, shared.a), b(b_, shared.b);
+  if (!a.are_missing()) compared.examples = a.count();
   for (const auto& [side, examples] : {std::make_pair(&a_, &a), std::make_pair(&b_, &b)}) {
     if (!examples->are_missing()) continue;
     warn(fmt::format("'{}' has no predictions of '{}': no interval over its examples", side->path,

@@ -10,6 +10,8 @@
 namespace simile {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr double kOneSwap = 1 - 12.0 / 990;
 constexpr int64_t kSamples = 200;
 
@@ -25,7 +27,10 @@ void expect_one_less(const std::vector<std::string>& folders,
   const Comparison comparison =
       compare_runs({"one", folders}, {"right", right}, options, silent_events());
   const ComparedMetric& metric = comparison.reports[0].metrics[0];
-  const std::optional<FigureInterval> figure = example_interval(folders, "test.spearman", kSamples);
+  std::string problem;
+  const std::optional<FigureInterval> figure =
+      example_interval(folders, "test.spearman", kSamples, problem);
+  EXPECT_EQ(problem, "");
   ASSERT_TRUE(figure && metric.interval);
   EXPECT_NEAR(figure->value, 1 - metric.difference, 1e-12);
   EXPECT_NEAR(figure->interval.low, 1 - metric.interval->high, 1e-12);
@@ -54,25 +59,31 @@ TEST(ExampleInterval, DrawsTheExamplesOfFoldsAsAComparisonDoes) {
 
 TEST(ExampleInterval, NoneWithoutWhatItIsMadeOf) {
   const RunFixture files;
-  const auto has_interval = [](const std::string& folder, const char* metric) {
-    return example_interval({folder}, metric, kSamples).has_value();
+  const auto problem_of = [](const std::string& folder, const char* metric) {
+    std::string problem;
+    const bool has_interval = example_interval({folder}, metric, kSamples, problem).has_value();
+    EXPECT_EQ(has_interval, problem.empty());
+    return problem;
   };
   const std::string run = files.run("a", 1, kOneSwap, swapped_pairs(2));
-  EXPECT_TRUE(has_interval(run, "test.spearman"));
-  EXPECT_FALSE(has_interval(run, "test.pearson")) << "is not reported";
-  EXPECT_FALSE(has_interval(run, "dev.spearman"));
-  EXPECT_FALSE(has_interval(files.run("b", 1, kOneSwap, ""), "test.spearman"));
-  EXPECT_FALSE(has_interval(files.run("c", 1, 0.5, swapped_pairs(2)), "test.spearman"))
-      << "predictions of another evaluation";
+  EXPECT_EQ(problem_of(run, "test.spearman"), "");
+  EXPECT_THAT(problem_of(run, "test.pearson"), HasSubstr("is not computed from predictions"));
+  EXPECT_THAT(problem_of(run, "dev.spearman"), HasSubstr("no evaluation 'dev'"));
+  EXPECT_THAT(problem_of(files.run("b", 1, kOneSwap, ""), "test.spearman"),
+              HasSubstr("no predictions of 'test'"));
+  EXPECT_THAT(problem_of(files.run("c", 1, 0.5, swapped_pairs(2)), "test.spearman"),
+              HasSubstr("of another evaluation"));
 }
 
 TEST(ExampleInterval, RunsOfOtherExamplesAreRefused) {
   const RunFixture files;
-  std::string other = right_pairs();
+  std::string other = right_pairs(), problem;
   other.replace(other.find("left 3"), 6, "left 4");
-  EXPECT_THROW(example_interval({files.run("a", 1, 1, right_pairs()), files.run("b", 2, 1, other)},
-                                "test.spearman", kSamples),
-               Error);
+  EXPECT_THAT(error_of([&] {
+                example_interval({files.run("a", 1, 1, right_pairs()), files.run("b", 2, 1, other)},
+                                 "test.spearman", kSamples, problem);
+              }),
+              HasSubstr("example 4 differs"));
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ SideExamples::SideExamples(const ComparedRuns& side, const std::vector<size_t>& 
       return;
     }
     predictions_.push_back(read_predictions(path));
-    reports_.push_back(&side.runs[r].reports[places[r]]);
-    if (folds_.empty() || side.runs[folds_.back().begin].fold != side.runs[r].fold) {
+    reports_.push_back(side.runs[r].reports[places[r]]);
+    const bool is_next_fold = r == 0 || side.runs[r].fold != side.runs[r - 1].fold;
+    if (is_next_fold && has_examples_of_its_own(r)) {
       folds_.push_back({r, r, predictions_.back().size()});
       count_ += folds_.back().examples;
     }
@@ -26,11 +27,18 @@ SideExamples::SideExamples(const ComparedRuns& side, const std::vector<size_t>& 
   }
 }
 
+// Others than the run before it: folds may be tested on the whole of a set, too.
+bool SideExamples::has_examples_of_its_own(size_t run) const {
+  if (run == 0) return true;
+  const Predictions &before = predictions_[run - 1], &own = predictions_[run];
+  return before.left != own.left || before.right != own.right;
+}
+
 Statistic SideExamples::statistic(const std::string& metric, std::string& problem) const {
   std::vector<Statistic> of_runs;
   for (size_t r = 0; r < predictions_.size(); ++r) {
-    const double* reported = reports_[r]->find_metric(metric);
-    const Statistic of_run = make_statistic(predictions_[r], metric, reports_[r]);
+    const double* reported = reports_[r].find_metric(metric);
+    const Statistic of_run = make_statistic(predictions_[r], metric, &reports_[r]);
     if (reported == nullptr || !of_run) return nullptr;
     if (!gives_reported(of_run, predictions_[r], *reported)) {
       problem = fmt::format(

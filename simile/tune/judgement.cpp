@@ -135,13 +135,21 @@ Interval interval_of_mean(const std::vector<FigureInterval>& figures) {
   return {(sum - std::sqrt(below)) / n, (sum + std::sqrt(above)) / n};
 }
 
-std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell) {
+std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell,
+                                      std::string& problem) {
   if (cell.folders.empty() || !are_apart(column.metrics)) return std::nullopt;
   std::vector<FigureInterval> figures;
-  for (const std::string& metric : column.metrics) {
-    const std::optional<FigureInterval> figure = example_interval(cell.folders, metric, kSamples);
-    if (!figure) return std::nullopt;
-    figures.push_back(*figure);
+  try {
+    for (const std::string& metric : column.metrics) {
+      const std::optional<FigureInterval> figure =
+          example_interval(cell.folders, metric, kSamples, problem);
+      if (!figure) return std::nullopt;
+      figures.push_back(*figure);
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
+    problem = error.what();
+    return std::nullopt;
   }
   return interval_of_mean(figures);
 }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simile/report/detail/run_fixture.h"
+
 namespace simile {
 namespace {
 
@@ -42,14 +44,43 @@ TEST(IntervalOfMean, DistancesToTheLimitsAddUpAsSquares) {
   EXPECT_DOUBLE_EQ(two.high, 2 + 5);
 }
 
+TEST(CellInterval, IsOfTheMeanOfItsSeeds) {
+  const RunFixture files;
+  TableColumn column;
+  column.metrics = {"test.spearman"};
+  TableCell cell = cell_of({1, 1});
+  const std::string right = scored_pairs([](int i) { return i; });
+  cell.folders = {files.run("a", 1, 1, right), files.run("b", 2, 1, right)};
+  std::string problem;
+  const std::optional<Interval> interval = cell_interval(column, cell, problem);
+  ASSERT_TRUE(interval) << problem;
+  EXPECT_DOUBLE_EQ(interval->low, 1);
+  EXPECT_DOUBLE_EQ(interval->high, 1);
+  column.metrics = {"test.spearman", "dev.spearman"};
+  EXPECT_FALSE(cell_interval(column, cell, problem));
+  EXPECT_THAT(problem, ::testing::HasSubstr("no evaluation 'dev'"));
+}
+
 TEST(CellInterval, NoneOfABaselineAndOfMetricsOfOneEvaluation) {
   TableColumn column;
   column.metrics = {"test.map"};
-  EXPECT_FALSE(cell_interval(column, cell_of({0.5})));
+  std::string problem;
+  EXPECT_FALSE(cell_interval(column, cell_of({0.5}), problem));
   TableCell trained = cell_of({0.5});
   trained.folders = {"is not read"};
   column.metrics = {"test.map", "test.mrr"};
-  EXPECT_FALSE(cell_interval(column, trained));
+  EXPECT_FALSE(cell_interval(column, trained, problem));
+  EXPECT_EQ(problem, "");
+}
+
+TEST(CellInterval, WhatCannotBeReadIsTheProblemOfTheCellAlone) {
+  TableColumn column;
+  column.metrics = {"test.map"};
+  TableCell cell = cell_of({0.5});
+  cell.folders = {"nowhere"};
+  std::string problem;
+  EXPECT_FALSE(cell_interval(column, cell, problem));
+  EXPECT_THAT(problem, ::testing::HasSubstr("nowhere"));
 }
 
 TEST(JudgedClaim, AVerdictSaysWhatItWasMadeBy) {

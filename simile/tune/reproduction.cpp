@@ -242,11 +242,11 @@ class Reproducer {
     const std::vector<TableColumn>& columns = table_().columns;
     const auto rows = static_cast<int64_t>(table_().rows.size());
     for (size_t row = 0; row < table_().rows.size(); ++row) {
-      events_.progress({"intervals", static_cast<int64_t>(row), rows, "rows", {}});
       for (size_t c = 0; c < columns.size(); ++c) {
         TableCell& cell = result_.cells[row][c];
-        cell.interval = cell_interval(columns[c], cell);
+        cell.interval = cell_interval(columns[c], cell, cell.without_interval);
       }
+      events_.progress({"intervals", static_cast<int64_t>(row) + 1, rows, "rows", {}});
     }
   }
 
@@ -318,7 +318,7 @@ void ReproduceOptions::visit(OptionVisitor& v) {
   v.field("keep_models", keep_models, {"keep the model of each run"});
   v.field("show", show, {"train nothing and write nothing: the table of what is finished"});
   v.field("intervals", intervals,
-          {"the 95 % bootstrap interval of every figure over the test examples"});
+          {"also the 95 % bootstrap interval of each trained figure over the test examples"});
 }
 
 Reproduction reproduce(const std::string& table, const ReproduceOptions& options,

@@ -16,8 +16,6 @@
 //   does not hold  it is the reverse, by the same two
 //   undecided      otherwise, and with fewer than two seeds
 //
-// Asked for, each cell has the bootstrap interval of its mean over the test examples as well.
-//
 // A column that is the mean of several evaluations has the interval that follows from theirs
 // (interval_of_mean()). There is none for a mean of several metrics of one evaluation and against a
 // baseline; the t-test decides there, and the verdict says so: "holds (t-test alone)".
@@ -57,7 +55,8 @@ struct TableCell {
   std::vector<double> values;        // one per seed; fractions
   std::vector<std::string> folders;  // of the runs; empty for baselines
   int64_t start_kept = 0;            // runs whose model is the one they began with
-  std::optional<Interval> interval;  // 95 %, over the test examples: where asked for
+  std::optional<Interval> interval;  // 95 %, of the mean over the test examples: where asked for
+  std::string without_interval;      // why it has none, of a trained one
   std::string problem;               // why there are none, or fewer than asked for
   bool has_failed = false;           // one of the runs: it is not for want of data or time
 

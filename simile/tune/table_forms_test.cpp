@@ -64,10 +64,12 @@ TEST(TableForms, IntervalsStandBehindTheirFigures) {
   result.asked = "own";
   result.options.intervals = true;
   result.cells[0][0].interval = Interval{0.51, 0.59};
+  result.cells[0][1].without_interval = "a run has no predictions of 'test'";
   EXPECT_THAT(
       result.to_markdown(),
       AllOf(HasSubstr("finished) [95 % interval over the test examples].\n"),
             HasSubstr("| a \\| b | 10.00 | 55.00 ± 7.07 (2) [51.00, 59.00] | 70.00 (1) |\n"),
+            HasSubstr("- a | b, MRR: no interval: a run has no predictions of 'test'\n"),
             HasSubstr("--intervals`")));
   EXPECT_THAT(result.to_json(), HasSubstr("\"interval\": {"));
   EXPECT_THAT(two_rows().to_json(), Not(HasSubstr("\"interval\"")));

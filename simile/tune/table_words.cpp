@@ -148,6 +148,11 @@ std::vector<std::string> table_remarks(const Reproduction& result) {
             result.table.sets.size() > 1 ? " on " + set : "", cell.start_kept, cell.values.size());
         if (std::count(told.begin(), told.end(), kept) == 0) told.push_back(kept);
       }
+      if (!cell.without_interval.empty()) {
+        told.push_back(fmt::format("{}, {}: no interval: {}", row.label,
+                                   result.table.columns[c].label,
+                                   shorten(cell.without_interval, 400)));
+      }
       if (cell.problem.empty() || !row.absent.empty()) continue;
       const std::string problem = fmt::format("{}: {}", row.label, shorten(cell.problem, 400));
       if (std::count(told.begin(), told.end(), problem) == 0) told.push_back(problem);

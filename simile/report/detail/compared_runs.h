@@ -36,8 +36,8 @@ ComparedRuns read_compared_runs(const std::string& name, const std::vector<std::
 // By fold, and in each by seed.
 void sort_runs(ComparedRuns& side);
 
-// sort_runs() of both. Errors also: a file and a folder; several
-// runs on both sides, but not with the same seeds; folds on one side, or other ones.
+// sort_runs() of both. Errors also: a file and a folder; several runs on both sides, but not with
+// the same seeds; folds on one side, or other ones.
 void pair_runs(ComparedRuns& a, ComparedRuns& b);
 
 std::vector<int64_t> seeds_of(const ComparedRuns& side);  // empty when one is not known

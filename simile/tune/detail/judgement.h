@@ -21,9 +21,10 @@ bool are_apart(const std::vector<std::string>& metrics);
 Interval interval_of_mean(const std::vector<FigureInterval>& figures);
 
 // Over the test examples, of a cell with figures of its column: that of the mean over seeds and
-// metrics. None for a baseline, where example_interval() has none, and for a mean of several
-// metrics of one evaluation.
-std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell);
+// metrics. None for a baseline and for a mean of several metrics of one evaluation; where
+// example_interval() has none or fails, `problem` says why.
+std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell,
+                                      std::string& problem);
 
 // Its claim, column and paper_difference are left to the caller.
 JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
