@@ -136,14 +136,17 @@ Interval interval_of_mean(const std::vector<FigureInterval>& figures) {
 }
 
 std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell,
-                                      std::string& problem) {
+                                      DrawnFigures& drawn, std::string& problem) {
   if (cell.folders.empty() || !are_apart(column.metrics)) return std::nullopt;
   std::vector<FigureInterval> figures;
   try {
     for (const std::string& metric : column.metrics) {
+      const auto known = drawn.find({cell.folders, metric});
       const std::optional<FigureInterval> figure =
-          example_interval(cell.folders, metric, kSamples, problem);
+          known != drawn.end() ? known->second
+                               : example_interval(cell.folders, metric, kSamples, problem);
       if (!figure) return std::nullopt;
+      drawn.insert({{cell.folders, metric}, *figure});
       figures.push_back(*figure);
     }
   } catch (const Error& error) {

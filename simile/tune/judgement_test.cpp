@@ -51,25 +51,27 @@ TEST(CellInterval, IsOfTheMeanOfItsSeeds) {
   TableCell cell = cell_of({1, 1});
   const std::string right = scored_pairs([](int i) { return i; });
   cell.folders = {files.run("a", 1, 1, right), files.run("b", 2, 1, right)};
+  DrawnFigures drawn;
   std::string problem;
-  const std::optional<Interval> interval = cell_interval(column, cell, problem);
+  const std::optional<Interval> interval = cell_interval(column, cell, drawn, problem);
   ASSERT_TRUE(interval) << problem;
   EXPECT_DOUBLE_EQ(interval->low, 1);
   EXPECT_DOUBLE_EQ(interval->high, 1);
   column.metrics = {"test.spearman", "dev.spearman"};
-  EXPECT_FALSE(cell_interval(column, cell, problem));
+  EXPECT_FALSE(cell_interval(column, cell, drawn, problem));
   EXPECT_THAT(problem, ::testing::HasSubstr("no evaluation 'dev'"));
 }
 
 TEST(CellInterval, NoneOfABaselineAndOfMetricsOfOneEvaluation) {
   TableColumn column;
   column.metrics = {"test.map"};
+  DrawnFigures drawn;
   std::string problem;
-  EXPECT_FALSE(cell_interval(column, cell_of({0.5}), problem));
+  EXPECT_FALSE(cell_interval(column, cell_of({0.5}), drawn, problem));
   TableCell trained = cell_of({0.5});
   trained.folders = {"is not read"};
   column.metrics = {"test.map", "test.mrr"};
-  EXPECT_FALSE(cell_interval(column, trained, problem));
+  EXPECT_FALSE(cell_interval(column, trained, drawn, problem));
   EXPECT_EQ(problem, "");
 }
 
@@ -78,8 +80,9 @@ TEST(CellInterval, WhatCannotBeReadIsTheProblemOfTheCellAlone) {
   column.metrics = {"test.map"};
   TableCell cell = cell_of({0.5});
   cell.folders = {"nowhere"};
+  DrawnFigures drawn;
   std::string problem;
-  EXPECT_FALSE(cell_interval(column, cell, problem));
+  EXPECT_FALSE(cell_interval(column, cell, drawn, problem));
   EXPECT_THAT(problem, ::testing::HasSubstr("nowhere"));
 }
 

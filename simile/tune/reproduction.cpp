@@ -241,10 +241,11 @@ class Reproducer {
   void fill_intervals() {
     const std::vector<TableColumn>& columns = table_().columns;
     const auto rows = static_cast<int64_t>(table_().rows.size());
+    DrawnFigures drawn;
     for (size_t row = 0; row < table_().rows.size(); ++row) {
       for (size_t c = 0; c < columns.size(); ++c) {
         TableCell& cell = result_.cells[row][c];
-        cell.interval = cell_interval(columns[c], cell, cell.without_interval);
+        cell.interval = cell_interval(columns[c], cell, drawn, cell.without_interval);
       }
       events_.progress({"intervals", static_cast<int64_t>(row) + 1, rows, "rows", {}});
     }

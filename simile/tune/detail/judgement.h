@@ -2,8 +2,10 @@
 // What of a paper's table stands in ours: simile/tune/reproduction.h.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simile/report/example_interval.h"
@@ -20,11 +22,15 @@ bool are_apart(const std::vector<std::string>& metrics);
 // own.
 Interval interval_of_mean(const std::vector<FigureInterval>& figures);
 
+// Figures drawn so far, by the folders of their runs and EVALUATION.METRIC: a mean of evaluations
+// has those of the columns beside it.
+using DrawnFigures = std::map<std::pair<std::vector<std::string>, std::string>, FigureInterval>;
+
 // Over the test examples, of a cell with figures of its column: that of the mean over seeds and
 // metrics. None for a baseline and for a mean of several metrics of one evaluation; where
 // example_interval() has none or fails, `problem` says why.
 std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell,
-                                      std::string& problem);
+                                      DrawnFigures& drawn, std::string& problem);
 
 // Its claim, column and paper_difference are left to the caller.
 JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
