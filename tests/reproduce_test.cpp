@@ -160,6 +160,12 @@ TEST_F(ReproduceTest, OneCellMayBeTrainedAlone) {
 TEST_F(ReproduceTest, WhatIsFinishedIsShownWithoutTraining) {
   reproduce("--runs 1 --out table --row Second --set rail", 0);
   const std::string written = read_file(path("table/tiny.json"));
+  const Json rail = reproduce("--runs 1 --out table --show --set rail", 0);
+  ASSERT_EQ(rail["columns"].size(), 1U);
+  EXPECT_EQ(rail["columns"][0]["label"], "rho");
+  EXPECT_EQ(rail["rows"][0]["cells"][0]["paper"], 80);
+  EXPECT_EQ(rail["rows"][1]["cells"].size(), 1U);
+  EXPECT_EQ(rail["command"], "simile reproduce tiny.yaml --data sets --runs 1 --set rail");
   const Json shown = reproduce("--runs 2 --out table --show", 0);
   EXPECT_EQ(shown["rows"][1]["cells"][0]["seeds"], Json({1}));
   EXPECT_EQ(shown["rows"][0]["cells"][0]["problem"], "not run yet");
@@ -192,8 +198,10 @@ TEST_F(ReproduceTest, ARowIsRunWithItsSettingsAlone) {
   const Json fast = reproduce("--runs 1 --out fast --settings fast --row First", 0);
   EXPECT_EQ(fast["rows"][1]["cells"][0]["problem"], "not run");
   EXPECT_EQ(fast["rows"][1]["absent"], "it is not run with the settings 'fast'");
+  EXPECT_TRUE(fast["claims"].empty());  // of a row that is not run
   const Json slow = reproduce("--runs 1 --out slow --settings slow --row Second", 0);
   EXPECT_EQ(slow["rows"][1]["cells"][0]["values"].size(), 1U);
+  EXPECT_EQ(slow["claims"].size(), 1U);
 }
 
 // By what reports call them: a mean of the metrics selected by, an untrained model from `model`.

@@ -15,7 +15,6 @@ namespace {
 
 using Positions = std::vector<int64_t>;
 
-constexpr double kConfidence = 0.95;
 constexpr int64_t kMostSamples = 10000, kFewestSamples = 1000;
 constexpr int64_t kWork = 20000000;  // examples drawn for a metric
 constexpr double kAgreement = 1e-6;  // of what is reported and what predictions give
@@ -139,7 +138,7 @@ void add_intervals(const Predictions& predictions, Report& report) {
     const Statistic statistic = make_statistic(predictions, metric, &report);
     if (!statistic || !gives_reported(statistic, predictions, value)) continue;
     report.intervals.emplace_back(
-        metric, bootstrap_interval(predictions.size(), statistic, kConfidence, samples, 1));
+        metric, bootstrap_interval(predictions.size(), statistic, kIntervalConfidence, samples, 1));
   }
 }
 

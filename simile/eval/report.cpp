@@ -130,6 +130,11 @@ bool is_fraction(const std::string& metric_name) {
   return true;
 }
 
+FigureName split_figure_name(const std::string& name) {
+  const size_t dot = std::min(name.find('.'), name.size());
+  return {name.substr(0, dot), name.substr(std::min(dot + 1, name.size()))};
+}
+
 const double* Report::find_metric(const std::string& metric_name) const {
   for (const auto& [name, value] : metrics) {
     if (name == metric_name) return &value;

@@ -43,6 +43,13 @@ struct Report {
   std::string to_json() const;
 };
 
+// EVALUATION.METRIC, the figure of a report by its name, as recipes and tables give it, taken apart
+// at the first dot; without one all of it is the evaluation and the metric empty.
+struct FigureName {
+  std::string evaluation, metric;
+};
+FigureName split_figure_name(const std::string& name);
+
 // Reads what Report::to_json() wrote, but for intervals, confusion matrix and hybrid; what is
 // missing is empty, and values that are not finite, null in JSON, are left out. Errors (kInput,
 // with `path`): not such an object.

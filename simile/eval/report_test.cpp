@@ -101,6 +101,18 @@ TEST(Report, ClassesConfusedStandBelowTheTable) {
   EXPECT_THAT(to_table({report}), ::testing::Not(HasSubstr("gold classes")));
 }
 
+TEST(Report, AFigureIsNamedByItsEvaluationAndMetric) {
+  const auto parts = [](const std::string& name) {
+    const FigureName figure = split_figure_name(name);
+    return std::make_pair(figure.evaluation, figure.metric);
+  };
+  EXPECT_THAT(parts("test.spearman"), Pair("test", "spearman"));
+  EXPECT_THAT(parts("loss.all.more"), Pair("loss", "all.more"));
+  EXPECT_THAT(parts("test."), Pair("test", ""));
+  EXPECT_THAT(parts(".map"), Pair("", "map"));
+  EXPECT_THAT(parts("test"), Pair("test", ""));
+}
+
 TEST(Report, AMetricIsFoundByNameOrAnErrorNamesThoseThereAre) {
   const Report report{"sts", "", "m", 3, {{"spearman", 0.25}}, {}};
   EXPECT_EQ(report.metric("spearman"), 0.25);

@@ -49,6 +49,8 @@ struct PermutationTest {
 PermutationTest paired_permutation_test(const std::vector<double>& a, const std::vector<double>& b,
                                         int64_t samples, uint64_t seed);
 
+inline constexpr double kIntervalConfidence = 0.95;  // of the intervals that are shown
+
 struct Interval {
   double low = 0, high = 0;
 };

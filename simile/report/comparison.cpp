@@ -14,8 +14,6 @@
 namespace simile {
 namespace {
 
-constexpr double kConfidence = 0.95;
-
 // One evaluation as both sides have it: a place in each run's reports.
 struct Shared {
   std::vector<size_t> a, b;
@@ -207,7 +205,7 @@ void Comparer::add_interval(const SideExamples& a, const SideExamples& b, Compar
   metric.interval = bootstrap_interval(
       a.count(),
       [&](const std::vector<int64_t>& positions) { return of_b(positions) - of_a(positions); },
-      kConfidence, options_.samples, static_cast<uint64_t>(options_.seed));
+      kIntervalConfidence, options_.samples, static_cast<uint64_t>(options_.seed));
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ Json metric_to_json(const ComparedMetric& metric, const ComparisonOptions& optio
   if (metric.interval) {
     json["interval"] = {{"low", metric.interval->low},
                         {"high", metric.interval->high},
-                        {"confidence", 0.95},
+                        {"confidence", kIntervalConfidence},
                         {"samples", options.samples}};
   }
   return json;

@@ -18,12 +18,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kConfidence = 0.95;
 constexpr int64_t kWork = 50000000;  // examples drawn in all
 constexpr uint64_t kSeed = 1;
 
-std::string set_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
-std::string name_of(const std::string& metric) { return metric.substr(metric.find('.') + 1); }
+std::string set_of(const std::string& metric) { return split_figure_name(metric).evaluation; }
+std::string name_of(const std::string& metric) { return split_figure_name(metric).metric; }
 
 std::string title_of(const std::vector<std::string>& metrics) {
   std::vector<std::string> names;
@@ -106,7 +105,7 @@ void draw_interval(const std::map<size_t, DrawnSet>& sets, Gain& gain) {
     for (size_t i = 0; i < totals.size(); ++i) totals[i] += values[i];
   }
   for (double& total : totals) total /= static_cast<double>(gain.metrics.size());
-  gain.interval = percentile_interval(std::move(totals), kConfidence);
+  gain.interval = percentile_interval(std::move(totals), kIntervalConfidence);
 }
 
 void add_interval(const Scores& start, const Scores& trained, Gain& gain) {
@@ -168,7 +167,7 @@ Json gain_to_json(const Gain& gain) {
   } else if (gain.interval) {
     json["interval"] = {{"low", gain.interval->low},
                         {"high", gain.interval->high},
-                        {"confidence", kConfidence},
+                        {"confidence", kIntervalConfidence},
                         {"samples", gain.samples},
                         {"over", gain.examples}};
   } else {

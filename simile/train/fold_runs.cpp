@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
+#include "simile/eval/report.h"
 
 namespace simile {
 namespace {
@@ -143,7 +144,7 @@ void check_selection(const TrainOptions& options) {
   }
   for (const StageOptions& stage : options.stages) {
     for (const std::string& metric : stage.selection.metric) {
-      const std::string name = metric.substr(0, metric.find('.'));
+      const std::string name = split_figure_name(metric).evaluation;
       for (const EvaluationOptions& evaluation : options.evaluations) {
         if (evaluation.name == name && is_tested(evaluation)) {
           refuse_selection(stage, metric, fmt::format("the evaluation '{}'", name));

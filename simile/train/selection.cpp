@@ -20,7 +20,7 @@ namespace {
 
 // The report that a metric, REPORT.METRIC, is of. Errors (kRecipe): there is none.
 const Report& report_of(const std::vector<Report>& reports, const std::string& metric) {
-  const std::string name = metric.substr(0, metric.find('.'));
+  const std::string name = split_figure_name(metric).evaluation;
   for (const Report& report : reports) {
     if (report.name == name) return report;
   }
@@ -38,7 +38,7 @@ double selection_value(const std::vector<Report>& reports,
                        const std::vector<std::string>& metrics) {
   double sum = 0;
   for (const std::string& metric : metrics) {
-    sum += report_of(reports, metric).metric(metric.substr(metric.find('.') + 1));
+    sum += report_of(reports, metric).metric(split_figure_name(metric).metric);
   }
   return sum / static_cast<double>(metrics.size());
 }
@@ -58,7 +58,7 @@ Report selection_report(const std::vector<Report>& reports,
     selected.push_back(report_of(reports, metric));
     Report& report = selected.back();
     if (report.metrics.empty()) return {};
-    report.metrics = {{"mean", report.metric(metric.substr(metric.find('.') + 1))}};
+    report.metrics = {{"mean", report.metric(split_figure_name(metric).metric)}};
     report.task = "mean";
   }
   Report mean = mean_report(selected);

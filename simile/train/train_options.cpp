@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/owned_options.h"
+#include "simile/eval/report.h"
 #include "simile/kernel/precision.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/encoder_config.h"
@@ -413,18 +414,17 @@ void check_selection(const TrainOptions& options, const StageOptions& stage) {
         stage.name, fmt::join(metrics, ", ")));
   }
   for (const std::string& metric : metrics) {
-    const std::string evaluation = metric.substr(0, metric.find('.'));
-    if (std::find(during.begin(), during.end(), evaluation) == during.end()) {
+    const FigureName figure = split_figure_name(metric);
+    if (std::find(during.begin(), during.end(), figure.evaluation) == during.end()) {
       fail(
           fmt::format("stage '{}': selection.metric '{}' should be EVALUATION.METRIC with one of "
                       "the evaluations [{}]",
                       stage.name, metric, fmt::join(during, ", ")));
     }
-    const std::string loss = metric.substr(std::min(evaluation.size() + 1, metric.size()));
     if (is_loss_metric(metric) &&
-        std::find(measured.begin(), measured.end(), loss) == measured.end()) {
+        std::find(measured.begin(), measured.end(), figure.metric) == measured.end()) {
       fail(fmt::format("stage '{}': selection.metric '{}': there is no loss '{}'; there are {}",
-                       stage.name, metric, loss, fmt::join(measured, ", ")));
+                       stage.name, metric, figure.metric, fmt::join(measured, ", ")));
     }
   }
 }

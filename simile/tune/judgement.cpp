@@ -6,6 +6,7 @@
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/eval/report.h"
 #include "simile/metric/order_agreement.h"
 #include "simile/report/comparison.h"
 
@@ -120,7 +121,9 @@ std::string name_of(ClaimVerdict verdict) {
 
 bool are_apart(const std::vector<std::string>& metrics) {
   std::set<std::string> evaluations;
-  for (const std::string& metric : metrics) evaluations.insert(metric.substr(0, metric.find('.')));
+  for (const std::string& metric : metrics) {
+    evaluations.insert(split_figure_name(metric).evaluation);
+  }
   return evaluations.size() == metrics.size();
 }
 

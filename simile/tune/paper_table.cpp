@@ -10,6 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/recipe.h"
+#include "simile/eval/report.h"
 #include "simile/tune/detail/map_reader.h"
 
 namespace simile {
@@ -125,8 +126,8 @@ class PaperTableReader {
     reader.at("metric");
     column.metrics = reader.texts("metric");
     for (const std::string& metric : column.metrics) {
-      const size_t dot = metric.find('.');
-      if (dot != std::string::npos && dot > 0 && dot + 1 < metric.size()) continue;
+      const FigureName figure = split_figure_name(metric);
+      if (!figure.evaluation.empty() && !figure.metric.empty()) continue;
       reader.fail(
           fmt::format("metric: '{}' should be EVALUATION.METRIC, such as test.spearman", metric));
     }

@@ -29,13 +29,11 @@ std::optional<double> read_column(const TableColumn& column, const std::vector<R
                                   const std::function<bool(const Report&)>& is_chosen) {
   double sum = 0;
   for (const std::string& metric : column.metrics) {
-    const size_t dot = metric.find('.');
-    const std::string evaluation = metric.substr(0, dot);
+    const FigureName figure = split_figure_name(metric);
     const auto found = std::find_if(reports.begin(), reports.end(), [&](const Report& report) {
-      return report.name == evaluation && is_chosen(report);
+      return report.name == figure.evaluation && is_chosen(report);
     });
-    const double* value =
-        found == reports.end() ? nullptr : found->find_metric(metric.substr(dot + 1));
+    const double* value = found == reports.end() ? nullptr : found->find_metric(figure.metric);
     if (value == nullptr) return std::nullopt;
     sum += *value;
   }
@@ -87,7 +85,11 @@ class Reproducer {
   Reproduction run() {
     TableRuns runs(table_(), settings_, result_.model, data_, options(), events_);
     check_evaluations(runs.list());
-    if (!options().show) runs.complete();
+    if (options().show) {
+      keep_columns_asked_for();
+    } else {
+      runs.complete();
+    }
     fill_cells(runs.list());
     if (options().intervals) fill_intervals();
     fill_judgements();
@@ -128,6 +130,19 @@ class Reproducer {
     }
   }
 
+  // Those of the sets asked for.
+  void keep_columns_asked_for() {
+    const std::vector<std::string>& sets = options().set;
+    if (sets.empty()) return;
+    PaperTable& table = result_.table;
+    for (size_t c = table.columns.size(); c-- > 0;) {
+      if (std::count(sets.begin(), sets.end(), table.columns[c].set) > 0) continue;
+      const auto place = static_cast<std::ptrdiff_t>(c);
+      table.columns.erase(table.columns.begin() + place);
+      for (TableRow& row : table.rows) row.paper.erase(row.paper.begin() + place);
+    }
+  }
+
   // What no run can have is told before one is trained.
   void check_evaluations(const std::vector<TableRun>& runs) const {
     std::map<std::string, std::set<std::string>> evaluations;  // by set
@@ -148,7 +163,7 @@ class Reproducer {
       for (const std::string& metric : column.metrics) {
         check_named(
             fmt::format("the column '{}': the recipes of the set '{}'", column.label, column.set),
-            "evaluation", metric.substr(0, metric.find('.')), names->second);
+            "evaluation", split_figure_name(metric).evaluation, names->second);
       }
     }
     baselines.erase("hybrid");  // of the trained model, and so none
@@ -258,6 +273,7 @@ class Reproducer {
     }
     for (size_t number = 0; number < table_().claims.size(); ++number) {
       const TableClaim& claim = table_().claims[number];
+      if (left_out_.count(claim.above) + left_out_.count(claim.below) > 0) continue;
       const size_t above = place_of(claim.above), below = place_of(claim.below);
       for (size_t c = 0; c < table_().columns.size(); ++c) {
         const TableColumn& column = table_().columns[c];
@@ -312,7 +328,7 @@ void ReproduceOptions::visit(OptionVisitor& v) {
   v.field("rows", rows,
           {"i/n: only row i and every n-th after it, for several machines and one folder"});
   v.field("row", row, conditions_info("only the row with this label; may be given several times"));
-  v.field("set", set, {"only on these of the table's sets"});
+  v.field("set", set, {"only on these of the table's sets; with `--show` their columns alone"});
   v.field("out", out,
           path_info("folder of the runs; empty: runs/ and the table's name, with the model, "
                     "settings and limit where given"));

@@ -95,6 +95,9 @@ std::string table_command(const Reproduction& result) {
   add("--settings", options.settings);
   add("--runs", fmt::format("{}", options.runs));
   if (options.limit > 0) add("--limit", fmt::format("{}", options.limit));
+  if (options.show) {
+    for (const std::string& set : options.set) add("--set", set);
+  }
   return options.intervals ? command + " --intervals" : command;
 }
 
