@@ -157,7 +157,12 @@ std::vector<std::string> table_remarks(const Reproduction& result) {
                                    shorten(cell.without_interval, 400)));
       }
       if (cell.problem.empty() || !row.absent.empty()) continue;
-      const std::string problem = fmt::format("{}: {}", row.label, shorten(cell.problem, 400));
+      const std::string there =
+          cell.values.empty() ? ""
+                              : fmt::format("{} of {} seeds; the others: ", cell.values.size(),
+                                            result.options.runs);
+      const std::string problem =
+          fmt::format("{}: {}{}", row.label, there, shorten(cell.problem, 400));
       if (std::count(told.begin(), told.end(), problem) == 0) told.push_back(problem);
     }
     remarks.insert(remarks.end(), told.begin(), told.end());
