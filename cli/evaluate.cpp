@@ -13,6 +13,7 @@
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/prediction_metric.h"
 #include "simile/eval/ranking_task.h"
+#include "simile/eval/shared_texts.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"
 
@@ -111,10 +112,14 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
                ErrorKind::kUsage, "--predictions needs one model and one task");
   check_hybrid_options(arguments, terminal);
   check_model_options(arguments.models, arguments.model_options);
+  std::vector<const Task*> all;
+  for (const auto& task : tasks) all.push_back(task.get());
+  const auto shared = std::make_shared<const SharedTexts>(all);
   std::vector<std::vector<Report>> by_task(tasks.size());
   for (const std::string& model : arguments.models) {
     const std::unique_ptr<Scorer> scorer =
         make_set_scorer(model, arguments.model_options, arguments.fusion, terminal);
+    scorer->embed_once(shared);
     for (size_t i = 0; i < tasks.size(); ++i) {
       Predictions predictions;
       by_task[i].push_back(tasks[i]->evaluate(*scorer, arguments.predictions,

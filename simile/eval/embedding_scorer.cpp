@@ -284,6 +284,16 @@ Matrix<float> EmbeddingScorer::embed(const std::vector<std::string>& texts) {
   return all;
 }
 
+void EmbeddingScorer::embed_once(const std::shared_ptr<const SharedTexts>& texts) {
+  for (Embed* embed : {&embed_, &retrieval_.queries, &retrieval_.documents}) {
+    if (!*embed) continue;
+    const auto checked = [embed = *embed](const std::vector<std::string>& asked) {
+      return embed_checked(embed, asked);
+    };
+    *embed = embed_shared_once(checked, texts);
+  }
+}
+
 HeadOutput EmbeddingScorer::run_head(const std::string& head, const std::vector<std::string>& left,
                                      const std::vector<std::string>& right) {
   return heads_ ? heads_(head, left, right) : Scorer::run_head(head, left, right);

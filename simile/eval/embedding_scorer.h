@@ -8,8 +8,8 @@
 //   manhattan  -sum_i |a_i - b_i|
 //
 // Every distinct text is embedded once per call, of a corpus only what is some query's candidate;
-// memory holds the embeddings and `depth` documents per query. Scores do not depend on the number
-// of threads. Those of pairs are computed in double.
+// memory holds the embeddings and `depth` documents per query, and what embed_once() keeps. Scores
+// do not depend on the number of threads. Those of pairs are computed in double.
 //
 // A ranking is what exact_search.h finds, with its scores, which are floats and, for the euclidean
 // similarity, -|a - b|^2: the documents, order and bits that an index of the same vectors gives
@@ -26,6 +26,7 @@
 
 #include "simile/core/matrix.h"
 #include "simile/eval/scorer.h"
+#include "simile/eval/shared_texts.h"
 #include "simile/index/exact_search.h"
 
 namespace simile {
@@ -39,8 +40,7 @@ VectorMetric ranking_metric(Similarity similarity);
 
 class EmbeddingScorer : public Scorer {
  public:
-  // Embeddings of texts: [texts, D], D the same at every call.
-  using Embed = std::function<Matrix<float>(const std::vector<std::string>&)>;
+  using Embed = EmbedTexts;
 
   // Scorer::run_head() of the model.
   using RunHead =
@@ -67,6 +67,7 @@ class EmbeddingScorer : public Scorer {
   std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus) override;
   Matrix<float> embed(const std::vector<std::string>& texts) override;
+  void embed_once(const std::shared_ptr<const SharedTexts>& texts) override;
   HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
                       const std::vector<std::string>& right) override;
 

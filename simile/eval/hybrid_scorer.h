@@ -59,6 +59,9 @@ class HybridScorer : public Scorer {
                                   const std::vector<std::string>& right) override;
   std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus) override;
+  void embed_once(const std::shared_ptr<const SharedTexts>& texts) override {
+    vectors_->embed_once(texts);
+  }
   std::vector<std::string> notes() const override;
   // A hybrid has no heads: ErrorKind::kUsage.
   HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,

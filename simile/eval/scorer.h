@@ -14,6 +14,8 @@
 
 namespace simile {
 
+class SharedTexts;  // simile/eval/shared_texts.h
+
 class Scorer {
  public:
   virtual ~Scorer() = default;
@@ -39,6 +41,10 @@ class Scorer {
   // The vectors that the scores compare, [texts, D], as they come for texts of pairs. Errors:
   // ErrorKind::kUsage for a scorer without vectors, which is one that does not override this.
   virtual Matrix<float> embed(const std::vector<std::string>& texts);
+
+  // From now on keeps the vectors of these texts, each of which is then embedded once. A scorer
+  // without vectors does nothing, which is one that does not override this.
+  virtual void embed_once(const std::shared_ptr<const SharedTexts>& /*texts*/) {}
 
   // What a reader of the scores should know of them, for Report::notes.
   virtual std::vector<std::string> notes() const { return {}; }

@@ -10,6 +10,7 @@
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
+#include "simile/eval/shared_texts.h"
 #include "simile/train/selection.h"
 
 namespace simile {
@@ -41,8 +42,8 @@ Report evaluate_with_file(const Task& task, Scorer& scorer, const std::string& f
 std::unique_ptr<Scorer> make_model_scorer(const std::string& name, const EvaluatedModel& model,
                                           EventSink& events) {
   const ModelSettings& settings = model.settings;
-  const auto encoder = std::make_shared<const SentenceEncoder>(model.weights.encoder().inference(),
-                                                               settings, model.tokenizer);
+  const auto encoder = std::make_shared<const SentenceEncoder>(
+      model.weights.encoder().inference(model.products), settings, model.tokenizer);
   std::vector<Head> heads;
   for (HeadModule& head : model.weights.heads()) {
     heads.emplace_back(head.settings(), settings.embedding_size(), head.to_host());
@@ -50,38 +51,53 @@ std::unique_ptr<Scorer> make_model_scorer(const std::string& name, const Evaluat
   return make_encoder_scorer(name, encoder, std::move(heads), {}, events);
 }
 
-}  // namespace
+std::vector<const Evaluation*> list_all(const Evaluations::Sets& sets) {
+  std::vector<const Evaluation*> all;
+  for (const Evaluations* set : sets) {
+    for (const Evaluation& each : set->list()) all.push_back(&each);
+  }
+  return all;
+}
 
-Scores Evaluations::evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
-                                 const std::string& predictions) const {
+Scores evaluate_all(const Evaluations::Sets& sets, Scorer& scorer, bool has_heads,
+                    EventSink& events, const std::string& predictions) {
+  const std::vector<const Evaluation*> all = list_all(sets);
+  std::vector<const Task*> tasks;
+  for (const Evaluation* each : all) tasks.push_back(each->task.get());
+  scorer.embed_once(std::make_shared<const SharedTexts>(tasks));
   Scores scores;
-  for (const Evaluation& each : evaluations_) {
-    if (each.needs_head() && !has_heads) {
+  for (const Evaluation* each : all) {
+    if (each->needs_head() && !has_heads) {
       Report none;
-      none.name = each.options.name;
+      none.name = each->options.name;
       scores.reports.push_back(none);
       scores.predictions.emplace_back();
       continue;
     }
-    const std::string file = predictions.empty() ? "" : predictions_file(predictions, each.options);
+    const std::string file =
+        predictions.empty() ? "" : predictions_file(predictions, each->options);
     Predictions& kept = scores.predictions.emplace_back();
-    scores.reports.push_back(evaluate_with_file(*each.task, scorer, file, kept, events));
+    scores.reports.push_back(evaluate_with_file(*each->task, scorer, file, kept, events));
   }
   return scores;
 }
 
-Scores Evaluations::evaluate(const std::string& model_name, const EvaluatedModel& model,
-                             EventSink& events, const std::string& predictions) const {
-  return evaluate_all(*make_model_scorer(model_name, model, events), true, events, predictions);
+}  // namespace
+
+Scores Evaluations::evaluate(const Sets& sets, const std::string& model_name,
+                             const EvaluatedModel& model, EventSink& events,
+                             const std::string& predictions) {
+  const auto scorer = make_model_scorer(model_name, model, events);
+  return evaluate_all(sets, *scorer, true, events, predictions);
 }
 
-std::vector<Report> Evaluations::evaluate_hybrid(const std::string& model_name,
+std::vector<Report> Evaluations::evaluate_hybrid(const Sets& sets, const std::string& model_name,
                                                  const EvaluatedModel& model,
                                                  const FusionOptions& fusion, EventSink& events,
-                                                 const std::string& predictions) const {
+                                                 const std::string& predictions) {
   HybridScorer scorer(hybrid_name(model_name), std::make_shared<Bm25Scorer>(),
                       make_model_scorer(model_name, model, events), fusion);
-  return evaluate_all(scorer, false, events, predictions).reports;
+  return evaluate_all(sets, scorer, false, events, predictions).reports;
 }
 
 void Evaluations::tell_seen(const KeySet& texts) {
@@ -102,7 +118,7 @@ void Evaluations::check_metrics(const std::vector<std::string>& metrics) const {
 }
 
 std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {
-  return evaluate_all(*make_lexical_scorer(name), false, silent_events(), "").reports;
+  return evaluate_all({this}, *make_lexical_scorer(name), false, silent_events(), "").reports;
 }
 
 }  // namespace simile

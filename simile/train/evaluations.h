@@ -20,6 +20,7 @@ struct EvaluatedModel {
   ModelWeights& weights;
   const Tokenizer& tokenizer;
   const ModelSettings& settings;
+  ProductType products = ProductType::kFloat;
 };
 
 struct Evaluation {
@@ -34,18 +35,24 @@ class Evaluations {
   // Reads the data; what should be known about it goes to `events` as warnings.
   Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
 
-  // One report per evaluation, in order, of weights as they are, and the predictions behind each.
-  // With a folder also writes the predictions there, see predictions_file().
-  Scores evaluate(const std::string& model_name, const EvaluatedModel& model, EventSink& events,
-                  const std::string& predictions = "") const;
+  // Those of one set, then of the next.
+  using Sets = std::vector<const Evaluations*>;
+
+  // One report per evaluation, in order, of weights as they are, and the predictions behind each. A
+  // text of several evaluations is embedded once. With a folder also writes the predictions there,
+  // see predictions_file().
+  static Scores evaluate(const Sets& sets, const std::string& model_name,
+                         const EvaluatedModel& model, EventSink& events,
+                         const std::string& predictions = "");
 
   // The same of the model together with BM25, called hybrid_name() of it; where a head scores,
   // which a hybrid does not have, the report has its name alone.
-  std::vector<Report> evaluate_hybrid(const std::string& model_name, const EvaluatedModel& model,
-                                      const FusionOptions& fusion, EventSink& events,
-                                      const std::string& predictions = "") const;
+  static std::vector<Report> evaluate_hybrid(const Sets& sets, const std::string& model_name,
+                                             const EvaluatedModel& model,
+                                             const FusionOptions& fusion, EventSink& events,
+                                             const std::string& predictions = "");
 
-  // The same of a lexical baseline, "bm25" or "tfidf".
+  // One report per evaluation of a lexical baseline, "bm25" or "tfidf".
   std::vector<Report> evaluate_baseline(const std::string& name) const;
 
   // See Task::tell_seen().
@@ -57,9 +64,6 @@ class Evaluations {
   const std::vector<Evaluation>& list() const { return evaluations_; }
 
  private:
-  Scores evaluate_all(Scorer& scorer, bool has_heads, EventSink& events,
-                      const std::string& predictions) const;
-
   std::vector<Evaluation> evaluations_;
 };
 

@@ -81,7 +81,7 @@ IdleRule fraction_rule(const ScheduleOptions& schedule) {
   return {schedule.warmup_steps >= 0, {"schedule.warmup_fraction"}, "beside `warmup_steps`"};
 }
 
-std::vector<IdleRule> stage_rules(const StageOptions& stage) {
+std::vector<IdleRule> stage_rules(const TrainOptions& options, const StageOptions& stage) {
   const SiarOptions& siar = stage.siar;
   const SelectionOptions& selection = stage.selection;
   return {
@@ -97,7 +97,8 @@ std::vector<IdleRule> stage_rules(const StageOptions& stage) {
       {selection.early_stop.patience == 0,
        {"selection.early_stop.minimum_improvement"},
        "without `patience`"},
-      {selection.metric.empty(), {"selection.early_stop.direction"}, "without `selection.metric`"}};
+      {selection.metric.empty(), {"selection.early_stop.direction"}, "without `selection.metric`"},
+      {options.evaluations.empty(), {"selection.precision"}, "without `evaluations`"}};
 }
 
 bool is_trained(const TrainOptions& options, const HeadSettings& head) {
@@ -146,7 +147,7 @@ std::vector<std::string> idle_option_warnings(const TrainOptions& options) {
         fmt::format("head '{}': no objective has it, so that it keeps random weights", head.name));
   }
   for (const StageOptions& stage : options.stages) {
-    add_idle(stage_place(stage), stage, stage_rules(stage), lines);
+    add_idle(stage_place(stage), stage, stage_rules(options, stage), lines);
     for (const ObjectiveOptions& objective : stage.objectives) {
       add_idle(stage_place(stage), objective.loss, lines);
     }

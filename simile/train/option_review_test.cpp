@@ -79,6 +79,7 @@ TEST(OptionReview, OptionsOfWhatIsSwitchedOffAreToldOf) {
       {{"stages.selection={every_steps: 5, every_epochs: 2}"}, "beside `every_steps`"},
       {{"stages.selection.early_stop.minimum_improvement=0.1"}, "without `patience`"},
       {{"stages.selection.early_stop.direction=max"}, "without `selection.metric`"},
+      {{"stages.selection.precision=int8"}, "`selection.precision` does nothing without `eval"},
       {{"stages.objectives.loss={name: bsc, temperature: {learning_rate: 0.1}}"},
        "loss 'bsc', temperature: `learning_rate` does nothing without `trainable: true`"},
       {{"stages.objectives.loss={name: sum, of: [{name: bsc, temperature: {parametrization: "

@@ -115,6 +115,7 @@ struct SelectionOptions {
   int64_t every_steps = 0;
   double every_epochs = 1.0;
   std::string keep = "best";
+  std::string precision = "fp32";  // kernel/precision.h
   EarlyStopOptions early_stop;
 
   bool keeps_best() const { return keep != "last"; }

@@ -207,9 +207,13 @@ class TrainingRun final : public SteppedTraining {
     const SelectionOptions& options = stage_options().selection;
     stage_->optimizer().flush_rows();
     if (processes_ != nullptr) check_equal(processes_->group, "weights", fingerprint_weights());
-    Scores scores = evaluate_weights(evaluations_, options_.name);
+    const bool is_start = state_.stage == 0 && state_.step == 0;
+    // A start that cannot be chosen is evaluated as it will be reported.
+    const ProductType products =
+        is_start && !options.may_keep_start() ? ProductType::kFloat : selection_products();
+    Scores scores = evaluate_weights({&evaluations_}, options_.name, "", products);
     std::vector<Report> reports = scores.reports;
-    if (state_.stage == 0 && state_.step == 0) at_start_ = std::move(scores);
+    if (is_start && products == ProductType::kFloat) at_start_ = std::move(scores);
     if (const auto losses = stage_->measure_losses()) reports.push_back(*losses);
     for (const Report& report : reports) loop_.log_evaluation(report);
     if (!options.metric.empty()) {
@@ -229,6 +233,11 @@ class TrainingRun final : public SteppedTraining {
     }
     state_.selection = selection_->state();
     state_.evaluated_step = state_.step;
+  }
+
+  ProductType selection_products() const {
+    return choose_inference_products(stage_options().selection.precision,
+                                     weights_.placement().device);
   }
 
   // Whether a step has moved the stage's weights.
@@ -293,7 +302,8 @@ class TrainingRun final : public SteppedTraining {
     if (state_.selected != 0) result.selected_value = state_.selected_value;
     round_to_precision(options_, weights_.encoder());
     warn_of_collapse();
-    const Scores trained = evaluate_all(options_.name, folder_.predictions_path());
+    const Scores trained =
+        evaluate_weights({&evaluations_, &tests_}, options_.name, folder_.predictions_path());
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        trained.reports);
     // One list per model; every list has the evaluations, then the tests.
@@ -382,14 +392,8 @@ class TrainingRun final : public SteppedTraining {
   std::vector<Report> evaluate_hybrids(const std::string& name,
                                        const std::string& predictions = "") {
     const EvaluatedModel model{weights_, start_.tokenizer, start_.settings};
-    return join(evaluations_.evaluate_hybrid(name, model, options_.hybrid, events_, predictions),
-                tests_.evaluate_hybrid(name, model, options_.hybrid, events_, predictions));
-  }
-
-  Scores evaluate_all(const std::string& name, const std::string& predictions) {
-    Scores scores = evaluate_weights(evaluations_, name, predictions);
-    scores.add(evaluate_weights(tests_, name, predictions));
-    return scores;
+    return Evaluations::evaluate_hybrid({&evaluations_, &tests_}, name, model, options_.hybrid,
+                                        events_, predictions);
   }
 
   // Of the weights before the first step: the evaluations, which a run that was not interrupted
@@ -399,9 +403,13 @@ class TrainingRun final : public SteppedTraining {
                                         std::string("untrained")) > 0;
     const std::string name = start_name();
     weights_.assign(start_.weights);
-    Scores scores = at_start_ ? std::move(*at_start_) : evaluate_weights(evaluations_, name);
+    const bool is_tested = is_baseline || evaluations_.list().empty();
+    Evaluations::Sets missing;
+    if (!at_start_) missing.push_back(&evaluations_);
+    if (is_tested) missing.push_back(&tests_);
+    Scores scores = at_start_ ? std::move(*at_start_) : Scores();
     for (Report& report : scores.reports) report.model = name;
-    if (is_baseline || evaluations_.list().empty()) scores.add(evaluate_weights(tests_, name));
+    if (!missing.empty()) scores.add(evaluate_weights(missing, name));
     return scores;
   }
 
@@ -410,9 +418,11 @@ class TrainingRun final : public SteppedTraining {
     return first;
   }
 
-  Scores evaluate_weights(const Evaluations& set, const std::string& name,
-                          const std::string& predictions = "") {
-    return set.evaluate(name, {weights_, start_.tokenizer, start_.settings}, events_, predictions);
+  Scores evaluate_weights(const Evaluations::Sets& sets, const std::string& name,
+                          const std::string& predictions = "",
+                          ProductType products = ProductType::kFloat) {
+    return Evaluations::evaluate(
+        sets, name, {weights_, start_.tokenizer, start_.settings, products}, events_, predictions);
   }
 
   void fill_state(TrainState& state) override {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/eval/shared_texts.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "simile/eval/task.h"
+
+namespace simile {
+namespace {
+
+class KeptVectors {
+ public:
+  KeptVectors(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared)
+      : embed_(std::move(embed)),
+        shared_(std::move(shared)),
+        row_of_(static_cast<size_t>(shared_->size()), -1) {}
+
+  Matrix<float> embed(const std::vector<std::string>& texts) {
+    std::vector<std::string> others;
+    std::vector<size_t> kept;  // numbers of texts
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (find(texts[i]) != nullptr) {
+        kept.push_back(i);
+      } else {
+        others.push_back(texts[i]);
+      }
+    }
+    if (kept.empty()) return embed_new(texts);
+    const Matrix<float> fresh = others.empty() ? Matrix<float>() : embed_new(others);
+    Matrix<float> all(static_cast<int64_t>(texts.size()), D_);
+    auto next_kept = kept.begin();
+    int64_t next_fresh = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const bool is_kept = next_kept != kept.end() && *next_kept == i;
+      if (is_kept) ++next_kept;
+      const float* from = is_kept ? find(texts[i]) : fresh.row(next_fresh++);
+      std::copy_n(from, D_, all.row(static_cast<int64_t>(i)));
+    }
+    return all;
+  }
+
+ private:
+  // Null where it is not kept.
+  const float* find(const std::string& text) const {
+    const int64_t place = shared_->place(text);
+    if (place < 0 || row_of_[static_cast<size_t>(place)] < 0) return nullptr;
+    return vectors_.data() + row_of_[static_cast<size_t>(place)] * D_;
+  }
+
+  Matrix<float> embed_new(const std::vector<std::string>& texts) {
+    Matrix<float> vectors = embed_(texts);
+    D_ = vectors.cols;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const int64_t place = shared_->place(texts[i]);
+      if (place < 0) continue;
+      row_of_[static_cast<size_t>(place)] = static_cast<int64_t>(vectors_.size()) / D_;
+      const float* row = vectors.row(static_cast<int64_t>(i));
+      vectors_.insert(vectors_.end(), row, row + D_);
+    }
+    return vectors;
+  }
+
+  EmbedTexts embed_;
+  std::shared_ptr<const SharedTexts> shared_;
+  std::vector<int64_t> row_of_;  // [places], in vectors_; -1: not yet
+  std::vector<float> vectors_;   // [rows, D]
+  int64_t D_ = 0;
+};
+
+}  // namespace
+
+SharedTexts::SharedTexts(const std::vector<const Task*>& tasks) {
+  std::unordered_set<std::string_view> of_earlier, of_this;
+  for (const Task* task : tasks) {
+    const TestTexts texts = task->texts();
+    of_this.clear();
+    for (const std::vector<std::string>* side : {texts.left, texts.right}) {
+      if (side != nullptr) of_this.insert(side->begin(), side->end());
+    }
+    for (const std::string_view text : of_this) {
+      if (!of_earlier.insert(text).second) places_.emplace(text, size());
+    }
+  }
+}
+
+int64_t SharedTexts::place(const std::string& text) const {
+  const auto found = places_.find(text);
+  return found == places_.end() ? -1 : found->second;
+}
+
+EmbedTexts embed_shared_once(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared) {
+  const auto kept = std::make_shared<KeptVectors>(std::move(embed), std::move(shared));
+  return [kept](const std::vector<std::string>& texts) { return kept->embed(texts); };
+}
+
+}  // namespace simile

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts that more than one of several tasks asks for, such as the corpus of a dev and a test
+// set: a model embeds them once for all (Scorer::embed_once()).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "simile/core/matrix.h"
+
+namespace simile {
+
+class Task;
+
+class SharedTexts {
+ public:
+  // `tasks` outlive it.
+  explicit SharedTexts(const std::vector<const Task*>& tasks);
+
+  int64_t size() const { return static_cast<int64_t>(places_.size()); }
+
+  // From 0; negative for a text that fewer than two tasks ask for.
+  int64_t place(const std::string& text) const;
+
+ private:
+  std::unordered_map<std::string_view, int64_t> places_;
+};
+
+// Embeddings of distinct texts, [texts, D], D the same at every call.
+using EmbedTexts = std::function<Matrix<float>(const std::vector<std::string>&)>;
+
+// `embed`, which is asked once for each of `shared` and keeps those vectors, D floats for each that
+// was asked for. Of one thread at a time; copies keep the same vectors.
+EmbedTexts embed_shared_once(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared);
+
+}  // namespace simile
