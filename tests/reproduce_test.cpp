@@ -141,6 +141,30 @@ TEST_F(ReproduceTest, AChangeRunsTheRowsAgainThatDependOnIt) {
   EXPECT_NE(bytes("table/rail/first/run-1"), fourth);
 }
 
+TEST_F(ReproduceTest, ResultsThatWereChangedOrDamagedAreNotShownAndMadeAnew) {
+  const std::string one = "--runs 1 --row First --set rail --out table";
+  const Json whole = reproduce(one, 0);
+  const std::string results = "table/rail/first/run-1/results.json",
+                    good = read_file(path(results));
+  for (const std::string& damage :
+       {"sed -i 's/\"spearman\": /&1/' " + results, "truncate -s 90 " + results,
+        std::string("echo '{\"format\":1,\"fingerprint\":5}' >table/rail/first/run-1.json")}) {
+    shell(damage);
+    const Json shown = reproduce(one + " --show", 0);
+    EXPECT_EQ(shown["rows"][0]["cells"][0].count("values"), 0U) << damage;
+    EXPECT_EQ(values(reproduce(one, 0)), values(whole)) << damage;
+  }
+  EXPECT_THAT(shell(line(one + " --keep-models")).err, HasSubstr("of 1 finished runs the models"));
+}
+
+TEST_F(ReproduceTest, WhatIsNotAtHandIsToldAndNothingRunIsAnError) {
+  shell("rm sets/rail/test.tsv");
+  const Outcome without = shell(line("--runs 1 --out table"));
+  EXPECT_EQ(without.code, 3);
+  EXPECT_THAT(without.err, AllOf(HasSubstr("test.tsv: not run are the rows First, Second, Broken"),
+                                 HasSubstr("nothing of the table could be run")));
+}
+
 TEST_F(ReproduceTest, OneCellMayBeTrainedAlone) {
   const Json cell = reproduce("--runs 1 --out table --row Second --set rail", 0);
   EXPECT_EQ(cell["rows"][0]["cells"][0]["problem"], "not run yet");
@@ -290,10 +314,9 @@ TEST_F(ReproduceTest, MistakesAreToldBeforeAnythingIsTrained) {
   shell("sed 's/baseline: bm25/baseline: bm52/' tiny.yaml >baseline.yaml");
   expect_error("simile reproduce baseline.yaml --data sets", 2, "have no baseline 'bm52'");
   shell("sed 's/metric: test.spearman/metric: test.spearmann/' tiny.yaml >metric.yaml");
-  const Outcome metric =
-      shell("simile reproduce metric.yaml --data sets --runs 1 --row First --set rail --quiet");
-  EXPECT_EQ(metric.code, 1);
-  EXPECT_THAT(metric.out, HasSubstr("failed: the run has no test.spearmann"));
+  expect_error("simile reproduce metric.yaml --data sets", 2,
+               "metric.yaml: the column 'rho': the evaluation 'test' has no metric 'spearmann'");
+  EXPECT_FALSE(folder_exists(path("runs/metric")));
   EXPECT_THAT(shell("simile reproduce list").out, HasSubstr("bsc-table3"));
 }
 

@@ -216,9 +216,7 @@ EmbeddingScorer::EmbeddingScorer(std::string name, Embed embed, Similarity simil
       embed_(std::move(embed)),
       retrieval_(std::move(retrieval)),
       similarity_(similarity),
-      heads_(std::move(heads)) {
-  if (!retrieval_.documents) retrieval_.documents = embed_;
-}
+      heads_(std::move(heads)) {}
 
 std::vector<double> EmbeddingScorer::score_pairs(const std::vector<std::string>& left,
                                                  const std::vector<std::string>& right) {
@@ -239,8 +237,8 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
   std::vector<Ranking> rankings(queries.size());
   if (queries.empty() || corpus.empty()) return rankings;
   if (!candidates.empty()) return rank_candidates(queries, corpus, candidates, depth);
-  const EmbeddingScores scores(
-      embed_sides(retrieval_.queries, retrieval_.documents, queries, corpus), similarity_);
+  const EmbeddingScores scores(embed_sides(retrieval_.queries, embed_documents(), queries, corpus),
+                               similarity_);
   for (size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
     const size_t count = std::min(kQueriesAtOnce, queries.size() - first);
     const auto hits =
@@ -270,7 +268,7 @@ std::vector<Ranking> EmbeddingScorer::rank_candidates(
 std::unique_ptr<CorpusScores> EmbeddingScorer::score_corpus(
     const std::vector<std::string>& queries, const std::vector<std::string>& corpus) {
   return std::make_unique<EmbeddingScores>(
-      embed_sides(retrieval_.queries, retrieval_.documents, queries, corpus), similarity_);
+      embed_sides(retrieval_.queries, embed_documents(), queries, corpus), similarity_);
 }
 
 Matrix<float> EmbeddingScorer::embed(const std::vector<std::string>& texts) {

@@ -76,10 +76,13 @@ class EmbeddingScorer : public Scorer {
                                        const std::vector<std::string>& corpus,
                                        const std::vector<std::vector<int64_t>>& candidates,
                                        int64_t depth);
+  const Embed& embed_documents() const {
+    return retrieval_.documents ? retrieval_.documents : embed_;
+  }
 
   std::string name_;
   Embed embed_;
-  Retrieval retrieval_;  // its documents never null, but where embed_ is
+  Retrieval retrieval_;
   Similarity similarity_;
   RunHead heads_;
 };

@@ -25,7 +25,9 @@ std::unique_ptr<EmbeddingScorer> make_encoder_scorer(
     return encoder->prompt(of_role);
   };
   EmbeddingScorer::Retrieval retrieval;
-  retrieval.documents = embed_as(TextRole::kDocument);
+  if (prompt_of(TextRole::kDocument) != prompt_of(TextRole::kAny)) {
+    retrieval.documents = embed_as(TextRole::kDocument);
+  }
   if (prompt_of(TextRole::kQuery) != prompt_of(TextRole::kDocument)) {
     retrieval.queries = embed_as(TextRole::kQuery);
   }

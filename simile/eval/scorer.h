@@ -42,8 +42,9 @@ class Scorer {
   // ErrorKind::kUsage for a scorer without vectors, which is one that does not override this.
   virtual Matrix<float> embed(const std::vector<std::string>& texts);
 
-  // From now on keeps the vectors of these texts, each of which is then embedded once. A scorer
-  // without vectors does nothing, which is one that does not override this.
+  // From now on keeps the vectors of these texts, each of which is then embedded once, or once for
+  // each prompt that stands before it. A scorer without vectors does nothing, which is one that
+  // does not override this.
   virtual void embed_once(const std::shared_ptr<const SharedTexts>& /*texts*/) {}
 
   // What a reader of the scores should know of them, for Report::notes.

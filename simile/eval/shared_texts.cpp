@@ -15,7 +15,7 @@ class KeptVectors {
   KeptVectors(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared)
       : embed_(std::move(embed)),
         shared_(std::move(shared)),
-        row_of_(static_cast<size_t>(shared_->size()), -1) {}
+        is_kept_(static_cast<size_t>(shared_->size())) {}
 
   Matrix<float> embed(const std::vector<std::string>& texts) {
     std::vector<std::string> others;
@@ -45,8 +45,8 @@ class KeptVectors {
   // Null where it is not kept.
   const float* find(const std::string& text) const {
     const int64_t place = shared_->place(text);
-    if (place < 0 || row_of_[static_cast<size_t>(place)] < 0) return nullptr;
-    return vectors_.data() + row_of_[static_cast<size_t>(place)] * D_;
+    if (place < 0 || !is_kept_[static_cast<size_t>(place)]) return nullptr;
+    return vectors_.data() + place * D_;
   }
 
   Matrix<float> embed_new(const std::vector<std::string>& texts) {
@@ -55,17 +55,17 @@ class KeptVectors {
     for (size_t i = 0; i < texts.size(); ++i) {
       const int64_t place = shared_->place(texts[i]);
       if (place < 0) continue;
-      row_of_[static_cast<size_t>(place)] = static_cast<int64_t>(vectors_.size()) / D_;
-      const float* row = vectors.row(static_cast<int64_t>(i));
-      vectors_.insert(vectors_.end(), row, row + D_);
+      if (vectors_.empty()) vectors_.resize(is_kept_.size() * static_cast<size_t>(D_));
+      std::copy_n(vectors.row(static_cast<int64_t>(i)), D_, vectors_.data() + place * D_);
+      is_kept_[static_cast<size_t>(place)] = true;
     }
     return vectors;
   }
 
   EmbedTexts embed_;
   std::shared_ptr<const SharedTexts> shared_;
-  std::vector<int64_t> row_of_;  // [places], in vectors_; -1: not yet
-  std::vector<float> vectors_;   // [rows, D]
+  std::vector<bool> is_kept_;   // [places]
+  std::vector<float> vectors_;  // [places, D], empty before the first is kept
   int64_t D_ = 0;
 };
 

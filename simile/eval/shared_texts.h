@@ -34,8 +34,8 @@ class SharedTexts {
 // Embeddings of distinct texts, [texts, D], D the same at every call.
 using EmbedTexts = std::function<Matrix<float>(const std::vector<std::string>&)>;
 
-// `embed`, which is asked once for each of `shared` and keeps those vectors, D floats for each that
-// was asked for. Of one thread at a time; copies keep the same vectors.
+// `embed`, which is asked once for each of `shared` and keeps those vectors, D floats for each of
+// `shared`. Of one thread at a time; copies keep the same vectors.
 EmbedTexts embed_shared_once(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared);
 
 }  // namespace simile

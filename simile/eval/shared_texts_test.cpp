@@ -100,6 +100,22 @@ TEST(SharedTexts, ScorersGiveTheSameWithThem) {
     }
   }
   EXPECT_THAT(embedder.calls, ElementsAre(Texts{"bl"}));
+  // Texts of pairs are embedded as documents without a prompt of their own are.
+  vectors->score_pairs({"red"}, {"blue"});
+  EXPECT_EQ(embedder.calls.size(), 1U);
+}
+
+TEST(SharedTexts, AreKeptForEachPromptApart) {
+  const Texts corpus = {"red", "green"};
+  const TextTask dev({"r"}, corpus), test({"r"}, corpus);
+  Embedder plain, documents;
+  EmbeddingScorer scorer("prompted", plain.embed(), Similarity::kDot, {nullptr, documents.embed()});
+  scorer.embed_once(std::make_shared<const SharedTexts>(std::vector<const Task*>{&dev, &test}));
+  scorer.rank({"r"}, corpus, {}, 0);
+  scorer.score_pairs({"red"}, {"green"});
+  scorer.rank({"r"}, corpus, {}, 0);
+  EXPECT_THAT(documents.calls, ElementsAre(Texts{"r", "red", "green"}));
+  EXPECT_THAT(plain.calls, ElementsAre(Texts{"red", "green"}));
 }
 
 }  // namespace

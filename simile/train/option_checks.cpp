@@ -164,11 +164,19 @@ void check_selection(const TrainOptions& options, const StageOptions& stage) {
   }
 }
 
+void check_precision(const TrainOptions& options, const StageOptions& stage) {
+  try {
+    choose_inference_products(stage.selection.precision, choose_device(options.device));
+  } catch (const Error& error) {
+    fail(fmt::format("stage '{}': selection.precision: {}", stage.name, error.what()));
+  }
+}
+
 void check_stage(const TrainOptions& options, size_t number) {
   const StageOptions& stage = options.stages[number];
   check_objectives(options, number);
   check_selection(options, stage);
-  choose_inference_products(stage.selection.precision, choose_device(options.device));
+  check_precision(options, stage);
   if (stage.from != "previous" && stage.from != "start" &&
       find_stage(options, stage.from, number) < 0) {
     fail(

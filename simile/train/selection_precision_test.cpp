@@ -76,9 +76,18 @@ TEST_F(SelectionPrecisionTest, OnlyWhatChoosesIsEvaluatedInIt) {
     }
     const auto best =
         std::max_element(cheap.during.begin() + (start_may_be_kept ? 0 : 1), cheap.during.end());
-    EXPECT_EQ(cheap.selected, *best);
+    EXPECT_EQ(cheap.selected, cheap.kept);
     EXPECT_EQ(cheap.kept, full.during[static_cast<size_t>(best - cheap.during.begin())]);
   }
+}
+
+TEST_F(SelectionPrecisionTest, AStartThatCountsIsEvaluatedAsTheOthers) {
+  const std::string patient = "keep: last, early_stop: {patience: 2}";
+  const Run full = run("fp32", patient);
+  const Run cheap = run("int8", patient + ", precision: int8");
+  for (size_t i = 0; i < 4; ++i) EXPECT_NE(full.during[i], cheap.during[i]) << i;
+  EXPECT_EQ(full.start, cheap.start);
+  EXPECT_EQ(full.kept, cheap.kept);
 }
 
 TEST_F(SelectionPrecisionTest, AnotherNameIsRefused) {
@@ -86,7 +95,7 @@ TEST_F(SelectionPrecisionTest, AnotherNameIsRefused) {
     run("bad", "precision: fp8");
     FAIL() << "was not refused";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("precision"));
+    EXPECT_THAT(error.what(), HasSubstr("stage 'train': selection.precision"));
     EXPECT_THAT(error.what(), HasSubstr("fp32, bf16, int8"));
   }
 }

@@ -151,8 +151,8 @@ void SelectionOptions::visit(OptionVisitor& v) {
                       "those it began with; the best of those that training has moved; or the last",
                       {"best", "best_trained", "last"}));
   v.field("precision", precision,
-          choice_info("products of the evaluations while the stage runs; what is reported of the "
-                      "start and of the weights kept is evaluated in fp32",
+          choice_info("products of the evaluations while the stage runs, int8 on the CPU alone; "
+                      "what is reported of the start and of the weights kept is in fp32",
                       precision_names()));
   v.group("early_stop", early_stop, "when to stop before the last step");
 }

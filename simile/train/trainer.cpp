@@ -208,9 +208,9 @@ class TrainingRun final : public SteppedTraining {
     stage_->optimizer().flush_rows();
     if (processes_ != nullptr) check_equal(processes_->group, "weights", fingerprint_weights());
     const bool is_start = state_.stage == 0 && state_.step == 0;
-    // A start that cannot be chosen is evaluated as it will be reported.
-    const ProductType products =
-        is_start && !options.may_keep_start() ? ProductType::kFloat : selection_products();
+    const bool counts = options.may_keep_start() || !options.keeps_best() || is_trained();
+    // A start that does not count is evaluated as it will be reported.
+    const ProductType products = is_start && !counts ? ProductType::kFloat : selection_products();
     Scores scores = evaluate_weights({&evaluations_}, options_.name, "", products);
     std::vector<Report> reports = scores.reports;
     if (is_start && products == ProductType::kFloat) at_start_ = std::move(scores);
@@ -218,7 +218,6 @@ class TrainingRun final : public SteppedTraining {
     for (const Report& report : reports) loop_.log_evaluation(report);
     if (!options.metric.empty()) {
       const double value = selection_value(reports, options.metric);
-      const bool counts = options.may_keep_start() || !options.keeps_best() || is_trained();
       const bool is_best = counts && selection_->update(value);
       if (counts) tell_selected(value);
       if (is_best && options.keeps_best()) {
@@ -299,11 +298,11 @@ class TrainingRun final : public SteppedTraining {
   TrainResult finish() {
     TrainResult result;
     result.model_path = folder_.model_path();
-    if (state_.selected != 0) result.selected_value = state_.selected_value;
     round_to_precision(options_, weights_.encoder());
     warn_of_collapse();
     const Scores trained =
         evaluate_weights({&evaluations_, &tests_}, options_.name, folder_.predictions_path());
+    result.selected_value = selected_value(trained.reports);
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        trained.reports);
     // One list per model; every list has the evaluations, then the tests.
@@ -327,6 +326,15 @@ class TrainingRun final : public SteppedTraining {
     result.verdict = judge_run(options_, folder_.log_path(), start, trained, events_);
     loop_.finish(result.reports, result.verdict);
     return result;
+  }
+
+  // As it is reported, where that is of the same weights.
+  std::optional<double> selected_value(const std::vector<Report>& trained) const {
+    if (state_.selected == 0) return std::nullopt;
+    const SelectionOptions& last = options_.stages.back().selection;
+    const bool is_reported =
+        last.keeps_best() && !last.metric.empty() && !is_loss_metric(last.metric[0]);
+    return is_reported ? selection_value(trained, last.metric) : state_.selected_value;
   }
 
   // Of the last weights, before the best take their place.

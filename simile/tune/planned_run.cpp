@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
@@ -36,17 +37,22 @@ struct RunNote {
 
 std::string note_path(const PlannedRun& run) { return run.folder + ".json"; }
 
+// Of a note that is missing or damaged: that of no run.
 RunNote read_note(const PlannedRun& run) {
-  RunNote note;
-  if (!file_exists(note_path(run))) return note;
-  const Json json = Json::parse(read_file(note_path(run)), nullptr, false);
-  if (!json.is_object() || json.value("format", 0) != kNoteFormat) return note;
-  note.fingerprint = json.value("fingerprint", "");
-  note.recipe = json.value("recipe", "");
-  note.error = json.value("error", "");
-  note.has_baselines = json.value("baselines", note.has_baselines);
-  note.keeps_model = json.value("keep_model", note.keeps_model);
-  return note;
+  if (!file_exists(note_path(run))) return {};
+  try {
+    const Json json = Json::parse(read_file(note_path(run)));
+    if (json.value("format", 0) != kNoteFormat) return {};
+    RunNote note;
+    note.fingerprint = json.value("fingerprint", "");
+    note.recipe = json.value("recipe", "");
+    note.error = json.value("error", "");
+    note.has_baselines = json.value("baselines", note.has_baselines);
+    note.keeps_model = json.value("keep_model", note.keeps_model);
+    return note;
+  } catch (const Json::exception&) {
+    return {};
+  }
 }
 
 void write_note(const PlannedRun& run, const RunNote& note) {
@@ -75,12 +81,13 @@ void remove_part(const PlannedRun& run, const std::string& part) {
   }
 }
 
-// Of a run that is made of others, their mean stands for each of them.
+// Of a run that is made of others, their mean stands for each of them. Errors (kInput): not what a
+// run wrote.
 void read_results(const PlannedRun& run, RunOutcome& outcome) {
   const std::string path = join_path(run.folder, kResults);
-  const Json results = Json::parse(read_file(path), nullptr, false);
-  SIMILE_CHECK(results.is_object() && results.contains("reports"), ErrorKind::kInput,
-               fmt::format("{}: not the results of a run; remove the folder", path));
+  const std::string text = read_file(path);
+  detail::check_seal(detail::parse_json(text, path), path, "the run has to be trained again");
+  const Json results = Json::parse(text);  // in the order of the file
   for (const Json& json : results["reports"]) {
     outcome.reports.push_back(parse_report(json.dump(), path));
   }
@@ -212,9 +219,16 @@ RunOutcome read_outcome(const PlannedRun& run) {
     outcome.state = RunOutcome::State::kFailed;
     outcome.error = note.error;
   } else if (is_finished(run)) {
-    outcome.state = RunOutcome::State::kFinished;
     outcome.has_baselines = note.has_baselines;
-    read_results(run, outcome);
+    outcome.keeps_model = note.keeps_model;
+    try {
+      read_results(run, outcome);
+      outcome.state = RunOutcome::State::kFinished;
+    } catch (const Error& error) {
+      outcome = {};
+      outcome.state = RunOutcome::State::kFailed;
+      outcome.error = error.what();
+    }
   }
   return outcome;
 }
@@ -242,7 +256,7 @@ RunOutcome complete_run(const PlannedRun& run, bool keep_model, const RunLock& l
   }
   const RunNote wanted{run.fingerprint, recipe_hash(run), "", run.with_baselines, keep_model};
   const bool is_same = note.fingerprint == wanted.fingerprint && note.recipe == wanted.recipe;
-  if (!is_same || !note.error.empty()) {
+  if (!is_same || outcome.state == RunOutcome::State::kFailed) {
     begin_anew(run, wanted);
   } else if (note.keeps_model != keep_model) {
     write_note(run, wanted);

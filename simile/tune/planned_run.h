@@ -44,10 +44,11 @@ struct RunOutcome {
   enum class State { kNotRun, kRunning, kFailed, kFinished };
 
   State state = State::kNotRun;
-  std::string error;            // kFailed
+  std::string error;            // kFailed: of the training, or of results that are damaged
   std::vector<Report> reports;  // kFinished: of all models
   bool start_kept = false;      // its model is the one it began with
   bool has_baselines = false;   // kFinished: among its reports
+  bool keeps_model = true;      // kFinished: it was asked to
 };
 
 // What is known of it, without training.

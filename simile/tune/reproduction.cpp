@@ -15,6 +15,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/model/builtin_model.h"
+#include "simile/train/evaluations.h"
 #include "simile/tune/detail/judgement.h"
 #include "simile/tune/detail/table_runs.h"
 
@@ -88,6 +89,7 @@ class Reproducer {
     if (options().show) {
       keep_columns_asked_for();
     } else {
+      check_metrics(runs.list());
       runs.complete();
     }
     fill_cells(runs.list());
@@ -171,6 +173,40 @@ class Reproducer {
       if (row.baseline.empty() || !row.absent.empty()) continue;
       check_named(fmt::format("the row '{}': the recipes", row.label), "baseline",
                   baseline_of(row.baseline), baselines);
+    }
+  }
+
+  // By the first recipe of each set. What reading its data meets is told by the rows; with folds it
+  // is read for each run anew.
+  void check_metrics(const std::vector<TableRun>& runs) const {
+    std::set<std::string> checked;
+    for (const TableRun& run : runs) {
+      if (!run.run || run.outcome.state == RunOutcome::State::kFinished) continue;
+      if (run.run->options.folds > 0 || !checked.insert(run.set).second) continue;
+      std::vector<EvaluationOptions> all = run.run->options.evaluations;
+      const std::vector<EvaluationOptions>& tests = run.run->options.tests;
+      all.insert(all.end(), tests.begin(), tests.end());
+      std::optional<Evaluations> evaluations;
+      try {
+        evaluations.emplace(all, silent_events());
+      } catch (const Error&) {
+        continue;
+      }
+      for (const TableColumn& column : table_().columns) {
+        if (column.set == run.set) check_column(column, *evaluations);
+      }
+    }
+  }
+
+  void check_column(const TableColumn& column, const Evaluations& evaluations) const {
+    for (const std::string& metric : column.metrics) {
+      if (split_figure_name(metric).evaluation == "mean") continue;  // over evaluations
+      try {
+        evaluations.check_metrics({metric});
+      } catch (const Error& error) {
+        throw Error(ErrorKind::kRecipe, fmt::format("{}: the column '{}': {}", table_().path,
+                                                    column.label, error.what()));
+      }
     }
   }
 

@@ -55,7 +55,7 @@ std::string find_table(const std::string& name) {
   throw Error(ErrorKind::kUsage,
               fmt::format("there is no table '{}'{}; there are {}; a table of your own is given by "
                           "its file (docs/reproduce.md)",
-                          name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                          name, nearest.empty() ? "" : " (did you mean '" + nearest + "'?)",
                           fmt::join(names, ", ")));
 }
 

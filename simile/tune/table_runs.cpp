@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "simile/core/error.h"
@@ -89,7 +90,9 @@ TableRuns::TableRuns(const PaperTable& table, const TableSettings* settings,
   check_choice();
   tell_missing_sets();
   plan();
+  tell_missing_files();
   tell_outdated();
+  tell_missing_models();
 }
 
 void TableRuns::check_choice() const {
@@ -120,6 +123,19 @@ void TableRuns::tell_missing_sets() const {
         fmt::format("the set '{}' is not at hand, there is no folder '{}': not run on it are the "
                     "rows {}",
                     set.name, join_path(data_.of(set), set.folder), fmt::join(rows, ", ")));
+  }
+}
+
+// Of sets whose folder is there.
+void TableRuns::tell_missing_files() const {
+  std::map<std::string, std::vector<std::string>> rows;  // by what is missing
+  for (const TableRun& run : runs_) {
+    if (run.problem.empty() || run.is_wrong || !run.is_ours || run.seed != 1) continue;
+    if (data_.has(table_.find_set(run.set)))
+      rows[run.problem].push_back(table_.rows[run.row].label);
+  }
+  for (const auto& [problem, labels] : rows) {
+    events_.warning(fmt::format("{}: not run are the rows {}", problem, fmt::join(labels, ", ")));
   }
 }
 
@@ -211,6 +227,20 @@ void TableRuns::tell_outdated() const {
       fmt::format("in '{}' are finished runs of another recipe, model, data or version of the "
                   "training: {}; they are not shown, and training replaces them",
                   options_.out, count));
+}
+
+void TableRuns::tell_missing_models() const {
+  if (!options_.keep_models || options_.show) return;
+  const auto lacks_model = [](const TableRun& run) {
+    return run.is_ours && run.outcome.state == RunOutcome::State::kFinished &&
+           !run.outcome.keeps_model;
+  };
+  const auto count = std::count_if(runs_.begin(), runs_.end(), lacks_model);
+  if (count == 0) return;
+  events_.warning(fmt::format(
+      "--keep-models: of {} finished runs the models were removed; to have them trained "
+      "again, remove their folders in '{}', such as {}",
+      count, options_.out, std::find_if(runs_.begin(), runs_.end(), lacks_model)->run->folder));
 }
 
 void TableRuns::complete_all(const std::vector<TableRun*>& ours) {

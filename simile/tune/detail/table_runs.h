@@ -42,11 +42,10 @@ TableData find_table_data(const PaperTable& table, const std::string& data);
 class TableRuns {
  public:
   // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. Sets
-  // that are not at hand are told, with the rows they cost, and so is how many finished runs are
-  // out of date. Of `options` runs and out are set; their data, model and settings are not looked
-  // at.
-  // All are kept by reference. Errors: ErrorKind::kUsage where the options' rows and sets are none,
-  // or leave nothing.
+  // and files that are not at hand are told, with the rows they cost, and so is how many finished
+  // runs are out of date, or lack the model that is to be kept. Of `options` runs and out are set;
+  // their data, model and settings are not looked at. All are kept by reference. Errors:
+  // ErrorKind::kUsage where the options' rows and sets are none, or leave nothing.
   TableRuns(const PaperTable& table, const TableSettings* settings, const std::string& model,
             const TableData& data, const ReproduceOptions& options, EventSink& events);
 
@@ -61,10 +60,12 @@ class TableRuns {
   void check_name(const char* option, const std::string& name,
                   const std::vector<std::string>& names) const;
   void tell_missing_sets() const;
+  void tell_missing_files() const;
   void plan();
   TableRun plan_one(size_t row, const std::string& set, int64_t seed, bool with_baselines);
   bool is_chosen(size_t row, const std::string& set) const;
   void tell_outdated() const;
+  void tell_missing_models() const;
   void complete_all(const std::vector<TableRun*>& ours);
   void complete_one(TableRun& run, size_t number, size_t count);
   bool lend_baselines(TableRun& run);
