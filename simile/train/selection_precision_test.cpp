@@ -95,7 +95,7 @@ TEST_F(SelectionPrecisionTest, AnotherNameIsRefused) {
     run("bad", "precision: fp8");
     FAIL() << "was not refused";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("stage 'train': selection.precision"));
+    EXPECT_THAT(error.what(), HasSubstr("'stages.0.selection.precision'"));
     EXPECT_THAT(error.what(), HasSubstr("fp32, bf16, int8"));
   }
 }
