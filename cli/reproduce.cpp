@@ -38,15 +38,6 @@ std::string show(const Reproduction& result, const std::string& format) {
   return format == "json" ? result.to_json() + "\n" : result.to_text();
 }
 
-bool has_figure(const Reproduction& result) {
-  for (const auto& row : result.cells) {
-    for (const TableCell& cell : row) {
-      if (!cell.values.empty()) return true;
-    }
-  }
-  return false;
-}
-
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
   Output output("-");
   if (arguments.table == "list") {
@@ -61,7 +52,7 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
                fmt::format("{} {} failed or lack a figure of the table, which says why; the same "
                            "command trains again what failed",
                            result.failed, result.failed == 1 ? "run" : "runs"));
-  SIMILE_CHECK(arguments.options.show || has_figure(result), ErrorKind::kInput,
+  SIMILE_CHECK(arguments.options.show || result.at_hand > 0, ErrorKind::kInput,
                "nothing of the table could be run: its data are not at hand");
 }
 

@@ -181,7 +181,8 @@ class Reproducer {
   void check_metrics(const std::vector<TableRun>& runs) const {
     std::set<std::string> checked;
     for (const TableRun& run : runs) {
-      if (!run.run || run.outcome.state == RunOutcome::State::kFinished) continue;
+      const bool is_wanted = run.run && run.is_ours;
+      if (!is_wanted || run.outcome.state == RunOutcome::State::kFinished) continue;
       if (run.run->options.folds > 0 || !checked.insert(run.set).second) continue;
       std::vector<EvaluationOptions> all = run.run->options.evaluations;
       const std::vector<EvaluationOptions>& tests = run.run->options.tests;
@@ -225,6 +226,7 @@ class Reproducer {
         if (table_().columns[c].set == run.set) has_failed = !add_outcome(run, c) || has_failed;
       }
       result_.failed += has_failed && run.is_ours ? 1 : 0;
+      result_.at_hand += run.run && run.is_ours ? 1 : 0;
     }
     for (size_t row = 0; row < table_().rows.size(); ++row) {
       const TableRow& of = table_().rows[row];

@@ -102,7 +102,8 @@ struct Reproduction {
   std::vector<std::vector<TableCell>> cells;  // [rows][columns]
   std::vector<JudgedClaim> claims;
   std::vector<JudgedOrder> orders;
-  int64_t failed = 0;  // runs
+  int64_t failed = 0;   // runs that were asked for
+  int64_t at_hand = 0;  // runs that were asked for whose data are there
 
   std::string to_text() const;
   std::string to_markdown() const;
