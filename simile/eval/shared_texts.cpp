@@ -18,24 +18,18 @@ class KeptVectors {
         is_kept_(static_cast<size_t>(shared_->size())) {}
 
   Matrix<float> embed(const std::vector<std::string>& texts) {
+    std::vector<const float*> kept;  // of each text; null: it is among `others`
     std::vector<std::string> others;
-    std::vector<size_t> kept;  // numbers of texts
-    for (size_t i = 0; i < texts.size(); ++i) {
-      if (find(texts[i]) != nullptr) {
-        kept.push_back(i);
-      } else {
-        others.push_back(texts[i]);
-      }
+    for (const std::string& text : texts) {
+      kept.push_back(find(text));
+      if (kept.back() == nullptr) others.push_back(text);
     }
-    if (kept.empty()) return embed_new(texts);
+    if (others.size() == texts.size()) return embed_new(texts);
     const Matrix<float> fresh = others.empty() ? Matrix<float>() : embed_new(others);
     Matrix<float> all(static_cast<int64_t>(texts.size()), D_);
-    auto next_kept = kept.begin();
     int64_t next_fresh = 0;
     for (size_t i = 0; i < texts.size(); ++i) {
-      const bool is_kept = next_kept != kept.end() && *next_kept == i;
-      if (is_kept) ++next_kept;
-      const float* from = is_kept ? find(texts[i]) : fresh.row(next_fresh++);
+      const float* from = kept[i] != nullptr ? kept[i] : fresh.row(next_fresh++);
       std::copy_n(from, D_, all.row(static_cast<int64_t>(i)));
     }
     return all;
@@ -65,13 +59,14 @@ class KeptVectors {
   EmbedTexts embed_;
   std::shared_ptr<const SharedTexts> shared_;
   std::vector<bool> is_kept_;   // [places]
-  std::vector<float> vectors_;  // [places, D], empty before the first is kept
+  std::vector<float> vectors_;  // [places, D], made when the first is kept
   int64_t D_ = 0;
 };
 
 }  // namespace
 
 SharedTexts::SharedTexts(const std::vector<const Task*>& tasks) {
+  if (tasks.size() < 2) return;
   std::unordered_set<std::string_view> of_earlier, of_this;
   for (const Task* task : tasks) {
     const TestTexts texts = task->texts();

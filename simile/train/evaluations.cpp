@@ -117,8 +117,8 @@ void Evaluations::check_metrics(const std::vector<std::string>& metrics) const {
   selection_value(reports, metrics);
 }
 
-std::vector<Report> Evaluations::evaluate_baseline(const std::string& name) const {
-  return evaluate_all({this}, *make_lexical_scorer(name), false, silent_events(), "").reports;
+std::vector<Report> Evaluations::evaluate_baseline(const Sets& sets, const std::string& name) {
+  return evaluate_all(sets, *make_lexical_scorer(name), false, silent_events(), "").reports;
 }
 
 }  // namespace simile

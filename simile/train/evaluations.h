@@ -53,7 +53,7 @@ class Evaluations {
                                              const std::string& predictions = "");
 
   // One report per evaluation of a lexical baseline, "bm25" or "tfidf".
-  std::vector<Report> evaluate_baseline(const std::string& name) const;
+  static std::vector<Report> evaluate_baseline(const Sets& sets, const std::string& name);
 
   // See Task::tell_seen().
   void tell_seen(const KeySet& texts);

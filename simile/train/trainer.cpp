@@ -380,7 +380,7 @@ class TrainingRun final : public SteppedTraining {
     if (baseline == "hybrid") {
       return evaluate_hybrids(options_.name, folder_.hybrid_predictions_path());
     }
-    return join(evaluations_.evaluate_baseline(baseline), tests_.evaluate_baseline(baseline));
+    return Evaluations::evaluate_baseline({&evaluations_, &tests_}, baseline);
   }
 
   // The weight that dev chose for the model with BM25 lies in its folder, for the indexes of it.
@@ -419,11 +419,6 @@ class TrainingRun final : public SteppedTraining {
     for (Report& report : scores.reports) report.model = name;
     if (!missing.empty()) scores.add(evaluate_weights(missing, name));
     return scores;
-  }
-
-  static std::vector<Report> join(std::vector<Report> first, const std::vector<Report>& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
   }
 
   Scores evaluate_weights(const Evaluations::Sets& sets, const std::string& name,
