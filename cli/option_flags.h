@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command-line options made from an options struct, so that name, help, default and range stand in
-// one place: `score_scale` becomes --score-scale.
+// one place: `score_scale` becomes --score-scale, and `top_k` with OptionInfo::flags "-k,--top-k"
+// both.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -24,19 +25,17 @@ class OptionFlags : public OptionVisitor {
                        std::map<std::string, std::string> names = {})
       : command_(command), skip_(std::move(skip)), names_(std::move(names)) {}
 
-  void field(const char* name, bool& value, const OptionInfo& info) override;
-  void field(const char* name, int64_t& value, const OptionInfo& info) override;
-  void field(const char* name, double& value, const OptionInfo& info) override;
-  void field(const char* name, std::string& value, const OptionInfo& info) override;
-  void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override;
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override;
   void visit_group(const char* name, const std::string& help, const Members& members) override;
   void visit_list(const char* name, const std::string& help, const List& list) override;
 
  private:
-  std::string flag_name(const char* name) const;
+  std::string flag_name(const char* name, const OptionInfo& info) const;
   std::string help_of(const OptionInfo& info) const;
-  template <typename T>
-  CLI::Option* add(const char* name, T& value, const OptionInfo& info);
+  CLI::Option* add(const std::string& flag, const OptionValue& value, const OptionInfo& info);
+  CLI::Option* add_list(const std::string& flag, const OptionValue& value, const OptionInfo& info);
+  CLI::Option* add_optional(const std::string& flag, const OptionValue::Optional& value,
+                            const OptionInfo& info);
 
   CLI::App& command_;
   std::set<std::string> skip_;

@@ -43,8 +43,8 @@ class Converter {
 
  private:
   void convert_members(const YAML::Node& node, int depth, ConfigNode& out) {
-    YAML::Node
-        merged;  // what `<<` brings in (YAML 1.1), for keys that the map does not give itself
+    // What `<<` brings in (YAML 1.1), for keys that the map does not give itself.
+    YAML::Node merged;
     for (const auto& member : node) {
       const std::string name = member.first.Scalar();
       if (name == "<<") {

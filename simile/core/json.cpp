@@ -181,4 +181,64 @@ std::string JsonObject::text_or(const char* key, const std::string& fallback) co
   return has(key) ? text(key) : fallback;
 }
 
+nlohmann::ordered_json json_of(const ConfigNode& node) {
+  using Ordered = nlohmann::ordered_json;
+  Ordered json;
+  switch (node.kind) {
+    case ConfigNode::Kind::kNull:
+      break;
+    case ConfigNode::Kind::kScalar:
+      if (node.type == ConfigNode::Type::kUntold || node.type == ConfigNode::Type::kText) {
+        json = node.scalar;
+      } else {
+        json = Ordered::parse(node.scalar);
+      }
+      break;
+    case ConfigNode::Kind::kList:
+      json = Ordered::array();
+      for (const ConfigNode& item : node.items) json.push_back(json_of(item));
+      break;
+    case ConfigNode::Kind::kMap:
+      json = Ordered::object();
+      for (const auto& [name, member] : node.members) json[name] = json_of(member);
+      break;
+  }
+  return json;
+}
+
+namespace {
+
+ConfigNode config_of(const Json& json, const std::string& source) {
+  using Type = ConfigNode::Type;
+  ConfigNode node;
+  node.source = source;
+  if (json.is_object()) {
+    node.kind = ConfigNode::Kind::kMap;
+    for (const auto& [name, member] : json.items()) {
+      node.members.emplace_back(name, config_of(member, source));
+    }
+  } else if (json.is_array()) {
+    node.kind = ConfigNode::Kind::kList;
+    for (const Json& item : json) node.items.push_back(config_of(item, source));
+  } else if (!json.is_null()) {
+    node.kind = ConfigNode::Kind::kScalar;
+    node.type = json.is_string() ? Type::kText : json.is_boolean() ? Type::kTruth : Type::kNumber;
+    node.scalar = json.is_string() ? json.get<std::string>() : json.dump();
+  }
+  return node;
+}
+
+}  // namespace
 }  // namespace simile::detail
+
+namespace simile {
+
+ConfigNode parse_json_config(std::string_view text, const std::string& source) {
+  return detail::config_of(detail::parse_json(text, source), source);
+}
+
+std::string config_to_json(const ConfigNode& node) {
+  return detail::json_of(node).dump(-1, ' ', false, detail::Json::error_handler_t::replace);
+}
+
+}  // namespace simile

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "simile/core/detail/foreign_keys.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 
@@ -59,11 +60,7 @@ class PathCollector : public OptionVisitor {
   explicit PathCollector(std::string prefix) : prefix_(std::move(prefix)) {}
   std::vector<std::string> paths;
 
-  void field(const char* name, bool&, const OptionInfo&) override { add(name); }
-  void field(const char* name, int64_t&, const OptionInfo&) override { add(name); }
-  void field(const char* name, double&, const OptionInfo&) override { add(name); }
-  void field(const char* name, std::string&, const OptionInfo&) override { add(name); }
-  void field(const char* name, std::vector<std::string>&, const OptionInfo&) override { add(name); }
+  void visit_value(const char* name, const OptionValue&, const OptionInfo&) override { add(name); }
   void visit_group(const char* name, const std::string&, const Members& members) override {
     nest(name, name, members);
   }
@@ -93,93 +90,49 @@ std::string find_path(const std::vector<std::string>& paths, const std::string& 
   return found;
 }
 
+// "a whole number between 1 and 10"
+std::string expected_number(const char* kind, const OptionInfo& info) {
+  const bool has_low = std::isfinite(info.minimum), has_high = std::isfinite(info.maximum);
+  if (has_low && has_high)
+    return fmt::format("{} between {} and {}", kind, info.minimum, info.maximum);
+  if (has_low) return fmt::format("{} of at least {}", kind, info.minimum);
+  return has_high ? fmt::format("{} of at most {}", kind, info.maximum) : kind;
+}
+
 class Reader : public OptionVisitor {
  public:
   // `path` is the dotted name of the node, for messages; `root` visits the options of all of the
   // file, in which an unknown key is looked for.
-  Reader(const ConfigNode& node, std::string path, const Members& root)
-      : node_(node), path_(std::move(path)), root_(root) {}
+  Reader(const ConfigNode& node, std::string path, const Members& root, OptionSource source)
+      : node_(node), path_(std::move(path)), root_(root), is_json_(source == OptionSource::kJson) {}
 
-  void field(const char* name, bool& value, const OptionInfo&) override {
-    const ConfigNode* node = find_scalar(name, "true or false");
-    if (node == nullptr) return;
-    if (node->scalar == "true" || node->scalar == "false") {
-      value = node->scalar == "true";
-    } else {
-      fail(name, *node, "true or false");
-    }
-  }
-
-  void field(const char* name, int64_t& value, const OptionInfo& info) override {
-    const ConfigNode* node = find_scalar(name, "a whole number");
-    if (node == nullptr) return;
-    char* end = nullptr;
-    errno = 0;
-    const long long number = std::strtoll(node->scalar.c_str(), &end, 10);
-    if (node->scalar.empty() || *end != '\0' || errno != 0) fail(name, *node, "a whole number");
-    check_range(name, *node, static_cast<double>(number), info);
-    value = number;
-  }
-
-  void field(const char* name, double& value, const OptionInfo& info) override {
-    const ConfigNode* node = find_scalar(name, "a number");
-    if (node == nullptr) return;
-    char* end = nullptr;
-    const double number = std::strtod(node->scalar.c_str(), &end);
-    if (node->scalar.empty() || *end != '\0' || !std::isfinite(number))
-      fail(name, *node, "a number");
-    check_range(name, *node, number, info);
-    value = number;
-  }
-
-  void field(const char* name, std::string& value, const OptionInfo& info) override {
-    const ConfigNode* node = find_scalar(name, "a name or text");
-    if (node == nullptr) return;
-    check_choice(name, *node, info);
-    value = info.is_path ? resolve_path(*node, info) : node->scalar;
-  }
-
-  void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {
-    const ConfigNode* node = find(name);
-    if (node == nullptr) return;
-    std::vector<std::string> read;
-    if (node->kind == Kind::kScalar) {
-      check_choice(name, *node, info);
-      read.push_back(info.is_path ? resolve_path(*node, info) : node->scalar);
-    } else if (node->kind == Kind::kList) {
-      for (const ConfigNode& item : node->items) {
-        if (item.kind != Kind::kScalar) fail(name, item, "a list of names or texts");
-        check_choice(name, item, info);
-        read.push_back(info.is_path ? resolve_path(item, info) : item.scalar);
-      }
-    } else {
-      fail(name, *node, "a list of names or texts");
-    }
-    value = read;
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
+    if (const ConfigNode* node = find(name, info.is_required)) read(full(name), *node, value, info);
   }
 
   void visit_group(const char* name, const std::string&, const Members& members) override {
-    if (const ConfigNode* node = find(name)) read_members(*node, full(name), members, root_);
+    if (const ConfigNode* node = find(name, false)) read_members(*node, full(name), members);
   }
 
   void visit_list(const char* name, const std::string&, const List& list) override {
-    const ConfigNode* node = find(name);
+    const ConfigNode* node = find(name, false);
     if (node == nullptr) return;
     const bool is_list = node->kind == Kind::kList;
+    if (is_json_ && !is_list) fail(full(name), *node, "a list of objects");
     const size_t count = is_list ? node->items.size() : 1;
     list.resize(0);
     list.resize(count);
     for (size_t i = 0; i < count; ++i) {
-      read_members(
-          is_list ? node->items[i] : *node, fmt::format("{}.{}", full(name), i),
-          [&](OptionVisitor& v) { list.element(v, i); }, root_);
+      read_members(is_list ? node->items[i] : *node, element_name(full(name), i),
+                   [&](OptionVisitor& v) { list.element(v, i); });
     }
   }
 
   static void read_members(const ConfigNode& node, const std::string& path, const Members& members,
-                           const Members& root) {
+                           const Members& root, OptionSource source) {
     if (node.kind == Kind::kNull) return;
-    Reader reader(node, path, root);
+    Reader reader(node, path, root, source);
+    if (reader.is_json_ && node.kind != Kind::kMap) reader.fail(path, node, "an object");
     if (node.kind == Kind::kScalar || (node.kind == Kind::kMap && !node.scalar.empty())) {
       reader.shorthand_ = ConfigNode{Kind::kScalar, node.scalar, {}, {}, node.source, node.line};
     }
@@ -189,46 +142,168 @@ class Reader : public OptionVisitor {
           fmt::format("{}: '{}' should be a map of options, found a list", node.where(), path));
     }
     members(reader);
-    reader.check_unknown();
+    if (!reader.is_json_) reader.check_unknown();
   }
 
  private:
+  void read_members(const ConfigNode& node, const std::string& path, const Members& members) {
+    read_members(node, path, members, root_,
+                 is_json_ ? OptionSource::kJson : OptionSource::kRecipe);
+  }
+
+  void read(const std::string& name, const ConfigNode& node, const OptionValue& value,
+            const OptionInfo& info) {
+    std::visit([&](const auto& reference) { read_as(name, node, reference, info); },
+               value.reference());
+  }
+
+  void read_as(const std::string& name, const ConfigNode& node, bool* value, const OptionInfo&) {
+    const bool good = is_scalar(node, ConfigNode::Type::kTruth) &&
+                      (node.scalar == "true" || node.scalar == "false");
+    if (!good) fail(name, node, "true or false");
+    *value = node.scalar == "true";
+  }
+
+  template <typename T>
+  void read_as(const std::string& name, const ConfigNode& node, T* value, const OptionInfo& info) {
+    using Limits = std::numeric_limits<T>;
+    const char* kind = Limits::is_integer ? "a whole number" : "a number";
+    char* end = nullptr;
+    const char* begin = node.scalar.c_str();
+    bool good = is_scalar(node, ConfigNode::Type::kNumber) && !node.scalar.empty();
+    if constexpr (Limits::is_integer) {
+      errno = 0;
+      const long long number = std::strtoll(begin, &end, 10);
+      good =
+          good && *end == '\0' && errno == 0 && number >= Limits::min() && number <= Limits::max();
+      if (good) *value = static_cast<T>(number);
+    } else {
+      const double number = std::strtod(begin, &end);
+      good = good && *end == '\0' && std::isfinite(number);
+      if (good) *value = static_cast<T>(number);
+    }
+    const auto number = static_cast<double>(*value);
+    if (!good || number < info.minimum || number > info.maximum) {
+      fail(name, node, expected_number(kind, info));
+    }
+  }
+
+  void read_as(const std::string& name, const ConfigNode& node, std::string* value,
+               const OptionInfo& info) {
+    if (!is_scalar(node, ConfigNode::Type::kText)) {
+      fail(name, node, is_json_ ? "a text" : "a name or text");
+    }
+    check_choice(name, node, info);
+    *value = info.is_path ? resolve_path(node, info) : node.scalar;
+  }
+
+  void read_as(const std::string&, const ConfigNode& node, ConfigNode* value, const OptionInfo&) {
+    *value = node;
+  }
+
+  void read_as(const std::string& name, const ConfigNode& node, const OptionValue::List& list,
+               const OptionInfo& info) {
+    const bool is_list = node.kind == Kind::kList;
+    const bool is_one = !is_list && (!is_json_ || info.takes_one) && node.kind == Kind::kScalar;
+    if (!is_list && !is_one) fail(name, node, expected_list(list, info));
+    const size_t count = is_list ? node.items.size() : 1;
+    list.resize(0);
+    list.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      const bool is_text = std::holds_alternative<std::string*>(list.element(i).reference());
+      if (is_list && is_text && !is_json_ && node.items[i].kind != Kind::kScalar) {
+        fail(name, node.items[i], "a list of names or texts");
+      }
+      read(is_json_ && is_list ? element_name(name, i) : name, is_list ? node.items[i] : node,
+           list.element(i), info);
+    }
+  }
+
+  void read_as(const std::string& name, const ConfigNode& node, const OptionValue::Map& map,
+               const OptionInfo& info) {
+    if (node.kind != Kind::kMap) fail(name, node, is_json_ ? "an object" : "a map");
+    map.clear();
+    for (const auto& [key, member] : node.members) {
+      read(fmt::format("{}.{}", name, key), member, map.at(key), info);
+    }
+  }
+
+  void read_as(const std::string& name, const ConfigNode& node, const OptionValue::Optional& value,
+               const OptionInfo& info) {
+    if (node.kind != Kind::kNull) read(name, node, value.value(), info);
+  }
+
+  void read_as(const std::string& name, const ConfigNode& node, const Members& members,
+               const OptionInfo&) {
+    read_members(node, name, members);
+  }
+
+  static std::string expected_list(const OptionValue::List& list, const OptionInfo& info) {
+    const auto element = list.element(list.size);
+    const auto& kind = element.reference();
+    const bool is_text = std::holds_alternative<std::string*>(kind);
+    const bool is_number = std::holds_alternative<int64_t*>(kind) ||
+                           std::holds_alternative<int32_t*>(kind) ||
+                           std::holds_alternative<double*>(kind);
+    if (is_text) return info.takes_one ? "a text or a list of texts" : "a list of names or texts";
+    return is_number ? "a list of numbers" : "a list";
+  }
+
+  // Whether the node is a single value that may be of this type.
+  static bool is_scalar(const ConfigNode& node, ConfigNode::Type type) {
+    return node.kind == Kind::kScalar &&
+           (node.type == ConfigNode::Type::kUntold || node.type == type);
+  }
+
   std::string full(const std::string& name) const {
     return path_.empty() ? name : path_ + "." + name;
   }
 
-  const ConfigNode* find(const char* name) {
+  std::string element_name(const std::string& list, size_t i) const {
+    return fmt::format(is_json_ ? "{}[{}]" : "{}.{}", list, i);
+  }
+
+  const ConfigNode* find(const char* name, bool is_required) {
     known_.push_back(name);
     const ConfigNode* node = node_.find(name);
     if (node == nullptr && shorthand_ && known_.size() == 1) return &*shorthand_;
-    return node != nullptr && node->kind != Kind::kNull ? node : nullptr;
+    if (node != nullptr && node->kind != Kind::kNull) return node;
+    if (is_required) fail_missing(name);
+    return nullptr;
   }
 
-  const ConfigNode* find_scalar(const char* name, const char* expected) {
-    const ConfigNode* node = find(name);
-    if (node != nullptr && node->kind != Kind::kScalar) fail(name, *node, expected);
-    return node;
+  [[noreturn]] void refuse(const ConfigNode& node, const std::string& name,
+                           const std::string& problem) const {
+    throw OptionError(is_json_ ? ErrorKind::kInput : ErrorKind::kRecipe, node.where(), name,
+                      problem);
   }
 
   [[noreturn]] void fail(const std::string& name, const ConfigNode& node,
-                         const std::string& expected) {
+                         const std::string& expected) const {
+    if (is_json_) {
+      const std::string found = detail::describe_json(detail::json_of(node));
+      refuse(node, name, fmt::format("\"{}\" must be {}, but it is {}", name, expected, found));
+    }
     const std::string found =
         node.kind == Kind::kScalar ? "'" + node.scalar + "'" : std::string(kind_name(node.kind));
-    throw Error(ErrorKind::kRecipe, fmt::format("{}: '{}' should be {}, found {}", node.where(),
-                                                full(name), expected, found));
+    refuse(node, name, fmt::format("'{}' should be {}, found {}", name, expected, found));
   }
 
-  void check_range(const char* name, const ConfigNode& node, double number,
-                   const OptionInfo& info) {
-    if (number >= info.minimum && number <= info.maximum) return;
-    if (std::isinf(info.maximum)) fail(name, node, fmt::format("at least {}", info.minimum));
-    fail(name, node, fmt::format("between {} and {}", info.minimum, info.maximum));
+  [[noreturn]] void fail_missing(const std::string& name) const {
+    std::vector<std::string> given;
+    for (const auto& member : node_.members) given.push_back(member.first);
+    const std::string meant = nearest_name(name, given);
+    const bool has_hint = !meant.empty() && meant != name;
+    refuse(node_, full(name),
+           fmt::format(
+               is_json_ ? "\"{}\" is missing{}" : "'{}' is missing{}", full(name),
+               has_hint ? fmt::format("; is \"{}\" meant to be it?", meant.substr(0, 40)) : ""));
   }
 
-  void check_choice(const char* name, const ConfigNode& node, const OptionInfo& info) {
+  void check_choice(const std::string& name, const ConfigNode& node, const OptionInfo& info) const {
     const auto& choices = info.choices;
     if (choices.empty() || std::count(choices.begin(), choices.end(), node.scalar) > 0) return;
-    const std::string nearest = nearest_name(node.scalar, choices);
+    const std::string nearest = is_json_ ? "" : nearest_name(node.scalar, choices);
     fail(name, node,
          fmt::format("one of {}{}", fmt::join(choices, ", "),
                      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
@@ -262,22 +337,50 @@ class Reader : public OptionVisitor {
   const ConfigNode& node_;
   std::string path_;
   const Members& root_;
+  bool is_json_;
   std::vector<std::string> known_;
   std::optional<ConfigNode> shorthand_;  // a single value, which is that of the first option
 };
+
+// A value as JSON: `of_struct` makes that of a struct's members.
+template <typename OfStruct>
+Json json_value(const OptionValue& value, const OfStruct& of_struct) {
+  return std::visit(
+      [&](const auto& reference) -> Json {
+        using Reference = std::decay_t<decltype(reference)>;
+        if constexpr (std::is_same_v<Reference, ConfigNode*>) {
+          return Json::parse(config_to_json(*reference));
+        } else if constexpr (std::is_pointer_v<Reference>) {
+          return *reference;
+        } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
+          Json items = Json::array();
+          for (size_t i = 0; i < reference.size; ++i) {
+            items.push_back(json_value(reference.element(i), of_struct));
+          }
+          return items;
+        } else if constexpr (std::is_same_v<Reference, OptionValue::Map>) {
+          Json members = Json::object();
+          for (const std::string& name : reference.names) {
+            members[name] = json_value(reference.at(name), of_struct);
+          }
+          return members;
+        } else if constexpr (std::is_same_v<Reference, OptionValue::Optional>) {
+          return reference.has_value ? json_value(reference.value(), of_struct) : Json();
+        } else {
+          return of_struct(reference);
+        }
+      },
+      value.reference());
+}
 
 class JsonWriter : public OptionVisitor {
  public:
   Json json = Json::object();
 
-  void field(const char* name, bool& value, const OptionInfo&) override { json[name] = value; }
-  void field(const char* name, int64_t& value, const OptionInfo&) override { json[name] = value; }
-  void field(const char* name, double& value, const OptionInfo&) override { json[name] = value; }
-  void field(const char* name, std::string& value, const OptionInfo&) override {
-    json[name] = value;
-  }
-  void field(const char* name, std::vector<std::string>& value, const OptionInfo&) override {
-    json[name] = value;
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo&) override {
+    Json written = json_value(value, write);
+    const bool is_optional = std::holds_alternative<OptionValue::Optional>(value.reference());
+    if (!is_optional || !written.is_null()) json[name] = std::move(written);
   }
   void visit_group(const char* name, const std::string&, const Members& members) override {
     json[name] = write(members);
@@ -293,30 +396,110 @@ class JsonWriter : public OptionVisitor {
   static Json write(const Members& members) {
     JsonWriter writer;
     members(writer);
-    return writer.json;
+    return std::move(writer.json);
   }
 };
+
+// The schema of a struct's JSON. Of what has an example instead of a value, defaults are left out.
+class SchemaWriter : public OptionVisitor {
+ public:
+  Json schema = {{"type", "object"}};
+
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
+    Json& member = schema["properties"][name] = schema_of(value, info);
+    const bool is_optional = std::holds_alternative<OptionValue::Optional>(value.reference());
+    if (!is_optional && !info.is_required) {
+      Json standard = json_value(value, JsonWriter::write);
+      if (!standard.is_null() && standard != Json("") &&
+          !(standard.is_structured() && standard.empty()))
+        member["default"] = std::move(standard);
+    }
+    if (!info.help.empty()) member["description"] = owner_prefix() + info.help;
+    if (info.is_required) schema["required"].push_back(name);
+  }
+  void visit_group(const char* name, const std::string& help, const Members& members) override {
+    schema["properties"][name] = write(members);
+    schema["properties"][name]["description"] = help;
+  }
+  void visit_list(const char* name, const std::string& help, const List& list) override {
+    schema["properties"][name] = {
+        {"type", "array"},
+        {"items", write([&](OptionVisitor& v) { list.element(v, list.size); })},
+        {"description", help}};
+  }
+
+  static Json write(const Members& members) {
+    SchemaWriter writer;
+    members(writer);
+    return std::move(writer.schema);
+  }
+
+ private:
+  static Json schema_of(const OptionValue& value, const OptionInfo& info) {
+    return std::visit(
+        [&](const auto& reference) -> Json {
+          using Reference = std::decay_t<decltype(reference)>;
+          if constexpr (std::is_same_v<Reference, bool*>) {
+            return {{"type", "boolean"}};
+          } else if constexpr (std::is_same_v<Reference, std::string*>) {
+            Json text = {{"type", "string"}};
+            if (!info.choices.empty()) text["enum"] = info.choices;
+            return text;
+          } else if constexpr (std::is_same_v<Reference, ConfigNode*>) {
+            return {{"type", "object"}};
+          } else if constexpr (std::is_pointer_v<Reference>) {
+            return number_schema<std::remove_pointer_t<Reference>>(info);
+          } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
+            const OptionValue example = reference.element(reference.size);
+            Json element = schema_of(example, info);
+            if (std::holds_alternative<OptionValue::Optional>(example.reference())) {
+              element["nullable"] = true;
+            }
+            const Json list = {{"type", "array"}, {"items", element}};
+            return info.takes_one ? Json{{"oneOf", Json::array({element, list})}} : list;
+          } else if constexpr (std::is_same_v<Reference, OptionValue::Map>) {
+            return {{"type", "object"},
+                    {"additionalProperties", schema_of(reference.example(), info)}};
+          } else if constexpr (std::is_same_v<Reference, OptionValue::Optional>) {
+            return schema_of(reference.example(), info);
+          } else {
+            return write(reference);
+          }
+        },
+        value.reference());
+  }
+
+  template <typename T>
+  static Json number_schema(const OptionInfo& info) {
+    const bool is_whole = std::is_integral_v<T>;
+    Json number = {{"type", is_whole ? "integer" : "number"}};
+    const auto bound = [&](double limit) {
+      return is_whole ? Json(static_cast<int64_t>(limit)) : Json(limit);
+    };
+    if (std::isfinite(info.minimum)) number["minimum"] = bound(info.minimum);
+    if (std::isfinite(info.maximum)) number["maximum"] = bound(info.maximum);
+    return number;
+  }
+};
+
+// A value as documentation shows it: texts bare, lists in brackets.
+std::string show_value(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{}", value.get<double>());
+  if (!value.is_array()) return value.is_null() ? "" : value.dump();
+  std::vector<std::string> parts;
+  for (const Json& item : value) parts.push_back(show_value(item));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
 
 class MarkdownWriter : public OptionVisitor {
  public:
   explicit MarkdownWriter(std::string prefix) : prefix_(std::move(prefix)) {}
   std::string text;
 
-  void field(const char* name, bool& value, const OptionInfo& info) override {
-    row(name, value ? "true" : "false", info);
-  }
-  void field(const char* name, int64_t& value, const OptionInfo& info) override {
-    row(name, std::to_string(value), info);
-  }
-  void field(const char* name, double& value, const OptionInfo& info) override {
-    row(name, fmt::format("{}", value), info);
-  }
-  void field(const char* name, std::string& value, const OptionInfo& info) override {
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
     note_choices(name, info);
-    row(name, value, info);
-  }
-  void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {
-    row(name, fmt::format("[{}]", fmt::join(value, ", ")), info);
+    row(name, show_option(value), info);
   }
   void visit_group(const char* name, const std::string& help, const Members& members) override {
     nest(prefix_ + name, help, members);
@@ -346,6 +529,24 @@ class MarkdownWriter : public OptionVisitor {
 
 }  // namespace
 
+OptionInfo OptionInfo::required() const {
+  OptionInfo info = *this;
+  info.is_required = true;
+  return info;
+}
+
+OptionInfo OptionInfo::one_or_more() const {
+  OptionInfo info = *this;
+  info.takes_one = true;
+  return info;
+}
+
+OptionInfo OptionInfo::named(const std::string& names) const {
+  OptionInfo info = *this;
+  info.flags = names;
+  return info;
+}
+
 void OptionVisitor::only_for(const char* choice, std::vector<std::string> values,
                              const Members& members) {
   owners_.push_back({choice, std::move(values)});
@@ -370,12 +571,38 @@ std::string OptionVisitor::owner_prefix() const {
   return prefix;
 }
 
-void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members) {
-  Reader::read_members(node, "", members, members);
+void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members,
+                         OptionSource source) {
+  Reader::read_members(node, "", members, members, source);
 }
 
-std::string option_members_to_json(const OptionVisitor::Members& members) {
-  return JsonWriter::write(members).dump(2);
+std::string option_members_to_json(const OptionVisitor::Members& members, int indent) {
+  return JsonWriter::write(members).dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string option_members_to_schema(const OptionVisitor::Members& members) {
+  return SchemaWriter::write(members).dump();
+}
+
+std::string show_option(const OptionValue& value) {
+  return show_value(json_value(value, JsonWriter::write));
+}
+
+void for_each_text(const OptionValue& value, const std::function<void(std::string&)>& take) {
+  std::visit(
+      [&](const auto& reference) {
+        using Reference = std::decay_t<decltype(reference)>;
+        if constexpr (std::is_same_v<Reference, std::string*>) {
+          take(*reference);
+        } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
+          for (size_t i = 0; i < reference.size; ++i) for_each_text(reference.element(i), take);
+        } else if constexpr (std::is_same_v<Reference, OptionValue::Map>) {
+          for (const std::string& name : reference.names) for_each_text(reference.at(name), take);
+        } else if constexpr (std::is_same_v<Reference, OptionValue::Optional>) {
+          if (reference.has_value) for_each_text(reference.value(), take);
+        }
+      },
+      value.reference());
 }
 
 std::string option_members_to_markdown(const OptionVisitor::Members& members,

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// An option is declared once: a plain struct with default values and one visit() that names each
-// field. Recipe reading, run.json, --help, docs/options.md and search spaces are visitors over it.
+// One description of every option and record. A plain struct with default values names each of its
+// fields once, in visit(). Readers of YAML and JSON, the JSON writer, command-line flags, --help,
+// docs/options.md, the OpenAPI schema and search spaces are visitors over it.
 //
 //   struct WarmupOptions {
 //     int64_t steps = 0;
-//     void visit(OptionVisitor& v) { v.field("steps", steps, {"steps of linear warm-up", "steps",
-//     0}); }
+//     void visit(OptionVisitor& v) {
+//       v.field("steps", steps, {"Steps of linear warm-up", "steps", 0});
+//     }
 //   };
+//
+// A field is a bool, a whole number (int64_t, int32_t), a number (double, float), a text, a part of
+// the file as it stands (ConfigNode), another such struct, or an optional, a list (std::vector) or
+// a map (std::map by text) of any of these, nested as deep as needed.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "simile/core/config.h"
+#include "simile/core/error.h"
 
 namespace simile {
 
@@ -30,7 +43,17 @@ struct OptionInfo {
   // A path without '/' is a name and stays as it is, unless it is a file or a folder that holds one
   // of these; empty: never a name.
   std::vector<std::string> folder_marks = {};
-  bool has_commas = false;  // values of a list may: on the command line each has a flag of its own
+  bool has_commas = false;   // values of a list may: on the command line each has a flag of its own
+  bool is_required = false;  // a reader refuses input without it
+  bool takes_one = false;    // in JSON, one value in place of a list is a list of one
+  // On the command line: names in place of that of the field, as "-o,--output"; a name without
+  // dashes is that of a positional argument.
+  std::string flags = {};
+
+  // Copies with one of these set.
+  OptionInfo required() const;
+  OptionInfo one_or_more() const;
+  OptionInfo named(const std::string& names) const;
 };
 
 // For a name that is one of `choices`.
@@ -65,9 +88,64 @@ inline OptionInfo conditions_info(const std::string& help) {
   return info;
 }
 
+class OptionVisitor;
+
+// A reference to a field's value.
+class OptionValue {
+ public:
+  using Members = std::function<void(OptionVisitor&)>;  // visits those of a struct
+  struct List {
+    size_t size;
+    std::function<void(size_t)> resize;
+    std::function<OptionValue(size_t)> element;  // beyond the size: an example, for documentation
+  };
+  struct Map {
+    std::vector<std::string> names;
+    std::function<void()> clear;
+    std::function<OptionValue(const std::string&)> at;  // made where it is not there
+    std::function<OptionValue()> example;               // for documentation
+  };
+  struct Optional {
+    bool has_value;
+    std::function<OptionValue()> value;  // made where there is none
+    std::function<OptionValue()> example;
+  };
+  using Reference = std::variant<bool*, int64_t*, int32_t*, double*, float*, std::string*,
+                                 ConfigNode*, List, Map, Optional, Members>;
+
+  OptionValue(Reference reference, std::shared_ptr<void> owner = nullptr)
+      : reference_(std::move(reference)), owner_(std::move(owner)) {}
+  const Reference& reference() const { return reference_; }
+
+  template <typename T>
+  static OptionValue of(T& value);
+  template <typename T>
+  static OptionValue of(std::vector<T>& items);
+  template <typename T>
+  static OptionValue of(std::map<std::string, T>& items);
+  template <typename T>
+  static OptionValue of(std::optional<T>& value);
+
+ private:
+  template <typename T>
+  static OptionValue example() {
+    auto value = std::make_shared<T>();
+    return {of(*value).reference(), value};
+  }
+
+  Reference reference_;
+  std::shared_ptr<void> owner_;  // of an example
+};
+
+template <typename T, typename = void>
+struct HasVisit : std::false_type {};
+template <typename T>
+struct HasVisit<T, std::void_t<decltype(std::declval<T&>().visit(std::declval<OptionVisitor&>()))>>
+    : std::true_type {};
+
 class OptionVisitor {
  public:
-  using Members = std::function<void(OptionVisitor&)>;
+  using Members = OptionValue::Members;
   struct List {
     size_t size;
     std::function<void(size_t)> resize;
@@ -75,13 +153,15 @@ class OptionVisitor {
   };
 
   virtual ~OptionVisitor() = default;
-  virtual void field(const char* name, bool& value, const OptionInfo& info) = 0;
-  virtual void field(const char* name, int64_t& value, const OptionInfo& info) = 0;
-  virtual void field(const char* name, double& value, const OptionInfo& info) = 0;
-  virtual void field(const char* name, std::string& value, const OptionInfo& info) = 0;
-  virtual void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) = 0;
+  // A field that is neither a struct nor a list of structs.
+  virtual void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) = 0;
   virtual void visit_group(const char* name, const std::string& help, const Members& members) = 0;
   virtual void visit_list(const char* name, const std::string& help, const List& list) = 0;
+
+  template <typename T>
+  void field(const char* name, T& value, const OptionInfo& info) {
+    visit_value(name, OptionValue::of(value), info);
+  }
 
   // The options that `members` visits belong to some values of the option `choice` of the same
   // struct, such as the order `words`: with another value they would do nothing, unseen, and
@@ -127,36 +207,106 @@ class OptionVisitor {
   std::map<std::string, std::vector<std::string>> choices_;
 };
 
-// Sets `options` from `node`. Errors (ErrorKind::kRecipe): an unknown key, named with file, line
-// and the nearest known key; a value of the wrong type, outside its range or not among its choices.
-template <typename T>
-void read_options(const ConfigNode& node, T& options);
+// What a reader takes. A recipe is written by people: an unknown key is a mistake, a single value
+// stands for a list of one, and texts and numbers are told apart by the field. JSON comes from
+// programs: an unknown key is ignored, and types are those that JSON has.
+enum class OptionSource { kRecipe, kJson };
 
-// `options` as JSON text, which read_options() reads back to the same values.
+// A value that cannot be used. what() is the place in the file, ": " and the problem.
+class OptionError : public Error {
+ public:
+  OptionError(ErrorKind kind, const std::string& where, std::string name, std::string text)
+      : Error(kind, where + ": " + text), key(std::move(name)), problem(std::move(text)) {}
+  std::string key;      // "stages.0.epochs"; "documents[0].id" in JSON
+  std::string problem;  // for messages that name no file
+};
+
+// Sets `options` from `node`. Errors (OptionError of ErrorKind::kRecipe, or kInput of JSON): a
+// missing key that is required; a value of the wrong type, outside its range or not among its
+// choices; in a recipe an unknown key, with the nearest known one.
 template <typename T>
-std::string options_to_json(T& options);
+void read_options(const ConfigNode& node, T& options, OptionSource source = OptionSource::kRecipe);
+
+// The same from JSON text; `name` is that of the file, for messages.
+template <typename T>
+void read_json_options(std::string_view json, const std::string& name, T& options) {
+  read_options(parse_json_config(json, name), options, OptionSource::kJson);
+}
+
+// `options` as JSON text, which read_options() reads back to the same values. An optional without a
+// value is left out. `indent` below 0: in one line.
+template <typename T>
+std::string options_to_json(const T& options, int indent = 2);
+
+// The JSON schema (as OpenAPI 3.0 has it) of such text: types, bounds, choices, defaults, help and
+// which keys are required.
+template <typename T>
+std::string options_to_schema();
+
+// A value as documentation shows it: a text bare, a list in brackets, nothing for no value.
+std::string show_option(const OptionValue& value);
+
+// Calls `take` with each text in the value, also within lists and maps.
+void for_each_text(const OptionValue& value, const std::function<void(std::string&)>& take);
 
 // One table row per field: name, default, meaning. `options` should be default-constructed.
 template <typename T>
 std::string options_to_markdown(T& options, const std::string& title);
 
-// The three above for a visit function instead of a struct.
-void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members);
-std::string option_members_to_json(const OptionVisitor::Members& members);
+// Those above for a visit function instead of a struct.
+void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members,
+                         OptionSource source = OptionSource::kRecipe);
+std::string option_members_to_json(const OptionVisitor::Members& members, int indent = 2);
+std::string option_members_to_schema(const OptionVisitor::Members& members);
 std::string option_members_to_markdown(const OptionVisitor::Members& members,
                                        const std::string& title);
 
 template <typename T>
-void read_options(const ConfigNode& node, T& options) {
-  read_option_members(node, [&](OptionVisitor& v) { options.visit(v); });
+void read_options(const ConfigNode& node, T& options, OptionSource source) {
+  read_option_members(
+      node, [&](OptionVisitor& v) { options.visit(v); }, source);
 }
 template <typename T>
-std::string options_to_json(T& options) {
-  return option_members_to_json([&](OptionVisitor& v) { options.visit(v); });
+std::string options_to_json(const T& options, int indent) {
+  T& visited = const_cast<T&>(options);  // a writer changes nothing
+  return option_members_to_json([&](OptionVisitor& v) { visited.visit(v); }, indent);
+}
+template <typename T>
+std::string options_to_schema() {
+  T options;
+  return option_members_to_schema([&](OptionVisitor& v) { options.visit(v); });
 }
 template <typename T>
 std::string options_to_markdown(T& options, const std::string& title) {
   return option_members_to_markdown([&](OptionVisitor& v) { options.visit(v); }, title);
+}
+
+template <typename T>
+OptionValue OptionValue::of(T& value) {
+  if constexpr (HasVisit<T>::value) {
+    return {Members([&value](OptionVisitor& v) { value.visit(v); })};
+  } else {
+    return {Reference(&value)};
+  }
+}
+template <typename T>
+OptionValue OptionValue::of(std::vector<T>& items) {
+  return {List{items.size(), [&items](size_t size) { items.resize(size); },
+               [&items](size_t i) { return i < items.size() ? of(items[i]) : example<T>(); }}};
+}
+template <typename T>
+OptionValue OptionValue::of(std::map<std::string, T>& items) {
+  Map map{{},
+          [&items] { items.clear(); },
+          [&items](const std::string& name) { return of(items[name]); },
+          [] { return example<T>(); }};
+  for (const auto& item : items) map.names.push_back(item.first);
+  return {std::move(map)};
+}
+template <typename T>
+OptionValue OptionValue::of(std::optional<T>& value) {
+  return {Optional{value.has_value(), [&value] { return of(value ? *value : value.emplace()); },
+                   [] { return example<T>(); }}};
 }
 
 }  // namespace simile

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
@@ -279,6 +281,127 @@ TEST(OwnedOptions, DocumentationNamesTheirChoices) {
   for (const char* part :
        {"| words: words to share |", "| words: its own |", "| all but sorted: how many |"}) {
     EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+struct Record {
+  std::string id;
+  std::optional<int64_t> rank;
+  std::optional<Inner> inner;
+  std::vector<double> scores = {0.5, 1};
+  std::vector<std::vector<int64_t>> marks;
+  std::map<std::string, double> figures;
+  std::map<std::string, Inner> losses;
+  std::vector<std::string> texts;
+  std::vector<std::optional<double>> cells;
+  ConfigNode metadata;
+  float weight = 0.25F;
+  void visit(OptionVisitor& v) {
+    v.field("id", id, OptionInfo{"its name"}.required());
+    v.field("rank", rank, {"place", "", 1, 10});
+    v.field("inner", inner, {"a part"});
+    v.field("scores", scores, {"numbers", "", 0, 2});
+    v.field("marks", marks, {"pairs"});
+    v.field("figures", figures, {"by name"});
+    v.field("losses", losses, {"structs by name"});
+    v.field("texts", texts, OptionInfo{"one or several"}.one_or_more());
+    v.field("cells", cells, {"figures, some missing"});
+    v.field("metadata", metadata, {"anything"});
+    v.field("weight", weight, {"a share"});
+  }
+};
+
+const char* const kRecord =
+    R"({"id":"a","rank":3,"inner":{"name":"bsc","margin":1.0},"scores":[0.0,1.5],)"
+    R"("marks":[[1,2],[]],"figures":{"map":0.5},"losses":{"x":{"name":"mse","margin":0.5}},)"
+    R"("texts":["t"],"cells":[0.5,null],"metadata":{"f":true,"n":1,"t":"1"},"weight":0.25})";
+
+Record read_record(const std::string& json) {
+  Record record;
+  read_json_options(json, "the body", record);
+  return record;
+}
+
+TEST(Records, AnyNestingIsReadAndWrittenBackToTheByte) {
+  EXPECT_EQ(options_to_json(read_record(kRecord), -1), kRecord);
+  Record yaml;
+  read_options(parse_config("id: a\nscores: 1\nmarks: [[1, 2]]\ncells: [~, 2]\nlosses: {x: bsc}\n",
+                            "r.yaml"),
+               yaml);
+  EXPECT_THAT(yaml.scores, ::testing::ElementsAre(1));
+  EXPECT_THAT(yaml.marks, ::testing::ElementsAre(::testing::ElementsAre(1, 2)));
+  EXPECT_FALSE(yaml.cells.at(0).has_value());
+  EXPECT_EQ(yaml.cells.at(1), 2);
+  EXPECT_EQ(yaml.losses.at("x").name, "bsc");
+}
+
+TEST(Records, AnOptionalWithoutAValueIsLeftOut) {
+  const std::string json = options_to_json(read_record(R"({"id":"a","rank":null,"extra":1})"), -1);
+  EXPECT_THAT(json, ::testing::Not(HasSubstr("rank")));
+  EXPECT_THAT(json, ::testing::Not(HasSubstr("extra")));
+}
+
+TEST(Records, JsonKeepsTypesApart) {
+  struct Case {
+    const char* json;
+    const char* key;
+    const char* problem;
+  };
+  const Case cases[] = {{R"({})", "id", R"("id" is missing)"},
+                        {R"({"idd":"a"})", "id", R"("id" is missing; is "idd" meant to be it?)"},
+                        {R"({"id":1})", "id", R"("id" must be a text, but it is number 1)"},
+                        {R"({"id":"a","rank":"3"})", "rank",
+                         R"("rank" must be a whole number between 1 and 10, but it is string "3")"},
+                        {R"({"id":"a","rank":11})", "rank",
+                         R"("rank" must be a whole number between 1 and 10, but it is number 11)"},
+                        {R"({"id":"a","rank":1.5})", "rank",
+                         R"("rank" must be a whole number between 1 and 10, but it is number 1.5)"},
+                        {R"({"id":"a","scores":0.5})", "scores",
+                         R"("scores" must be a list of numbers, but it is number 0.5)"},
+                        {R"({"id":"a","scores":[0,3]})", "scores[1]",
+                         R"("scores[1]" must be a number between 0 and 2, but it is number 3)"},
+                        {R"({"id":"a","marks":[[1],[true]]})", "marks[1][0]",
+                         R"("marks[1][0]" must be a whole number, but it is boolean true)"},
+                        {R"({"id":"a","inner":{"name":"bsk"}})", "inner.name",
+                         R"("inner.name" must be one of mse, bsc, but it is string "bsk")"},
+                        {R"({"id":"a","losses":{"x":[]}})", "losses.x",
+                         R"("losses.x" must be an object, but it is array [])"},
+                        {R"({"id":"a","figures":[]})", "figures",
+                         R"("figures" must be an object, but it is array [])"}};
+  for (const Case& c : cases) {
+    try {
+      read_record(c.json);
+      ADD_FAILURE() << c.json;
+    } catch (const OptionError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_EQ(error.key, c.key);
+      EXPECT_EQ(error.problem, c.problem);
+      EXPECT_EQ(error.what(), std::string("the body: ") + c.problem);
+    }
+  }
+  EXPECT_THAT(read_record(R"({"id":"a","texts":"t"})").texts, ::testing::ElementsAre("t"));
+  EXPECT_THAT(error_of(ErrorKind::kInput, [] { read_record("[]"); }), HasSubstr("an object"));
+}
+
+TEST(Records, ARequiredKeyIsAskedForInARecipeToo) {
+  Record record;
+  EXPECT_THAT(
+      error_of(ErrorKind::kRecipe, [&] { read_options(parse_config("rank: 1", "r"), record); }),
+      HasSubstr("'id' is missing"));
+}
+
+TEST(Records, TheSchemaHasBoundsChoicesDefaultsAndWhatIsRequired) {
+  const std::string schema = options_to_schema<Record>();
+  for (
+      const char* part :
+      {R"("rank":{"type":"integer","minimum":1,"maximum":10,"description":"place"})",
+       R"("required":["id"])", R"("enum":["mse","bsc"])",
+       R"("scores":{"type":"array","items":{"type":"number","minimum":0.0,"maximum":2.0},"default":[0.5,1.0])",
+       R"("marks":{"type":"array","items":{"type":"array","items":{"type":"integer"}},)",
+       R"("additionalProperties":{"type":"number"})",
+       R"("texts":{"oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}])",
+       R"("metadata":{"type":"object","description":"anything"})"}) {
+    EXPECT_THAT(schema, HasSubstr(part));
   }
 }
 

@@ -22,21 +22,11 @@ class Collector : public OptionVisitor {
   std::string chosen;
   std::vector<OwnedValue> values;
 
-  void field(const char* name, bool& value, const OptionInfo&) override {
-    add(name, value ? "true" : "false");
-  }
-  void field(const char* name, int64_t& value, const OptionInfo&) override {
-    add(name, std::to_string(value));
-  }
-  void field(const char* name, double& value, const OptionInfo&) override {
-    add(name, fmt::format("{}", value));
-  }
-  void field(const char* name, std::string& value, const OptionInfo&) override {
-    if (prefix_ + name == choice_) chosen = value;
-    add(name, value);
-  }
-  void field(const char* name, std::vector<std::string>& value, const OptionInfo&) override {
-    add(name, fmt::format("{}", fmt::join(value, ", ")));
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo&) override {
+    std::string shown = show_option(value);
+    if (shown == "[]") shown.clear();
+    if (prefix_ + name == choice_) chosen = shown;
+    add(name, std::move(shown));
   }
   void visit_group(const char* name, const std::string&, const Members& members) override {
     const std::string outer = prefix_;

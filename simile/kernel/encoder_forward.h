@@ -4,9 +4,9 @@
 // BERT's post-LayerNorm encoder (Devlin et al. 2019; Vaswani et al. 2017), without dropout, on
 // packed tokens. Per token x = norm(word[id] + position[place in its sequence] + type[type id]);
 // each layer
-//   a = norm(x + W_o context + b_o),  context = softmax(q k^T / sqrt(head size)) v per head and
-//   sequence x = norm(a + W_down gelu(W_up a + b_up) + b_down),  gelu(z) = z Phi(z) (by erf, not
-//   tanh).
+//   a = norm(x + W_o context + b_o),  context = softmax(q k^T / sqrt(head size)) v
+//                                     per head and sequence
+//   x = norm(a + W_down gelu(W_up a + b_up) + b_down),  gelu(z) = z Phi(z) (by erf, not tanh).
 //
 // What other families do differently (EncoderVariant), everything else being the same:
 //   projected         x = W_p norm(...) + b_p, the embeddings having another width than x

@@ -52,8 +52,8 @@ struct DevDataOptions {
   std::string qrels;
   int64_t skip = 0;
   int64_t limit = 0;
-  std::string
-      part;  // of the folds; empty: another file is read whole, the same one as for training
+  // Part of the folds; empty: another file is read whole, the same one as for training.
+  std::string part;
 
   bool is_set() const {
     return !path.empty() || !qrels.empty() || skip > 0 || limit > 0 || !part.empty();

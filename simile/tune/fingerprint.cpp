@@ -67,12 +67,8 @@ class InputFinder : public OptionVisitor {
   const RecipeInputs& inputs() const { return inputs_; }
   const std::set<std::string>& missing() const { return missing_; }
 
-  void field(const char*, bool&, const OptionInfo&) override {}
-  void field(const char*, int64_t&, const OptionInfo&) override {}
-  void field(const char*, double&, const OptionInfo&) override {}
-  void field(const char*, std::string& value, const OptionInfo& info) override { add(value, info); }
-  void field(const char*, std::vector<std::string>& value, const OptionInfo& info) override {
-    for (const std::string& one : value) add(one, info);
+  void visit_value(const char*, const OptionValue& value, const OptionInfo& info) override {
+    for_each_text(value, [&](const std::string& text) { add(text, info); });
   }
   void visit_group(const char*, const std::string&, const Members& members) override {
     members(*this);

@@ -37,22 +37,39 @@ bool fits(const std::vector<std::string>& wanted, size_t w, const std::vector<st
   return is_item && path[p] == "0" && fits(wanted, w, path, p + 1);
 }
 
+// The kind of a value, and the number that it is, if it is one.
+FoundOption found_value(const OptionValue& value) {
+  return std::visit(
+      [](const auto& reference) -> FoundOption {
+        using Reference = std::decay_t<decltype(reference)>;
+        if constexpr (std::is_same_v<Reference, bool*>) {
+          return {"", OptionKind::kTruth, 0};
+        } else if constexpr (std::is_same_v<Reference, std::string*>) {
+          return {"", OptionKind::kText, 0};
+        } else if constexpr (std::is_same_v<Reference, double*> ||
+                             std::is_same_v<Reference, float*>) {
+          return {"", OptionKind::kReal, static_cast<double>(*reference)};
+        } else if constexpr (std::is_same_v<Reference, int64_t*> ||
+                             std::is_same_v<Reference, int32_t*>) {
+          return {"", OptionKind::kWhole, static_cast<double>(*reference)};
+        } else {
+          return {"", OptionKind::kList, 0};
+        }
+      },
+      value.reference());
+}
+
 // The first option of a group, which a single value in the group's place sets.
 class FirstOption : public OptionVisitor {
  public:
   OptionKind kind = OptionKind::kGroup;
   double number = 0;
 
-  void field(const char*, bool&, const OptionInfo&) override { take(OptionKind::kTruth, 0); }
-  void field(const char*, int64_t& value, const OptionInfo&) override {
-    take(OptionKind::kWhole, static_cast<double>(value));
-  }
-  void field(const char*, double& value, const OptionInfo&) override {
-    take(OptionKind::kReal, value);
-  }
-  void field(const char*, std::string&, const OptionInfo&) override { take(OptionKind::kText, 0); }
-  void field(const char*, std::vector<std::string>&, const OptionInfo&) override {
-    take(OptionKind::kTexts, 0);
+  void visit_value(const char*, const OptionValue& value, const OptionInfo&) override {
+    if (std::exchange(is_taken_, true)) return;
+    const FoundOption found = found_value(value);
+    kind = found.kind;
+    number = found.number;
   }
   void visit_group(const char*, const std::string&, const Members& members) override {
     if (!std::exchange(is_taken_, true)) {
@@ -65,12 +82,6 @@ class FirstOption : public OptionVisitor {
   void visit_list(const char*, const std::string&, const List&) override { is_taken_ = true; }
 
  private:
-  void take(OptionKind of, double value) {
-    if (std::exchange(is_taken_, true)) return;
-    kind = of;
-    number = value;
-  }
-
   bool is_taken_ = false;
 };
 
@@ -80,18 +91,9 @@ class OptionFinder : public OptionVisitor {
                std::vector<FoundOption>& found)
       : wanted_(wanted), prefix_(std::move(prefix)), found_(found) {}
 
-  void field(const char* name, bool&, const OptionInfo&) override { add(name, OptionKind::kTruth); }
-  void field(const char* name, int64_t& value, const OptionInfo&) override {
-    add(name, OptionKind::kWhole, static_cast<double>(value));
-  }
-  void field(const char* name, double& value, const OptionInfo&) override {
-    add(name, OptionKind::kReal, value);
-  }
-  void field(const char* name, std::string&, const OptionInfo&) override {
-    add(name, OptionKind::kText);
-  }
-  void field(const char* name, std::vector<std::string>&, const OptionInfo&) override {
-    add(name, OptionKind::kTexts);
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo&) override {
+    const FoundOption found = found_value(value);
+    add(name, found.kind, found.number);
   }
   void visit_group(const char* name, const std::string&, const Members& members) override {
     FirstOption first;
@@ -142,8 +144,8 @@ std::string name_of(FoundOption::Kind kind) {
       return "a number";
     case OptionKind::kText:
       return "a name or text";
-    case OptionKind::kTexts:
-      return "a list of names";
+    case OptionKind::kList:
+      return "a list";
   }
   return "";
 }

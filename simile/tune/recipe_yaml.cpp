@@ -73,23 +73,17 @@ class RecipeWriter : public OptionVisitor {
 
   std::vector<YamlMember> members;
 
-  void field(const char* name, bool& value, const OptionInfo&) override {
-    if (find(name) != nullptr) members.push_back({name, value ? "true" : "false", {}});
-  }
-  void field(const char* name, int64_t& value, const OptionInfo&) override {
-    if (find(name) != nullptr) members.push_back({name, fmt::format("{}", value), {}});
-  }
-  void field(const char* name, double& value, const OptionInfo&) override {
-    if (find(name) != nullptr) members.push_back({name, fmt::format("{}", value), {}});
-  }
-  void field(const char* name, std::string& value, const OptionInfo& info) override {
-    if (find(name) != nullptr) members.push_back({name, write(value, info), {}});
-  }
-  void field(const char* name, std::vector<std::string>& value, const OptionInfo& info) override {
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
     if (find(name) == nullptr) return;
+    const bool is_list = std::holds_alternative<OptionValue::List>(value.reference());
     std::vector<std::string> parts;
-    for (const std::string& one : value) parts.push_back(write(one, info));
-    members.push_back({name, fmt::format("[{}]", fmt::join(parts, ", ")), {}});
+    for_each_text(value, [&](const std::string& text) { parts.push_back(write(text, info)); });
+    if (parts.empty()) {
+      members.push_back({name, show_option(value), {}});
+    } else {
+      members.push_back(
+          {name, is_list ? fmt::format("[{}]", fmt::join(parts, ", ")) : parts[0], {}});
+    }
   }
   void visit_group(const char* name, const std::string&, const Members& inner) override {
     const ConfigNode* node = find(name);

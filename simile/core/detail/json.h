@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "simile/core/config.h"
+
 namespace simile::detail {
 
 using Json = nlohmann::json;
@@ -34,6 +36,9 @@ Json read_json(const std::string& path);
 
 // Text that is not valid UTF-8 is written with U+FFFD in place of the broken bytes.
 std::string dump_json(const Json& json, int indent = 2);
+
+// A tree of settings as JSON: scalars whose type is not told are texts.
+nlohmann::ordered_json json_of(const ConfigNode& node);
 
 // A JSON object and the file it came from. Holds references: keep both alive.
 class JsonObject {

@@ -16,7 +16,7 @@ struct FoundOption {
     kWhole,
     kReal,
     kText,
-    kTexts
+    kList
   };
 
   std::string path;  // with the numbers of items
