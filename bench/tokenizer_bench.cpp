@@ -14,7 +14,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/text/tokenizer.h"
-#include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace {
 

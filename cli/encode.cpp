@@ -13,7 +13,7 @@
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/encode/shard.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile::cli {
 namespace {

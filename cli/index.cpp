@@ -18,7 +18,7 @@
 #include "simile/data/corpus.h"
 #include "simile/encode/passage_splitter.h"
 #include "simile/model/builtin_model.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile::cli {
 namespace {

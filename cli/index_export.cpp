@@ -13,7 +13,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/model/embedding_store.h"
-#include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace simile::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/corpus.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/trec.h"
+#include "simile/text/utf8.h"
 #include "simile/text/word_marks.h"
 
 namespace simile::cli {
@@ -57,28 +58,19 @@ std::string to_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-bool within_character(std::string_view text, size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
-}
-
 // For a line of a table: with U+FFFD for control characters (C0, DEL, C1), which a terminal would
 // obey, and spaces for those that only stand between words.
 std::string on_one_line(std::string_view text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (c >= '\t' && c <= '\r') {
-      out += ' ';
-    } else if (c < 0x20 || c == 0x7F) {
-      out += kReplacement;
-    } else if (c == 0xC2 && next >= 0x80 && next < 0xA0) {
-      out += kReplacement;
-      ++i;
-    } else {
-      out += text[i];
+  for (size_t i = 0; i < text.size();) {
+    const size_t control = control_size(text, i);
+    if (control == 0) {
+      out += text[i++];
+      continue;
     }
+    out += text[i] >= '\t' && text[i] <= '\r' ? " " : kReplacement;
+    i += control;
   }
   return out;
 }
@@ -93,7 +85,7 @@ class Excerpt {
     if (text_.size() <= kShownBytes) return;
     if (!marks_.empty() && marks_.front().end > kShownBytes) begin_ = start_before(marks_.front());
     end_ = std::min(text_.size(), begin_ + kShownBytes);
-    while (end_ > begin_ && within_character(text_, end_)) --end_;
+    while (end_ > begin_ && inside_character(text_, end_)) --end_;
   }
 
   std::string show(bool in_bold) const {
@@ -116,7 +108,7 @@ class Excerpt {
     size_t begin = mark.begin - std::min(mark.begin, kShownBefore);
     const size_t space = text_.find(' ', begin);
     if (space < mark.begin) begin = space + 1;
-    while (within_character(text_, begin)) ++begin;
+    while (inside_character(text_, begin)) ++begin;
     return begin;
   }
 

@@ -6,6 +6,8 @@
 
 #include <cstdio>
 
+#include "simile/text/utf8.h"
+
 namespace simile::cli {
 namespace {
 
@@ -23,17 +25,14 @@ std::string show_duration(double seconds) {
 
 std::string printable(std::string_view text) {
   std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (c == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F
-      out += fmt::format("\\x{:02x}", next);
-      ++i;
-    } else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F) {
-      out += fmt::format("\\x{:02x}", c);
-    } else {
-      out += text[i];
+  for (size_t i = 0; i < text.size();) {
+    const size_t control = control_size(text, i);
+    if (control == 0 || text[i] == '\n' || text[i] == '\t') {
+      out += text[i++];
+      continue;
     }
+    i += control;  // the code point of U+0080 to U+009F is their last byte
+    out += fmt::format("\\x{:02x}", static_cast<uint8_t>(text[i - 1]));
   }
   return out;
 }

@@ -12,7 +12,7 @@
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/data/text_form.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

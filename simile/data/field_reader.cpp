@@ -10,7 +10,7 @@
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/text_list.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 

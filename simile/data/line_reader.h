@@ -18,6 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "simile/text/utf8.h"
+
 namespace simile {
 
 class ByteSource;
@@ -54,14 +56,5 @@ std::string without_compression(const std::string& path);
 // .jsonl, and .jsonl, .tsv or .csv, packed or not.
 bool is_json_lines(const std::string& path);
 bool is_table(const std::string& path);
-
-// Replaces every maximal part that is not UTF-8 by U+FFFD (as Unicode 3.9 and WHATWG advise);
-// returns the number of bytes replaced.
-int64_t repair_utf8(std::string& text);
-
-// The first characters of `text`, of at most `bytes` together.
-std::string begin_of_text(const std::string& text, size_t bytes);
-// The same with "..." behind it where something was cut.
-std::string shorten_text(const std::string& text, size_t bytes);
 
 }  // namespace simile

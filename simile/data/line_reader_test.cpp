@@ -158,33 +158,6 @@ TEST(LineReader, ALineWithoutEndIsAnErrorAndNotAllOfMemory) {
   EXPECT_THAT(error_of([&] { read_all(reader); }), HasSubstr("long.gz:1: the line is longer"));
 }
 
-TEST(Utf8Repair, LiteralCases) {
-  const std::string bad = "\xEF\xBF\xBD";
-  const struct {
-    std::string text, repaired;
-    int64_t replaced;
-  } cases[] = {
-      {"plain", "plain", 0},
-      {"caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", 0},
-      {"caf\xE9!", "caf" + bad + "!", 1},              // Latin-1
-      {"\xC0\xAF", bad + bad, 2},                      // overlong
-      {"\xE0\x80\x80", bad + bad + bad, 3},            // overlong
-      {"\xED\xA0\x80", bad + bad + bad, 3},            // surrogate
-      {"\xF4\x90\x80\x80", bad + bad + bad + bad, 4},  // above U+10FFFF
-      {"\xE2\x82", bad, 2},                            // cut at the end: one maximal part
-      {"\xF0\x9F\x98z", bad + "z", 3},
-      {"\xFF\xFE", bad + bad, 2},
-      {"\x80", bad, 1},
-      {std::string("a\0b", 3), std::string("a\0b", 3), 0},
-  };
-  for (const auto& c : cases) {
-    std::string text = c.text;
-    EXPECT_EQ(repair_utf8(text), c.replaced);
-    EXPECT_EQ(text, c.repaired);
-    EXPECT_EQ(repair_utf8(text), 0) << "repaired text is sound";
-  }
-}
-
 TEST(LineReader, NamesWithoutTheirPacking) {
   EXPECT_EQ(without_compression("a/b.tsv.zst"), "a/b.tsv");
   EXPECT_EQ(without_compression("b.csv.gz"), "b.csv");
@@ -194,16 +167,6 @@ TEST(LineReader, NamesWithoutTheirPacking) {
   EXPECT_FALSE(is_json_lines("a.json"));
   EXPECT_TRUE(is_table("a.csv.zst"));
   EXPECT_FALSE(is_table("a.txt.zst"));
-}
-
-TEST(Utf8Repair, TheBeginOfATextIsCutBetweenCharacters) {
-  EXPECT_EQ(begin_of_text("ab", 2), "ab");
-  EXPECT_EQ(begin_of_text("abc", 2), "ab");
-  EXPECT_EQ(shorten_text("ab", 2), "ab");
-  EXPECT_EQ(shorten_text("a\xC3\xA9z", 2), "a...");
-  EXPECT_EQ(begin_of_text("a\xC3\xA9z", 2), "a");
-  EXPECT_EQ(begin_of_text("a\xC3\xA9z", 3), "a\xC3\xA9");
-  EXPECT_EQ(begin_of_text("\xE2\x82\xAC", 1), "");
 }
 
 TEST(LineReader, CountsBytesThatAreNotUtf8) {

@@ -22,7 +22,7 @@
 #include "simile/data/nli_pairs.h"
 #include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

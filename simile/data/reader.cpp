@@ -14,7 +14,7 @@
 #include "simile/data/detail/table_file.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/path_list.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 

@@ -8,7 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

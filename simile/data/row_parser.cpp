@@ -9,7 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -221,9 +221,9 @@ namespace {
 
 template <typename Number>
 bool parse_whole(std::string_view text, Number& number) {
-  const size_t begin = text.find_first_not_of(kWhiteSpace);
+  const size_t begin = text.find_first_not_of(kBlankCharacters);
   if (begin == std::string_view::npos) return false;
-  text = text.substr(begin, text.find_last_not_of(kWhiteSpace) + 1 - begin);
+  text = text.substr(begin, text.find_last_not_of(kBlankCharacters) + 1 - begin);
   if (text[0] == '+' && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);

@@ -9,7 +9,7 @@
 #include "simile/core/error.h"
 #include "simile/data/detail/xml_reader.h"
 #include "simile/data/path_list.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

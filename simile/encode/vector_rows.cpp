@@ -12,25 +12,13 @@
 #include "simile/core/hash.h"
 #include "simile/data/line_reader.h"
 #include "simile/model/embedding_store.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
 
 using detail::Json;
 using detail::JsonObject;
-
-// Where each character of a text begins, and the end.
-std::vector<int64_t> character_starts(const std::string& text) {
-  std::vector<int64_t> starts;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
-      starts.push_back(static_cast<int64_t>(i));
-    }
-  }
-  starts.push_back(static_cast<int64_t>(text.size()));
-  return starts;
-}
 
 // The names of its members are checked where they are read.
 const Json& object_in(const Json& json, const char* key) {
@@ -77,7 +65,7 @@ struct VectorRows::Parts {
   Hash128 content;
   int64_t row = 0;
   int64_t dimension = 0;
-  std::vector<int64_t> starts;  // of the characters of the document that is read
+  std::vector<size_t> begins;  // of the characters of the document that is read
   std::unordered_map<std::string, int64_t> lines_of;  // of each id
 };
 
@@ -134,7 +122,7 @@ void VectorRows::Parts::read_document(const Json& fields, Document& document) {
   }
   if (!object.has("passage")) return;
   document.text = object.text("whole");
-  starts = character_starts(document.text);
+  begins = character_begins(document.text);
 }
 
 int64_t VectorRows::Parts::read_passage(const Json& fields, int64_t number, Document& document) {
@@ -145,14 +133,14 @@ int64_t VectorRows::Parts::read_passage(const Json& fields, int64_t number, Docu
     return 1;
   }
   const JsonObject place(object.at("passage"), source);
-  const auto characters = static_cast<int64_t>(starts.size()) - 1;
+  const auto characters = static_cast<int64_t>(begins.size()) - 1;
   const int64_t begin = place.integer("begin", 0, characters);
   const int64_t end = place.integer("end", begin, characters);
   if (object.text("id") != document.id || place.integer("number", 0, kMostPassages) != number) {
     fail(fmt::format("expected passage {} of document \"{}\"", number, document.id));
   }
-  document.passages.push_back(
-      {starts[static_cast<size_t>(begin)], starts[static_cast<size_t>(end)]});
+  document.passages.push_back({static_cast<int64_t>(begins[static_cast<size_t>(begin)]),
+                               static_cast<int64_t>(begins[static_cast<size_t>(end)])});
   check(object.text("text") == document.text_of(number),
         "\"text\" is not what stands at \"passage\" of the \"whole\" text");
   return place.integer("of", 1, kMostPassages);

@@ -12,7 +12,7 @@
 #include "simile/core/hash.h"
 #include "simile/index/detail/sqlite.h"
 #include "simile/index/detail/store_state.h"
-#include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

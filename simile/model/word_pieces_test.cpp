@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/text/byte_level.h"
-#include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

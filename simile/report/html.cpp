@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/detail/html.h"
 
-#include "simile/data/line_reader.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 
@@ -31,13 +31,8 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string escape_shortened(std::string_view text, size_t characters) {
-  size_t end = 0, seen = 0;
-  while (end < text.size()) {
-    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
-    if (begins_character && seen++ == characters) break;
-    ++end;
-  }
-  return escape_html(text.substr(0, end)) + (end < text.size() ? "\xE2\x80\xA6" : "");
+  const std::string_view shown = first_characters(text, characters);
+  return escape_html(shown) + (shown.size() < text.size() ? "\xE2\x80\xA6" : "");
 }
 
 }  // namespace simile

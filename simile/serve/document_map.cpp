@@ -8,6 +8,7 @@
 #include "simile/core/error.h"
 #include "simile/index/exact_search.h"
 #include "simile/index/neighbours.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -79,12 +80,7 @@ MapNeighbours DocumentMap::nearest(const float* vector) const {
 }
 
 std::string text_beginning(const std::string& text, int64_t most) {
-  size_t end = 0;
-  for (int64_t count = 0; end < text.size(); ++end) {
-    const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
-    if (begins && ++count > most) break;
-  }
-  return text.substr(0, end);
+  return std::string(first_characters(text, static_cast<size_t>(most)));
 }
 
 DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& ends) {

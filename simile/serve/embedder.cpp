@@ -11,6 +11,7 @@
 #include "simile/kernel/pooling.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/lower_text.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -25,11 +26,6 @@ EncodeOptions whole_vectors(const SentenceEncoder& encoder) {
 
 std::string lowered(const ModelSettings& settings, const std::string& text) {
   return settings.lower_case ? lower_text(text) : text;
-}
-
-int64_t count_characters(const std::string& text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
 PackedBatch pack(const BatchingWorker::Sequences& sequences) {
@@ -177,7 +173,7 @@ void Embedder::tokenise(const TextGroup& group, const std::string& prompt,
   for (const TextInput& input : group.inputs) {
     sequences.push_back(tokens_of(input, group, put_before, cost));
     cost.tokens += static_cast<int64_t>(sequences.back().size());
-    cost.characters += count_characters(input.text);
+    cost.characters += static_cast<int64_t>(count_characters(input.text));
     ++cost.texts;
   }
 }

@@ -9,7 +9,7 @@
 #include "simile/encode/passage_splitter.h"
 #include "simile/serve/detail/index_answers.h"
 #include "simile/serve/request_error.h"
-#include "simile/text/white_space.h"
+#include "simile/text/utf8.h"
 #include "simile/text/word_marks.h"
 
 namespace simile::detail {

@@ -10,6 +10,7 @@
 #include "simile/serve/request_error.h"
 #include "simile/serve/web_page.h"
 #include "simile/text/lower_text.h"
+#include "simile/text/utf8.h"
 
 namespace simile::detail {
 namespace {
@@ -17,12 +18,8 @@ namespace {
 // The piece of `text` between characters begin and end (code points).
 class CharacterPieces {
  public:
-  explicit CharacterPieces(const std::string& text) : text_(text) {
-    for (size_t i = 0; i < text.size(); ++i) {
-      if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) starts_.push_back(i);
-    }
-    starts_.push_back(text.size());
-  }
+  explicit CharacterPieces(const std::string& text)
+      : text_(text), starts_(character_begins(text)) {}
   std::string piece(size_t begin, size_t end) const {
     return text_.substr(start(begin), start(std::max(begin, end)) - start(begin));
   }

@@ -6,6 +6,7 @@
 #include "simile/core/error.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/replace_normalizer.h"
+#include "simile/text/unicode.h"
 #include "simile/text/unicode_normalizer.h"
 
 namespace simile {
@@ -28,7 +29,7 @@ NormalizedText normalize(const Normalizer& normalizer, const std::string& text) 
 std::vector<Span> character_origins(const NormalizedText& text) {
   std::vector<Span> origins;
   for (size_t i = 0; i < text.text.size(); ++i) {
-    if ((static_cast<uint8_t>(text.text[i]) & 0xC0) != 0x80) origins.push_back(text.origins[i]);
+    if (!continues_character(text.text[i])) origins.push_back(text.origins[i]);
   }
   return origins;
 }

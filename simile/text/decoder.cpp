@@ -44,16 +44,6 @@ std::string clean_up(std::string text) {
   return text;
 }
 
-std::string valid_utf8(const std::string& bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes.size();) {
-    const DecodedCharacter character = decode_character(bytes, i);
-    append_utf8(character.code_point, text);
-    i += character.size;
-  }
-  return text;
-}
-
 // The byte of a token like "<0xE2>"; -1: it is another.
 int byte_of(const std::string& token) {
   if (token.size() != kByteTokenSize || !starts_with(token, "<0x") || token.back() != '>')
@@ -86,7 +76,8 @@ void ByteLevelDecoder::decode(std::vector<std::string>& tokens) const {
     std::string of_token;
     bytes += decode_byte_level(token, of_token) ? of_token : token;
   }
-  tokens = {valid_utf8(bytes)};
+  repair_utf8(bytes);
+  tokens = {std::move(bytes)};
 }
 
 MetaspaceDecoder::MetaspaceDecoder(std::string mark, bool was_put)

@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/text/lower_text.h"
+#include "simile/text/unicode.h"
 
 namespace simile {
 namespace {
@@ -98,14 +99,10 @@ class PassageCutter {
     return begins_word(end) ? end : start;
   }
 
-  bool within_character(size_t at) const {
-    return at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xC0) == 0x80;
-  }
-
   Passage passage(size_t first, size_t end) const {
     size_t from = tokens_[first].first, to = tokens_[end - 1].second;
-    while (from > 0 && within_character(from)) --from;
-    while (within_character(to)) ++to;
+    while (from > 0 && inside_character(text_, from)) --from;
+    while (inside_character(text_, to)) ++to;
     while (to > from + 1 && is_space(text_[to - 1])) --to;
     return {static_cast<int64_t>(from), static_cast<int64_t>(to)};
   }

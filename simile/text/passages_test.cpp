@@ -8,6 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -70,7 +71,7 @@ TEST(Passages, HoldTheTextAndNoMoreTokensThanAskedFor) {
       EXPECT_LT(passage.begin, passage.end);
       EXPECT_GT(passage.end, end);
       end = passage.end;
-      EXPECT_NE(static_cast<unsigned char>(at(passage.begin)) & 0xC0, 0x80) << text;
+      EXPECT_FALSE(continues_character(at(passage.begin))) << text;
       const std::string piece = text.substr(static_cast<size_t>(passage.begin),
                                             static_cast<size_t>(passage.end - passage.begin));
       EXPECT_LE(static_cast<int64_t>(tokenizer.encode(piece, false).ids.size()), tokens) << piece;

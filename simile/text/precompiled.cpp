@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
-#include "simile/text/detail/grapheme.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -89,7 +88,7 @@ class Writer {
     if (last_added_ && cursor_ < in_.text.size()) {
       for (size_t i = out_.text.size(); i-- > 0;) {
         out_.origins[i] = in_.origins[cursor_];
-        if ((static_cast<uint8_t>(out_.text[i]) & 0xC0) != 0x80) break;
+        if (!continues_character(out_.text[i])) break;
       }
     }
     last_added_ = false;
@@ -150,9 +149,7 @@ void PrecompiledNormalizer::check_values(const std::string& where) const {
     visit_children(base);
     if (!has_value(units_[place])) continue;
     const uint64_t value = base < units_.size() ? value_of(units_[base]) : texts_.size() + 1;
-    const bool starts_text =
-        value == texts_.size() ||
-        (value < texts_.size() && (static_cast<uint8_t>(texts_[value]) & 0xC0) != 0x80);
+    const bool starts_text = value <= texts_.size() && !inside_character(texts_, value);
     SIMILE_CHECK(starts_text, ErrorKind::kInput,
                  fmt::format("{}: unit {} of the character table's trie points to no text; the "
                              "table is damaged",
@@ -198,7 +195,7 @@ void PrecompiledNormalizer::normalize(const NormalizedText& in, NormalizedText& 
       i = plain;
       continue;
     }
-    const size_t end = detail::grapheme_end(text, i);
+    const size_t end = grapheme_end(text, i);
     const std::string_view cluster = text.substr(i, end - i);
     const int64_t whole = cluster.size() < kWholeBelow ? find(cluster) : kNone;
     if (whole != kNone) {

@@ -17,7 +17,7 @@ void check_status(UErrorCode status, const char* what) {
                fmt::format("ICU cannot {}: {}; is its data installed?", what, u_errorName(status)));
 }
 
-std::string_view trim(std::string_view text) {
+std::string_view without_space(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
@@ -61,12 +61,12 @@ class SentenceSplitter::Implementation {
     int32_t begin = ubrk_first(breaks_);
     for (int32_t end = ubrk_next(breaks_); end != UBRK_DONE; end = ubrk_next(breaks_)) {
       const std::string_view sentence =
-          trim(text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+          without_space(text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
       if (ends_with_initial(sentence)) continue;
       if (!sentence.empty()) sentences.push_back(sentence);
       begin = end;
     }
-    const std::string_view rest = trim(text.substr(static_cast<size_t>(begin)));
+    const std::string_view rest = without_space(text.substr(static_cast<size_t>(begin)));
     if (!rest.empty()) sentences.push_back(rest);
     return sentences;
   }

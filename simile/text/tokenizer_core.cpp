@@ -115,13 +115,9 @@ size_t leading_space(std::string_view token) {
 
 size_t trailing_space(std::string_view token) {
   size_t begin = token.size();
-  while (begin > 0 && (static_cast<uint8_t>(token[--begin]) & 0xC0) == 0x80) {
+  while (begin > 0 && continues_character(token[--begin])) {
   }
   return leading_space(token.substr(begin));
-}
-
-bool inside_character(std::string_view text, uint32_t i) {
-  return i < text.size() && (static_cast<uint8_t>(text[i]) & 0xC0) == 0x80;
 }
 
 // `offsets` in `text` without the white space that `token` has at its ends, character by character.

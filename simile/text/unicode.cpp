@@ -3,10 +3,13 @@
 
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
+#include <unicode/uscript.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "simile/text/detail/newer_characters.h"
 
@@ -149,88 +152,7 @@ const CharacterPage& find_page(char32_t c) {
   return *page;
 }
 
-// How many of the bytes after a lead byte are needed, and the range of the first of them, which
-// shuts out overlong forms, surrogates and numbers beyond U+10FFFF.
-struct Lead {
-  uint32_t following = 0;
-  uint8_t low = 0x80;
-  uint8_t high = 0xBF;
-};
-
-Lead classify_lead(uint8_t lead) {
-  if (lead >= 0xC2 && lead <= 0xDF) return {1};
-  if (lead == 0xE0) return {2, 0xA0, 0xBF};
-  if (lead == 0xED) return {2, 0x80, 0x9F};
-  if (lead >= 0xE1 && lead <= 0xEF) return {2};
-  if (lead == 0xF0) return {3, 0x90, 0xBF};
-  if (lead == 0xF4) return {3, 0x80, 0x8F};
-  if (lead >= 0xF1 && lead <= 0xF3) return {3};
-  return {};
-}
-
 }  // namespace
-
-DecodedCharacter decode_character(std::string_view text, size_t position) {
-  const auto first = static_cast<uint8_t>(text[position]);
-  if (first < 0x80) return {first, 1, true};
-  const Lead lead = classify_lead(first);
-  if (lead.following == 0) return {kReplacementCharacter, 1, false};
-  for (uint32_t i = 1; i <= lead.following; ++i) {
-    if (position + i >= text.size()) return {kReplacementCharacter, i, false};
-    const auto next = static_cast<uint8_t>(text[position + i]);
-    const uint8_t low = i == 1 ? lead.low : 0x80;
-    const uint8_t high = i == 1 ? lead.high : 0xBF;
-    if (next < low || next > high) return {kReplacementCharacter, i, false};
-  }
-  return decode_valid_character(text, position);
-}
-
-size_t ascii_prefix(std::string_view text) {
-  size_t i = 0;
-  for (; i + 8 <= text.size(); i += 8) {
-    uint64_t word;
-    std::memcpy(&word, text.data() + i, 8);
-    if (word & 0x8080808080808080ULL) break;
-  }
-  while (i < text.size() && static_cast<uint8_t>(text[i]) < 0x80) ++i;
-  return i;
-}
-
-bool is_valid_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    i += ascii_prefix(text.substr(i));
-    if (i == text.size()) break;
-    const DecodedCharacter character = decode_character(text, i);
-    if (!character.valid) return false;
-    i += character.size;
-  }
-  return true;
-}
-
-size_t count_characters(std::string_view text) {
-  size_t count = 0;
-  for (const char c : text) count += (static_cast<uint8_t>(c) & 0xC0) != 0x80;
-  return count;
-}
-
-void append_utf8(char32_t c, std::string& text) {
-  const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xC0 | c >> 6);
-    put(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    put(0xE0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  } else {
-    put(0xF0 | c >> 18);
-    put(0x80 | (c >> 12 & 0x3F));
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  }
-}
 
 bool exists_in_unicode(char32_t c, int version) {
   UVersionInfo age;
@@ -274,6 +196,133 @@ std::u32string_view lower_case(char32_t c) {
   const uint16_t begin = page.lower_begins[c % kPageSize];
   return {page.lowers.data() + begin,
           static_cast<size_t>(page.lower_begins[c % kPageSize + 1] - begin)};
+}
+
+namespace {
+
+// Marks of Unicode 15.1 to 17, which ICU 72 does not know but the `tokenizers` library does.
+// Measured by asking the library about every code point; with a newer ICU they say nothing new.
+constexpr std::pair<char32_t, char32_t> kNewerMarks[] = {
+    {0x897, 0x897},     {0x1ACF, 0x1ADD},   {0x1AE0, 0x1AEB},   {0x10D69, 0x10D6D},
+    {0x10EFA, 0x10EFC}, {0x113B8, 0x113C0}, {0x113C2, 0x113C2}, {0x113C5, 0x113C5},
+    {0x113C7, 0x113CA}, {0x113CC, 0x113D0}, {0x113D2, 0x113D2}, {0x113E1, 0x113E2},
+    {0x11B60, 0x11B67}, {0x11F5A, 0x11F5A}, {0x1611E, 0x1612F}, {0x1E5EE, 0x1E5EF},
+    {0x1E6E3, 0x1E6E3}, {0x1E6E6, 0x1E6E6}, {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5}};
+
+int32_t break_class(char32_t c) {
+  if (c >= kNewerMarks[0].first) {
+    const auto after =
+        std::upper_bound(std::begin(kNewerMarks), std::end(kNewerMarks), c,
+                         [](char32_t value, const auto& range) { return value < range.first; });
+    if (c <= std::prev(after)->second) return U_GCB_EXTEND;
+  }
+  return u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_GRAPHEME_CLUSTER_BREAK);
+}
+
+bool is_pictographic(char32_t c) {
+  return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_EXTENDED_PICTOGRAPHIC) != 0;
+}
+
+// The six scripts whose consonants a virama joins (property Indic_Conjunct_Break).
+bool is_conjunct_linker(char32_t c) {
+  return c == 0x094D || c == 0x09CD || c == 0x0ACD || c == 0x0B4D || c == 0x0C4D || c == 0x0D4D;
+}
+
+bool is_conjunct_consonant(char32_t c) {
+  if (c < 0x0900 || c > 0x0D7F) return false;
+  if (u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_INDIC_SYLLABIC_CATEGORY) !=
+      U_INSC_CONSONANT) {
+    return false;
+  }
+  UErrorCode status = U_ZERO_ERROR;
+  switch (uscript_getScript(static_cast<UChar32>(c), &status)) {
+    case USCRIPT_BENGALI:
+    case USCRIPT_DEVANAGARI:
+    case USCRIPT_GUJARATI:
+    case USCRIPT_MALAYALAM:
+    case USCRIPT_ORIYA:
+    case USCRIPT_TELUGU:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What of the cluster so far decides whether the next character joins it.
+class Cluster {
+ public:
+  explicit Cluster(char32_t first) : last_(break_class(first)) {
+    pictograph_ = is_pictographic(first);
+    regional_ = last_ == U_GCB_REGIONAL_INDICATOR;
+    consonant_ = is_conjunct_consonant(first);
+  }
+
+  // Whether `next`, the following character, belongs to the cluster, which it then extends.
+  bool take(char32_t next) {
+    const int32_t kind = break_class(next);
+    if (!joins(next, kind)) return false;
+    const bool extends = kind == U_GCB_EXTEND || kind == U_GCB_ZWJ;
+    after_pictograph_joiner_ = pictograph_ && kind == U_GCB_ZWJ;
+    pictograph_ = (pictograph_ && kind == U_GCB_EXTEND) || is_pictographic(next);
+    regional_ = !regional_ && kind == U_GCB_REGIONAL_INDICATOR;
+    linked_ = extends && consonant_ && (linked_ || is_conjunct_linker(next));
+    consonant_ = (extends && consonant_) || is_conjunct_consonant(next);
+    last_ = kind;
+    return true;
+  }
+
+ private:
+  bool joins(char32_t next, int32_t kind) const {
+    if (last_ == U_GCB_CR) return kind == U_GCB_LF;
+    if (is_line(last_) || is_line(kind)) return false;
+    if (joins_hangul(kind)) return true;
+    if (kind == U_GCB_EXTEND || kind == U_GCB_ZWJ || kind == U_GCB_SPACING_MARK) return true;
+    if (last_ == U_GCB_PREPEND) return true;
+    if (linked_ && is_conjunct_consonant(next)) return true;
+    if (after_pictograph_joiner_ && is_pictographic(next)) return true;
+    return regional_ && kind == U_GCB_REGIONAL_INDICATOR;
+  }
+
+  bool joins_hangul(int32_t kind) const {
+    switch (last_) {
+      case U_GCB_L:
+        return kind == U_GCB_L || kind == U_GCB_V || kind == U_GCB_LV || kind == U_GCB_LVT;
+      case U_GCB_LV:
+      case U_GCB_V:
+        return kind == U_GCB_V || kind == U_GCB_T;
+      case U_GCB_LVT:
+      case U_GCB_T:
+        return kind == U_GCB_T;
+      default:
+        return false;
+    }
+  }
+
+  static bool is_line(int32_t kind) {
+    return kind == U_GCB_CONTROL || kind == U_GCB_CR || kind == U_GCB_LF;
+  }
+
+  int32_t last_;                          // break class of the last character
+  bool pictograph_ = false;               // ends with a pictograph and its extending characters
+  bool after_pictograph_joiner_ = false;  // the same and a zero-width joiner
+  bool regional_ = false;                 // ends with an odd number of regional indicators
+  bool consonant_ = false;                // ends with a consonant and its extending characters
+  bool linked_ = false;                   // the same, a virama among them
+};
+
+}  // namespace
+
+size_t grapheme_end(std::string_view text, size_t begin) {
+  DecodedCharacter character = decode_valid_character(text, begin);
+  size_t end = begin + character.size;
+  if (end == text.size()) return end;
+  Cluster cluster(character.code_point);
+  while (end < text.size()) {
+    character = decode_valid_character(text, end);
+    if (!cluster.take(character.code_point)) break;
+    end += character.size;
+  }
+  return end;
 }
 
 }  // namespace simile

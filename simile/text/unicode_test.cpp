@@ -3,48 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace simile {
 namespace {
 
-TEST(Unicode, BrokenBytesBecomeOneReplacementForEachMaximalPart) {
-  const struct {
-    std::string bytes;
-    std::vector<uint32_t> sizes;  // of the replaced parts
-  } cases[] = {
-      {"\x80", {1}},                       // a following byte alone
-      {"\xC0\xAF", {1, 1}},                // overlong
-      {"\xE2\x82", {2}},                   // cut short
-      {"\xF0\x9F\x98", {3}},               // cut short
-      {"\xED\xA0\x80", {1, 1, 1}},         // surrogate
-      {"\xF4\x90\x80\x80", {1, 1, 1, 1}},  // beyond U+10FFFF
-      {"\xF5\xFF", {1, 1}},                // never valid
-      {"\xE2\xE2\x82", {1, 2}},
-  };
-  for (const auto& item : cases) {
-    size_t position = 0;
-    for (const uint32_t size : item.sizes) {
-      const DecodedCharacter character = decode_character(item.bytes, position);
-      EXPECT_FALSE(character.valid);
-      EXPECT_EQ(character.code_point, kReplacementCharacter);
-      EXPECT_EQ(character.size, size);
-      position += character.size;
-    }
-    EXPECT_EQ(position, item.bytes.size());
-    EXPECT_FALSE(is_valid_utf8(item.bytes));
+// Clusters separated by '|'.
+std::string cut(const std::string& text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    const size_t end = grapheme_end(text, i);
+    if (!result.empty()) result += '|';
+    result += text.substr(i, end - i);
+    i = end;
   }
-}
-
-TEST(Unicode, EveryCharacterIsWrittenAndReadBack) {
-  for (char32_t c = 0; c < 0x110000; ++c) {
-    if (c >= 0xD800 && c <= 0xDFFF) continue;
-    std::string text;
-    append_utf8(c, text);
-    const DecodedCharacter character = decode_character(text, 0);
-    ASSERT_TRUE(character.valid) << std::hex << static_cast<uint32_t>(c);
-    ASSERT_EQ(character.code_point, c);
-    ASSERT_EQ(character.size, text.size());
-    ASSERT_EQ(count_characters(text), 1u);
-  }
+  return result;
 }
 
 TEST(Unicode, PropertiesFollowTheTokenizersLibrary) {
@@ -100,6 +74,27 @@ TEST(Unicode, DecompositionAndLowerCaseAreFull) {
   EXPECT_EQ(lower_case(U'\u1E9E'), U"\u00DF");
   EXPECT_EQ(combining_class(0x301), 230);
   EXPECT_EQ(combining_class('a'), 0);
+}
+
+TEST(Grapheme, TextIsCutIntoClusters) {
+  for (const char* expected : {
+           "a|b", "e\u0301|x", "\r\n|\n|\r|a",
+           "a|\t|\u0301|b",  // a control character stays alone
+           "\u1100\u1161\u11A8|\u1100\u1161|\uAC00\u11A8|\uAC01|\u1161",  // Hangul
+           "\U0001F1E9\U0001F1EA|\U0001F1EB\U0001F1F7|\U0001F1E9",        // flags
+           "\U0001F469\u200D\U0001F469\u200D\U0001F467|\U0001F44D\U0001F3FD",
+           "a\u200D|\U0001F469",                      // a joiner joins pictographs only
+           "\u0600\u0661|\u0E01\u0E33|\u0915\u093F",  // prepended, spacing marks
+           "\u0915\u094D\u0937\u0301|\u0915",         // conjunct
+           "\u0915\u0301\u094D\u200D\u0937",
+           "\u1000\u103A|\u1000",  // Burmese has no conjuncts
+       }) {
+    std::string text;
+    for (const char* c = expected; *c != 0; ++c) {
+      if (*c != '|') text += *c;
+    }
+    EXPECT_EQ(cut(text), expected);
+  }
 }
 
 }  // namespace

@@ -16,11 +16,6 @@ namespace {
 // A single huge word should not keep its memory for ever.
 constexpr size_t kKeptSteps = size_t{1} << 18;
 
-uint32_t character_size(char lead) {
-  const auto byte = static_cast<uint8_t>(lead);
-  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
 }  // namespace
 
 Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramSettings& settings,

@@ -73,7 +73,7 @@ uint32_t contraction_end(const ClassifiedText& text, uint32_t i, bool any_case) 
 uint32_t white_space_end(const ClassifiedText& text, uint32_t begin, uint32_t end) {
   if (end == text.size()) return end;
   uint32_t last = end - 1;
-  while (last > begin && (static_cast<uint8_t>(text.byte(last)) & 0xC0) == 0x80) --last;
+  while (last > begin && continues_character(text.byte(last))) --last;
   return last > begin ? last : end;
 }
 

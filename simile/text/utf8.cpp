@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/utf8.h"
+
+#include <cstring>
+
+namespace simile {
+namespace {
+
+// How many of the bytes after a lead byte are needed, and the range of the first of them, which
+// shuts out overlong forms, surrogates and numbers beyond U+10FFFF.
+struct Lead {
+  uint32_t following = 0;
+  uint8_t low = 0x80;
+  uint8_t high = 0xBF;
+};
+
+Lead classify_lead(uint8_t lead) {
+  if (lead >= 0xC2 && lead <= 0xDF) return {1};
+  if (lead == 0xE0) return {2, 0xA0, 0xBF};
+  if (lead == 0xED) return {2, 0x80, 0x9F};
+  if (lead >= 0xE1 && lead <= 0xEF) return {2};
+  if (lead == 0xF0) return {3, 0x90, 0xBF};
+  if (lead == 0xF4) return {3, 0x80, 0x8F};
+  if (lead >= 0xF1 && lead <= 0xF3) return {3};
+  return {};
+}
+
+}  // namespace
+
+DecodedCharacter decode_character(std::string_view text, size_t position) {
+  const auto first = static_cast<uint8_t>(text[position]);
+  if (first < 0x80) return {first, 1, true};
+  const Lead lead = classify_lead(first);
+  if (lead.following == 0) return {kReplacementCharacter, 1, false};
+  for (uint32_t i = 1; i <= lead.following; ++i) {
+    if (position + i >= text.size()) return {kReplacementCharacter, i, false};
+    const auto next = static_cast<uint8_t>(text[position + i]);
+    const uint8_t low = i == 1 ? lead.low : 0x80;
+    const uint8_t high = i == 1 ? lead.high : 0xBF;
+    if (next < low || next > high) return {kReplacementCharacter, i, false};
+  }
+  return decode_valid_character(text, position);
+}
+
+size_t ascii_prefix(std::string_view text) {
+  size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + i, 8);
+    if (word & 0x8080808080808080ULL) break;
+  }
+  while (i < text.size() && static_cast<uint8_t>(text[i]) < 0x80) ++i;
+  return i;
+}
+
+bool is_valid_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    i += ascii_prefix(text.substr(i));
+    if (i == text.size()) break;
+    const DecodedCharacter character = decode_character(text, i);
+    if (!character.valid) return false;
+    i += character.size;
+  }
+  return true;
+}
+
+size_t count_characters(std::string_view text) {
+  size_t count = 0;
+  for (const char c : text) count += !continues_character(c);
+  return count;
+}
+
+std::vector<size_t> character_begins(std::string_view text) {
+  std::vector<size_t> begins;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!continues_character(text[i])) begins.push_back(i);
+  }
+  begins.push_back(text.size());
+  return begins;
+}
+
+std::string_view first_characters(std::string_view text, size_t count) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if (!continues_character(text[end]) && count-- == 0) break;
+  }
+  return text.substr(0, end);
+}
+
+std::string begin_of_text(std::string_view text, size_t bytes) {
+  while (bytes > 0 && inside_character(text, bytes)) --bytes;
+  return std::string(text.substr(0, bytes));
+}
+
+std::string shorten_text(std::string_view text, size_t bytes) {
+  return text.size() <= bytes ? std::string(text) : begin_of_text(text, bytes) + "...";
+}
+
+int64_t repair_utf8(std::string& text) {
+  if (is_valid_utf8(text)) return 0;
+  std::string repaired;
+  int64_t replaced = 0;
+  for (size_t i = 0; i < text.size();) {
+    const DecodedCharacter character = decode_character(text, i);
+    if (!character.valid) replaced += character.size;
+    append_utf8(character.code_point, repaired);
+    i += character.size;
+  }
+  text = std::move(repaired);
+  return replaced;
+}
+
+size_t control_size(std::string_view text, size_t at) {
+  const DecodedCharacter character = decode_character(text, at);
+  const char32_t c = character.code_point;
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) ? character.size : 0;
+}
+
+void append_utf8(char32_t c, std::string& text) {
+  const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (c < 0x80) {
+    put(c);
+  } else if (c < 0x800) {
+    put(0xC0 | c >> 6);
+    put(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    put(0xE0 | c >> 12);
+    put(0x80 | (c >> 6 & 0x3F));
+    put(0x80 | (c & 0x3F));
+  } else {
+    put(0xF0 | c >> 18);
+    put(0x80 | (c >> 12 & 0x3F));
+    put(0x80 | (c >> 6 & 0x3F));
+    put(0x80 | (c & 0x3F));
+  }
+}
+
+}  // namespace simile
