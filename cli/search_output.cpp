@@ -11,7 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/data/trec.h"
 #include "simile/text/utf8.h"
-#include "simile/text/word_marks.h"
+#include "simile/text/words.h"
 
 namespace simile::cli {
 namespace {

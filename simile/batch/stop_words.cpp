@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/batch/detail/stop_words.h"
 
-#include "simile/text/split_words.h"
+#include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {

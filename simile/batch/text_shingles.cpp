@@ -8,7 +8,7 @@
 #include "simile/batch/word_order.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/text/split_words.h"
+#include "simile/text/words.h"
 
 namespace simile {
 

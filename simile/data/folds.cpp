@@ -11,7 +11,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/text/comparison_form.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -52,7 +52,7 @@ FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>&
 
 // The group of each pair: its field of the group column, where an empty field makes the pair a
 // group of its own, with pairs of the same texts; without such a column, the connected component of
-// pairs that share a text (left, right or negative; the same up to simile/text/comparison_form.h),
+// pairs that share a text (left, right or negative; the same up to simile/text/words.h),
 // named by the smallest of its texts' forms.
 std::vector<std::string> fold_groups(const PairDataset& data);
 

@@ -9,7 +9,7 @@
 #include "simile/core/parallel.h"
 #include "simile/data/detail/field_reader.h"
 #include "simile/data/text_form.h"
-#include "simile/text/comparison_form.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

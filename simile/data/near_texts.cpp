@@ -9,7 +9,7 @@
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
-#include "simile/text/comparison_form.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

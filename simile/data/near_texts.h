@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which test texts stand in a training text, whole or but for some words.
 //
-// Texts are compared in their comparison form (simile/text/comparison_form.h). The shingles S(t) of
+// Texts are compared in their comparison form (simile/text/words.h). The shingles S(t) of
 // a text are the runs of `shingle` consecutive words of its form, each once. Of a test text t a
 // training text d holds the share
 //

@@ -16,8 +16,8 @@
 #include "simile/data/detail/pair_rows.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/ranking_data.h"
-#include "simile/text/comparison_form.h"
 #include "simile/text/sentence_splitter.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

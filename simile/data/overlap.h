@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which texts of test files also occur in training files: what a model may have seen of its test.
 //
-// Two texts are the same when their comparison forms are (simile/text/comparison_form.h: case,
+// Two texts are the same when their comparison forms are (simile/text/words.h: case,
 // punctuation and white space do not count). A text of a test file is found when it is a whole text
 // of a training file, or one sentence of such a text (simile/text/sentence_splitter.h). Texts are
 // the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or

@@ -16,7 +16,7 @@
 #include "simile/data/path_list.h"
 #include "simile/data/semeval.h"
 #include "simile/data/trec.h"
-#include "simile/text/comparison_form.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -19,7 +19,7 @@
 // (which matters in ArguAna and Quora), and a judgement of a query or document that is not there is
 // an error unless allow_unknown is set.
 //
-// Folds are over the judged queries; queries of the same text (simile/text/comparison_form.h) are
+// Folds are over the judged queries; queries of the same text (simile/text/words.h) are
 // one group. Documents are those of all folds.
 #pragma once
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "simile/core/random.h"
-#include "simile/text/comparison_form.h"
+#include "simile/text/words.h"
 
 namespace simile {
 

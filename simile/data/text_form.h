@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that stand for texts, equal when the texts are the same up to case and punctuation
-// (simile/text/comparison_form.h): what is kept of a data set to find its texts in another one.
+// (simile/text/words.h): what is kept of a data set to find its texts in another one.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include "simile/model/model_settings.h"
 #include "simile/model/tensor_source.h"
 #include "simile/model/tokenizer_files.h"
-#include "simile/text/tokenizer_components.h"
+#include "simile/text/tokenizer.h"
 
 namespace simile {
 namespace {

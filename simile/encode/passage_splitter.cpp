@@ -5,7 +5,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/text/lower_text.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

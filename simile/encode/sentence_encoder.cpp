@@ -12,7 +12,7 @@
 #include "simile/core/float_buffer.h"
 #include "simile/encode/pooling.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/text/lower_text.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -16,7 +16,7 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/initialise.h"
-#include "simile/text/lower_text.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

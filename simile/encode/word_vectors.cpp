@@ -10,7 +10,7 @@
 #include "simile/kernel/detail/embed.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
-#include "simile/text/lower_text.h"
+#include "simile/text/words.h"
 
 namespace simile {
 

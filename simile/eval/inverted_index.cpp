@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/text/split_words.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -21,7 +21,7 @@ struct TextMining {
 };
 
 // `texts` are those of plan.texts, by row. Texts that are equal up to case and punctuation
-// (simile/text/comparison_form.h) are one, the first that is met.
+// (simile/text/words.h) are one, the first that is met.
 struct TextMiningPlan {
   MiningPlan plan;
   std::vector<std::string> texts;

@@ -10,7 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/file_header.h"
-#include "simile/text/split_words.h"
+#include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {

@@ -9,7 +9,7 @@
 #include "simile/report/detail/html_parts.h"
 #include "simile/report/plot.h"
 #include "simile/report/worst_errors.h"
-#include "simile/text/split_words.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -10,7 +10,7 @@
 #include "simile/eval/embedding_scorer.h"
 #include "simile/serve/detail/route_answers.h"
 #include "simile/serve/request_error.h"
-#include "simile/text/lower_text.h"
+#include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "simile/serve/detail/route_answers.h"
+#include "simile/text/utf8.h"
 
 namespace simile::detail {
 namespace {
@@ -50,8 +51,9 @@ Reply answer_embeddings(const Engine& engine, const RouteCall& call) {
     reply.body += i > 0 ? "," : "";
     reply.body += R"({"object":"embedding","embedding":)";
     if (base64) {
-      const size_t bytes = static_cast<size_t>(vectors.cols) * sizeof(float);
-      reply.body += '"' + to_base64(vectors.row(i), bytes) + '"';
+      const auto* bytes = reinterpret_cast<const char*>(vectors.row(i));
+      const size_t size = static_cast<size_t>(vectors.cols) * sizeof(float);
+      reply.body += '"' + encode_base64({bytes, size}) + '"';
     } else {
       append_vector(reply.body, vectors.row(i), vectors.cols);
     }

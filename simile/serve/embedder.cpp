@@ -10,8 +10,8 @@
 #include "simile/kernel/packed.h"
 #include "simile/kernel/pooling.h"
 #include "simile/serve/request_error.h"
-#include "simile/text/lower_text.h"
 #include "simile/text/utf8.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

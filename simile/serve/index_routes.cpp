@@ -10,7 +10,7 @@
 #include "simile/serve/detail/index_answers.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/utf8.h"
-#include "simile/text/word_marks.h"
+#include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {

@@ -9,8 +9,8 @@
 #include "simile/serve/detail/route_answers.h"
 #include "simile/serve/request_error.h"
 #include "simile/serve/web_page.h"
-#include "simile/text/lower_text.h"
 #include "simile/text/utf8.h"
+#include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {

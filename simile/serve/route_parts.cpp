@@ -54,23 +54,6 @@ void append_vector(std::string& out, const float* vector, int64_t D) {
   out += ']';
 }
 
-std::string to_base64(const void* bytes, size_t count) {
-  constexpr const char* kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto* in = static_cast<const unsigned char*>(bytes);
-  std::string out;
-  out.reserve((count + 2) / 3 * 4);
-  for (size_t i = 0; i < count; i += 3) {
-    const unsigned second = i + 1 < count ? in[i + 1] : 0, third = i + 2 < count ? in[i + 2] : 0;
-    const unsigned group = static_cast<unsigned>(in[i]) << 16 | second << 8 | third;
-    out += kDigits[group >> 18];
-    out += kDigits[group >> 12 & 63];
-    out += i + 1 < count ? kDigits[group >> 6 & 63] : '=';
-    out += i + 2 < count ? kDigits[group & 63] : '=';
-  }
-  return out;
-}
-
 Reply json_reply(const OrderedJson& json) {
   Reply reply;
   reply.body = json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);

@@ -24,7 +24,7 @@
 #include "simile/serve/detail/connection_threads.h"
 #include "simile/serve/detail/http_request.h"
 #include "simile/serve/detail/wire.h"
-#include "simile/text/lower_text.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

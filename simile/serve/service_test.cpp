@@ -11,6 +11,7 @@
 #include "simile/data/detail/test_files.h"
 #include "simile/serve/detail/route_answers.h"
 #include "simile/serve/detail/service_fixture.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -55,18 +56,11 @@ TEST_F(ServiceTest, EmbeddingsSpeakAsOpenAi) {
   EXPECT_EQ(floats(answer["data"][1]["embedding"]), row_of(expected, 1));
   const json coded = post("/v1/embeddings", {{"input", "the cat"}, {"encoding_format", "base64"}});
   EXPECT_EQ(coded["data"][0]["embedding"],
-            detail::to_base64(expected.row(0), static_cast<size_t>(expected.cols) * 4));
+            encode_base64({reinterpret_cast<const char*>(expected.row(0)),
+                           static_cast<size_t>(expected.cols) * 4}));
   const json ids = post("/v1/embeddings", {{"input", {{2, 5, 7, 3}}}});
   EXPECT_EQ(floats(ids["data"][0]["embedding"]), row_of(expected, 0));
   EXPECT_EQ(json::parse(call("GET", "/v1/models").body)["data"][0]["id"], "tiny");
-}
-
-TEST(Base64, HasThePaddingOfTheStandard) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
-  for (const auto& [text, code] : cases) {
-    EXPECT_EQ(detail::to_base64(text, std::strlen(text)), code);
-  }
 }
 
 TEST_F(ServiceTest, SimilarityAndRerankCompareVectors) {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/added_tokens.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <set>
 
+#include "simile/core/error.h"
+#include "simile/text/detail/piece_trie.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -57,26 +62,19 @@ Span make_span(size_t begin, size_t end) {
 AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens,
                                    const std::vector<std::string>& patterns)
     : tokens_(std::move(tokens)) {
+  std::vector<std::pair<std::string_view, int32_t>> pieces;
+  std::set<std::string_view> known;
   for (size_t i = 0; i < patterns.size(); ++i) {
-    if (patterns[i].empty()) continue;
-    if (nodes_.empty()) nodes_.emplace_back();
-    int32_t node = 0;
-    for (const char c : patterns[i]) {
-      const auto byte = static_cast<uint8_t>(c);
-      auto& children = nodes_[node].children;
-      const auto place = std::find_if(children.begin(), children.end(),
-                                      [&](const auto& child) { return child.first == byte; });
-      if (place != children.end()) {
-        node = place->second;
-        continue;
-      }
-      children.emplace_back(byte, static_cast<int32_t>(nodes_.size()));
-      node = static_cast<int32_t>(nodes_.size());
-      nodes_.emplace_back();
-    }
-    if (nodes_[node].token < 0) nodes_[node].token = static_cast<int32_t>(i);
+    if (patterns[i].empty() || !known.insert(patterns[i]).second) continue;
+    pieces.emplace_back(patterns[i], static_cast<int32_t>(i));
     starts_[static_cast<uint8_t>(patterns[i][0])] = true;
   }
+  if (pieces.empty()) return;
+  SIMILE_CHECK(static_cast<int64_t>(patterns.size()) <= detail::PieceTrie::kMaxPieces,
+               ErrorKind::kInput,
+               fmt::format("{} added tokens are too many; at most {} are supported",
+                           patterns.size(), detail::PieceTrie::kMaxPieces));
+  trie_ = std::make_shared<const detail::PieceTrie>(std::move(pieces));
   if (std::count(starts_.begin(), starts_.end(), true) == 1) {
     only_start_ =
         static_cast<int>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
@@ -96,15 +94,9 @@ size_t AddedTokenFinder::find_start(std::string_view text, size_t begin) const {
 
 std::pair<int32_t, size_t> AddedTokenFinder::match(std::string_view text, size_t begin) const {
   std::pair<int32_t, size_t> best{-1, 0};
-  int32_t node = 0;
-  for (size_t i = begin; i < text.size(); ++i) {
-    const auto byte = static_cast<uint8_t>(text[i]);
-    const auto& children = nodes_[node].children;
-    const auto place = std::find_if(children.begin(), children.end(),
-                                    [&](const auto& child) { return child.first == byte; });
-    if (place == children.end()) break;
-    node = place->second;
-    if (nodes_[node].token >= 0) best = {nodes_[node].token, i + 1 - begin};
+  detail::PieceTrie::Cursor cursor(*trie_);
+  for (size_t i = begin; i < text.size() && cursor.descend(text[i]); ++i) {
+    if (cursor.piece() >= 0) best = {cursor.piece(), i + 1 - begin};
   }
   return best;
 }

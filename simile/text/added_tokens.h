@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,10 @@
 #include "simile/text/normalized_text.h"
 
 namespace simile {
+
+namespace detail {
+class PieceTrie;
+}
 
 struct AddedToken {
   std::string content;
@@ -38,23 +43,18 @@ class AddedTokenFinder {
   // `patterns` are the texts to look for, one for each token; empty ones are never found.
   AddedTokenFinder(std::vector<AddedToken> tokens, const std::vector<std::string>& patterns);
 
-  bool empty() const { return nodes_.empty(); }
+  bool empty() const { return trie_ == nullptr; }
   // Cuts `text` (which need not be valid UTF-8) into parts in order; empty text has no parts.
   void split(std::string_view text, std::vector<TextPart>& parts) const;
 
  private:
-  struct Node {
-    std::vector<std::pair<uint8_t, int32_t>> children;  // byte and node
-    int32_t token = -1;                                 // the token that ends here
-  };
-
   // The longest token that starts at text[begin]: its number and size; number -1 when there is
   // none.
   std::pair<int32_t, size_t> match(std::string_view text, size_t begin) const;
   size_t find_start(std::string_view text, size_t begin) const;
 
   std::vector<AddedToken> tokens_;
-  std::vector<Node> nodes_;  // a trie over bytes; 0 is its root
+  std::shared_ptr<const detail::PieceTrie> trie_;  // null: no tokens
   std::array<bool, 256> starts_{};
   int only_start_ = -1;  // the byte that all tokens start with, when there is just one
 };

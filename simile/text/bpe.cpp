@@ -23,8 +23,7 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, const BpeSettings& setting
     : vocabulary_(std::move(vocabulary)),
       settings_(settings),
       source_(source),
-      merges_(std::make_unique<detail::MergeTable>()),
-      byte_words_(std::make_unique<detail::WordTable>()) {
+      merges_(std::make_unique<detail::MergeTable>()) {
   if (settings_.unknown_token) unknown_id_ = vocabulary_.find(*settings_.unknown_token);
   plain_characters_ = settings_.continuing_prefix.empty() && settings_.word_suffix.empty();
   for (uint32_t c = 0; c < ascii_ids_.size(); ++c) {
@@ -40,7 +39,7 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, const BpeSettings& setting
   add_merges(merges, source);
   reads_bytes_ =
       plain_characters_ && std::find(byte_ids_.begin(), byte_ids_.end(), -1) == byte_ids_.end();
-  if (reads_bytes_) add_byte_words();
+  if (reads_bytes_) add_byte_words(source);
   const auto size = static_cast<size_t>(vocabulary_.size());
   whole_.reset(new std::atomic<uint8_t>[size]);
   for (size_t id = 0; id < size; ++id) whole_[id].store(0, std::memory_order_relaxed);
@@ -74,20 +73,21 @@ void Bpe::add_merges(const Merges& merges, const std::string& source) {
   }
 }
 
-void Bpe::add_byte_words() {
+void Bpe::add_byte_words(const std::string& source) {
+  std::vector<std::pair<std::string, int64_t>> words;
   std::string bytes;
   for (int32_t id = 0; id < vocabulary_.size(); ++id) {
     bytes.clear();
     const std::string_view token = vocabulary_.token(id);
-    if (!token.empty() && decode_byte_level(token, bytes)) byte_words_->insert(bytes, id);
+    if (!token.empty() && decode_byte_level(token, bytes)) words.emplace_back(bytes, id);
   }
-  byte_words_->build();
+  byte_words_ = Vocabulary(std::move(words), vocabulary_.size(), source);
 }
 
 int32_t Bpe::whole_word(std::string_view word, bool bytes) const {
   if (word.size() > kLongestWhole && !settings_.ignore_merges) return -1;
   if (!plain_characters_ && !settings_.ignore_merges) return -1;
-  const int32_t id = bytes ? byte_words_->find(word) : vocabulary_.find(word);
+  const int32_t id = bytes ? byte_words_.find(word) : vocabulary_.find(word);
   if (id < 0 || settings_.ignore_merges) return id;
   uint8_t state = whole_[static_cast<size_t>(id)].load(std::memory_order_relaxed);
   if (state == 0) {

@@ -23,7 +23,6 @@ namespace simile {
 namespace detail {
 struct MergeSymbol;
 class MergeTable;
-class WordTable;
 }  // namespace detail
 
 struct BpeSettings {
@@ -56,7 +55,7 @@ class Bpe : public TokenModel {
   using Symbols = std::vector<detail::MergeSymbol>;
 
   void add_merges(const Merges& merges, const std::string& source);
-  void add_byte_words();
+  void add_byte_words(const std::string& source);
   // The token that a whole word is; -1: it is none, or its merges lead elsewhere.
   int32_t whole_word(std::string_view word, bool bytes) const;
   bool merges_to_itself(int32_t id, std::string_view word, bool bytes) const;
@@ -76,7 +75,7 @@ class Bpe : public TokenModel {
   std::array<int32_t, 128> ascii_ids_;  // of plain characters
   std::array<int32_t, 256> byte_ids_;   // of byte-level characters
   std::array<int32_t, 256> fallback_ids_;
-  std::unique_ptr<detail::WordTable> byte_words_;  // tokens by the bytes that they stand for
+  Vocabulary byte_words_;  // the tokens as the bytes that they stand for
   // By token: 0 not yet known, 1 its own merges lead to it, 2 they do not.
   std::unique_ptr<std::atomic<uint8_t>[]> whole_;
 };

@@ -128,23 +128,4 @@ void MergeTable::apply_long(std::vector<MergeSymbol>& symbols) const {
   if (symbols.capacity() > kKeptSymbols) word = LongWord();
 }
 
-void WordTable::insert(std::string_view word, int32_t id) {
-  entries_.push_back({arena_.size(), static_cast<uint32_t>(word.size()), id});
-  arena_ += word;
-}
-
-void WordTable::build() {
-  size_t count = 64;
-  while (count < entries_.size() * 2) count *= 2;
-  slots_.assign(count, {});
-  mask_ = count - 1;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const uint64_t hash =
-        hash_word(std::string_view(arena_).substr(entries_[i].begin, entries_[i].size));
-    size_t slot = hash & mask_;
-    while (slots_[slot].entry >= 0) slot = (slot + 1) & mask_;
-    slots_[slot] = {static_cast<uint32_t>(hash >> 32), static_cast<int32_t>(i)};
-  }
-}
-
 }  // namespace simile::detail

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/text/lower_text.h"
 #include "simile/text/unicode.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

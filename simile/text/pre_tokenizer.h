@@ -5,8 +5,7 @@
 // "pre_tokenizer" of a tokenizer.json by the table in detail/components.h.
 #pragma once
 
-#include <memory>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "simile/text/normalized_text.h"
@@ -28,24 +27,31 @@ class PreTokenizer {
   virtual bool needs_start() const { return false; }
 };
 
-// "Sequence": one after the other.
-class PreTokenizerSequence : public PreTokenizer {
- public:
-  explicit PreTokenizerSequence(std::vector<std::unique_ptr<const PreTokenizer>> steps)
-      : steps_(std::move(steps)) {}
-  void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override;
-  bool leaves_bytes() const override;
-  bool needs_start() const override;
-
- private:
-  std::vector<std::unique_ptr<const PreTokenizer>> steps_;
+// In each part: every ' ' becomes the mark; the mark is put in front of a part that does not start
+// with it, always, never, or only (kFirst) of the part whose first character is at byte 0 of the
+// original text; then (with `split`) the part is cut before each mark. The mark put in front has
+// the origin of the character after it. Hugging Face's Metaspace.
+struct MetaspaceSettings {
+  enum class Prepend { kAlways, kNever, kFirst };
+  std::string mark = "\u2581";  // one character, UTF-8
+  Prepend prepend = Prepend::kAlways;
+  bool split = true;
 };
 
-// Cuts at white space, which is dropped, and around each punctuation character, which is a word of
-// its own (Hugging Face's BertPreTokenizer).
-class BertPreTokenizer : public PreTokenizer {
+class Metaspace : public PreTokenizer {
  public:
+  explicit Metaspace(MetaspaceSettings settings);
   void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override;
+  bool needs_start() const override {
+    return settings_.prepend == MetaspaceSettings::Prepend::kFirst;
+  }
+
+ private:
+  bool prepends(const NormalizedText& text, Span word, bool at_start) const;
+  void rewrite(const NormalizedText& text, Span word, bool prepend, NormalizedText& out) const;
+  void cut(std::string_view text, Span word, std::vector<Span>& words) const;
+
+  MetaspaceSettings settings_;
 };
 
 }  // namespace simile

@@ -6,7 +6,7 @@
 #include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
-#include "simile/text/detail/base64.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 std::string tiny_table() {
   std::string text = read_file(SIMILE_SOURCE_DIR "/tests/golden/tokenizers/character_table.txt");
   text.pop_back();
-  return detail::decode_base64(text, "character_table.txt");
+  return decode_base64(text, "character_table.txt");
 }
 
 NormalizedText normalize(const PrecompiledNormalizer& normalizer, std::string_view text,
@@ -84,20 +84,6 @@ TEST(Precompiled, ChangedBytesNeverLeadOutside) {
     }
   }
   EXPECT_GT(used, 100);
-}
-
-TEST(Base64, BytesComeBack) {
-  const struct {
-    const char* bytes;
-    const char* text;
-  } cases[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}};
-  for (const auto& row : cases) {
-    EXPECT_EQ(detail::encode_base64(row.bytes), row.text);
-    EXPECT_EQ(detail::decode_base64(row.text, "test"), row.bytes);
-  }
-  for (const char* text : {"Zg=", "Z", "Zm9*", "=Zm9", "Z==="}) {
-    EXPECT_THROW(detail::decode_base64(text, "test"), Error) << text;
-  }
 }
 
 }  // namespace

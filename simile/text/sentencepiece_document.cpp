@@ -10,9 +10,8 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/text/detail/base64.h"
-#include "simile/text/detail/json_text.h"
-#include "simile/text/detail/sentencepiece_merges.h"
+#include "simile/text/detail/tokenizer_document.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -111,8 +110,8 @@ Json normalizer_of(const SentencePieceModel& model, const SentencePieceSettings&
     if (settings.lowercase) steps.push_back({{"type", "Lowercase"}});
   }
   if (!model.character_table.empty()) {
-    steps.push_back({{"type", "Precompiled"},
-                     {"precompiled_charsmap", detail::encode_base64(model.character_table)}});
+    steps.push_back(
+        {{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(model.character_table)}});
   }
   if (model.remove_extra_whitespaces) {
     steps.push_back({{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}});
@@ -234,23 +233,14 @@ std::string unigram_text(const SentencePieceModel& model, const Vocabulary& voca
 std::string bpe_text(const SentencePieceModel& model, const Vocabulary& vocabulary) {
   const std::vector<ScoredPiece>& pieces = vocabulary.pieces();
   const int64_t unknown = vocabulary.unknown_id();
-  std::string text = fmt::format(
-      R"({{"type":"BPE","dropout":null,"unk_token":{},"continuing_subword_prefix":null,)"
-      R"("end_of_word_suffix":null,"fuse_unk":true,"byte_fallback":{},"vocab":{{)",
-      unknown < 0 ? "null" : quote_json(pieces[static_cast<size_t>(unknown)].text),
-      model.byte_fallback);
-  const char* separator = "";
-  for (size_t id = 0; id < pieces.size(); ++id) {
-    text += fmt::format("{}{}:{}", separator, quote_json(pieces[id].text), id);
-    separator = ",";
-  }
-  text += "},\"merges\":[";
-  separator = "";
-  for (const auto& [left, right] : detail::list_sentencepiece_merges(model)) {
-    text += fmt::format("{}[{},{}]", separator, quote_json(left), quote_json(right));
-    separator = ",";
-  }
-  return text + "]}";
+  std::vector<std::string_view> tokens;
+  for (const ScoredPiece& piece : pieces) tokens.push_back(piece.text);
+  return fmt::format(
+             R"({{"type":"BPE","dropout":null,"unk_token":{},"continuing_subword_prefix":null,)"
+             R"("end_of_word_suffix":null,"fuse_unk":true,"byte_fallback":{},)",
+             unknown < 0 ? "null" : quote_json(pieces[static_cast<size_t>(unknown)].text),
+             model.byte_fallback) +
+         detail::tokens_and_merges_text(tokens, list_sentencepiece_merges(model));
 }
 
 }  // namespace

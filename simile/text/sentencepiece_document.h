@@ -37,11 +37,6 @@ struct SentencePieceSettings {
   std::vector<std::string> more_special_tokens;
 };
 
-// Which family and settings a model folder asks for: "tokenizer_class" of tokenizer_config.json,
-// else "model_type" of config.json, else plain. Errors (kInput): a tokenizer_class that is not one
-// of the above; values of the wrong type.
-SentencePieceSettings read_sentencepiece_settings(const std::string& folder);
-
 // Errors (kInput, naming `source`): a special token of the family is not among the pieces.
 std::string sentencepiece_document(const SentencePieceModel& model,
                                    const SentencePieceSettings& settings,

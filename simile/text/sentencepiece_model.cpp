@@ -3,17 +3,150 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <tuple>
+#include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/text/detail/wire_reader.h"
-#include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
 
-using detail::WireField;
-using detail::WireReader;
+// Reading the protocol-buffer wire format (https://protobuf.dev/programming-guides/encoding), field
+// by field, without a schema. Nothing is copied; every length is checked against what is left.
+
+uint64_t little_endian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[i]);
+  return value;
+}
+
+// One field of a message: its number and its value, which the reader of the message interprets.
+class WireField {
+ public:
+  uint32_t number() const { return number_; }
+  // Errors (kInput): the field was written as something else.
+  int64_t integer() const;  // a varint, as two's complement
+  bool flag() const;        // a varint, true unless 0
+  float real() const;       // four bytes
+  std::string_view bytes() const;
+
+ private:
+  friend class WireReader;
+  enum class Kind : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+  void expect(Kind kind, const char* expected) const;
+
+  const std::string* where_ = nullptr;
+  uint32_t number_ = 0;
+  Kind kind_ = Kind::kVarint;
+  uint64_t value_ = 0;
+  std::string_view bytes_;
+};
+
+class WireReader {
+ public:
+  // `where` names the message in errors; both must outlive the reader and its fields.
+  WireReader(std::string_view message, const std::string& where)
+      : rest_(message), size_(message.size()), where_(where) {}
+  // The next field, or false at the end. Errors (kInput): bytes that are no field, or cut short.
+  bool next(WireField& field);
+
+ private:
+  [[noreturn]] void fail(const char* problem) const;
+  uint64_t read_varint();
+  std::string_view take(uint64_t size);
+
+  std::string_view rest_;
+  size_t size_;
+  const std::string& where_;
+};
+
+void WireField::expect(Kind kind, const char* expected) const {
+  SIMILE_CHECK(kind_ == kind, ErrorKind::kInput,
+               fmt::format("{}: field {} must be {}, but it has wire type {}", *where_, number_,
+                           expected, static_cast<int>(kind_)));
+}
+
+int64_t WireField::integer() const {
+  expect(Kind::kVarint, "a whole number");
+  return static_cast<int64_t>(value_);
+}
+
+bool WireField::flag() const {
+  expect(Kind::kVarint, "true or false");
+  return value_ != 0;
+}
+
+float WireField::real() const {
+  expect(Kind::kFixed32, "a number of four bytes");
+  const auto bits = static_cast<uint32_t>(value_);
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+std::string_view WireField::bytes() const {
+  expect(Kind::kBytes, "a text or message");
+  return bytes_;
+}
+
+void WireReader::fail(const char* problem) const {
+  throw Error(ErrorKind::kInput,
+              fmt::format("{}: byte {} of the message: {}; the file is damaged or of another kind",
+                          where_, size_ - rest_.size(), problem));
+}
+
+uint64_t WireReader::read_varint() {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (rest_.empty()) fail("the file ends inside a number");
+    const auto byte = static_cast<uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+  fail("a number is longer than ten bytes");
+}
+
+std::string_view WireReader::take(uint64_t size) {
+  if (size > rest_.size()) fail("a field is longer than what is left");
+  const std::string_view taken = rest_.substr(0, size);
+  rest_.remove_prefix(size);
+  return taken;
+}
+
+bool WireReader::next(WireField& field) {
+  if (rest_.empty()) return false;
+  const uint64_t key = read_varint();
+  const uint64_t number = key >> 3;
+  if (number == 0 || number > std::numeric_limits<int32_t>::max()) fail("not a field number");
+  field.where_ = &where_;
+  field.number_ = static_cast<uint32_t>(number);
+  field.kind_ = static_cast<WireField::Kind>(key & 7);
+  field.value_ = 0;
+  field.bytes_ = {};
+  switch (field.kind_) {
+    case WireField::Kind::kVarint:
+      field.value_ = read_varint();
+      return true;
+    case WireField::Kind::kFixed64:
+      field.value_ = little_endian(take(8));
+      return true;
+    case WireField::Kind::kBytes:
+      field.bytes_ = take(read_varint());
+      return true;
+    case WireField::Kind::kFixed32:
+      field.value_ = little_endian(take(4));
+      return true;
+  }
+  fail("not a wire type");
+}
 
 // Far beyond what trainers make; it bounds the work of looking for merges.
 constexpr size_t kMaxPieceBytes = 256;
@@ -93,6 +226,13 @@ void read_normalizer(std::string_view message, const std::string& source,
   }
 }
 
+struct Merge {
+  std::string_view left, right;
+  size_t left_id, right_id;
+  float score;
+  int64_t left_size, right_size;  // characters
+};
+
 }  // namespace
 
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& source) {
@@ -112,6 +252,45 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
                fmt::format("{}: trainer_spec: unk_id is {}, but there are {} pieces", source,
                            model.unknown_id, size));
   return model;
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> list_sentencepiece_merges(
+    const SentencePieceModel& model) {
+  std::unordered_map<std::string_view, size_t> ids;
+  for (size_t id = 0; id < model.pieces.size(); ++id) ids[model.pieces[id].text] = id;
+  std::vector<Merge> merges;
+  for (size_t id = 0; id < model.pieces.size(); ++id) {
+    const SentencePiece& piece = model.pieces[id];
+    const std::string_view text = piece.text;
+    if (ids[text] != id) continue;  // given again later: refused with the vocabulary
+    const size_t first = merges.size();
+    const auto characters = static_cast<int64_t>(count_characters(text));
+    int64_t left_size = 0;
+    for (size_t cut = 0; cut < text.size(); ++left_size) {
+      const size_t next = cut + decode_valid_character(text, cut).size;
+      if (cut > 0) {
+        const auto left = ids.find(text.substr(0, cut));
+        const auto right = ids.find(text.substr(cut));
+        if (left != ids.end() && right != ids.end()) {
+          merges.push_back({text.substr(0, cut), text.substr(cut), left->second, right->second,
+                            piece.score, left_size, characters - left_size});
+        }
+      }
+      cut = next;
+    }
+    std::sort(merges.begin() + static_cast<std::ptrdiff_t>(first), merges.end(),
+              [](const Merge& a, const Merge& b) {
+                return std::tie(a.left_id, a.right_id) < std::tie(b.left_id, b.right_id);
+              });
+  }
+  std::stable_sort(merges.begin(), merges.end(), [](const Merge& a, const Merge& b) {
+    return std::tie(a.score, a.left_size, a.right_size) >
+           std::tie(b.score, b.left_size, b.right_size);
+  });
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  pairs.reserve(merges.size());
+  for (const Merge& merge : merges) pairs.emplace_back(merge.left, merge.right);
+  return pairs;
 }
 
 }  // namespace simile

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace simile {
@@ -38,5 +39,12 @@ struct SentencePieceModel {
 // pieces; a piece that is not UTF-8, beyond 1,024 bytes or whose score is not finite; models of
 // words or characters, or with white space at the end of words, which are not supported.
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& source);
+
+// The merges of a BPE model, which its file does not store. Every way to cut a piece into two
+// pieces of the model, in the order in which a BPE tokeniser is to join them: by falling score of
+// the whole, then falling length, in characters, of the left and right part, then as the pieces
+// stand in the file, the left part of smaller id first. Views into `model`.
+std::vector<std::pair<std::string_view, std::string_view>> list_sentencepiece_merges(
+    const SentencePieceModel& model);
 
 }  // namespace simile

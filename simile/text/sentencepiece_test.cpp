@@ -7,11 +7,10 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
-#include "simile/text/detail/base64.h"
-#include "simile/text/detail/sentencepiece_merges.h"
 #include "simile/text/sentencepiece_document.h"
 #include "simile/text/sentencepiece_model.h"
 #include "simile/text/tokenizer.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -147,7 +146,7 @@ TEST(SentencePieceDocument, MissingSpecialTokenIsAnError) {
 TEST(SentencePieceDocument, MergesComeByFallingScore) {
   using Merges = std::vector<std::pair<std::string_view, std::string_view>>;
   const SentencePieceModel model = tiny("bpe");
-  EXPECT_EQ(detail::list_sentencepiece_merges(model),
+  EXPECT_EQ(list_sentencepiece_merges(model),
             (Merges{{"\u2581", "a"}, {"a", "b"}, {"\u2581a", "b"}, {"\u2581", "ab"}, {"b", "ab"}}));
 }
 
@@ -213,7 +212,7 @@ TEST_F(SentencePieceSlow, ModelWrittenFromXlmRobertaGivesItsIds) {
   for (size_t id = 4; id + 1 < vocabulary.size(); ++id) {
     append_piece(vocabulary[id][0].get<std::string>(), vocabulary[id][1].get<float>(), 1, bytes);
   }
-  const std::string table = detail::decode_base64(
+  const std::string table = decode_base64(
       published.at("normalizer").at("precompiled_charsmap").get<std::string>(), folder);
   std::string normalizer = "\x12";
   for (size_t size = table.size(); size > 0; size >>= 7) {

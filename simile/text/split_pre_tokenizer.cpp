@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/split_pre_tokenizer.h"
 
+#include <unicode/uscript.h>
+
 #include <algorithm>
 
 #include "simile/text/unicode.h"
@@ -78,6 +80,21 @@ void cut_each(std::vector<Span>& words, const Cut& cut) {
   for (const Span part : parts) cut(part, words);
 }
 
+constexpr int kScriptVersion = 9;  // of the `tokenizers` library's table
+constexpr UScriptCode kAnyScript = USCRIPT_INVALID_CODE;
+
+UScriptCode script_of(char32_t c) {
+  if (c == ' ' || !exists_in_unicode(c, kScriptVersion)) return kAnyScript;
+  // Characters whose script has changed since.
+  if (c == 0x589 || c == 0x61C) return USCRIPT_COMMON;
+  if (c == 0x953 || c == 0x954) return USCRIPT_DEVANAGARI;
+  if (c == 0x30FC) return USCRIPT_HAN;  // the long vowel mark of Hiragana and Katakana
+  UErrorCode status = U_ZERO_ERROR;
+  const UScriptCode script = uscript_getScript(static_cast<UChar32>(c), &status);
+  if (U_FAILURE(status) || script == USCRIPT_UNKNOWN) return kAnyScript;
+  return script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ? USCRIPT_HAN : script;
+}
+
 }  // namespace
 
 void cut_at_matches(Span part, const std::vector<Span>& matches, SplitBehavior behavior,
@@ -153,6 +170,24 @@ void FixedLengthPreTokenizer::split(NormalizedText& text, std::vector<Span>& wor
         out.back().end = next;
       }
       i = next;
+    }
+  });
+}
+
+void ScriptPreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
+  cut_each(words, [&](Span part, std::vector<Span>& out) {
+    // Before the first character that has a script, nothing is a word.
+    const size_t first = out.size();
+    UScriptCode last = USCRIPT_CODE_LIMIT;
+    for (uint32_t i = part.begin; i < part.end;) {
+      const DecodedCharacter character = decode_valid_character(text.text, i);
+      const UScriptCode script = script_of(character.code_point);
+      if (script != kAnyScript && script != last) {
+        if (out.size() > first) out.back().end = i;
+        out.push_back({i, part.end});
+        last = script;
+      }
+      i += character.size;
     }
   });
 }

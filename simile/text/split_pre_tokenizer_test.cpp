@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "simile/text/byte_level.h"
+#include "simile/text/detail/components.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -95,15 +96,12 @@ TEST(ByteLevel, EveryByteHasItsCharacterAndBack) {
 TEST(ByteLevel, PartsGetTheirSpaceAndTheirBytes) {
   EXPECT_EQ(split(ByteLevelPreTokenizer(true, true), "a b's"), (Pieces{" a", " b", "'s"}));
   EXPECT_EQ(split(ByteLevelPreTokenizer(true, false), " a b"), (Pieces{" a b"}));
-  std::vector<std::unique_ptr<const PreTokenizer>> steps;
-  steps.push_back(
-      std::make_unique<CharacterSplitPreTokenizer>(kWhiteSpace, 0, SplitBehavior::kRemoved));
-  steps.push_back(std::make_unique<ByteLevelPreTokenizer>(true, false));
-  steps.push_back(std::make_unique<SplitPreTokenizer>(TextPattern::literal("\u0120"),
-                                                      SplitBehavior::kIsolated, false));
-  const PreTokenizerSequence sequence(std::move(steps));
-  EXPECT_FALSE(sequence.leaves_bytes());
-  EXPECT_EQ(split(sequence, "a  \u00E9"), (Pieces{"\u0120", "a", "\u0120", "\u00C3\u00A9"}));
+  const char* const json = R"({"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},
+      {"type":"ByteLevel","add_prefix_space":true,"use_regex":false},
+      {"type":"Split","pattern":{"String":"\u0120"},"behavior":"Isolated","invert":false}]})";
+  const auto sequence = detail::make_pre_tokenizer(detail::parse_json(json, "test"), "test");
+  EXPECT_FALSE(sequence->leaves_bytes());
+  EXPECT_EQ(split(*sequence, "a  \u00E9"), (Pieces{"\u0120", "a", "\u0120", "\u00C3\u00A9"}));
 }
 
 }  // namespace

@@ -6,12 +6,18 @@
 #include <algorithm>
 #include <limits>
 
+#include "simile/core/checksums.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/text/detail/tokenizer_core.h"
+#include "simile/text/detail/tokenizer_folder.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
+
+const char* const kSentencePieceFiles[] = {"sentencepiece.bpe.model", "spiece.model"};
 
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 // A single huge text should not keep its memory for ever.
@@ -91,7 +97,57 @@ int64_t room_for_text(const std::vector<TemplatePiece>& pieces, int64_t max_leng
   return max_length - special;
 }
 
+// For each byte of `text`, and its end, how many characters begin before it.
+std::vector<uint32_t> count_characters_before(std::string_view text) {
+  std::vector<uint32_t> counts;
+  counts.reserve(text.size() + 1);
+  uint32_t count = 0;
+  for (size_t i = 0; i < text.size();) {
+    const uint32_t size = decode_character(text, i).size;
+    counts.push_back(count++);
+    counts.insert(counts.end(), size - 1, count);
+    i += size;
+  }
+  counts.push_back(count);
+  return counts;
+}
+
 }  // namespace
+
+Tokenizer Tokenizer::from_vocabulary(const std::vector<std::string>& tokens,
+                                     const BertTokenizerSettings& settings,
+                                     const std::string& source) {
+  return parse(detail::bert_document(tokens, settings, source), source);
+}
+
+Tokenizer Tokenizer::parse(std::string_view json, const std::string& source) {
+  return Tokenizer(read_tokenizer_core(json, source));
+}
+
+Tokenizer Tokenizer::load(const std::string& path) {
+  if (!folder_exists(path)) {
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    if (file_exists(path)) verify_checksum(path);
+    if (ends_with(path, ".txt")) return parse(detail::bert_document(path, folder), path);
+    if (ends_with(path, ".model")) return parse(detail::sentencepiece_document(path, folder), path);
+    return parse(read_file(path), path);
+  }
+  const std::string json = join_path(path, "tokenizer.json");
+  if (file_exists(json)) return load(json);
+  const std::string vocabulary = join_path(path, "vocab.txt");
+  if (file_exists(vocabulary)) return load(vocabulary);
+  const std::string byte_pairs = join_path(path, "vocab.json");
+  if (file_exists(byte_pairs)) return parse(detail::byte_pair_document(path), byte_pairs);
+  for (const char* name : kSentencePieceFiles) {
+    const std::string file = join_path(path, name);
+    if (file_exists(file)) return parse(detail::sentencepiece_document(file, path), file);
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("{}: no tokeniser found; expected tokenizer.json, vocab.txt, vocab.json "
+                          "with merges.txt, sentencepiece.bpe.model or spiece.model",
+                          path));
+}
 
 void Tokenizer::tokenize(std::string_view text, bool tracked, size_t limit,
                          TextTokens& tokens) const {
@@ -276,6 +332,21 @@ std::string Tokenizer::vocabulary_text() const {
     text += '\n';
   }
   return text;
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> character_offsets(const Encoding& encoding,
+                                                             std::string_view first,
+                                                             std::string_view second) {
+  const std::vector<uint32_t> in_first = count_characters_before(first);
+  const std::vector<uint32_t> in_second = count_characters_before(second);
+  std::vector<std::pair<uint32_t, uint32_t>> offsets;
+  offsets.reserve(encoding.offsets.size());
+  for (size_t i = 0; i < encoding.offsets.size(); ++i) {
+    const std::vector<uint32_t>& counts = encoding.from_second[i] ? in_second : in_first;
+    const auto [begin, end] = encoding.offsets[i];
+    offsets.emplace_back(counts.at(begin), counts.at(end));
+  }
+  return offsets;
 }
 
 }  // namespace simile

@@ -156,4 +156,8 @@ class Tokenizer {
   int64_t embeddings_ = 0;  // as fit() was told, where it matters
 };
 
+// What a tokenizer.json may be made of, for reference pages: its members ("normalizer",
+// "pre_tokenizer", "model", "post_processor", "decoder") with the names that "type" may have.
+std::vector<std::pair<std::string, std::vector<std::string>>> tokenizer_component_names();
+
 }  // namespace simile

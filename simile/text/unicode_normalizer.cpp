@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "simile/text/detail/aligned_writer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -120,6 +119,142 @@ void UnicodeNormalizer::normalize(const NormalizedText& in, NormalizedText& out)
     }
     const DecodedCharacter character = decode_valid_character(text, i);
     writer.write(character.code_point);
+    i += character.size;
+  }
+  writer.flush();
+}
+
+namespace {
+
+// A mark since the last starter, waiting to be put in canonical order.
+struct PendingMark {
+  char32_t code_point;
+  uint8_t combining_class;
+  bool first;  // of what its character decomposes to
+  Span origin;
+};
+
+class BertWriter {
+ public:
+  BertWriter(const BertNormalizerSettings& settings, NormalizedText& out)
+      : settings_(settings), out_(out) {}
+
+  void write(char32_t c, Span origin) {
+    const uint8_t properties = character_properties(c);
+    if (settings_.clean_text) {
+      if ((properties & kControl) || c == 0 || c == kReplacementCharacter) return;
+      if (properties & kWhiteSpace) c = ' ';
+    }
+    const bool isolate = settings_.handle_chinese_chars && (properties & kCjkIdeograph);
+    if (isolate) write_stripped(' ', origin);
+    write_stripped(c, origin);
+    if (isolate) write_stripped(' ', origin);
+  }
+
+  bool has_pending() const { return !pending_.empty(); }
+
+  void flush() {
+    if (pending_.empty()) return;
+    if (survives_) write_pending();
+    pending_.clear();
+    survives_ = false;
+  }
+
+ private:
+  // Of the marks only spacing ones with a combining class survive, which is rare. Like the
+  // `tokenizers` library, this gives origins by place: after sorting, the first mark has that of
+  // the first character, and so on.
+  void write_pending() {
+    std::vector<Span> origins;
+    for (const PendingMark& mark : pending_) {
+      if (mark.first) origins.push_back(mark.origin);
+    }
+    std::stable_sort(pending_.begin(), pending_.end(),
+                     [](const PendingMark& a, const PendingMark& b) {
+                       return a.combining_class < b.combining_class;
+                     });
+    size_t taken = 0;
+    Span origin = starter_origin_;
+    for (const PendingMark& mark : pending_) {
+      if (mark.first) origin = origins[taken++];
+      const bool dropped = (character_properties(mark.code_point) & kNonspacingMark) != 0;
+      if (!dropped) write_lower(mark.code_point, origin);
+    }
+  }
+
+  void write_stripped(char32_t c, Span origin) {
+    if (!settings_.strip_accents) return write_lower(c, origin);
+    const std::u32string_view parts = canonical_decomposition(c);
+    if (parts.empty()) return write_part(c, origin, true);
+    for (size_t i = 0; i < parts.size(); ++i) write_part(parts[i], origin, i == 0);
+  }
+
+  void write_part(char32_t c, Span origin, bool first) {
+    const uint8_t order = combining_class(c);
+    const bool dropped = (character_properties(c) & kNonspacingMark) != 0;
+    if (order != 0) {
+      pending_.push_back({c, order, first, origin});
+      survives_ = survives_ || !dropped;
+      return;
+    }
+    flush();
+    starter_origin_ = origin;
+    if (!dropped) write_lower(c, origin);
+  }
+
+  void write_lower(char32_t c, Span origin) {
+    const std::u32string_view lower = settings_.lowercase ? lower_case(c) : std::u32string_view();
+    if (lower.empty()) return out_.append(c, origin);
+    for (const char32_t part : lower) out_.append(part, origin);
+  }
+
+  const BertNormalizerSettings& settings_;
+  NormalizedText& out_;
+  std::vector<PendingMark> pending_;
+  bool survives_ = false;  // whether one of them is kept
+  Span starter_origin_;
+};
+
+}  // namespace
+
+BertNormalizer::BertNormalizer(const BertNormalizerSettings& settings) : settings_(settings) {
+  for (uint32_t c = 0; c < ascii_.size(); ++c) {
+    NormalizedText out;
+    BertWriter(settings_, out).write(c, {});
+    ascii_kept_[c] = !out.text.empty();
+    ascii_[c] = out.text.empty() ? ' ' : out.text[0];
+  }
+}
+
+void BertNormalizer::normalize_ascii(const NormalizedText& in, Span run,
+                                     NormalizedText& out) const {
+  size_t size = out.text.size();
+  out.text.resize(size + (run.end - run.begin));
+  if (in.tracked) out.origins.resize(out.text.size());
+  for (uint32_t i = run.begin; i < run.end; ++i) {
+    const auto c = static_cast<uint8_t>(in.text[i]);
+    out.text[size] = ascii_[c];
+    if (in.tracked) out.origins[size] = in.origins[i];
+    size += ascii_kept_[c];
+  }
+  out.text.resize(size);
+  if (in.tracked) out.origins.resize(size);
+}
+
+void BertNormalizer::normalize(const NormalizedText& in, NormalizedText& out) const {
+  out.clear(in.tracked);
+  out.text.reserve(in.text.size() + 16);
+  BertWriter writer(settings_, out);
+  const std::string_view text = in.text;
+  for (size_t i = 0; i < text.size();) {
+    const size_t ascii = writer.has_pending() ? 0 : ascii_prefix(text.substr(i));
+    if (ascii > 0) {
+      normalize_ascii(in, {static_cast<uint32_t>(i), static_cast<uint32_t>(i + ascii)}, out);
+      i += ascii;
+      continue;
+    }
+    const DecodedCharacter character = decode_valid_character(text, i);
+    writer.write(character.code_point, in.tracked ? in.origins[i] : Span());
     i += character.size;
   }
   writer.flush();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/text/detail/unigram_trainer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,12 +8,8 @@
 #include <numeric>
 
 #include "simile/core/error.h"
-#include "simile/text/detail/components.h"
-#include "simile/text/detail/json_text.h"
-#include "simile/text/detail/trained_document.h"
-#include "simile/text/detail/trainers.h"
+#include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/detail/unigram_estimator.h"
-#include "simile/text/detail/unigram_seeds.h"
 #include "simile/text/detail/word_counting.h"
 #include "simile/text/unicode.h"
 
@@ -208,8 +206,7 @@ Tokenizer train_unigram(const TextSource& next_text, const VocabularyTrainerOpti
                         const std::vector<std::string>& special_tokens, EventSink& events) {
   const Json normalizer = trained_normalizer(true, options.lowercase);
   const WordCounter counter =
-      count_words(next_text, make_normalizer(normalizer, "training").get(),
-                  *make_pre_tokenizer(pre_tokenizer_json(), "training"), add_word, events);
+      count_words(next_text, normalizer, pre_tokenizer_json(), add_word, events);
   const CountedWords words = counter.sorted();
   Pieces pieces = make_seeds(words, options, special_tokens);
   const auto singles =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UTF-8: the one place that knows where a character begins and ends. All functions are thread-safe
-// and never fail.
+// UTF-8: the one place that knows where a character begins and ends. And bytes as text of 64
+// characters. All functions are thread-safe; only decode_base64() fails.
 #pragma once
 
 #include <cstddef>
@@ -92,5 +92,10 @@ inline std::string trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlankCharacters);
   return std::string(text.substr(begin, text.find_last_not_of(kBlankCharacters) + 1 - begin));
 }
+
+// Bytes as base64 (RFC 4648, with padding).
+std::string encode_base64(std::string_view bytes);
+// Errors (kInput, naming `where`): a character outside the alphabet, a wrong length or padding.
+std::string decode_base64(std::string_view text, const std::string& where);
 
 }  // namespace simile

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/error.h"
+
 namespace simile {
 namespace {
 
@@ -110,6 +112,20 @@ TEST(Utf8, TheBeginOfATextIsCutBetweenCharacters) {
   EXPECT_EQ(begin_of_text("a\xC3\xA9z", 2), "a");
   EXPECT_EQ(begin_of_text("a\xC3\xA9z", 3), "a\xC3\xA9");
   EXPECT_EQ(begin_of_text("\xE2\x82\xAC", 1), "");
+}
+
+TEST(Utf8, BytesComeBackFromBase64) {
+  const struct {
+    const char* bytes;
+    const char* text;
+  } cases[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}};
+  for (const auto& row : cases) {
+    EXPECT_EQ(encode_base64(row.bytes), row.text);
+    EXPECT_EQ(decode_base64(row.text, "test"), row.bytes);
+  }
+  for (const char* text : {"Zg=", "Z", "Zm9*", "=Zm9", "Z==="}) {
+    EXPECT_THROW(decode_base64(text, "test"), Error) << text;
+  }
 }
 
 }  // namespace

@@ -34,11 +34,16 @@ class Vocabulary {
   }
 
  private:
-  size_t slot_of(std::string_view token) const;  // where it is, or would be
+  struct Slot {
+    uint32_t tag = 0;  // half of the token's hash
+    int32_t id = -1;   // -1: free
+  };
+
+  size_t slot_of(std::string_view token, uint64_t hash) const;  // where it is, or would be
 
   std::string arena_;                   // all tokens, one after the other
   std::vector<uint32_t> begins_ = {0};  // [size + 1]
-  std::vector<int32_t> slots_;          // open addressing, a power of two; -1 is free
+  std::vector<Slot> slots_;             // open addressing, a power of two
   bool repeats_ = false;
 };
 

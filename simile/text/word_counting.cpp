@@ -5,13 +5,20 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
+#include "simile/text/detail/components.h"
 
 namespace simile::detail {
 namespace {
+
+uint32_t hash_of(std::string_view word) {
+  const size_t hash = std::hash<std::string_view>()(word);
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
 
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr size_t kMaxTextBytes = size_t{500} << 20;
@@ -53,16 +60,56 @@ bool read_batch(const TextSource& next_text, std::vector<std::string>& batch) {
 
 }  // namespace
 
-WordCounter count_words(const TextSource& next_text, const Normalizer* normalizer,
-                        const PreTokenizer& pre_tokenizer, const WordSink& sink,
-                        EventSink& events) {
+void WordCounter::grow() {
+  slots_.assign(std::max<size_t>(1024, slots_.size() * 2), 0);
+  const size_t mask = slots_.size() - 1;
+  for (size_t i = 0; i < words_.size(); ++i) {
+    size_t slot = words_[i].tag & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+void WordCounter::add(std::string_view word, int64_t count) {
+  if (words_.size() * 2 >= slots_.size()) grow();
+  const size_t mask = slots_.size() - 1;
+  const uint32_t tag = hash_of(word);
+  size_t slot = tag & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    Word& known = words_[slots_[slot] - 1];
+    if (known.tag == tag && text(known) == word) {
+      known.count += count;
+      return;
+    }
+  }
+  words_.push_back({arena_.size(), static_cast<uint32_t>(word.size()), tag, count});
+  arena_ += word;
+  slots_[slot] = static_cast<uint32_t>(words_.size());
+}
+
+void WordCounter::add_all(const WordCounter& other) {
+  for (const Word& word : other.words_) add(other.text(word), word.count);
+}
+
+std::vector<std::pair<std::string_view, int64_t>> WordCounter::sorted() const {
+  std::vector<std::pair<std::string_view, int64_t>> result;
+  result.reserve(words_.size());
+  for (const Word& word : words_) result.emplace_back(text(word), word.count);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+WordCounter count_words(const TextSource& next_text, const Json& normalizer,
+                        const Json& pre_tokenizer, const WordSink& sink, EventSink& events) {
+  const auto normalizes = make_normalizer(normalizer, "training");
+  const auto cuts = make_pre_tokenizer(pre_tokenizer, "training");
   std::vector<WordCounter> counters(static_cast<size_t>(omp_get_max_threads()));
   std::vector<std::string> batch;
   int64_t done = 0;
   for (bool more = true; more;) {
     more = read_batch(next_text, batch);
     run_parallel(batch.size(), 16, [&](size_t i) {
-      cut_text(batch[i], normalizer, pre_tokenizer, sink,
+      cut_text(batch[i], normalizes.get(), *cuts, sink,
                counters[static_cast<size_t>(omp_get_thread_num())]);
     });
     done += static_cast<int64_t>(batch.size());
@@ -77,7 +124,6 @@ WordCounter count_words(const TextSource& next_text, const Normalizer* normalize
   return std::move(counters[0]);
 }
 
-// The most frequent characters, at most `limit`, in the order of their code points.
 std::vector<char32_t> choose_alphabet(const CountedWords& words, int64_t limit) {
   std::map<char32_t, int64_t> counts;
   for (const auto& [word, count] : words) {

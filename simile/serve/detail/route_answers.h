@@ -49,7 +49,6 @@ TextGroup make_group(const std::vector<std::string>& texts, const TextGroup& lik
 
 // Appends "[0.1,-2]", the shortest digits that read as the same float.
 void append_vector(std::string& out, const float* vector, int64_t D);
-std::string to_base64(const void* bytes, size_t count);
 
 Reply json_reply(const OrderedJson& json);
 

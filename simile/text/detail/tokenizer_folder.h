@@ -3,18 +3,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "simile/core/detail/json.h"
+#include "simile/text/tokenizer.h"
 
 namespace simile::detail {
 
-// The text of special token `key` in a tokenizer_config.json, which names it by its text or by an
-// object that holds it under "content"; `fallback` when the file does not name it.
-std::string read_token_name(const Json& config, const char* key, const std::string& fallback,
-                            const std::string& source);
+// A BERT tokeniser whose token i is tokens[i]. Errors (kInput, naming `source`): a token that
+// occurs twice; the unk, cls or sep token is not among them.
+std::string bert_document(const std::vector<std::string>& tokens,
+                          const BertTokenizerSettings& settings, const std::string& source);
 
-// A tokenizer_class without the "Fast" that may stand at its end.
-std::string plain_class_name(const std::string& name);
+// The same from a vocab.txt (a token a line) and the tokenizer_config.json of `folder`.
+std::string bert_document(const std::string& vocabulary, const std::string& folder);
 
 // A byte-level BPE tokeniser from vocab.json (token to id) and merges.txt ("left right" a line,
 // after a "#version" line), with the tokenizer_class, add_prefix_space and special tokens of
@@ -23,5 +24,11 @@ std::string plain_class_name(const std::string& name);
 // and </s>. Errors (kInput, naming the file): one that is missing or malformed; another class; a
 // special token that the vocabulary lacks.
 std::string byte_pair_document(const std::string& folder);
+
+// A tokeniser from a sentencepiece model and the settings in `folder`, which name its family:
+// "tokenizer_class" of tokenizer_config.json, else "model_type" of config.json, else plain. Errors
+// (kInput, naming the file): another tokenizer_class; values of the wrong type; as
+// parse_sentencepiece_model() and sentencepiece_document() (sentencepiece_document.h).
+std::string sentencepiece_document(const std::string& model, const std::string& folder);
 
 }  // namespace simile::detail

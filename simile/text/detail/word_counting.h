@@ -9,25 +9,53 @@
 #include <utility>
 #include <vector>
 
+#include "simile/core/detail/json.h"
 #include "simile/core/event.h"
-#include "simile/text/detail/word_counter.h"
-#include "simile/text/normalizer.h"
-#include "simile/text/pre_tokenizer.h"
-#include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 #include "simile/text/vocabulary_trainer.h"
 
 namespace simile::detail {
+
+// How often each word occurs.
+class WordCounter {
+ public:
+  void add(std::string_view word, int64_t count);
+  void add_all(const WordCounter& other);
+  int64_t size() const { return static_cast<int64_t>(words_.size()); }
+  // All words in the order of their bytes, with their counts. Valid while the counter lives
+  // unchanged.
+  std::vector<std::pair<std::string_view, int64_t>> sorted() const;
+
+ private:
+  struct Word {
+    uint64_t begin = 0;  // in arena_
+    uint32_t size = 0;
+    uint32_t tag = 0;  // part of the hash
+    int64_t count = 0;
+  };
+
+  std::string_view text(const Word& word) const {
+    return std::string_view(arena_).substr(word.begin, word.size);
+  }
+  void grow();
+
+  std::string arena_;
+  std::vector<Word> words_;
+  std::vector<uint32_t>
+      slots_;  // open addressing, a power of two; number of the word + 1, 0 is free
+};
 
 using CountedWords = std::vector<std::pair<std::string_view, int64_t>>;
 
 // Takes the words of one text; called from several threads, each with its own counter.
 using WordSink = std::function<void(std::string_view word, WordCounter& counter)>;
 
-// Normalises (null: not) and cuts each text, and hands its words, none of them empty, to `sink`.
-// Texts are read by this thread and cut by all; the counts do not depend on the number of threads.
+// Normalises and cuts each text by these components of a tokenizer.json, and hands its words, none
+// of them empty, to `sink`. Texts are read by this thread and cut by all; the counts do not depend
+// on the number of threads.
 // Errors (kInput): a text of 500 MB or more; no words at all.
-WordCounter count_words(const TextSource& next_text, const Normalizer* normalizer,
-                        const PreTokenizer& pre_tokenizer, const WordSink& sink, EventSink& events);
+WordCounter count_words(const TextSource& next_text, const Json& normalizer,
+                        const Json& pre_tokenizer, const WordSink& sink, EventSink& events);
 
 // Calls visit(position, character) for each character of a word.
 template <typename Visit>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/text/detail/tokenizer_folder.h"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "simile/core/detail/error_of.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/file.h"
-#include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile {

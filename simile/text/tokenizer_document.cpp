@@ -1,9 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/detail/trained_document.h"
+#include "simile/text/detail/tokenizer_document.h"
 
-#include "simile/text/detail/json_text.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
 
 namespace simile::detail {
+
+std::string quote_json(std::string_view text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<uint8_t>(c) >= 0x20 && c != '"' && c != '\\' && c != 0x7F;
+  });
+  return plain ? fmt::format("\"{}\"", text) : dump_json(Json(text), -1);
+}
+
+std::string tokens_and_merges_text(
+    const std::vector<std::string_view>& tokens,
+    const std::vector<std::pair<std::string_view, std::string_view>>& merges) {
+  std::string text = "\"vocab\":{";
+  const char* separator = "";
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    text += fmt::format("{}{}:{}", separator, quote_json(tokens[id]), id);
+    separator = ",";
+  }
+  text += "},\"merges\":[";
+  separator = "";
+  for (const auto& [left, right] : merges) {
+    text += fmt::format("{}[{},{}]", separator, quote_json(left), quote_json(right));
+    separator = ",";
+  }
+  return text + "]}";
+}
+
+Json special_token_entry(std::string_view content, int64_t id) {
+  return {{"id", id},
+          {"content", content},
+          {"single_word", false},
+          {"lstrip", content == "<mask>" || content == "[MASK]"},
+          {"rstrip", false},
+          {"normalized", false},
+          {"special", true}};
+}
+
+Json sequence_of(const char* name, std::vector<Json> steps) {
+  if (steps.empty()) return nullptr;
+  if (steps.size() == 1) return std::move(steps.front());
+  return {{"type", "Sequence"}, {name, std::move(steps)}};
+}
 
 Json trained_normalizer(bool compatibility, bool lowercase) {
   std::vector<Json> steps;

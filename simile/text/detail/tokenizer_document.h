@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trainers of byte pairs and unigram models write around their vocabulary.
+// Writing a tokenizer.json: parts that several writers share. The vocabularies are text, as they
+// are too long to be built as one JSON value.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simile/core/detail/json.h"
 
 namespace simile::detail {
+
+// `text`, which is valid UTF-8, as a JSON string.
+std::string quote_json(std::string_view text);
+
+// The end of a BPE model, from its member "vocab" on: tokens[i] has the id i.
+std::string tokens_and_merges_text(
+    const std::vector<std::string_view>& tokens,
+    const std::vector<std::pair<std::string_view, std::string_view>>& merges);
+
+// An entry of "added_tokens": a special token, looked for in the text as it is. A mask ("<mask>",
+// "[MASK]") takes the white space before it.
+Json special_token_entry(std::string_view content, int64_t id);
+
+// {"type":"Sequence", NAME: steps}; the step alone if there is one, null if there is none.
+Json sequence_of(const char* name, std::vector<Json> steps);
 
 // The normaliser that a trained tokeniser starts with: compatibility forms are replaced
 // (`compatibility`: NFKC and sentencepiece's treatment of control characters), and with `lowercase`

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/detail/components.h"
+
+#include <algorithm>
+
+#include "simile/text/tokenizer.h"
+
+namespace simile::detail {
+
+void check_options(const Json& json, std::initializer_list<const char*> known,
+                   const std::string& where) {
+  for (const auto& item : json.items()) {
+    const std::string& key = item.key();
+    const auto is_key = [&](const char* name) { return key == name; };
+    if (key == "type" || std::any_of(known.begin(), known.end(), is_key)) continue;
+    std::string names;
+    for (const char* name : known)
+      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name);
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: option \"{}\" of {} is not supported; known are {}", where, key,
+                            describe_json(json.at("type")), names.empty() ? "none" : names));
+  }
+}
+
+TextPattern read_pattern(const Json& json, const std::string& where) {
+  const bool known = json.is_object() && json.size() == 1 && json.begin().value().is_string() &&
+                     (json.contains("String") || json.contains("Regex"));
+  SIMILE_CHECK(
+      known, ErrorKind::kInput,
+      fmt::format("{}: \"pattern\" must be {{\"String\": text}} or {{\"Regex\": text}}, but "
+                  "it is {}",
+                  where, describe_json(json)));
+  const std::string text = json.begin().value().get<std::string>();
+  if (json.contains("String")) return TextPattern::literal(text);
+  return TextPattern::regex(text, where);
+}
+
+std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& source) {
+  const std::string where = source + ": added_tokens";
+  if (json.is_null()) return {};
+  SIMILE_CHECK(json.is_array(), ErrorKind::kInput,
+               fmt::format("{} must be a list, but it is {}", where, describe_json(json)));
+  std::vector<AddedToken> tokens;
+  for (const Json& item : json) {
+    const JsonObject object(item, where);
+    AddedToken token;
+    token.content = object.text("content");
+    token.id = static_cast<int32_t>(object.integer("id", 0, kMaxId));
+    token.special = object.flag_or("special", false);
+    token.single_word = object.flag_or("single_word", false);
+    token.lstrip = object.flag_or("lstrip", false);
+    token.rstrip = object.flag_or("rstrip", false);
+    token.normalized = object.flag_or("normalized", !token.special);
+    if (!token.content.empty()) tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+}  // namespace simile::detail
+
+namespace simile {
+
+std::vector<std::pair<std::string, std::vector<std::string>>> tokenizer_component_names() {
+  return {{"normalizer", detail::normalizer_names()},
+          {"pre_tokenizer", detail::pre_tokenizer_names()},
+          {"model", detail::model_names()},
+          {"post_processor", detail::post_processor_names()},
+          {"decoder", detail::decoder_names()}};
+}
+
+}  // namespace simile

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/text/token_model.h"
+
+#include <cmath>
+#include <iterator>
+
+#include "simile/text/bpe.h"
+#include "simile/text/detail/components.h"
+#include "simile/text/unigram.h"
+#include "simile/text/word_piece.h"
+
+namespace simile::detail {
+namespace {
+
+using ModelPointer = std::unique_ptr<const TokenModel>;
+
+// Each word is one token of the vocabulary or the unknown token.
+class WordLevel : public TokenModel {
+ public:
+  WordLevel(Vocabulary vocabulary, const std::string& unknown_token, const std::string& source)
+      : vocabulary_(std::move(vocabulary)) {
+    unknown_id_ = vocabulary_.find(unknown_token);
+    SIMILE_CHECK(unknown_id_ >= 0, ErrorKind::kInput,
+                 fmt::format("{}: the unknown token \"{}\" is not in the vocabulary", source,
+                             unknown_token));
+  }
+
+  void tokenize(std::string_view text, const std::vector<Span>& words, size_t limit,
+                std::vector<Token>& tokens) const override {
+    for (const Span word : words) {
+      if (tokens.size() >= limit) return;
+      const int32_t id = vocabulary_.find(text.substr(word.begin, word.end - word.begin));
+      tokens.push_back({id >= 0 ? id : unknown_id_, word});
+    }
+  }
+  const Vocabulary& vocabulary() const override { return vocabulary_; }
+  int32_t unknown_id() const override { return unknown_id_; }
+
+ private:
+  Vocabulary vocabulary_;
+  int32_t unknown_id_ = -1;
+};
+
+// The tokens of an object from token to id.
+Vocabulary read_vocabulary(const JsonObject& object, ModelTables& tables, int64_t added,
+                           const std::string& model) {
+  const Json& vocabulary = object.at("vocab");
+  const std::string where = model + ": vocab";
+  SIMILE_CHECK(vocabulary.is_object(), ErrorKind::kInput,
+               fmt::format("{} must be an object from token to id, but it is a JSON {}", where,
+                           vocabulary.type_name()));
+  const auto bound = static_cast<int64_t>(tables.tokens.size()) + added;
+  return Vocabulary(std::move(tables.tokens), bound, where);
+}
+
+ModelPointer read_word_piece(const Json& json, ModelTables& tables, int64_t added,
+                             const std::string& where) {
+  check_options(
+      json, {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"}, where);
+  const JsonObject object(json, where);
+  WordPieceSettings settings;
+  settings.unknown_token = object.text("unk_token");
+  settings.continuing_prefix = object.text_or("continuing_subword_prefix", "##");
+  if (object.has("max_input_chars_per_word")) {
+    settings.max_characters_per_word = object.integer("max_input_chars_per_word", 0, 1 << 14);
+  }
+  return std::make_unique<WordPiece>(read_vocabulary(object, tables, added, where), settings,
+                                     where);
+}
+
+ModelPointer read_word_level(const Json& json, ModelTables& tables, int64_t added,
+                             const std::string& where) {
+  check_options(json, {"unk_token", "vocab"}, where);
+  const JsonObject object(json, where);
+  return std::make_unique<WordLevel>(read_vocabulary(object, tables, added, where),
+                                     object.text("unk_token"), where);
+}
+
+ModelPointer read_bpe(const Json& json, ModelTables& tables, int64_t added,
+                      const std::string& where) {
+  check_options(json,
+                {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+                 "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"},
+                where);
+  const JsonObject object(json, where);
+  SIMILE_CHECK(object.number_or("dropout", 0, 0, 1) == 0, ErrorKind::kInput,
+               fmt::format("{}: \"dropout\" must be null or 0: leaving out merges at random is not "
+                           "supported",
+                           where));
+  SIMILE_CHECK(object.at("merges").is_array(), ErrorKind::kInput,
+               fmt::format("{}: \"merges\" must be a list, but it is {}", where,
+                           describe_json(object.at("merges"))));
+  BpeSettings settings;
+  if (object.has("unk_token")) settings.unknown_token = object.text("unk_token");
+  settings.continuing_prefix = object.text_or("continuing_subword_prefix", "");
+  settings.word_suffix = object.text_or("end_of_word_suffix", "");
+  settings.fuse_unknown = object.flag_or("fuse_unk", false);
+  settings.byte_fallback = object.flag_or("byte_fallback", false);
+  settings.ignore_merges = object.flag_or("ignore_merges", false);
+  return std::make_unique<Bpe>(read_vocabulary(object, tables, added, where), tables.merges,
+                               settings, where);
+}
+
+constexpr size_t kMostPieceBytes = 1024;  // a word takes its length times that of steps
+
+ModelPointer read_unigram(const Json& json, ModelTables& tables, int64_t,
+                          const std::string& where) {
+  check_options(json, {"unk_id", "byte_fallback", "vocab"}, where);
+  const JsonObject object(json, where);
+  const Json& list = object.at("vocab");
+  const std::string list_where = where + ": vocab";
+  SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
+               fmt::format("{} must be a list of tokens and their scores, but it is a JSON {}",
+                           list_where, list.type_name()));
+  for (const auto& [token, id] : tables.tokens) {
+    SIMILE_CHECK(token.size() <= kMostPieceBytes, ErrorKind::kInput,
+                 fmt::format("{}: token {} has {} bytes; at most {} are accepted", list_where, id,
+                             token.size(), kMostPieceBytes));
+  }
+  const auto size = static_cast<int64_t>(tables.tokens.size());
+  UnigramSettings settings;
+  settings.unknown_id = static_cast<int32_t>(object.integer_or("unk_id", -1, 0, size - 1));
+  settings.byte_fallback = object.flag_or("byte_fallback", false);
+  return std::make_unique<Unigram>(
+      Vocabulary(std::move(tables.tokens), size, list_where, Vocabulary::Repeats::kLastWins),
+      std::move(tables.scores), settings, where);
+}
+
+using Maker = std::unique_ptr<const TokenModel> (*)(const Json&, ModelTables&, int64_t,
+                                                    const std::string&);
+
+const ComponentTable<Maker> kModels = {
+    {"WordPiece", read_word_piece},
+    {"Unigram", read_unigram},
+    {"WordLevel", read_word_level},
+    {"BPE", read_bpe},
+};
+
+// Files written before 2021 leave the model's type out.
+std::string guess_type(const Json& json, const std::string& where) {
+  const JsonObject object(json, where);
+  if (object.has("merges")) return "BPE";
+  if (object.has("vocab") && object.at("vocab").is_array()) return "Unigram";
+  return object.has("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
+}
+
+// A member of an object of tokens: its id.
+void take_token(const std::string& token, const Json& id, const std::string& where,
+                ModelTables& tables) {
+  SIMILE_CHECK(id.is_number_integer() && id.get<int64_t>() <= kMaxId, ErrorKind::kInput,
+               fmt::format("{}: the id of token \"{}\" must be a whole number, but it is {}", where,
+                           token, describe_json(id)));
+  tables.tokens.emplace_back(token, id.get<int64_t>());
+}
+
+// The number that the library makes of the text of `score`: all digits as one whole number, rounded
+// to a double, then divided by a power of ten. With 16 digits and more it may miss the nearest
+// double by one unit, which decides between cuts whose sums are otherwise equal.
+double as_the_library_reads(double score) {
+  constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const std::string text = fmt::format("{}", std::abs(score));  // the shortest that reads back
+  uint64_t digits = 0;
+  size_t decimals = 0;
+  bool is_fraction = false;
+  for (const char c : text) {
+    if (c == '.') {
+      is_fraction = true;
+    } else if (c >= '0' && c <= '9' && digits < std::numeric_limits<uint64_t>::max() / 10 - 1) {
+      digits = digits * 10 + static_cast<uint64_t>(c - '0');
+      decimals += is_fraction;
+    } else {
+      return score;  // very large or small
+    }
+  }
+  if (decimals >= std::size(kPowers)) return score;
+  return std::copysign(static_cast<double>(digits) / kPowers[decimals], score);
+}
+
+// An entry of a list of tokens: its text and its score.
+void take_piece(const Json& piece, const std::string& where, ModelTables& tables) {
+  const auto id = static_cast<int64_t>(tables.tokens.size());
+  SIMILE_CHECK(
+      piece.is_array() && piece.size() == 2 && piece[0].is_string() && piece[1].is_number(),
+      ErrorKind::kInput,
+      fmt::format("{}: entry {} must be a token and its score, like [\"a\", -3.5], but it is {}",
+                  where, id, describe_json(piece)));
+  const auto score = piece[1].get<double>();
+  SIMILE_CHECK(std::isfinite(score), ErrorKind::kInput,
+               fmt::format("{}: the score of entry {} is not finite", where, id));
+  tables.tokens.emplace_back(piece[0].get_ref<const std::string&>(), id);
+  tables.scores.push_back(as_the_library_reads(score));
+}
+
+// "a b" or ["a", "b"].
+void take_merge(const Json& merge, const std::string& where, ModelTables& tables) {
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+    tables.merges.emplace_back(merge[0].get_ref<const std::string&>(),
+                               merge[1].get_ref<const std::string&>());
+    return;
+  }
+  if (merge.is_string()) {
+    const auto& text = merge.get_ref<const std::string&>();
+    const size_t space = text.find(' ');
+    if (space != std::string::npos && text.find(' ', space + 1) == std::string::npos) {
+      tables.merges.emplace_back(text.substr(0, space), text.substr(space + 1));
+      return;
+    }
+  }
+  throw Error(
+      ErrorKind::kInput,
+      fmt::format("{}: merge {} must be \"left right\" or [\"left\", \"right\"], but it is {}",
+                  where, tables.merges.size() + 1, describe_json(merge)));
+}
+
+}  // namespace
+
+std::unique_ptr<const TokenModel> make_model(const Json& json, ModelTables& tables, int64_t added,
+                                             const std::string& source) {
+  const std::string where = source + ": model";
+  if (!JsonObject(json, where).has("type")) {
+    Json typed = json;  // small: its tables are elsewhere
+    typed["type"] = guess_type(json, where);
+    return find_maker(kModels, typed, where)(typed, tables, added, where);
+  }
+  return find_maker(kModels, json, where)(json, tables, added, where);
+}
+
+std::vector<std::string> model_names() { return names_of(kModels); }
+
+std::vector<JsonStream> model_streams(const std::string& source, ModelTables& tables) {
+  const std::string model = source + ": model";
+  const std::string vocabulary = model + ": vocab";
+  const auto vocab = [=, &tables](bool named, const std::string& name, const Json& value) {
+    if (named) {
+      take_token(name, value, vocabulary, tables);
+    } else {
+      take_piece(value, vocabulary, tables);
+    }
+  };
+  const auto merges = [=, &tables](bool, const std::string&, const Json& value) {
+    take_merge(value, model, tables);
+  };
+  return {{{"model", "vocab"}, vocab}, {{"model", "merges"}, merges}};
+}
+
+}  // namespace simile::detail
