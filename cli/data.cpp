@@ -50,20 +50,17 @@ std::string get(const Arguments& arguments, const CatalogueSet& set, bool json,
                 Terminal& terminal) {
   const std::string folder =
       arguments.folder.empty() ? join_path("data", set.name) : arguments.folder;
-  const FetchedSet fetched =
+  const std::vector<FetchedFile> fetched =
       fetch_set(set, folder, arguments.accepted, DownloadOptions(), terminal);
   if (json) {
     nlohmann::ordered_json document = {{"name", set.name}, {"licence", set.licence}};
-    for (const FetchedFile& file : fetched.files) {
+    for (const FetchedFile& file : fetched) {
       document["files"].push_back({{"path", file.path}, {"checksum", file.checksum}});
     }
-    if (!fetched.tables.empty()) document["tables"] = fetched.tables;
     return document.dump() + "\n";
   }
   std::string text;
-  for (const auto& [path, checksum] : fetched.files)
-    text += fmt::format("{}  {}\n", path, checksum);
-  for (const std::string& path : fetched.tables) text += fmt::format("{}  made of them\n", path);
+  for (const auto& [path, checksum] : fetched) text += fmt::format("{}  {}\n", path, checksum);
   return text + fmt::format("licence: {}\nnext: {}\n", set.licence, set.advice);
 }
 

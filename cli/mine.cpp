@@ -51,8 +51,7 @@ TextMining read_ranking(const Arguments& arguments, Terminal& terminal) {
 }
 
 bool is_ranking_set(const RankingDataOptions& options) {
-  return !options.queries.empty() || !options.qrels.empty() || !options.folder.empty() ||
-         !options.semeval.empty();
+  return !options.queries.empty() || !options.qrels.empty() || !options.folder.empty();
 }
 
 // Without a corpus, the right texts of all pairs are the candidates, not only of the positive ones.
@@ -100,7 +99,7 @@ TextMining read_texts_to_mine(const Arguments& arguments, Terminal& terminal) {
   const bool is_ranking = is_ranking_set(ranking);
   SIMILE_CHECK(is_ranking != !arguments.data.path.empty(), ErrorKind::kUsage,
                "give --data for a table of pairs, or for a ranking set --queries, --corpus and "
-               "--qrels, or --folder, or --semeval");
+               "--qrels, or --folder");
   TextMining mining =
       is_ranking ? read_ranking(arguments, terminal) : read_table(arguments, terminal);
   SIMILE_CHECK(

@@ -10,7 +10,6 @@
 #include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/fact_checks.h"
 
 namespace simile {
 namespace {
@@ -19,12 +18,6 @@ struct CatalogueOptions {
   std::vector<CatalogueSet> sets;
   void visit(OptionVisitor& v) { v.list("sets", sets, "data sets, in the order to list"); }
 };
-
-// The names under which its files are looked for.
-std::vector<std::string> files_of_layout(const std::string& layout) {
-  if (layout != "fact_checks") return {};
-  return {kFactCheckPairs, kFactCheckClaims};
-}
 
 }  // namespace
 
@@ -46,9 +39,6 @@ void CatalogueSet::visit(OptionVisitor& v) {
   v.field("description", description, {"what it is"});
   v.field("licence", licence, {"under which terms it may be used"});
   v.field("advice", advice, {"what to do with the files"});
-  v.field("layout", layout,
-          choice_info("what its files are, so that tables for recipes are made of them",
-                      {"", "fact_checks"}));
   v.list("files", files, "files of the set");
 }
 
@@ -75,12 +65,6 @@ std::vector<CatalogueSet> read_catalogue(const std::string& path) {
                                "another `name`",
                                path, set.name, name));
     }
-    for (const std::string& name : files_of_layout(set.layout)) {
-      SIMILE_CHECK(files.count(name) > 0, ErrorKind::kRecipe,
-                   fmt::format("{}: the set '{}' of layout {} lacks the file '{}'; give the one "
-                               "that it is that `name`",
-                               path, set.name, set.layout, name));
-    }
   }
   return catalogue.sets;
 }
@@ -98,16 +82,16 @@ const CatalogueSet& find_set(const std::vector<CatalogueSet>& catalogue, const s
                           fmt::join(names, ", ")));
 }
 
-FetchedSet fetch_set(const CatalogueSet& set, const std::string& folder,
-                     const std::vector<std::string>& accepted, const DownloadOptions& options,
-                     EventSink& events) {
-  FetchedSet fetched;
+std::vector<FetchedFile> fetch_set(const CatalogueSet& set, const std::string& folder,
+                                   const std::vector<std::string>& accepted,
+                                   const DownloadOptions& options, EventSink& events) {
+  std::vector<FetchedFile> fetched;
   std::optional<Error> first;
   std::string messages;
   for (const CatalogueFile& file : set.files) {
     const std::string path = join_path(folder, file.file_name());
     try {
-      fetched.files.push_back(
+      fetched.push_back(
           {path, download({file.url, path, file.checksum, accepted}, options, events)});
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kFailed) throw;
@@ -116,7 +100,6 @@ FetchedSet fetch_set(const CatalogueSet& set, const std::string& folder,
     }
   }
   if (first) throw Error(first->kind(), messages);
-  if (set.layout == "fact_checks") fetched.tables = write_fact_check_tables(folder);
   return fetched;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Public data sets that `simile data get` fetches by name, where they are and what they are.
 //
-// Files are stored as their publishers serve them, archives are not unpacked; `advice` of a set
-// says what to do next. Beside the files of a set whose `layout` is known, the tables are written
-// that recipes read. A set comes with its publisher's licence, which may forbid what you plan.
+// Files are stored as their publishers serve them and archives are not unpacked; `advice` of a set
+// says what to do next. A set comes with its publisher's licence, which may forbid what you plan.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,6 @@ struct CatalogueFile {
 
 struct CatalogueSet {
   std::string name, description, licence, advice;
-  std::string layout;  // fact_checks: see fact_checks.h; empty: none that is known
   std::vector<CatalogueFile> files;
 
   void visit(OptionVisitor& v);
@@ -49,16 +47,10 @@ struct FetchedFile {
   std::string path, checksum;
 };
 
-struct FetchedSet {
-  std::vector<FetchedFile> files;
-  std::vector<std::string> tables;  // paths
-};
-
-// Fetches all files of a set into `folder`, and writes the tables of its layout there. `accepted`:
-// checksums to be taken for files whose own is not known, or has changed. Errors: those of
-// download(), the first after all files were tried; those of write_fact_check_tables().
-FetchedSet fetch_set(const CatalogueSet& set, const std::string& folder,
-                     const std::vector<std::string>& accepted, const DownloadOptions& options,
-                     EventSink& events);
+// Fetches all files of a set into `folder`. `accepted`: checksums to accept for files whose own is
+// unknown or has changed. Errors: those of download(), the first after all files were tried.
+std::vector<FetchedFile> fetch_set(const CatalogueSet& set, const std::string& folder,
+                                   const std::vector<std::string>& accepted,
+                                   const DownloadOptions& options, EventSink& events);
 
 }  // namespace simile

@@ -261,9 +261,8 @@ TEST_F(DownloadTest, ASetOfACatalogueFileIsFetched) {
   EXPECT_THAT(
       error_of([&] { fetch_set(set, folder, {}, quick(), silent_events()); }),
       AllOf(HasSubstr("/file: its checksum is not known"), ::testing::Not(HasSubstr("/moved"))));
-  const FetchedSet fetched = fetch_set(set, folder, {kSha}, quick(), silent_events());
-  ASSERT_EQ(fetched.files.size(), 2U);
-  EXPECT_TRUE(fetched.tables.empty());
+  const auto fetched = fetch_set(set, folder, {kSha}, quick(), silent_events());
+  ASSERT_EQ(fetched.size(), 2U);
   EXPECT_EQ(read_file(folder + "/moved"), kText);
   EXPECT_EQ(read_file(folder + "/b.txt"), kText);
   EXPECT_THAT(error_of([&] { find_set(sets, "tinny"); }), HasSubstr("did you mean 'tiny'?"));
@@ -278,8 +277,6 @@ TEST(Catalogue, RefusesWhatCannotBeFetched) {
   EXPECT_THAT(error("sets: [{name: a}]"), HasSubstr("lists no `files`"));
   EXPECT_THAT(error("sets: [{name: a, files: {url: http://x/y}}, {name: a, files: {url: u}}]"),
               HasSubstr("'a' twice"));
-  EXPECT_THAT(error("sets: [{name: a, layout: fact_checks, files: {url: http://x/y}}]"),
-              HasSubstr("of layout fact_checks lacks the file 'tweet-veclaim-pairs.tsv'"));
   EXPECT_THAT(error("sets: [{name: a, files: {url: http://x/y, name: ../z}}]"),
               HasSubstr("cannot be a file's name"));
   EXPECT_THAT(error("sets: [{name: a, files: [{url: http://x/y}, {url: http://z/y}]}]"),

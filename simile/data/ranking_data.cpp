@@ -11,10 +11,6 @@
 #include "simile/core/idle_options.h"
 #include "simile/data/corpus.h"
 #include "simile/data/detail/ranking_files.h"
-#include "simile/data/detail/trec_text.h"
-#include "simile/data/line_reader.h"
-#include "simile/data/path_list.h"
-#include "simile/data/semeval.h"
 #include "simile/data/trec.h"
 #include "simile/text/words.h"
 
@@ -29,12 +25,10 @@ struct Texts {
   std::vector<std::string>& texts;
   Places places;
 
-  // False for an id that stands there already.
-  bool add(CorpusText text) {
-    if (!places.emplace(text.id, static_cast<int64_t>(ids.size())).second) return false;
+  void add(CorpusText text) {
+    places.emplace(text.id, static_cast<int64_t>(ids.size()));
     ids.push_back(std::move(text.id));
     texts.push_back(std::move(text.text));
-    return true;
   }
   int64_t find(const std::string& id) const {
     const auto found = places.find(id);
@@ -42,54 +36,13 @@ struct Texts {
   }
 };
 
-ReadReport read_tables(const std::vector<std::string>& paths, CorpusReader::Titles titles,
-                       bool skip_malformed, Texts& texts) {
+ReadReport read_table(const std::vector<std::string>& paths, CorpusReader::Titles titles,
+                      bool skip_malformed, Texts& texts) {
   ReadOptions options;
   options.skip_malformed = skip_malformed;
   CorpusReader reader(paths, titles, options);
   for (CorpusText text; reader.next(text);) texts.add(std::move(text));
   return reader.report();
-}
-
-ReadReport read_trec_texts(const std::vector<std::string>& paths, TrecTextReader::Kind kind,
-                           Texts& texts, std::vector<std::string>& notes) {
-  ReadReport report;
-  report.file = name_paths(paths);
-  int64_t empty = 0;
-  for (const std::string& path : paths) {
-    TrecTextReader reader(path, kind);
-    for (CorpusText text; reader.next(text); ++report.rows) {
-      const std::string id = text.id;
-      empty += text.text.empty() ? 1 : 0;
-      SIMILE_CHECK(
-          texts.add(std::move(text)), ErrorKind::kInput,
-          fmt::format("{}:{}: the id '{}' already stands before", path, reader.line(), id));
-    }
-    report.replaced_bytes += reader.replaced_bytes();
-  }
-  SIMILE_CHECK(report.rows > 0, ErrorKind::kInput, report.file + ": the file holds nothing");
-  SIMILE_CHECK(empty < report.rows, ErrorKind::kInput,
-               fmt::format("{}: none of the {} documents has a text; expected it in <TEXT>, "
-                           "<TITLE>, <HEADLINE> or <HEAD>",
-                           report.file, report.rows));
-  if (empty > 0) {
-    notes.push_back(
-        fmt::format("{}: {} of {} documents have no text", report.file, empty, report.rows));
-  }
-  return report;
-}
-
-ReadReport read_texts_of(const std::vector<std::string>& paths, bool are_queries,
-                         const RankingDataOptions& options, Texts& texts,
-                         std::vector<std::string>& notes) {
-  if (is_table(paths[0])) {
-    return read_tables(paths,
-                       are_queries ? CorpusReader::Titles::kIgnore : CorpusReader::Titles::kPrepend,
-                       options.on_error == "skip", texts);
-  }
-  return read_trec_texts(
-      paths, are_queries ? TrecTextReader::Kind::kTopics : TrecTextReader::Kind::kDocuments, texts,
-      notes);
 }
 
 void check_known(bool known, bool allow_unknown, const std::string& qrels,
@@ -167,8 +120,9 @@ RankingData read_files(const RankingDataOptions& options) {
   data.reports.resize(3);
   Texts queries{data.query_ids, data.query_texts, {}};
   Texts documents{data.document_ids, data.document_texts, {}};
-  data.reports[0] = read_texts_of(files.queries, true, options, queries, data.notes);
-  data.reports[1] = read_texts_of(files.corpus, false, options, documents, data.notes);
+  const bool skip = options.on_error == "skip";
+  data.reports[0] = read_table(files.queries, CorpusReader::Titles::kIgnore, skip, queries);
+  data.reports[1] = read_table(files.corpus, CorpusReader::Titles::kPrepend, skip, documents);
   data.judged.resize(data.query_ids.size());
   for (const Judgement& judgement : read_qrels(files.qrels, &data.reports[2])) {
     const int64_t query = queries.find(judgement.query);
@@ -190,27 +144,18 @@ RankingData read_files(const RankingDataOptions& options) {
 }  // namespace
 
 std::string RankingDataOptions::file() const {
-  if (!semeval.empty()) return name_paths(semeval);
   return qrels.empty() && !folder.empty() ? folder : qrels;
 }
 
 RankingData read_ranking_data(const RankingDataOptions& options) {
   check_on_error(options.on_error);
-  const bool has_files =
-      !options.queries.empty() || !options.corpus.empty() || !options.qrels.empty();
-  SIMILE_CHECK(options.semeval.empty() || (!has_files && options.folder.empty()),
-               ErrorKind::kRecipe,
-               "semeval stands in place of queries, corpus, qrels and folder; give one of them");
   refuse_idle_options(
       "a ranking: ",
       find_idle_options(options, {{options.folder.empty() || !options.qrels.empty(),
                                    {"split"},
                                    options.folder.empty() ? "without `folder`" : "beside `qrels`"},
-                                  {options.semeval.empty(), {"subtask"}, "without `semeval`"},
                                   {!options.folds.is_set(), {"fold_seed"}, "without `folds`"}}));
-  RankingData data = options.semeval.empty()
-                         ? read_files(options)
-                         : read_semeval(expand_paths(options.semeval), options.subtask);
+  RankingData data = read_files(options);
   keep_queries(data, options.skip_queries, options.limit_queries);
   keep_fold(options, data);
   keep_documents(data, options.limit_documents);

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // A retrieval set: queries, a corpus of documents, and judgements of which documents answer a
-// query. It is given in one of three ways:
+// query. It is given in one of two ways:
 //
-//   queries, corpus, qrels  three files. Queries and corpus are tables (simile/data/corpus.h) with
-//                           titles only in the corpus or, where the name does not end as that of a
-//                           table (.tsv, .csv, .jsonl), TREC topics and documents
-//                           (simile/data/detail/trec_text.h); a * in their names stands for several
-//                           files. Judgements: simile/data/trec.h
-//   folder, split           a folder as BEIR has it (Thakur et al., NeurIPS 2021): corpus.jsonl
-//                           (_id, title, text), queries.jsonl (_id, text) and qrels/SPLIT.tsv with
-//                           a header; the tables may also be .tsv or .csv, the judgements
-//                           qrels.SPLIT.tsv, all of them packed. Queries that the split does not
-//                           judge are not asked. Files that are named beside the folder stand in
-//                           place of its own
-//   semeval, subtask        XML of SemEval-2016 and 2017 Task 3: simile/data/semeval.h
+//   queries, corpus, qrels  three files. Queries and corpus are tables (simile/data/corpus.h), with
+//                           titles only in the corpus; a * in their names stands for several files.
+//                           Judgements: simile/data/trec.h
+//   folder, split           a BEIR folder (Thakur et al., NeurIPS 2021): corpus.jsonl (_id, title,
+//                           text), queries.jsonl (_id, text) and qrels/SPLIT.tsv with a header. The
+//                           tables may also be .tsv or .csv, the judgements qrels.SPLIT.tsv, each
+//                           compressed or not. Queries that the split does not judge are not asked.
+//                           A file named beside the folder replaces the folder's own
 //
-// Unlike BEIR's own evaluation, a document with the id of the query is not taken out of its ranking
-// (which matters in ArguAna and Quora), and a judgement of a query or document that is not there is
-// an error unless allow_unknown is set.
+// tools/data/ has scripts that make such tables of TREC topics and documents and of SemEval's XML.
 //
-// Folds are over the judged queries; queries of the same text (simile/text/words.h) are
-// one group. Documents are those of all folds.
+// Unlike BEIR's own evaluation, a document with the id of the query stays in its ranking (which
+// matters in ArguAna and Quora), and a judgement of an unknown query or document is an error unless
+// allow_unknown is set.
+//
+// Folds divide the judged queries; queries of the same text (simile/text/words.h) are one
+// group. Every fold has all documents.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +44,7 @@ struct RankingData {
 
   int64_t judgements_of_unknown_queries = 0;    // dropped
   int64_t judgements_of_unknown_documents = 0;  // kept with document -1
-  std::vector<ReadReport> reports;              // queries, corpus, qrels; or of all in one
+  std::vector<ReadReport> reports;              // queries, corpus, qrels; one of a table of pairs
   std::vector<std::string> notes;               // what was left out, and how, for the user
 };
 
@@ -54,8 +52,6 @@ struct RankingDataOptions {
   std::string queries, corpus, qrels;
   std::string folder;
   std::string split = "test";
-  std::vector<std::string> semeval;
-  std::string subtask = "B";
   bool allow_unknown = false;
   std::string on_error = "strict";
   int64_t skip_queries = 0;
@@ -74,22 +70,17 @@ struct RankingDataOptions {
   // What no other data has.
   void visit_set(OptionVisitor& v) {
     v.field("queries", queries,
-            path_info("table of queries with columns id and text, or TREC topics; a * in its name "
-                      "stands for several files"));
+            path_info("table of queries with columns id and text; a * in its name stands for "
+                      "several files"));
     v.field("corpus", corpus,
-            path_info("table of documents with columns id, text and optionally title, or TREC "
-                      "documents; a * in its name stands for several files"));
+            path_info("table of documents with columns id, text and optionally title; a * in its "
+                      "name stands for several files"));
     v.field("qrels", qrels,
             path_info("judgements: .tsv with header query_id doc_id relevance, or TREC qrels"));
     v.field("folder", folder,
             path_info("in place of the three: a BEIR folder with corpus.jsonl, queries.jsonl and "
                       "qrels/SPLIT.tsv"));
     v.field("split", split, {"folder: which judgements are read, such as train, dev or test"});
-    v.field("semeval", semeval,
-            path_info("in place of the three: XML files of SemEval-2016 or 2017 Task 3"));
-    v.field("subtask", subtask,
-            choice_info("semeval: A, comments to a question; B, questions related to a question",
-                        {"A", "B"}));
     v.field("allow_unknown", allow_unknown,
             {"accept judgements of queries or documents that are not in the files: the queries are "
              "dropped, the documents count as relevant ones that were not found"});
@@ -105,13 +96,12 @@ struct RankingDataOptions {
   }
 };
 
-// on_error: skip leaves malformed rows of the tables of queries and documents out; judgements of
-// them are then of something unknown.
+// on_error: skip leaves out malformed rows of the tables of queries and documents, which makes
+// their judgements those of an unknown query or document.
 //
-// Errors: ErrorKind::kInput for an id that stands twice (with both lines), an empty id, TREC
-// documents of which none has a text (some without one are told in the notes), a judgement of an
-// unknown query or document (unless allowed) and what the readers report; ErrorKind::kRecipe
-// for an empty path, and for a set given in two ways.
+// Errors: ErrorKind::kInput for an id that occurs twice (with both lines), an empty id, a judgement
+// of an unknown query or document (unless allowed) and what the readers report; ErrorKind::kRecipe
+// for a file that is neither named nor looked for in a folder.
 RankingData read_ranking_data(const RankingDataOptions& options);
 
 // Training pairs (query text, document text, score 1, group = query id), one for every judgement

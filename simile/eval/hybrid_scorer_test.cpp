@@ -303,7 +303,7 @@ TEST(HybridScorer, DevIsCutIntoTheFoldsOfTheSet) {
   EXPECT_THAT(error_of([&] { load_task(set.options); }), HasSubstr("stands in dev"));
 }
 
-TEST(HybridScorer, DevMayNotBeTestedAndHasAFormOfItsOwn) {
+TEST(HybridScorer, DevMayNotBeTested) {
   DevSet set;
   set.options.dev = set.judge("both.tsv", 3, 8);
   EXPECT_THAT(error_of([&] { load_task(set.options); }), HasSubstr("'q3' stands in dev"));
@@ -314,11 +314,6 @@ TEST(HybridScorer, DevMayNotBeTestedAndHasAFormOfItsOwn) {
   set.options.dev_skip = 0;
   set.options.dev = set.files.write("unknown.tsv", "q9 0 d1 1\n");
   EXPECT_THAT(error_of([&] { load_task(set.options); }), HasSubstr("'q9' is not in"));
-  EvaluationOptions semeval;
-  semeval.task = "ranking";
-  semeval.ranking.semeval = {"a.xml"};
-  semeval.dev = "dev.tsv";
-  EXPECT_THAT(error_of([&] { load_task(semeval); }), HasSubstr("semeval files has none"));
 }
 
 }  // namespace

@@ -184,9 +184,6 @@ void keep_dev_part(const RankingDataOptions& set, RankingData& dev) {
 // Judgements of other queries on the same corpus.
 std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options) {
   if (options.dev.empty()) return std::nullopt;
-  SIMILE_CHECK(options.ranking.semeval.empty(), ErrorKind::kRecipe,
-               "dev is a file of judgements (qrels), which belong to queries and corpus or to a "
-               "folder; a set of semeval files has none");
   RankingDataOptions dev = options.ranking;
   dev.qrels = options.dev;
   dev.skip_queries = options.dev_skip;
@@ -225,11 +222,11 @@ RankingData read_ranking(const EvaluationOptions& options) {
     return read_ranking_data(options.ranking);
   }
   const RankingDataOptions& other = options.ranking;
-  SIMILE_CHECK(other.queries.empty() && other.corpus.empty() && other.qrels.empty() &&
-                   other.folder.empty() && other.semeval.empty(),
-               ErrorKind::kRecipe,
-               "task ranking reads `data`, a table of pairs, or queries, corpus and qrels, or a "
-               "folder, or semeval; give one of them");
+  SIMILE_CHECK(
+      other.queries.empty() && other.corpus.empty() && other.qrels.empty() && other.folder.empty(),
+      ErrorKind::kRecipe,
+      "task ranking reads `data`, a table of pairs, or queries, corpus and qrels, or a "
+      "folder; give one of them");
   SIMILE_CHECK(options.dev.empty(), ErrorKind::kRecipe,
                "dev is a file of judgements (qrels), which belong to queries and corpus; a ranking "
                "of `data` has none: set hybrid_weight");
