@@ -13,7 +13,7 @@
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/idle_options.h"
-#include "simile/data/candidate_texts.h"
+#include "simile/data/field_reader.h"
 #include "simile/data/pair_data.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/text_mining.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the columns of a table look like, to tell a wrong mapping from a right one.
+// What the columns of a table look like, to tell a wrong mapping from a right one, and how scores
+// as annotators give them (0 to 5, 1 to 5, -1 to 1) are mapped to 0 .. 1.
 #pragma once
 
 #include <cstdint>
@@ -38,5 +39,20 @@ using SideColumn = std::pair<std::string, std::string>;
 // A side that is mapped to numbers, ids or labels while a column of texts is not mapped to any
 // side: what is wrong and how to map it, or an empty text.
 std::string find_misplaced_side(const std::string& path, const std::vector<SideColumn>& sides);
+
+// (score - offset) / scale
+struct ScoreMapping {
+  double offset = 0;
+  double scale = 1;
+};
+
+// The mapping that brings the range of an annotation scale to [0, 1], guessed from the lowest and
+// highest score found: the scale ends at the highest if that is a whole number up to 10, otherwise
+// at the next of 1, 4, 5, 10, 100 and so on; it begins at 0, at 1 if no score is lower and it ends
+// above 1, and below zero at the mirror of such an end.
+ScoreMapping guess_score_mapping(double minimum, double maximum);
+
+// "set data.score_scale: 5", "set data.score_offset: 1 and data.score_scale: 4".
+std::string describe_score_mapping(const ScoreMapping& mapping);
 
 }  // namespace simile

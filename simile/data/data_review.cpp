@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "simile/data/line_reader.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

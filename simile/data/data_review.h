@@ -2,7 +2,7 @@
 // What a training set is made of, and what of a test stands in it: counts for the user, and the
 // evidence for a test that leaks or for sides that are exchanged.
 //
-// Texts are compared as simile/data/text_form.h has it. Memory: 8 to 16 bytes a text; no text is
+// Texts are compared as simile/data/text_match.h has it. Memory: 8 to 16 bytes a text; no text is
 // kept.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "simile/data/pair_dataset.h"
-#include "simile/data/text_form.h"
+#include "simile/data/text_match.h"
 
 namespace simile {
 

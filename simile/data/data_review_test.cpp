@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "simile/data/text_form.h"
+#include "simile/data/text_match.h"
 
 namespace simile {
 namespace {

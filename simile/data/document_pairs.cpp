@@ -5,15 +5,254 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "simile/core/error.h"
-#include "simile/data/detail/article_pairs.h"
+#include "simile/data/detail/article.h"
 #include "simile/data/detail/reservoir.h"
 #include "simile/data/path_list.h"
 
 namespace simile {
 namespace {
+
+// A text of an article: one run of it or, where `second` is not empty, two runs with what stands
+// between them left out.
+struct Passage {
+  std::string_view first, second;
+
+  bool is(std::string_view text) const { return second.empty() && first == text; }
+  std::string str() const;  // a space between the two runs
+};
+
+// A text that may be a negative, and where it stands: the number of its sentence or paragraph.
+struct Candidate {
+  int64_t position;
+  std::string_view text;
+};
+
+// Negatives stand at `before` or earlier, or at `after` or later.
+struct NearPair {
+  std::string_view left;
+  Passage right;
+  int64_t before, after;
+};
+
+struct ArticlePairs {
+  std::vector<NearPair> pairs;
+  std::vector<Candidate> candidates;  // by position; none of kinds without negatives
+};
+
+using PairFinder = ArticlePairs (*)(const Article&, const DocumentPairOptions&);
+
+bool has_fitting_length(const Sentence& sentence, const DocumentPairOptions& options) {
+  return sentence.words >= options.minimum_words && sentence.words <= options.maximum_words;
+}
+
+const char* end_of(std::string_view text) { return text.data() + text.size(); }
+
+std::string_view text_between(const char* begin, const char* end) {
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+// The sentences from `first` on, as many as fit; empty when too little is left.
+std::string_view join_fitting(const std::vector<Sentence>& sentences, size_t first,
+                              const DocumentPairOptions& options) {
+  int64_t words = 0;
+  size_t end = first;
+  while (end < sentences.size() && words + sentences[end].words <= options.maximum_words) {
+    words += sentences[end++].words;
+  }
+  if (end == first || words < options.minimum_words) return {};
+  return text_between(sentences[first].text.data(), end_of(sentences[end - 1].text));
+}
+
+int64_t count_words(const std::vector<Sentence>& sentences, size_t begin, size_t end) {
+  int64_t words = 0;
+  for (size_t i = begin; i < end; ++i) words += sentences[i].words;
+  return words;
+}
+
+// What stands around sentence `i`: half of the words before it and half after it, and what one side
+// lacks on the other. Empty when too little is left.
+Passage surround(const std::vector<Sentence>& sentences, size_t i,
+                 const DocumentPairOptions& options) {
+  const int64_t most = options.maximum_words;
+  const int64_t before = count_words(sentences, 0, i);
+  const int64_t after = count_words(sentences, i + 1, sentences.size());
+  if (std::min(before + after, most) < options.minimum_words) return {};
+  const int64_t taken_before = std::min(before, std::max(most / 2, most - after));
+  const Passage around = {
+      last_words(text_between(sentences.front().text.data(), sentences[i].text.data()),
+                 taken_before),
+      first_words(text_between(end_of(sentences[i].text), end_of(sentences.back().text)),
+                  most - taken_before)};
+  return around.first.empty() ? Passage{around.second, {}} : around;
+}
+
+void add_pair(ArticlePairs& found, std::string_view left, const Passage& right, int64_t before,
+              int64_t after) {
+  if (!right.is(left)) found.pairs.push_back({left, right, before, after});
+}
+
+ArticlePairs find_neighbouring_sentences(const Article& article,
+                                         const DocumentPairOptions& options) {
+  ArticlePairs found;
+  int64_t position = 0;
+  for (const auto& sentences : article.sentences) {
+    for (size_t i = 0; i < sentences.size(); ++i, ++position) {
+      if (!has_fitting_length(sentences[i], options)) continue;
+      found.candidates.push_back({position, sentences[i].text});
+      if (i + 1 == sentences.size() || !has_fitting_length(sentences[i + 1], options)) continue;
+      add_pair(found, sentences[i].text, {sentences[i + 1].text, {}},
+               position - options.negative_distance, position + 1 + options.negative_distance);
+    }
+  }
+  return found;
+}
+
+ArticlePairs find_paragraph_leads(const Article& article, const DocumentPairOptions& options) {
+  ArticlePairs found;
+  int64_t position = -1;
+  for (const auto& sentences : article.sentences) {
+    ++position;
+    const std::string_view rest = join_fitting(sentences, 1, options);
+    if (rest.empty()) continue;
+    found.candidates.push_back({position, rest});
+    if (!has_fitting_length(sentences.front(), options)) continue;
+    add_pair(found, sentences.front().text, {rest, {}}, position - options.negative_distance,
+             position + options.negative_distance);
+  }
+  return found;
+}
+
+ArticlePairs find_sentence_rests(const Article& article, const DocumentPairOptions& options) {
+  ArticlePairs found;
+  int64_t position = -1;
+  for (const auto& sentences : article.sentences) {
+    ++position;
+    const std::string_view paragraph = join_fitting(sentences, 0, options);
+    if (!paragraph.empty()) found.candidates.push_back({position, paragraph});
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      if (!has_fitting_length(sentences[i], options)) continue;
+      const Passage rest = surround(sentences, i, options);
+      if (rest.first.empty()) continue;
+      add_pair(found, sentences[i].text, rest, position - options.negative_distance,
+               position + options.negative_distance);
+    }
+  }
+  return found;
+}
+
+ArticlePairs find_article_leads(const Article& article, const DocumentPairOptions& options) {
+  ArticlePairs found;
+  const Sentence& lead = article.sentences.front().front();
+  if (!has_fitting_length(lead, options)) return found;
+  for (size_t p = 1; p < article.sentences.size(); ++p) {
+    const std::string_view paragraph = join_fitting(article.sentences[p], 0, options);
+    if (paragraph.empty()) continue;
+    const auto position = static_cast<int64_t>(p);
+    found.candidates.push_back({position, paragraph});
+    add_pair(found, lead.text, {paragraph, {}}, -1, position + options.negative_distance);
+  }
+  return found;
+}
+
+// The title with paragraphs `begin` up to `end`, as far as there are so many.
+ArticlePairs pair_title(const Article& article, const DocumentPairOptions& options, size_t begin,
+                        size_t end) {
+  ArticlePairs found;
+  for (size_t p = begin; p < std::min(end, article.sentences.size()); ++p) {
+    const std::string_view paragraph = join_fitting(article.sentences[p], 0, options);
+    if (!paragraph.empty()) add_pair(found, article.title, {paragraph, {}}, 0, 0);
+  }
+  return found;
+}
+
+ArticlePairs find_title_leads(const Article& article, const DocumentPairOptions& options) {
+  return pair_title(article, options, 0, 1);
+}
+
+ArticlePairs find_title_paragraphs(const Article& article, const DocumentPairOptions& options) {
+  return pair_title(article, options, 1, article.sentences.size());
+}
+
+struct Kind {
+  const char* name;
+  PairFinder find;
+  bool has_title;
+};
+
+constexpr Kind kKinds[] = {
+    {"neighbouring_sentences", find_neighbouring_sentences, false},
+    {"paragraph_lead", find_paragraph_leads, false},
+    {"sentence_rest", find_sentence_rests, false},
+    {"article_lead", find_article_leads, false},
+    {"title_lead", find_title_leads, true},
+    {"title_paragraph", find_title_paragraphs, true},
+};
+
+const Kind& find_kind(const std::string& name) {
+  for (const Kind& kind : kKinds) {
+    if (name == kind.name) return kind;
+  }
+  throw Error(ErrorKind::kRecipe, fmt::format("documents.pairs: expected some of {}, found '{}'",
+                                              fmt::join(document_pair_kinds(), ", "), name));
+}
+
+void check_title_kind(const Kind& kind, const DocumentPairOptions& options) {
+  if (!kind.has_title) return;
+  SIMILE_CHECK(options.titles, ErrorKind::kRecipe,
+               fmt::format("documents.pairs: '{}' needs articles with titles; set documents.titles "
+                           "where the first line of each article is its title",
+                           kind.name));
+  SIMILE_CHECK(!options.hard_negatives, ErrorKind::kRecipe,
+               fmt::format("documents.hard_negatives: '{}' has none, as every text of an article "
+                           "fits its title; set it to false, or take the other kinds in an "
+                           "objective of their own",
+                           kind.name));
+}
+
+}  // namespace
+
+const std::vector<std::string>& document_pair_kinds() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const Kind& kind : kKinds) list.emplace_back(kind.name);
+    return list;
+  }();
+  return names;
+}
+
+namespace {
+
+std::string Passage::str() const {
+  if (second.empty()) return std::string(first);
+  std::string text;
+  text.reserve(first.size() + 1 + second.size());  // appending would set aside up to twice as much
+  return text.append(first).append(" ").append(second);
+}
+
+std::vector<PairFinder> choose_pair_finders(const DocumentPairOptions& options) {
+  const auto& names = options.pairs;
+  std::vector<PairFinder> finders;
+  for (const std::string& name : names) {
+    const Kind& kind = find_kind(name);
+    finders.push_back(kind.find);
+    SIMILE_CHECK(std::count(names.begin(), names.end(), name) == 1, ErrorKind::kRecipe,
+                 fmt::format("documents.pairs: '{}' is given twice", name));
+    check_title_kind(kind, options);
+  }
+  SIMILE_CHECK(!finders.empty(), ErrorKind::kRecipe,
+               fmt::format("documents.pairs: expected some of {}, found none",
+                           fmt::join(document_pair_kinds(), ", ")));
+  SIMILE_CHECK(options.minimum_words <= options.maximum_words, ErrorKind::kRecipe,
+               fmt::format("documents: minimum_words {} is more than maximum_words {}",
+                           options.minimum_words, options.maximum_words));
+  return finders;
+}
 
 // Uniform among the candidates far enough away; empty when there is none. One that repeats a text
 // of the pair gives way to the next.

@@ -6,7 +6,7 @@
 #include "simile/data/detail/test_files.h"
 #include "simile/data/leave_out.h"
 #include "simile/data/pair_data.h"
-#include "simile/data/pair_ranking.h"
+#include "simile/data/ranking_data.h"
 
 namespace simile {
 namespace {

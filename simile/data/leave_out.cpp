@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "simile/core/parallel.h"
-#include "simile/data/detail/field_reader.h"
-#include "simile/data/text_form.h"
+#include "simile/data/field_reader.h"
+#include "simile/data/text_match.h"
 #include "simile/text/words.h"
 
 namespace simile {

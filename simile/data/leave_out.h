@@ -6,15 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "simile/data/near_texts.h"
 #include "simile/data/pair_dataset.h"
-#include "simile/data/text_form.h"
+#include "simile/data/text_match.h"
 
 namespace simile {
 
 // What is left out: pairs one of whose texts (left, right or a negative) is a text of the test
 // files, compared as simile/data/overlap.h compares whole texts; with `overlap` above 0 also those
-// one of whose texts holds at least that share of a test text (simile/data/near_texts.h). Test
+// one of whose texts holds at least that share of a test text (simile/data/text_match.h). Test
 // texts of fewer than four words do not count.
 struct LeaveOutOptions {
   std::vector<std::string> files;

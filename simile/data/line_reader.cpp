@@ -6,6 +6,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/byte_source.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 

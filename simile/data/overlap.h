@@ -7,7 +7,7 @@
 // the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or
 // .zst) that have at least minimum_words words in their comparison form: ids, scores, labels and
 // greetings are no texts. With `near` a text that is not found so is near one when a training text
-// holds at least that share of its shingles (simile/data/near_texts.h).
+// holds at least that share of its shingles (simile/data/text_match.h).
 //
 // Of a test file that is a table of pairs, by its columns `left` and `right` or the usual names of
 // simile/data/pair_data.h, and of a folder that is a ranking set (simile/data/ranking_data.h), also
@@ -24,8 +24,7 @@
 #include "simile/core/event.h"
 #include "simile/core/options.h"
 #include "simile/data/data_review.h"
-#include "simile/data/near_texts.h"
-#include "simile/data/text_form.h"
+#include "simile/data/text_match.h"
 
 namespace simile {
 

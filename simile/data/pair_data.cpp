@@ -19,7 +19,6 @@
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/leave_out.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/nli_pairs.h"
 #include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
 #include "simile/text/utf8.h"

@@ -13,7 +13,7 @@
 //              words, in their order, at least one: rare words then decide which texts belong
 //              together (token deletion: Wu et al., CLEAR, 2020; Izacard et al., Contriever, 2022)
 //   documents  articles: simile/data/document_pairs.h
-//   nli        premises with labelled hypotheses: simile/data/nli_pairs.h
+//   nli        premises with labelled hypotheses: simile/data/class_data.h
 //   classes    single texts, or pairs, each with its class: simile/data/class_data.h
 //   ranking    queries and the documents judged relevant to them (relevance of at least 1); the
 //              group is the query's id: simile/data/ranking_data.h
@@ -23,8 +23,8 @@
 // In this order: the files of `path` and `paths` are read one after the other
 // (simile/data/path_list.h); rows that do not meet `filter` or are malformed (on_error: skip) are
 // left out (simile/data/reader.h), and rows beyond `first_rows` not looked at; skip and limit
-// choose among the others; folds cut what was read (simile/data/folds.h); `exclude` leaves out
-// pairs of the part (simile/data/leave_out.h). Malformed in a table is also a score that is no
+// choose among the others; folds cut what was read (simile/data/pair_dataset.h); `exclude` leaves
+// out pairs of the part (simile/data/leave_out.h). Malformed in a table is also a score that is no
 // number, an unknown label, and a text that is empty - but in nli, where rows without a text are
 // not used, and in texts, where they are blank.
 #pragma once
@@ -35,10 +35,9 @@
 
 #include "simile/core/options.h"
 #include "simile/data/document_pairs.h"
-#include "simile/data/folds.h"
-#include "simile/data/near_texts.h"
 #include "simile/data/pair_dataset.h"
 #include "simile/data/ranking_data.h"
+#include "simile/data/text_match.h"
 
 namespace simile {
 

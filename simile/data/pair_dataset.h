@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of texts with a score, or texts with a class, whatever they were made from
-// (simile/data/pair_data.h).
+// (simile/data/pair_data.h), and their division into folds.
+//
+// k folds cut one set into parts that share nothing. Each part is the test part once and otherwise
+// belongs to the training part. Where something is chosen on data of its own (the best step), the
+// fold after the test part can be kept aside from training as `dev`; `fit` is then what remains.
+//
+// What belongs together (a group) stays together. Groups are dealt from the largest to the
+// smallest, among equals by the hash of (fold_seed, key), each to the fold that has least so far
+// (the first of equals; longest processing time first: Graham, 1969). So the folds' sizes differ by
+// no more than the largest group, and which fold a group is in depends on the groups alone, not on
+// the order of rows.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "simile/core/options.h"
 #include "simile/data/reader.h"
 
 namespace simile {
@@ -28,5 +39,42 @@ struct PairDataset {
 
 // Takes out the pairs whose place in `is_kept` is 0; class_names, report and notes stay.
 void keep_pairs(const std::vector<char>& is_kept, PairDataset& data);
+
+struct FoldOptions {
+  int64_t folds = 0;
+  int64_t fold = 0;
+  std::string part;
+  int64_t fold_seed = 1;
+
+  bool is_set() const { return folds != 0 || fold != 0 || !part.empty(); }
+
+  void visit(OptionVisitor& v) {
+    v.field("folds", folds,
+            {"parts of equal size to cut the data into, equal texts and what has one group in the "
+             "same part; 0: no folds",
+             "", 0, 1000});
+    v.field("fold", fold, {"the part to test on, from 0 to folds - 1", "", 0});
+    v.field("part", part,
+            {"what is read: test, that part; train, all others; dev, the part after it (after the "
+             "last the first); fit, all but test and dev"});
+    v.field("fold_seed", fold_seed, {"decides which group comes into which part"});
+  }
+};
+
+// Which items are read, given the group each belongs to, and one sentence about it. `file` and
+// `unit` ("pairs") are for messages. All items without folds. Errors: ErrorKind::kRecipe for
+// options that do not go together; ErrorKind::kInput for fewer groups than folds.
+struct FoldPart {
+  std::vector<char> is_kept;
+  std::string note;
+};
+FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>& groups,
+                     const std::string& file, const std::string& unit);
+
+// The group of each pair: its field of the group column, where an empty field makes the pair a
+// group of its own, with pairs of the same texts; without such a column, the connected component of
+// pairs that share a text (left, right or negative; the same up to simile/text/words.h),
+// named by the smallest of its texts' forms.
+std::vector<std::string> fold_groups(const PairDataset& data);
 
 }  // namespace simile

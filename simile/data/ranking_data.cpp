@@ -2,20 +2,107 @@
 #include "simile/data/ranking_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/core/idle_options.h"
 #include "simile/data/corpus.h"
-#include "simile/data/detail/ranking_files.h"
+#include "simile/data/line_reader.h"
+#include "simile/data/pair_data.h"
+#include "simile/data/path_list.h"
 #include "simile/data/trec.h"
 #include "simile/text/words.h"
 
 namespace simile {
 namespace {
+
+struct RankingFiles {
+  std::vector<std::string> queries, corpus;
+  std::string qrels;
+};
+
+// The first of `names` that the folder has, with any ending of a table; empty when it has none.
+std::string find_table(const std::string& folder, const std::vector<std::string>& names,
+                       const std::vector<std::string>& endings) {
+  for (const std::string& name : names) {
+    for (const std::string& ending : endings) {
+      for (const char* packed : {"", ".gz", ".zst"}) {
+        const std::string path = join_path(folder, name + ending + packed);
+        if (file_exists(path)) return path;
+      }
+    }
+  }
+  return "";
+}
+
+std::string find_texts(const std::string& folder, const std::string& name) {
+  const std::string path = find_table(folder, {name}, {".jsonl", ".tsv", ".csv"});
+  SIMILE_CHECK(!path.empty(), ErrorKind::kInput,
+               fmt::format("{}: the folder has no {}.jsonl (nor .tsv or .csv, .gz or .zst); a BEIR "
+                           "folder holds corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv",
+                           folder, name));
+  return path;
+}
+
+// "test" of qrels/test.tsv and qrels.test.tsv.
+std::set<std::string> list_splits(const std::string& folder) {
+  std::set<std::string> splits;
+  std::error_code code;
+  const auto add = [&](const std::string& path, const std::string& prefix) {
+    for (std::filesystem::directory_iterator it(path, code), end; !code && it != end;
+         it.increment(code)) {
+      const std::string name = without_compression(it->path().filename().string());
+      if (!ends_with(name, ".tsv") || name.compare(0, prefix.size(), prefix) != 0) continue;
+      splits.insert(name.substr(prefix.size(), name.size() - prefix.size() - 4));
+    }
+  };
+  add(join_path(folder, "qrels"), "");
+  add(folder, "qrels.");
+  return splits;
+}
+
+std::string find_qrels(const std::string& folder, const std::string& split) {
+  const std::string path = find_table(folder, {"qrels/" + split, "qrels." + split}, {".tsv"});
+  if (!path.empty()) return path;
+  const std::set<std::string> splits = list_splits(folder);
+  throw Error(
+      ErrorKind::kInput,
+      fmt::format("{}: the folder has no judgements qrels/{}.tsv for the split '{}'; {}", folder,
+                  split, split,
+                  splits.empty() ? "it has none of any split"
+                                 : fmt::format("its splits are {}", fmt::join(splits, ", "))));
+}
+
+// Those of the options, and of the folder where one is given.
+RankingFiles find_ranking_files(const RankingDataOptions& options) {
+  RankingFiles files{{options.queries}, {options.corpus}, options.qrels};
+  if (!options.folder.empty()) {
+    SIMILE_CHECK(folder_exists(options.folder), ErrorKind::kInput,
+                 fmt::format("{}: there is no such folder", options.folder));
+    if (options.queries.empty()) files.queries = {find_texts(options.folder, "queries")};
+    if (options.corpus.empty()) files.corpus = {find_texts(options.folder, "corpus")};
+    if (options.qrels.empty()) files.qrels = find_qrels(options.folder, options.split);
+  }
+  const std::pair<const char*, const std::string*> paths[] = {
+      {"queries", &files.queries[0]}, {"corpus", &files.corpus[0]}, {"qrels", &files.qrels}};
+  for (const auto& path : paths) {
+    SIMILE_CHECK(
+        !path.second->empty(), ErrorKind::kRecipe,
+        fmt::format("a ranking needs the files queries, corpus and qrels, or a folder with "
+                    "them; '{}' is missing",
+                    path.first));
+  }
+  files.queries = expand_paths(files.queries);
+  files.corpus = expand_paths(files.corpus);
+  return files;
+}
 
 using Places = std::unordered_map<std::string, int64_t>;
 
@@ -175,6 +262,79 @@ PairDataset pairs_from_ranking(const RankingData& data, int64_t minimum_relevanc
   }
   pairs.report.rows = pairs.size();
   return pairs;
+}
+
+namespace {
+
+constexpr double kPositiveAbove = 0.5;
+
+// Distinct texts with ids.
+class NumberedTexts {
+ public:
+  NumberedTexts(const char* prefix, std::vector<std::string>& ids, std::vector<std::string>& texts)
+      : prefix_(prefix), ids_(ids), texts_(texts) {}
+
+  int64_t number(const std::string& text) {
+    const auto [found, is_new] = numbers_.emplace(text, static_cast<int64_t>(texts_.size()));
+    if (is_new) {
+      texts_.push_back(text);
+      ids_.push_back(fmt::format("{}{}", prefix_, texts_.size()));
+    }
+    return found->second;
+  }
+
+ private:
+  const char* prefix_;
+  std::vector<std::string>& ids_;
+  std::vector<std::string>& texts_;
+  std::unordered_map<std::string, int64_t> numbers_;
+};
+
+// A document that is judged twice keeps its higher relevance.
+void add_judgement(int64_t document, int64_t relevance, std::vector<JudgedDocument>& judged) {
+  for (JudgedDocument& known : judged) {
+    if (known.document != document) continue;
+    known.relevance = std::max(known.relevance, relevance);
+    return;
+  }
+  judged.push_back({document, relevance});
+}
+
+}  // namespace
+
+RankingData ranking_from_pairs(const PairDataOptions& options) {
+  PairDataOptions whole = options;
+  whole.folds = {};
+  const PairDataset pairs = read_pairs(whole);
+  SIMILE_CHECK(!pairs.right.empty(), ErrorKind::kInput,
+               fmt::format("{}: a ranking is made of pairs, found single texts; name the column "
+                           "`right`",
+                           options.file()));
+  RankingData data;
+  data.notes = pairs.notes;
+  data.reports = {pairs.report};
+  std::vector<char> is_asked(pairs.left.size(), 1);
+  if (options.folds.is_set()) {
+    FoldPart part = choose_part(options.folds, fold_groups(pairs), options.file(), "pairs");
+    is_asked = std::move(part.is_kept);
+    data.notes.push_back(part.note);
+  }
+  NumberedTexts queries("q", data.query_ids, data.query_texts);
+  NumberedTexts documents("d", data.document_ids, data.document_texts);
+  for (size_t i = 0; i < pairs.left.size(); ++i) {
+    const int64_t document = documents.number(pairs.right[i]);
+    std::vector<int64_t> negatives;
+    for (const auto& column : pairs.negatives) negatives.push_back(documents.number(column[i]));
+    if (is_asked[i] == 0) continue;
+    const auto query = static_cast<size_t>(queries.number(pairs.left[i]));
+    data.judged.resize(data.query_ids.size());
+    add_judgement(document, pairs.score[i] > kPositiveAbove ? 1 : 0, data.judged[query]);
+    for (const int64_t negative : negatives) add_judgement(negative, 0, data.judged[query]);
+  }
+  data.notes.push_back(fmt::format("{}: {} queries and {} documents made of {} pairs",
+                                   options.file(), data.query_ids.size(), data.document_ids.size(),
+                                   pairs.size()));
+  return data;
 }
 
 }  // namespace simile

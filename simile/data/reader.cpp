@@ -8,7 +8,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/detail/malformed_rows.h"
 #include "simile/data/detail/row_filter.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/detail/table_file.h"

@@ -9,12 +9,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "simile/data/reader.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kKeptProblems = 10;
+constexpr size_t kProblemBytes = 300;
+constexpr int64_t kRowsToJudgeBy = 20;
 
 // Keeps the members of the outermost object only, so that memory stays in proportion to the line.
 class MemberCollector : public nlohmann::json_sax<Json> {
@@ -86,16 +91,30 @@ std::string plain_message(const std::string& message) {
   return end == std::string::npos ? message : message.substr(end + 2);
 }
 
-}  // namespace
-
-namespace {
-
 void check_fields(size_t fields, const std::string& where) {
   if (fields <= kMaximumFields) return;
   throw RowError(fmt::format("{}: expected at most {} fields, found more", where, kMaximumFields));
 }
 
 }  // namespace
+
+void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport& report) {
+  if (!skip_malformed) throw error;
+  ++report.malformed;
+  if (report.problems.size() == kKeptProblems) return;
+  report.problems.push_back(shorten_text(error.what(), kProblemBytes));
+}
+
+void check_malformed(const ReadReport& report) {
+  const int64_t seen = report.rows + report.filtered + report.malformed;
+  const bool none_left = report.malformed == seen;
+  if (report.malformed == 0) return;
+  SIMILE_CHECK(!none_left && (seen < kRowsToJudgeBy || report.malformed * 2 <= seen),
+               ErrorKind::kInput,
+               fmt::format("{}: {} of {} rows are malformed, too many to leave out; the options do "
+                           "not fit the file, or it is damaged. The first: {}",
+                           report.file, report.malformed, seen, report.problems.front()));
+}
 
 std::vector<std::string> split_tsv(const std::string& line, const std::string& where) {
   check_fields(static_cast<size_t>(std::count(line.begin(), line.end(), '\t')) + 1, where);

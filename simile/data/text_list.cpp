@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "simile/core/error.h"
-#include "simile/data/detail/malformed_rows.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/path_list.h"

@@ -5,7 +5,7 @@
 #include <torch/utils.h>
 
 #include "simile/core/error.h"
-#include "simile/data/score_range.h"
+#include "simile/data/column_kinds.h"
 #include "simile/loss/loss.h"
 #include "simile/loss/normalize.h"
 

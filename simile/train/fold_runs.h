@@ -6,7 +6,7 @@
 //     objectives: {data: {path: faq.tsv, part: fit}, dev: {part: dev}, loss: bsc}
 //   tests: {name: test, task: ranking, data: faq.tsv, part: test}
 //
-// What names a `part` (simile/data/folds.h) is cut; all else is the same for each fold.
+// What names a `part` (simile/data/pair_dataset.h) is cut; all else is the same for each fold.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/random.h"
-#include "simile/data/candidate_texts.h"
+#include "simile/data/field_reader.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/precision.h"
 #include "simile/train/detail/bytes_of.h"

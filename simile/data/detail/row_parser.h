@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One record of a table, taken apart. Used by simile/data/reader.h.
+// One record of a table: its fields, and what happens to a record that cannot be read. Used by
+// simile/data/reader.h.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,22 @@
 
 namespace simile {
 
-// What is wrong with one row and leaves the rows after it as they are (ErrorKind::kInput); the
-// message begins with file and line.
+struct ReadReport;
+
+// An error in one row that does not affect the rows after it (ErrorKind::kInput); the message
+// begins with file and line.
 class RowError : public Error {
  public:
   explicit RowError(const std::string& message) : Error(ErrorKind::kInput, message) {}
 };
+
+// Throws `error` unless malformed rows are to be skipped; then counts it in `report`, which keeps
+// the first ones.
+void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport& report);
+
+// To be called at the end. Error (ErrorKind::kInput): more than half of at least 20 rows are
+// malformed, or all of them are.
+void check_malformed(const ReadReport& report);
 
 // A row with more fields or members is malformed (RowError), so that memory stays in proportion to
 // its line.

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which test texts stand in a training text, whole or but for some words.
+// Which texts two data sets share, whole or nearly. Texts are compared in their comparison form
+// (simile/text/words.h), which ignores case and punctuation. Equal texts have equal
+// numbers (TextForm), which is all that is kept of a set to find its texts in another one.
 //
-// Texts are compared in their comparison form (simile/text/words.h). The shingles S(t) of
-// a text are the runs of `shingle` consecutive words of its form, each once. Of a test text t a
-// training text d holds the share
+// Near texts: the shingles S(t) of a text are the runs of `shingle` consecutive words of its form,
+// each once. A training text d holds this share of a test text t:
 //
 //   sum of w(s) over S(t) and S(d)  /  sum of w(s) over S(t),    w(s) = ln((N + 1) / n(s))
 //
-// of N test texts and n(s) of them that have the shingle s, and t is found in d when that is at
-// least `share`. It is a share of the test text alone (the containment of Broder, "On the
-// resemblance and containment of documents", 1997), so that a question is found in a long answer
-// that quotes it; the likeness of the two as wholes (Jaccard) would be small there. The weights are
-// those of inverse document frequency: what half of all questions begin with ("what is the best way
-// to") tells little. Without them a test text of 12 words keeps 7 of its 10 shingles of 3 words
-// when one word in the middle is another.
+// with N test texts, n(s) of which have the shingle s. t is found in d when that is at least
+// `share`. It is a share of the test text alone (the containment of Broder, "On the resemblance and
+// containment of documents", 1997), so that a question is found in a long answer that quotes it;
+// the likeness of the two as wholes (Jaccard) would be small there. The weights are inverse
+// document frequencies: a beginning that half of all questions have ("what is the best way to")
+// tells little. Without them a test text of 12 words keeps 7 of its 10 shingles of 3 words when one
+// word in the middle changes.
 //
-// Test texts of fewer than 2 * shingle words are not looked for: "what are the symptoms" stands in
-// the questions of every disease. As wholes they are compared in simile/data/leave_out.h and
+// Test texts of fewer than 2 * shingle words are not looked for: "what are the symptoms" occurs in
+// the questions of every disease. Whole texts are compared in simile/data/leave_out.h and
 // overlap.h.
 #pragma once
 
@@ -26,6 +27,31 @@
 #include <vector>
 
 namespace simile {
+
+// Texts of fewer words are greetings, names and numbers, which two sets may well share.
+inline constexpr int64_t kTellingWords = 4;
+
+struct TextForm {
+  uint64_t key = 0;   // a 64-bit hash of the comparison key
+  int32_t words = 0;  // of the comparison form
+
+  bool is_telling() const { return words >= kTellingWords; }
+};
+
+TextForm text_form(std::string_view text);
+
+// The same of each text, in parallel.
+std::vector<TextForm> text_forms(const std::vector<std::string>& texts);
+
+// Of a pair, whichever of the two comes first.
+uint64_t pair_key(const TextForm& a, const TextForm& b);
+
+// Sorted, each once.
+using KeySet = std::vector<uint64_t>;
+KeySet key_set(std::vector<uint64_t> keys);
+KeySet key_set(const std::vector<TextForm>& forms);
+bool contains(const KeySet& keys, uint64_t key);
+int64_t count_common(const KeySet& a, const KeySet& b);
 
 inline constexpr int64_t kShingleWords = 3;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/data/candidate_texts.h"
+#include "simile/data/field_reader.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

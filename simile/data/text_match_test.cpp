@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/data/near_texts.h"
+#include "simile/data/text_match.h"
 
 #include <gmock/gmock.h>
 

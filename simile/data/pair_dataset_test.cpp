@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/data/folds.h"
+#include "simile/data/pair_dataset.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
