@@ -24,8 +24,8 @@
 #include "simile/core/matrix.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/index/clusters.h"
-#include "simile/index/neighbours.h"
+#include "simile/neighbours/clusters.h"
+#include "simile/neighbours/neighbours.h"
 
 namespace {
 

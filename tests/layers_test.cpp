@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Each module may include itself and those before it.
-const std::vector<std::string> kModules = {"core",  "text",  "data",   "metric", "kernel", "index",
-                                           "batch", "model", "encode", "eval",   "report", "serve",
-                                           "nn",    "loss",  "train",  "tune"};
+const std::vector<std::string> kModules = {
+    "core",   "text", "data",   "metric", "kernel", "neighbours", "batch", "index", "model",
+    "encode", "eval", "report", "serve",  "nn",     "loss",       "train", "tune"};
 
 // Headers that only sources may include, so that they do not reach every file.
 const std::vector<std::string> kPrivateHeaders = {"nlohmann/", "httplib", "xxhash.h", "oneapi/",

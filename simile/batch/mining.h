@@ -25,7 +25,7 @@
 
 #include "simile/core/matrix.h"
 #include "simile/core/options.h"
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile {
 

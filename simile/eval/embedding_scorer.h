@@ -27,7 +27,7 @@
 #include "simile/core/matrix.h"
 #include "simile/eval/scorer.h"
 #include "simile/eval/shared_texts.h"
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile {
 

@@ -31,9 +31,9 @@
 
 #include "simile/core/matrix.h"
 #include "simile/index/document_store.h"
-#include "simile/index/exact_search.h"
 #include "simile/index/metadata_filter.h"
 #include "simile/index/search_settings.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile {
 

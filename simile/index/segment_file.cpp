@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "simile/core/detail/file_header.h"
 #include "simile/core/error.h"
-#include "simile/index/detail/file_header.h"
 #include "simile/index/detail/word_file.h"
 
 namespace simile {

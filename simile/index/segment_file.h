@@ -29,7 +29,7 @@
 
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "simile/index/detail/top_hits.h"
+#include "simile/neighbours/detail/top_hits.h"
 
 namespace simile::detail {
 namespace {

@@ -12,10 +12,10 @@
 #include <system_error>
 #include <utility>
 
+#include "simile/core/detail/file_header.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/index/detail/file_header.h"
 
 namespace simile::detail {
 namespace {

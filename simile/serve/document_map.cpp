@@ -9,6 +9,8 @@
 #include "simile/index/exact_search.h"
 #include "simile/index/neighbours.h"
 #include "simile/text/utf8.h"
+#include "simile/neighbours/exact_search.h"
+#include "simile/neighbours/neighbours.h"
 
 namespace simile {
 namespace {

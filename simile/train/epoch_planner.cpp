@@ -11,9 +11,9 @@
 #include "simile/batch/word_order.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/index/clusters.h"
-#include "simile/index/neighbours.h"
 #include "simile/loss/loss_table.h"
+#include "simile/neighbours/clusters.h"
+#include "simile/neighbours/neighbours.h"
 
 namespace simile {
 namespace {

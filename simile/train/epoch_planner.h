@@ -12,7 +12,7 @@
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/index/neighbours.h"
+#include "simile/neighbours/neighbours.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
 

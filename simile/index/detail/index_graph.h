@@ -6,8 +6,8 @@
 #include <string>
 
 #include "simile/index/approximate_options.h"
-#include "simile/index/detail/graph_build.h"
 #include "simile/index/detail/segment_set.h"
+#include "simile/neighbours/detail/graph_build.h"
 
 namespace simile::detail {
 

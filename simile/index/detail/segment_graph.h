@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "simile/index/detail/graph_file.h"
-#include "simile/index/detail/graph_walk.h"
 #include "simile/index/search_index.h"
+#include "simile/neighbours/detail/graph_file.h"
+#include "simile/neighbours/detail/graph_walk.h"
 
 namespace simile::detail {
 

@@ -22,7 +22,7 @@
 #include "simile/core/file.h"
 #include "simile/core/matrix.h"
 #include "simile/index/document_store.h"
-#include "simile/index/stored_vectors.h"
+#include "simile/neighbours/stored_vectors.h"
 
 namespace simile::detail {
 

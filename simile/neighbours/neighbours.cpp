@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/neighbours.h"
+#include "simile/neighbours/neighbours.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "simile/core/parallel.h"
-#include "simile/index/detail/kmeans.h"
-#include "simile/index/detail/neighbours.h"
-#include "simile/index/detail/scan.h"
-#include "simile/index/detail/top_hits.h"
+#include "simile/neighbours/detail/kmeans.h"
+#include "simile/neighbours/detail/neighbours.h"
+#include "simile/neighbours/detail/scan.h"
+#include "simile/neighbours/detail/top_hits.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile::detail {
 

@@ -7,9 +7,9 @@
 
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/index/detail/kmeans.h"
-#include "simile/index/detail/neighbours.h"
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/detail/kmeans.h"
+#include "simile/neighbours/detail/neighbours.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers at the start of an index's files, written as they lie in memory: numbers, and texts of a
+// Headers at the start of files, written as they lie in memory: numbers, and texts of a
 // fixed size without a terminating zero. A header has a member `checksum`, of what lies before it.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile::detail {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
-#include "simile/index/detail/packed_rows.h"
-#include "simile/index/detail/top_rows.h"
-#include "simile/index/neighbours.h"
+#include "simile/neighbours/detail/packed_rows.h"
+#include "simile/neighbours/detail/top_rows.h"
+#include "simile/neighbours/neighbours.h"
 
 namespace simile::detail {
 

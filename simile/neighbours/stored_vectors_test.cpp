@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/stored_vectors.h"
+#include "simile/neighbours/stored_vectors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/half.h"
 #include "simile/core/random.h"
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile {
 namespace {

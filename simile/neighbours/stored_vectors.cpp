@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/stored_vectors.h"
+#include "simile/neighbours/stored_vectors.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

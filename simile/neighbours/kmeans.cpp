@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/detail/kmeans.h"
+#include "simile/neighbours/detail/kmeans.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/index/detail/packed_rows.h"
-#include "simile/index/detail/scan.h"
+#include "simile/neighbours/detail/packed_rows.h"
+#include "simile/neighbours/detail/scan.h"
 
 namespace simile::detail {
 namespace {

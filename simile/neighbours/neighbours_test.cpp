@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/neighbours.h"
+#include "simile/neighbours/neighbours.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
-#include "simile/index/detail/neighbours.h"
-#include "simile/index/detail/test_vectors.h"
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/detail/neighbours.h"
+#include "simile/neighbours/detail/test_vectors.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile {
 namespace {

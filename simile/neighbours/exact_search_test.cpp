@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "simile/core/matrix.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/index/detail/scan.h"
+#include "simile/neighbours/detail/scan.h"
 
 namespace simile {
 namespace {

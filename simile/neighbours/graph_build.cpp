@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Without hnswlib's own vector code: its prefetches read past the end of lists, and distances come
-// from the index's kernels. Under another name, so that a program that has hnswlib compiled with
+// from this module's scan. Under another name, so that a program that has hnswlib compiled with
 // other settings does not mix both.
 #define NO_MANUAL_VECTORIZATION
 #define hnswlib simile_hnswlib
-#include "simile/index/detail/graph_build.h"
+#include "simile/neighbours/detail/graph_build.h"
 
 #include <fmt/format.h>
 #include <hnswlib/hnswlib.h>
@@ -18,8 +18,8 @@
 #include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/index/detail/graph_file.h"
-#include "simile/index/detail/scan.h"
+#include "simile/neighbours/detail/graph_file.h"
+#include "simile/neighbours/detail/scan.h"
 
 namespace simile::detail {
 namespace {
@@ -88,7 +88,7 @@ class RowInserter {
 };
 
 void insert_all(Hnsw& graph, const VectorRows& rows, size_t data_size,
-                const GraphProgress& progress) {
+                const BuildProgress& progress) {
   // The first alone: all others begin at it.
   RowInserter(graph, rows, data_size).insert(0);
   for (int64_t begin = 1; begin < rows.count; begin += kPiece) {
@@ -165,7 +165,7 @@ class GraphReader {
 }  // namespace
 
 std::string build_graph(const VectorRows& rows, const std::string& path, const std::string& owner,
-                        const GraphProgress& progress) {
+                        const BuildProgress& progress) {
   SIMILE_CHECK(rows.count < kNoNode, ErrorKind::kInput,
                fmt::format("'{}': a graph of {} vectors; it holds fewer than {}; use --approximate "
                            "never",

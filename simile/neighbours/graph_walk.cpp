@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/detail/graph_walk.h"
+#include "simile/neighbours/detail/graph_walk.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "simile/index/detail/scan.h"
-#include "simile/index/detail/top_hits.h"
+#include "simile/neighbours/detail/scan.h"
+#include "simile/neighbours/detail/top_hits.h"
 
 namespace simile::detail {
 namespace {

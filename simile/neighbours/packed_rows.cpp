@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/detail/packed_rows.h"
+#include "simile/neighbours/detail/packed_rows.h"
 
 #include <algorithm>
 #include <numeric>

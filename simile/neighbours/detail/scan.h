@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of an index: for each of its vectors some others that are near (HNSW, Malkov and
-// Yashunin 2016, arXiv:1603.09320), in a file beside the segments that never changes.
+// A graph of vectors: for each of them some others that are near (HNSW, Malkov and Yashunin 2016,
+// arXiv:1603.09320), in a file that never changes.
 //
 // The file, all numbers little-endian:
 //

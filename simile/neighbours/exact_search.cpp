@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/exact_search.h"
+#include "simile/neighbours/exact_search.h"
 
 #include <algorithm>
 
 #include "simile/core/parallel.h"
-#include "simile/index/detail/scan.h"
-#include "simile/index/detail/top_hits.h"
+#include "simile/neighbours/detail/scan.h"
+#include "simile/neighbours/detail/top_hits.h"
 
 namespace simile {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "simile/index/detail/graph_file.h"
-#include "simile/index/detail/vector_rows.h"
+#include "simile/neighbours/detail/graph_file.h"
+#include "simile/neighbours/detail/vector_rows.h"
 
 namespace simile::detail {
 

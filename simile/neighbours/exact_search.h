@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/index/stored_vectors.h"
+#include "simile/neighbours/stored_vectors.h"
 
 namespace simile {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/detail/scan.h"
+#include "simile/neighbours/detail/scan.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 #define SIMILE_SCAN baseline
 #define SIMILE_TILE 2
 #define SIMILE_LEVEL 0
-#include "simile/index/detail/scan.inc"
+#include "simile/neighbours/detail/scan.inc"
 #undef SIMILE_SCAN
 #undef SIMILE_TILE
 #undef SIMILE_LEVEL
@@ -26,7 +26,7 @@ namespace {
 #define SIMILE_SCAN avx2
 #define SIMILE_TILE 2
 #define SIMILE_LEVEL 1
-#include "simile/index/detail/scan.inc"
+#include "simile/neighbours/detail/scan.inc"
 #undef SIMILE_SCAN
 #undef SIMILE_TILE
 #undef SIMILE_LEVEL
@@ -37,7 +37,7 @@ namespace {
 #define SIMILE_SCAN avx512
 #define SIMILE_TILE 4
 #define SIMILE_LEVEL 2
-#include "simile/index/detail/scan.inc"
+#include "simile/neighbours/detail/scan.inc"
 #undef SIMILE_SCAN
 #undef SIMILE_TILE
 #undef SIMILE_LEVEL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/detail/graph_file.h"
+#include "simile/neighbours/detail/graph_file.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "simile/core/detail/file_header.h"
 #include "simile/core/error.h"
-#include "simile/index/detail/file_header.h"
 
 namespace simile::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/clusters.h"
+#include "simile/neighbours/clusters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
-#include "simile/index/detail/kmeans.h"
-#include "simile/index/detail/test_vectors.h"
+#include "simile/neighbours/detail/kmeans.h"
+#include "simile/neighbours/detail/test_vectors.h"
 
 namespace simile {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/clusters.h"
+#include "simile/neighbours/clusters.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "simile/core/error.h"
-#include "simile/index/detail/kmeans.h"
+#include "simile/neighbours/detail/kmeans.h"
 
 namespace simile {
 
