@@ -28,7 +28,7 @@ void add_vectors_option(CLI::App& command, std::string& vectors) {
       .add_option("--vectors", vectors,
                   "Numbers in which the index keeps its vectors: fp32, or half the space in fp16, "
                   "or a quarter in int8; `index info` tells what share of the nearest is found so")
-      ->check(CLI::IsMember(kStoredNumbers))
+      ->check(CLI::IsMember(stored_number_names()))
       ->capture_default_str();
 }
 

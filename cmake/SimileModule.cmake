@@ -134,6 +134,46 @@ function(simile_module name)
   endif()
 endfunction()
 
+# simile_levels(NAME OPTIONS option...): compiles detail/NAME.inc of the current module once for each instruction
+# set, from a source that defines SIMILE_LEVEL(x) as xBaseline, xAvx2 or xAvx512, and SIMILE_LEVEL_NAME as the text
+# that SIMILE_ISA takes. The module chooses among them when the program runs; SIMILE_X86 says that all three are there.
+set(SIMILE_AVX2_OPTIONS -mavx2 -mfma)
+set(SIMILE_AVX512_OPTIONS ${SIMILE_AVX2_OPTIONS} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
+function(simile_levels name)
+  cmake_parse_arguments(ARG "" "" "OPTIONS" ${ARGN})
+  get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(levels Baseline)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND levels Avx2 Avx512)
+    target_compile_definitions(simile_${module} PRIVATE SIMILE_X86)
+  endif()
+  foreach(level ${levels})
+    string(TOUPPER ${level} upper)
+    string(TOLOWER ${level} lower)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}_${level}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#define SIMILE_LEVEL(x) x##${level}
+#define SIMILE_LEVEL_NAME \"${lower}\"
+#include \"simile/${module}/detail/${name}.inc\"
+")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${ARG_OPTIONS};${SIMILE_${upper}_OPTIONS}")
+    target_sources(simile_${module} PRIVATE ${source})
+  endforeach()
+endfunction()
+
+# simile_lower_levels(NAME FILTER): the tests of the current module that FILTER names once more at the levels that
+# this processor would not choose by itself, as NAME_baseline and NAME_avx2.
+function(simile_lower_levels name filter)
+  get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  if(NOT SIMILE_TESTS)
+    return()
+  endif()
+  foreach(level baseline avx2)
+    add_test(NAME ${name}_${level} COMMAND simile_${module}_test --gtest_filter=${filter})
+    set_tests_properties(${name}_${level} PROPERTIES ENVIRONMENT SIMILE_ISA=${level} LABELS unit
+                         SKIP_REGULAR_EXPRESSION "SIMILE_ISA=${level}: expected")
+  endforeach()
+endfunction()
+
 # Registers every gtest case with ctest, but for those that simile_discover_slow_tests() does.
 function(simile_discover_tests target)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 TEST_FILTER "-*Slow.*" PROPERTIES LABELS unit TIMEOUT 300)

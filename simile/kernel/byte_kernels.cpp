@@ -10,14 +10,14 @@
 
 namespace simile {
 
-extern const ByteKernels kBaselineByteKernels;
+extern const ByteKernels kByteKernelsBaseline;
 #ifdef SIMILE_X86
-extern const ByteKernels kAvx2ByteKernels;
-extern const ByteKernels kAvx512ByteKernels;
+extern const ByteKernels kByteKernelsAvx2;
+extern const ByteKernels kByteKernelsAvx512;
 #endif
 #ifdef SIMILE_VNNI
-extern const ByteKernels kVnniByteKernels;
-extern const ByteKernels kAmxByteKernels;
+extern const ByteKernels kByteKernelsVnni;
+extern const ByteKernels kByteKernelsAmx;
 #endif
 
 namespace {
@@ -71,23 +71,23 @@ void pack_byte_rows(const float* w, int64_t n, int64_t k, int64_t ldw, int8_t* p
 }
 
 const ByteKernels* byte_kernels_for(ByteIsa isa) {
-  if (isa == ByteIsa::kBaseline) return &kBaselineByteKernels;
+  if (isa == ByteIsa::kBaseline) return &kByteKernelsBaseline;
 #ifdef SIMILE_X86
-  if (isa == ByteIsa::kAvx2 && vector_kernels_for(Isa::kAvx2)) return &kAvx2ByteKernels;
+  if (isa == ByteIsa::kAvx2 && vector_kernels_for(Isa::kAvx2)) return &kByteKernelsAvx2;
   const bool has_avx512 = vector_kernels_for(Isa::kAvx512) != nullptr;
-  if (isa == ByteIsa::kAvx512 && has_avx512) return &kAvx512ByteKernels;
+  if (isa == ByteIsa::kAvx512 && has_avx512) return &kByteKernelsAvx512;
 #endif
 #ifdef SIMILE_VNNI
   const bool has_vnni = has_avx512 && __builtin_cpu_supports("avx512vnni");
-  if (isa == ByteIsa::kVnni && has_vnni) return &kVnniByteKernels;
-  if (isa == ByteIsa::kAmx && has_vnni && has_tiles(TileNumbers::kByte)) return &kAmxByteKernels;
+  if (isa == ByteIsa::kVnni && has_vnni) return &kByteKernelsVnni;
+  if (isa == ByteIsa::kAmx && has_vnni && has_tiles(TileNumbers::kByte)) return &kByteKernelsAmx;
 #endif
   return nullptr;
 }
 
 const ByteKernels& byte_kernels() {
   const Isa isa = vector_kernels().isa;
-  if (isa == Isa::kBaseline) return kBaselineByteKernels;
+  if (isa == Isa::kBaseline) return kByteKernelsBaseline;
   if (isa == Isa::kAvx512) {
     for (const ByteIsa best : {ByteIsa::kAmx, ByteIsa::kVnni, ByteIsa::kAvx512}) {
       if (const ByteKernels* kernels = byte_kernels_for(best)) return *kernels;

@@ -66,8 +66,8 @@ void matmul(const ByteCall& call) {
 
 }  // namespace
 
-extern const ByteKernels kAmxByteKernels;
-const ByteKernels kAmxByteKernels = {ByteIsa::kAmx, "amx", matmul};
+extern const ByteKernels kByteKernelsAmx;
+const ByteKernels kByteKernelsAmx = {ByteIsa::kAmx, "amx", matmul};
 
 }  // namespace simile
 #endif

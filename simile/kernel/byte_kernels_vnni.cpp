@@ -49,8 +49,8 @@ struct VnniLayout : QuadLayout {
 
 }  // namespace
 
-extern const ByteKernels kVnniByteKernels;
-const ByteKernels kVnniByteKernels = {ByteIsa::kVnni, "vnni", multiply_bytes<VnniLayout>};
+extern const ByteKernels kByteKernelsVnni;
+const ByteKernels kByteKernelsVnni = {ByteIsa::kVnni, "vnni", multiply_bytes<VnniLayout>};
 
 }  // namespace simile
 #endif

@@ -8,10 +8,10 @@
 
 namespace simile {
 
-extern const VectorKernels kBaselineVectorKernels;
+extern const VectorKernels kVectorKernelsBaseline;
 #ifdef SIMILE_X86
-extern const VectorKernels kAvx2VectorKernels;
-extern const VectorKernels kAvx512VectorKernels;
+extern const VectorKernels kVectorKernelsAvx2;
+extern const VectorKernels kVectorKernelsAvx512;
 #endif
 
 namespace {
@@ -29,20 +29,20 @@ const VectorKernels& choose_kernels() {
   for (const Isa isa : {Isa::kAvx512, Isa::kAvx2}) {
     if (const VectorKernels* kernels = vector_kernels_for(isa)) return *kernels;
   }
-  return kBaselineVectorKernels;
+  return kVectorKernelsBaseline;
 }
 
 }  // namespace
 
 const VectorKernels* vector_kernels_for(Isa isa) {
-  if (isa == Isa::kBaseline) return &kBaselineVectorKernels;
+  if (isa == Isa::kBaseline) return &kVectorKernelsBaseline;
 #ifdef SIMILE_X86
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == Isa::kAvx2 && avx2) return &kAvx2VectorKernels;
+  if (isa == Isa::kAvx2 && avx2) return &kVectorKernelsAvx2;
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
-  if (isa == Isa::kAvx512 && avx512) return &kAvx512VectorKernels;
+  if (isa == Isa::kAvx512 && avx512) return &kVectorKernelsAvx512;
 #endif
   return nullptr;
 }

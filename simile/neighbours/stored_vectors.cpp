@@ -34,16 +34,21 @@ void store_bytes(const float* vector, int64_t D, char* out) {
 
 }  // namespace
 
+const std::vector<std::string>& stored_number_names() {
+  static const std::vector<std::string> names = {"fp32", "fp16", "int8"};
+  return names;
+}
+
 const std::string& number_name(StoredNumber number) {
-  return kStoredNumbers[static_cast<size_t>(number)];
+  return stored_number_names()[static_cast<size_t>(number)];
 }
 
 StoredNumber parse_stored_number(const std::string& name) {
-  const auto found = std::find(kStoredNumbers.begin(), kStoredNumbers.end(), name);
-  SIMILE_CHECK(
-      found != kStoredNumbers.end(), ErrorKind::kUsage,
-      fmt::format("vectors: expected {}, found '{}'", fmt::join(kStoredNumbers, ", "), name));
-  return static_cast<StoredNumber>(found - kStoredNumbers.begin());
+  const auto& names = stored_number_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  SIMILE_CHECK(found != names.end(), ErrorKind::kUsage,
+               fmt::format("vectors: expected {}, found '{}'", fmt::join(names, ", "), name));
+  return static_cast<StoredNumber>(found - names.begin());
 }
 
 float largest_number(StoredNumber number) {

@@ -20,7 +20,7 @@ namespace simile {
 
 enum class StoredNumber { kFp32, kFp16, kInt8 };
 
-inline const std::vector<std::string> kStoredNumbers = {"fp32", "fp16", "int8"};  // in that order
+const std::vector<std::string>& stored_number_names();  // in that order
 const std::string& number_name(StoredNumber number);
 // Errors (kUsage): none of these names.
 StoredNumber parse_stored_number(const std::string& name);

@@ -130,7 +130,7 @@ TEST(StoredVectors, EveryHalfIsReadAsItIs) {
 }
 
 TEST(StoredVectors, NamesAreKnown) {
-  for (const std::string& name : kStoredNumbers) {
+  for (const std::string& name : stored_number_names()) {
     EXPECT_EQ(number_name(parse_stored_number(name)), name);
   }
   EXPECT_THROW(parse_stored_number("int4"), Error);

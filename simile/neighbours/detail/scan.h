@@ -19,11 +19,13 @@ struct ScanCall {
   int64_t stride = 0;               // row_count rounded up to a multiple of 4, or more
   const int64_t* places = nullptr;  // row j is places[j] of `rows`; null: j
   StoredNumber number = StoredNumber::kFp32;
+  int64_t row_bytes = 0;  // scan_scores() sets it
 };
 
-// A score's bits depend on its query and row alone (and on the processor's instruction set, which
-// is found out when the program runs); it is that with the floats that the row stands for.
-void scan_scores(const ScanCall& call);
+// A score's bits depend on its query and row alone, and on the instruction set, which is that of
+// vector_kernels() (kernel/vector_kernels.h). It is the score with the floats that the row stands
+// for.
+void scan_scores(ScanCall call);
 
 // scores[j] is that of the query with rows[j], to the bit of scan_scores(); `scores` has room for
 // `count` rounded up to a multiple of 4.
@@ -36,5 +38,14 @@ float score_short(const uint16_t* a, const uint16_t* b, int64_t D, VectorMetric 
 // Writes the numbers j, rising, of the `count` scores that are `threshold` or more to `found` (room
 // for `count`); returns how many they are.
 int64_t find_at_least(const float* scores, int64_t count, float threshold, int32_t* found);
+
+// The functions above at one instruction set, in their order.
+struct ScanKernels {
+  void (*scan)(const ScanCall& call);
+  void (*few)(const float* query, const char* const* rows, int64_t count, int64_t D,
+              VectorMetric metric, StoredNumber number, float* scores);
+  float (*halves)(const uint16_t* a, const uint16_t* b, int64_t D, VectorMetric metric);
+  int64_t (*find)(const float* scores, int64_t count, float threshold, int32_t* found);
+};
 
 }  // namespace simile::detail
