@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/join.h"
+#include "simile/derive/join.h"
 
 #include <fmt/format.h>
 

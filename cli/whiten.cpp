@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/derive/whiten.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +11,6 @@
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/encode/whiten_model.h"
 
 namespace simile::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "simile/core/error.h"
-#include "simile/encode/convert.h"
+#include "simile/derive/convert.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/index/search_index.h"
 #include "simile/model/embedding_store.h"

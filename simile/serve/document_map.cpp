@@ -6,11 +6,9 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/index/exact_search.h"
-#include "simile/index/neighbours.h"
-#include "simile/text/utf8.h"
 #include "simile/neighbours/exact_search.h"
 #include "simile/neighbours/neighbours.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {

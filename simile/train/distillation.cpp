@@ -10,7 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/options.h"
-#include "simile/encode/student_start.h"
+#include "simile/derive/student_start.h"
 #include "simile/model/model_folder.h"
 
 namespace simile {

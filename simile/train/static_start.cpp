@@ -9,9 +9,8 @@
 #include "simile/core/matrix.h"
 #include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
+#include "simile/derive/ppmi_start.h"
 #include "simile/model/initialise.h"
-#include "simile/model/piece_corpus.h"
-#include "simile/model/word_pieces.h"
 
 namespace simile {
 namespace {

@@ -3,7 +3,7 @@
 //
 //   random  random directions
 //   ppmi    directions in which tokens of the same neighbourhood are near each other
-//           (simile/model/ppmi_start.h)
+//           (simile/derive/ppmi_start.h)
 //
 // With a corpus the length of a row is its token's idf there over the mean, so that rare words
 // decide from the first step; ppmi needs one. Rows of tokens that are no part of a word are zero

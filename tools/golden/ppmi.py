@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Positive pointwise mutual information of a tiny corpus, its singular values, and the start of a
-static table made from them, by the formulas of simile/model/ppmi_start.h.
+static table made from them, by the formulas of simile/derive/ppmi_start.h.
 
     /usr/bin/python3 tools/golden/ppmi.py > tests/golden/ppmi.json
 

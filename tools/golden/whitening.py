@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whitening fitted to a small sample by the formulas of simile/encode/whiten.h.
+"""Whitening fitted to a small sample by the formulas of simile/derive/whiten.h.
 
     /usr/bin/python3 tools/golden/whitening.py > tests/golden/whitening.json
 

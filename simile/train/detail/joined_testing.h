@@ -7,7 +7,7 @@
 
 #include "simile/core/event.h"
 #include "simile/core/file.h"
-#include "simile/encode/join.h"
+#include "simile/derive/join.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/initialise.h"
 #include "simile/model/model_folder.h"

@@ -18,10 +18,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/core/options.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/model/module_settings.h"
 
 namespace simile {
@@ -64,5 +67,28 @@ ModuleSettings dense_module(const Whitening& whitening, int64_t inputs);
 // whitened mean over those c tokens alone. So the sample must then be such means; were m taken off
 // rows of zeros too, punctuation would pull every text towards -m W.
 Matrix<float> fold_into_table(const Matrix<float>& table, const Whitening& whitening);
+
+struct WhiteningReport {
+  int64_t texts = 0;
+  int64_t inputs = 0, outputs = 0;  // numbers of a vector before and after
+  double kept = 1;                  // share of the variance in the dimensions kept
+  double largest_deviation = 0, smallest_deviation = 0;  // of the axes before
+  // Mean cosine of two different texts of the sample: near 0 where vectors use all directions.
+  double cosine_before = 0, cosine_after = 0;
+};
+
+// Writes the model folder anew with its vectors whitened by what a sample of texts shows.
+//
+// The map goes into the table of a static model. In other models it is a Dense module behind the
+// model's modules, before Normalize at the end, so that sentence-transformers loads the folder too.
+// It is fitted to vectors as they come there: not divided by their length, and only their leading
+// dimensions where the model keeps so many. Weights stay in the type they were stored in. Task
+// heads (with a warning) and temperatures are left out, because they were trained on the vectors as
+// they were. `encode` says how the texts are encoded; its dimensions and normalize do not matter.
+// Errors: those of open_model_folder(), save_model_folder() and fit_whitening(); kUsage when
+// `output` is the model's own folder.
+WhiteningReport whiten_model(const std::string& model, const std::vector<std::string>& texts,
+                             const WhiteningOptions& options, const EncodeOptions& encode,
+                             const std::string& output, EventSink& events);
 
 }  // namespace simile

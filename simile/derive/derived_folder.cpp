@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/detail/derived_folder.h"
+#include "simile/derive/detail/derived_folder.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/encode/sentence_encoder.h"
+#include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/model_card.h"
 #include "simile/model/static_weights.h"
@@ -21,21 +23,27 @@ namespace fs = std::filesystem;
 constexpr const char* kLicences[] = {"LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE",
                                      "NOTICE.txt"};
 
-std::string name_of(const std::string& path) {
-  const fs::path normal = fs::path(path).lexically_normal();
-  return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
+// Without the slash at its end.
+fs::path place_of(const std::string& path) {
+  const fs::path known = fs::weakly_canonical(path);
+  return known.has_filename() ? known : known.parent_path();
 }
 
 }  // namespace
 
-void check_derived_output(const ModelFolder& folder, const std::string& output) {
-  const auto place = [](const std::string& path) {
-    const fs::path known = fs::weakly_canonical(path);
-    return known.has_filename() ? known : known.parent_path();  // without the slash at its end
-  };
-  const fs::path model = place(folder.path), target = place(output);
+std::string folder_name(const std::string& path) {
+  const fs::path normal = fs::path(path).lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
+}
+
+bool would_replace(const ModelFolder& folder, const std::string& output) {
+  const fs::path model = place_of(folder.path), target = place_of(output);
   const auto parts = std::mismatch(target.begin(), target.end(), model.begin(), model.end());
-  SIMILE_CHECK(parts.first != target.end(), ErrorKind::kUsage,
+  return parts.first == target.end();
+}
+
+void check_derived_output(const ModelFolder& folder, const std::string& output) {
+  SIMILE_CHECK(!would_replace(folder, output), ErrorKind::kUsage,
                fmt::format("the output '{}' is the model's own folder, or one that holds it, and "
                            "would replace it; give another",
                            output));
@@ -62,10 +70,13 @@ TensorType stored_type(const TensorSource& source, const EncoderConfig& config) 
   return is_written ? type : TensorType::kF32;
 }
 
-TokenizerFiles read_kept_files(const ModelFolder& folder) {
-  const bool is_folder = folder_exists(folder.tokenizer_path);
-  TokenizerFiles files = read_tokenizer_files(
-      is_folder ? folder.tokenizer_path : fs::path(folder.tokenizer_path).parent_path().string());
+TokenizerFiles read_tokenizer(const ModelFolder& folder) {
+  const std::string& path = folder.tokenizer_path;
+  return read_tokenizer_files(folder_exists(path) ? path : fs::path(path).parent_path().string());
+}
+
+std::map<std::string, std::string> read_licences(const ModelFolder& folder) {
+  std::map<std::string, std::string> files;
   for (const char* name : kLicences) {
     const std::string path = join_path(folder.path, name);
     if (file_exists(path)) files[name] = read_file(path);
@@ -73,12 +84,24 @@ TokenizerFiles read_kept_files(const ModelFolder& folder) {
   return files;
 }
 
+TokenizerFiles read_kept_files(const ModelFolder& folder) {
+  TokenizerFiles files = read_tokenizer(folder);
+  files.merge(read_licences(folder));
+  return files;
+}
+
+SelfTest test_weights(const ModelSettings& settings, const float* weights,
+                      const Tokenizer& tokenizer) {
+  return make_self_test(
+      SentenceEncoder(make_encoder(settings.encoder.shape(), weights), settings, tokenizer));
+}
+
 std::string make_derived_card(const ModelFolder& folder, const std::string& output,
                               const std::string& how, const ModelSettings& settings,
                               TensorType type) {
   ModelCard card;
-  card.title = name_of(output);
-  card.base_model = name_of(folder.path);
+  card.title = folder_name(output);
+  card.base_model = folder_name(folder.path);
   card.introduction = fmt::format("The model {} {}.", card.base_model, how);
   const std::string path = join_path(folder.path, "README.md");
   if (file_exists(path)) {

@@ -24,11 +24,11 @@ void save_shortened_model(const std::string& model, const std::string& output, i
                           EventSink& events);
 
 // Writes a static model in which the row of a token that is part of a word
-// (simile/model/word_pieces.h) is the vector that the model gives it alone, between the special
+// (ppmi_start.h) is the vector that the model gives it alone, between the special
 // tokens of a text (Minish Lab, Model2Vec, 2024), and of others zero. Errors: as above.
 void save_token_table(const std::string& model, const std::string& output, EventSink& events);
 
-// Writes a static model turned to the principal axes of its table (simile/encode/whiten.h), of
+// Writes a static model turned to the principal axes of its table (whiten.h), of
 // which the first `dimensions` are kept. Errors: kUsage for a model that is not one table, and for
 // dimensions that are not fewer than its own; as above.
 void save_reduced_table(const std::string& model, const std::string& output, int64_t dimensions,

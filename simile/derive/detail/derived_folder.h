@@ -7,10 +7,16 @@
 
 #include "simile/core/event.h"
 #include "simile/model/model_folder.h"
+#include "simile/text/tokenizer.h"
 
 namespace simile::detail {
 
-// Errors (kUsage): the output would replace the model's own folder, or one that holds it.
+// The last part of a path, with or without a slash at its end.
+std::string folder_name(const std::string& path);
+
+// Whether the output is the model's own folder, or one that holds it.
+bool would_replace(const ModelFolder& folder, const std::string& output);
+// Errors (kUsage): it is.
 void check_derived_output(const ModelFolder& folder, const std::string& output);
 
 // The encoder's weights, all in memory, for ModelToSave::weights.
@@ -20,8 +26,15 @@ std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& even
 // F32.
 TensorType stored_type(const TensorSource& source, const EncoderConfig& config);
 
-// Tokenizer and licence files.
+TokenizerFiles read_tokenizer(const ModelFolder& folder);
+// Licences and notices by name.
+std::map<std::string, std::string> read_licences(const ModelFolder& folder);
+// Both.
 TokenizerFiles read_kept_files(const ModelFolder& folder);
+
+// The self test of a model with these weights, in the order of encoder_layout().
+SelfTest test_weights(const ModelSettings& settings, const float* weights,
+                      const Tokenizer& tokenizer);
 
 // A card that says `how` ("with the weights in F16, made by ...") the model at `output` was made
 // from that of `folder`, and the original's card behind it.

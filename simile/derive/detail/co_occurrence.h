@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A square sparse matrix that can be multiplied from both sides, and its leading singular vectors.
+// How often two tokens stand near each other, and what that says beyond their frequencies; as a
+// square sparse matrix that can be multiplied from both sides, and its leading singular vectors.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
+#include "simile/derive/ppmi_start.h"
 
 namespace simile::detail {
 
@@ -43,5 +45,14 @@ struct TruncatedSvd {
 // with a small shift, Fukaya et al. 2020), and the eigenvectors of the small problem. The largest
 // number of each vector is positive. Same bits with any number of threads.
 TruncatedSvd truncated_svd(const SparseMatrix& m, const SvdOptions& options, const WorkDone& done);
+
+struct PpmiMatrix {
+  std::vector<int32_t> tokens;  // the token of each row: most frequent first, then lowest id first
+  SparseMatrix matrix;
+};
+
+// The matrix of ppmi_start.h over the tokens that occur. One row after the other is counted from
+// the places of its token, so that no pair is held before its row is done.
+PpmiMatrix count_ppmi(const PieceCorpus& corpus, const PpmiOptions& options, const WorkDone& done);
 
 }  // namespace simile::detail

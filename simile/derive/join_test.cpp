@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/join.h"
+#include "simile/derive/join.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/encode/convert.h"
+#include "simile/derive/convert.h"
 #include "simile/encode/pooling.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/encode/word_vectors.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/whiten_model.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +8,8 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
-#include "simile/encode/convert.h"
+#include "simile/derive/convert.h"
+#include "simile/derive/whiten.h"
 
 namespace simile {
 namespace {

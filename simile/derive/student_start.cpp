@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/student_start.h"
+#include "simile/derive/student_start.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/encode/detail/derived_folder.h"
+#include "simile/derive/detail/derived_folder.h"
+#include "simile/derive/ppmi_start.h"
+#include "simile/derive/whiten.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/encode/whiten.h"
-#include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/model/word_pieces.h"
 
 namespace simile {
 namespace {
@@ -81,8 +80,7 @@ void save_student(const ModelFolder& teacher, const std::string& output, const s
   save.tokenizer = detail::read_kept_files(teacher);
   save.model_card =
       detail::make_derived_card(teacher, output, how, save.settings, TensorType::kF32);
-  save.self_test = make_self_test(SentenceEncoder(
-      make_encoder(save.settings.encoder.shape(), flat.data()), save.settings, tokenizer));
+  save.self_test = detail::test_weights(save.settings, flat.data(), tokenizer);
   save_model_folder(output, save);
 }
 

@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/join.h"
+#include "simile/derive/join.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/encoder_forward.h"
+#include "simile/derive/detail/derived_folder.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/detail/joined_folder.h"
-#include "simile/model/encoder_family.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/model_card.h"
-#include "simile/model/static_weights.h"
-#include "simile/model/weight_reader.h"
 
 namespace simile {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kPartFiles[] = {"README.md",  "LICENSE", "LICENSE.txt",
-                                      "LICENSE.md", "NOTICE",  "NOTICE.txt"};
-
-std::string name_of(const std::string& path) {
-  const fs::path normal = fs::path(path).lexically_normal();
-  return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
-}
-
-fs::path place_of(const std::string& path) {
-  const fs::path known = fs::weakly_canonical(path);
-  return known.has_filename() ? known : known.parent_path();  // without the slash at its end
-}
 
 void check_inputs(const std::vector<ModelToJoin>& models) {
   SIMILE_CHECK(models.size() >= 2, ErrorKind::kUsage,
@@ -48,11 +27,8 @@ void check_inputs(const std::vector<ModelToJoin>& models) {
 }
 
 void check_joined_output(const std::vector<ModelPart>& parts, const std::string& output) {
-  const fs::path target = place_of(output);
   for (const ModelPart& part : parts) {
-    const fs::path model = place_of(part.folder.path);
-    const auto ends = std::mismatch(target.begin(), target.end(), model.begin(), model.end());
-    SIMILE_CHECK(ends.first != target.end(), ErrorKind::kUsage,
+    SIMILE_CHECK(!detail::would_replace(part.folder, output), ErrorKind::kUsage,
                  fmt::format("the output '{}' is the folder of the model '{}', or one that holds "
                              "it, and would replace it; give another",
                              output, part.folder.path));
@@ -117,22 +93,6 @@ void zero_rows(const EncoderShape& shape, const std::vector<int32_t>& ids, float
   }
 }
 
-// The type that the encoder's matrices are stored in, as far as folders are written in it.
-TensorType find_stored_type(const ModelFolder& folder) {
-  const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
-  if (is_composed_table(*source)) return TensorType::kF32;
-  const EncoderConfig& config = folder.settings.encoder;
-  const ParameterSlot words = encoder_layout(config.shape()).front();
-  std::vector<ExpectedSize> shape;
-  for (const int64_t side : words.shape) shape.push_back({side, "config.json"});
-  const WeightReader reader(*source, *find_encoder_family(config.model_type));
-  const TensorType type = reader.find(words.name, shape).type;
-  constexpr TensorType kWritten[] = {TensorType::kF16, TensorType::kBf16, TensorType::kI8};
-  const bool is_written =
-      std::find(std::begin(kWritten), std::end(kWritten), type) != std::end(kWritten);
-  return is_written ? type : TensorType::kF32;
-}
-
 // As they will be saved, so that the self test is of just these numbers.
 std::vector<float> read_parts(const std::vector<ModelPart>& parts, const EncoderShape& shape,
                               const std::vector<int32_t>& special, ModelToSave& save,
@@ -148,7 +108,7 @@ std::vector<float> read_parts(const std::vector<ModelPart>& parts, const Encoder
     float* const weights = flat.data() + offsets[i];
     read_encoder_weights(folder.weights_path, config, weights, events);
     if (config.is_static()) zero_rows(shape.parts[i].shape, special, weights);
-    save.parts.push_back({find_stored_type(folder), {}});
+    save.parts.push_back({detail::stored_type(*open_weights(folder.weights_path), config), {}});
     round_encoder_weights(config, save.parts.back().weight_type, weights);
   }
   return flat;
@@ -156,19 +116,10 @@ std::vector<float> read_parts(const std::vector<ModelPart>& parts, const Encoder
 
 void add_part_files(const std::vector<ModelPart>& parts, ModelToSave& save) {
   for (size_t i = 0; i < parts.size(); ++i) {
-    for (const char* name : kPartFiles) {
-      const std::string path = join_path(parts[i].folder.path, name);
-      if (file_exists(path)) save.parts[i].files[name] = read_file(path);
-    }
+    save.parts[i].files = detail::read_licences(parts[i].folder);
+    const std::string card = join_path(parts[i].folder.path, "README.md");
+    if (file_exists(card)) save.parts[i].files["README.md"] = read_file(card);
   }
-}
-
-TokenizerFiles tokenizer_files(const ModelFolder& folder, const Tokenizer& tokenizer) {
-  const std::string& path = folder.tokenizer_path;
-  TokenizerFiles files =
-      read_tokenizer_files(folder_exists(path) ? path : fs::path(path).parent_path().string());
-  files["tokenizer.json"] = tokenizer.to_json();
-  return files;
 }
 
 void warn_about_left_out(const std::vector<ModelPart>& parts, EventSink& events) {
@@ -182,13 +133,12 @@ void warn_about_left_out(const std::vector<ModelPart>& parts, EventSink& events)
 std::string make_joined_card(const std::vector<ModelPart>& parts, const ModelToSave& save,
                              const std::string& output) {
   ModelCard card;
-  card.title = name_of(output);
+  card.title = detail::folder_name(output);
   card.introduction =
       "Models side by side, made by `simile join`: the vector of a text is that of each, divided "
-      "by "
-      "its length and multiplied by its weight, one behind the other.";
+      "by its length and multiplied by its weight, one behind the other.";
   for (size_t i = 0; i < parts.size(); ++i) {
-    card.part_models.push_back(name_of(parts[i].folder.path));
+    card.part_models.push_back(detail::folder_name(parts[i].folder.path));
     card.part_types.push_back(save.parts[i].weight_type);
   }
   card.body = "Cards and licences of the parts are in their folders.\n";
@@ -210,11 +160,11 @@ JoinReport join_models(const std::vector<ModelToJoin>& models, const std::string
   const std::vector<float> flat = read_parts(parts, shape, special.ids, save, events);
   warn_about_left_out(parts, events);
   save.weights = flat.data();
-  save.tokenizer = tokenizer_files(parts.back().folder, tokenizer);
+  save.tokenizer = detail::read_tokenizer(parts.back().folder);
+  save.tokenizer["tokenizer.json"] = tokenizer.to_json();
   add_part_files(parts, save);
   save.model_card = make_joined_card(parts, save, output);
-  save.self_test =
-      make_self_test(SentenceEncoder(make_encoder(shape, flat.data()), save.settings, tokenizer));
+  save.self_test = detail::test_weights(save.settings, flat.data(), tokenizer);
   save_model_folder(output, save);
 
   JoinReport report;

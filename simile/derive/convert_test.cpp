@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/convert.h"
+#include "simile/derive/convert.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

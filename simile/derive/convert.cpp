@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/convert.h"
+#include "simile/derive/convert.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "simile/encode/detail/derived_folder.h"
-#include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/encoder_forward.h"
+#include "simile/derive/detail/derived_folder.h"
 
 namespace simile {
 namespace {
@@ -54,11 +52,7 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
   const EncoderConfig& config = folder.settings.encoder;
   const Tokenizer tokenizer = Tokenizer::load(folder.tokenizer_path);
   std::vector<float> flat = detail::read_whole_encoder(folder, events);
-  const auto test = [&](const float* weights) {
-    return make_self_test(
-        SentenceEncoder(make_encoder(config.shape(), weights), folder.settings, tokenizer));
-  };
-  const SelfTest before = test(flat.data());
+  const SelfTest before = detail::test_weights(folder.settings, flat.data(), tokenizer);
   // What is saved gives back just these numbers, in whatever type.
   round_encoder_weights(config, type, flat.data());
 
@@ -78,7 +72,7 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
       fmt::format("with the weights of its encoder in {}, made by `simile convert`",
                   tensor_type_name(type)),
       folder.settings, type);
-  save.self_test = test(flat.data());
+  save.self_test = detail::test_weights(folder.settings, flat.data(), tokenizer);
   std::vector<std::vector<float>> heads;
   heads.reserve(folder.heads.size());
   for (const SavedHead& head : folder.heads) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/whiten.h"
+#include "simile/derive/whiten.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
