@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
+#include "simile/core/text_table.h"
 
 namespace simile::cli {
 namespace {
@@ -34,34 +35,30 @@ std::string list_texts(const OverlapReport& report, bool near) {
 }
 
 // Pairs, left and right texts apart, of the test files that have such.
-std::string pairs_to_table(const OverlapReport& report, size_t width) {
-  std::string table;
+std::string pairs_to_table(const OverlapReport& report) {
+  TableRows rows = {
+      {"pairs    ", "   pairs", "   found", "    left", "   found", "   right", "   found"}};
   for (const OverlapCount& count : report.counts) {
     if (!count.pairs) continue;
-    if (table.empty()) {
-      table = fmt::format("\n{:<{}}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}\n", "pairs", width,
-                          "pairs", "found", "left", "found", "right", "found");
+    rows.push_back({count.file});
+    for (const int64_t number :
+         {count.pairs->examples, count.pairs->found, count.pairs->queries,
+          count.pairs->queries_found, count.pairs->documents, count.pairs->documents_found}) {
+      rows.back().push_back(std::to_string(number));
     }
-    const Leak& pairs = *count.pairs;
-    table += fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}\n", count.file, width,
-                         pairs.examples, pairs.found, pairs.queries, pairs.queries_found,
-                         pairs.documents, pairs.documents_found);
   }
-  return table;
+  return rows.size() == 1 ? "" : "\n" + text_table(rows, {0, "lr"});
 }
 
 std::string to_table(const OverlapReport& report, bool near, bool list) {
-  size_t width = 9;
-  for (const OverlapCount& count : report.counts) width = std::max(width, count.file.size());
-  std::string table =
-      fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>6}{}\n", "test file", width, "texts", "distinct",
-                  "found", "%", near ? fmt::format("  {:>8}", "near") : "");
+  TableRows rows = {{"test file", "   texts", "distinct", "   found", "     %"}};
+  if (near) rows[0].emplace_back("    near");
   for (const OverlapCount& count : report.counts) {
-    table += fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>6.2f}{}\n", count.file, width,
-                         count.texts, count.distinct, count.found, 100 * found_fraction(count),
-                         near ? fmt::format("  {:>8}", count.near) : "");
+    rows.push_back({count.file, std::to_string(count.texts), std::to_string(count.distinct),
+                    std::to_string(count.found), show_figure(found_fraction(count), true)});
+    if (near) rows.back().push_back(std::to_string(count.near));
   }
-  table += pairs_to_table(report, width);
+  const std::string table = text_table(rows, {0, "lr"}) + pairs_to_table(report);
   return list ? table + list_texts(report, near) : table;
 }
 

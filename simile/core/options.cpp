@@ -16,6 +16,7 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/text_table.h"
 
 namespace simile {
 namespace {
@@ -513,8 +514,8 @@ class MarkdownWriter : public OptionVisitor {
     std::string help = owner_prefix() + info.help;
     if (!info.choices.empty()) help += fmt::format(" (one of {})", fmt::join(info.choices, ", "));
     if (!info.unit.empty()) help += fmt::format(" [{}]", info.unit);
-    text += fmt::format("| `{}{}` | {} | {} |\n", prefix_, name,
-                        value.empty() ? "" : fmt::format("`{}`", value), help);
+    text += markdown_row({fmt::format("`{}{}`", prefix_, name),
+                          value.empty() ? "" : fmt::format("`{}`", value), help});
   }
 
   void nest(const std::string& path, const std::string& help, const Members& members) {

@@ -10,6 +10,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/text_table.h"
 #include "simile/metric/significance.h"
 
 namespace simile {
@@ -26,12 +27,11 @@ std::vector<std::string> metric_names(const std::vector<Report>& reports) {
 }
 
 std::string show_value(const std::string& name, const double* value) {
-  if (value == nullptr) return "-";
-  return is_fraction(name) ? fmt::format("{:.2f}", 100 * *value) : fmt::format("{:.4f}", *value);
+  return value == nullptr ? "-" : show_figure(*value, is_fraction(name));
 }
 
 // With its interval, where there is one: 57.79 [50.75, 64.32].
-std::string show_figure(const Report& report, const std::string& name) {
+std::string show_metric(const Report& report, const std::string& name) {
   std::string text = show_value(name, report.find_metric(name));
   for (const auto& [metric, interval] : report.intervals) {
     if (metric != name) continue;
@@ -39,14 +39,6 @@ std::string show_figure(const Report& report, const std::string& name) {
         fmt::format(" [{}, {}]", show_value(name, &interval.low), show_value(name, &interval.high));
   }
   return text;
-}
-
-size_t column_width(const std::vector<std::string>& cells) {
-  size_t width = 0;
-  for (const std::string& cell : cells) {
-    width = std::max(width, cell.size());
-  }
-  return width;
 }
 
 nlohmann::ordered_json confusion_to_json(const ConfusionMatrix& confusion) {
@@ -64,22 +56,15 @@ constexpr size_t kTableClasses = 20;
 std::string show_confusion(const std::string& model, const ConfusionMatrix& confusion) {
   const std::vector<std::string>& classes = confusion.classes;
   if (classes.empty() || classes.size() > kTableClasses) return "";
-  const size_t name_width = column_width(classes);
-  std::string table = fmt::format("  {}: gold classes in rows, predicted ones in columns\n", model);
-  table += fmt::format("    {:{}}", "", name_width);
-  std::vector<size_t> widths;
-  for (const std::string& name : classes) {
-    widths.push_back(std::max<size_t>(column_width({name}), 6));
-    table += fmt::format("  {:>{}}", name, widths.back());
-  }
-  table += '\n';
+  TableRows rows(1, {""});
+  for (const std::string& name : classes) rows[0].push_back(fmt::format("{:>6}", name));
   for (size_t i = 0; i < classes.size(); ++i) {
-    table += fmt::format("    {:{}}", classes[i], name_width);
-    const int64_t* row = confusion.counts.row(static_cast<int64_t>(i));
-    for (size_t j = 0; j < classes.size(); ++j) table += fmt::format("  {:>{}}", row[j], widths[j]);
-    table += '\n';
+    const int64_t* counts = confusion.counts.row(static_cast<int64_t>(i));
+    rows.push_back({classes[i]});
+    for (size_t j = 0; j < classes.size(); ++j) rows.back().push_back(std::to_string(counts[j]));
   }
-  return table;
+  return fmt::format("  {}: gold classes in rows, predicted ones in columns\n{}", model,
+                     text_table(rows, {4, "lr"}));
 }
 
 // A table of reports on the same data.
@@ -91,23 +76,13 @@ std::string show_group(const std::vector<Report>& reports) {
       fmt::format("{} ({}{} examples)\n", first.name.empty() ? first.task : first.name,
                   first.name.empty() ? "" : first.task + ", ", examples);
   const std::vector<std::string> names = metric_names(reports);
-  const size_t name_width = column_width(names);
-  table += fmt::format("  {:{}}", "", name_width);
-  std::vector<size_t> widths;
-  for (const Report& report : reports) {
-    std::vector<std::string> cells = {report.model};
-    for (const std::string& name : names) cells.push_back(show_figure(report, name));
-    widths.push_back(std::max<size_t>(column_width(cells), 7));
-    table += fmt::format("  {:>{}}", report.model, widths.back());
-  }
-  table += '\n';
+  TableRows rows(1, {""});
+  for (const Report& report : reports) rows[0].push_back(fmt::format("{:>7}", report.model));
   for (const std::string& name : names) {
-    table += fmt::format("  {:{}}", name, name_width);
-    for (size_t i = 0; i < reports.size(); ++i) {
-      table += fmt::format("  {:>{}}", show_figure(reports[i], name), widths[i]);
-    }
-    table += '\n';
+    rows.push_back({name});
+    for (const Report& report : reports) rows.back().push_back(show_metric(report, name));
   }
+  table += text_table(rows, {2, "lr"});
   if (std::any_of(reports.begin(), reports.end(),
                   [](const Report& report) { return !report.intervals.empty(); })) {
     table += "  []: 95 % interval, bootstrap over the examples\n";

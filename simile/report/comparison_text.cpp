@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/text_table.h"
 #include "simile/eval/report.h"
 #include "simile/report/comparison.h"
 
@@ -12,11 +13,6 @@ namespace simile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const char* significance_mark(const ComparedMetric& metric) {
-  if (!metric.t_test) return "";
-  return metric.t_test->p < 0.05 ? " *" : metric.t_test->p < 0.1 ? " _" : "";
-}
 
 double shown(const ComparedMetric& metric, double value) {
   return is_fraction(metric.name) ? 100 * value : value;
@@ -26,8 +22,6 @@ std::string show_spread(const ComparedMetric& metric, const Spread& spread, size
   const std::string mean = fmt::format("{:.2f}", shown(metric, spread.mean));
   return runs < 2 ? mean : fmt::format("{} +- {:.2f}", mean, shown(metric, spread.deviation));
 }
-
-std::string show_p(double p) { return p < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", p); }
 
 // What a comparison has at all; columns and explanations follow it.
 struct Shown {
@@ -54,7 +48,8 @@ std::vector<std::string> table_row(const ComparedMetric& metric, const Shown& sh
   std::vector<std::string> row = {
       metric.name, show_spread(metric, metric.a, metric.a_values.size()),
       show_spread(metric, metric.b, metric.b_values.size()),
-      fmt::format("{:+.2f}{:2}", shown(metric, metric.difference), significance_mark(metric))};
+      fmt::format("{:+.2f} {:1}", shown(metric, metric.difference),
+                  metric.t_test ? significance_mark(metric.t_test->p) : "")};
   if (shows.intervals) {
     row.push_back(metric.interval
                       ? fmt::format("[{:+.2f}, {:+.2f}]", shown(metric, metric.interval->low),
@@ -66,21 +61,6 @@ std::vector<std::string> table_row(const ComparedMetric& metric, const Shown& sh
     row.push_back(metric.permutation ? show_p(metric.permutation->p) : "-");
   }
   return row;
-}
-
-// Rows in columns of equal width: the first on the left, the others on the right.
-std::string align(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths(rows[0].size(), 0);
-  for (const auto& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = fmt::format("  {:{}}", row[0], widths[0]);
-    for (size_t c = 1; c < row.size(); ++c) line += fmt::format("  {:>{}}", row[c], widths[c]);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
 }
 
 std::string describe_side(const char* letter, const ComparedSide& side) {
@@ -149,9 +129,9 @@ std::string Comparison::to_table() const {
   for (const ComparedReport& report : reports) {
     text += fmt::format("\n{} ({}{} examples)\n", report.name.empty() ? report.task : report.name,
                         report.name.empty() ? "" : report.task + ", ", report.examples);
-    std::vector<std::vector<std::string>> rows = {table_head(shows)};
+    TableRows rows = {table_head(shows)};
     for (const ComparedMetric& metric : report.metrics) rows.push_back(table_row(metric, shows));
-    text += align(rows);
+    text += text_table(rows, {2, "lr"});
   }
   return text + explain(*this, shows);
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/text_table.h"
 #include "simile/eval/prediction_metric.h"
 #include "simile/metric/sorted_values.h"
 #include "simile/report/detail/run_format.h"
@@ -124,11 +125,11 @@ void add_interval(const Scores& start, const Scores& trained, Gain& gain) {
 }
 
 std::string show_value(const Gain& gain, double value) {
-  return gain.is_fraction() ? fmt::format("{:.2f}", 100 * value) : fmt::format("{:.4f}", value);
+  return show_figure(value, gain.is_fraction());
 }
 
 std::string show_difference(const Gain& gain, double value) {
-  return gain.is_fraction() ? fmt::format("{:+.2f}", 100 * value) : fmt::format("{:+.4f}", value);
+  return show_figure(value, gain.is_fraction(), true);
 }
 
 std::string show_spread(const Gain& gain, const std::vector<double>& values) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/core/text_table.h"
 #include "simile/eval/report.h"
 #include "simile/metric/order_agreement.h"
 #include "simile/report/comparison.h"
@@ -13,7 +14,6 @@
 namespace simile {
 namespace {
 
-constexpr double kSignificance = 0.05, kWeakSignificance = 0.1;
 constexpr int64_t kSamples = 2000;  // of the bootstrap
 
 // The values of two cells under the seeds that both have.
@@ -200,12 +200,11 @@ JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell be
   return judged;
 }
 
-std::string significance_mark(const TableCell& cell, const TableCell& reference) {
+std::string cell_mark(const TableCell& cell, const TableCell& reference) {
   if (cell.folders.empty() || reference.folders.empty()) return "";
   const PairedCells pairs = pair_cells(cell, reference);
   if (pairs.a.size() < 2) return "";
-  const double p = paired_t_test(pairs.b, pairs.a).p;
-  return p < kSignificance ? "*" : p < kWeakSignificance ? "_" : "";
+  return significance_mark(paired_t_test(pairs.b, pairs.a).p);
 }
 
 JudgedOrder judge_order(const Reproduction& result, size_t column) {

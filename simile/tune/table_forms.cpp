@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/text_table.h"
 #include "simile/tune/detail/judgement.h"
 #include "simile/tune/detail/table_words.h"
-#include "simile/tune/detail/text_width.h"
 #include "simile/tune/reproduction.h"
 
 namespace simile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Grid = std::vector<std::vector<std::string>>;
 
 constexpr const char* kPaper = "paper";
 
@@ -24,8 +23,7 @@ std::string mark_of(const Reproduction& result, size_t row, size_t column) {
   if (reference == nullptr) return "";
   const auto place = static_cast<size_t>(reference - result.table.rows.data());
   if (place == row) return " (reference)";
-  const std::string mark =
-      significance_mark(result.cells[row][column], result.cells[place][column]);
+  const std::string mark = cell_mark(result.cells[row][column], result.cells[place][column]);
   return mark.empty() ? "" : " " + mark;
 }
 
@@ -36,8 +34,8 @@ bool has_paper(const Reproduction& result, size_t column) {
 }
 
 // A head of two lines, then a line a row; the paper's figures only where it has some.
-Grid make_grid(const Reproduction& result) {
-  Grid grid(2, std::vector<std::string>(1));
+TableRows make_grid(const Reproduction& result) {
+  TableRows grid(2, std::vector<std::string>(1));
   const std::vector<TableColumn>& columns = result.table.columns;
   for (size_t c = 0; c < columns.size(); ++c) {
     grid[0].push_back(columns[c].label);
@@ -60,36 +58,11 @@ Grid make_grid(const Reproduction& result) {
   return grid;
 }
 
-std::string align(const Grid& grid) {
-  std::vector<size_t> widths(grid[0].size());
-  for (const auto& line : grid) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
-  }
-  std::string text;
-  for (const auto& line : grid) {
-    std::string padded;
-    for (size_t i = 0; i < line.size(); ++i) {
-      const std::string space(widths[i] - width_of(line[i]), ' ');
-      // Figures of the paper stand right, words left.
-      const bool is_right = grid[1][i] == kPaper && &line != &grid[0];
-      padded += (is_right ? space + line[i] : line[i] + space) + "  ";
-    }
-    padded.erase(padded.find_last_not_of(' ') + 1);
-    text += padded + "\n";
-  }
-  return text;
-}
-
-std::string markdown_cell(const std::string& text) {
-  std::string cell;
-  for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);
-  return cell;
-}
-
-std::string markdown_line(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) line += " " + markdown_cell(cell) + " |";
-  return line + "\n";
+// The paper's figures on the right, ours on the left with what follows them.
+std::string align(const TableRows& grid) {
+  std::string sides;
+  for (const std::string& head : grid[1]) sides += head == kPaper ? 'r' : 'l';
+  return text_table(grid, {0, sides, 1});
 }
 
 // One line of head: a column's label stands before both its figures.
@@ -168,17 +141,17 @@ std::string Reproduction::to_markdown() const {
   std::string text = fmt::format("## {}: {}\n\n", table.name, table.title);
   if (!table.source.empty()) text += table.source + "; ";
   text += fmt::format("{}. Ours: {}.\n\n", table_head(*this), figure_words(*this));
-  const std::vector<std::string> head = markdown_head(*this);
-  text += markdown_line(head) + markdown_line(std::vector<std::string>(head.size(), "---"));
-  const Grid grid = make_grid(*this);
-  for (size_t r = 2; r < grid.size(); ++r) text += markdown_line(grid[r]);
-  text += "\n";
+  TableRows grid = make_grid(*this);
+  grid.erase(grid.begin());
+  grid[0] = markdown_head(*this);
+  text += markdown_table(grid) + "\n";
   for (const JudgedOrder& order : orders) text += "- " + order_line(*this, order) + "\n";
-  if (!claims.empty()) text += "\n| claim | verdict | figures |\n| --- | --- | --- |\n";
+  TableRows judgements = {{"claim", "verdict", "figures"}};
   for (const JudgedClaim& judged : claims) {
-    text += markdown_line(
+    judgements.push_back(
         {claim_words(*this, judged), judged.verdict_words(), claim_figures(*this, judged)});
   }
+  if (!claims.empty()) text += "\n" + markdown_table(judgements);
   const std::vector<std::string> remarks = table_remarks(*this);
   if (!remarks.empty()) text += "\n";
   for (const std::string& remark : remarks) text += "- " + remark + "\n";

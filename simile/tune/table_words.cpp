@@ -8,6 +8,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "simile/core/text_table.h"
+
 namespace simile {
 namespace {
 
@@ -18,11 +20,6 @@ int digits_of(const TableColumn& column) { return column.scale < 10 ? 3 : 2; }
 std::string signed_figure(const TableColumn& column, double fraction) {
   return fmt::format("{:+.{}f}", fraction * column.scale, digits_of(column));
 }
-
-std::string p_value(double p) { return p < 5e-5 ? "< 0.0001" : fmt::format("{:.4f}", p); }
-
-// p = 0.0123
-std::string p_equation(double p) { return (p < 5e-5 ? "p " : "p = ") + p_value(p); }
 
 // The first line of a message, and no more of it than a cell bears.
 std::string shorten(const std::string& message, size_t most) {
@@ -110,8 +107,8 @@ std::string order_line(const Reproduction& result, const JudgedOrder& order) {
   return fmt::format(
       "{}: the paper's order of rows: {}Kendall's tau {:+.2f}, {}); {} of {} pairs stand as in the "
       "paper ({} of them with p < 0.05), {} the other way ({})",
-      result.table.columns[order.column].label, verdict, order.tau, p_equation(order.p), order.same,
-      pairs, order.same_significant, order.reversed, order.reversed_significant);
+      result.table.columns[order.column].label, verdict, order.tau, show_p_equation(order.p),
+      order.same, pairs, order.same_significant, order.reversed, order.reversed_significant);
 }
 
 std::string claim_figures(const Reproduction& result, const JudgedClaim& judged) {
@@ -122,8 +119,8 @@ std::string claim_figures(const Reproduction& result, const JudgedClaim& judged)
                                 judged.seeds == 1 ? "seed" : "seeds"));
   }
   if (judged.t_test) {
-    parts.push_back(fmt::format("{} (t), {} (permutation)", p_equation(judged.t_test->p),
-                                p_value(judged.permutation->p)));
+    parts.push_back(fmt::format("{} (t), {} (permutation)", show_p_equation(judged.t_test->p),
+                                show_p(judged.permutation->p)));
   }
   if (judged.interval) {
     parts.push_back(fmt::format("95 % interval over examples {} to {}",

@@ -7,14 +7,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "simile/tune/detail/text_width.h"
+#include "simile/core/text_table.h"
 #include "simile/tune/tuning.h"
 
 namespace simile {
 namespace {
 
 using TuneJson = nlohmann::ordered_json;
-using Rows = std::vector<std::vector<std::string>>;  // the first are heads
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
@@ -25,8 +24,7 @@ bool is_shown_as_fraction(const std::vector<std::string>& metrics) {
 }
 
 std::string show_metric(const std::string& metric, double value) {
-  return is_shown_as_fraction({metric}) ? fmt::format("{:.2f}", 100 * value)
-                                        : fmt::format("{:.4f}", value);
+  return show_figure(value, is_shown_as_fraction({metric}));
 }
 
 std::string show_spread(const std::string& metric, const std::vector<double>& values) {
@@ -35,8 +33,8 @@ std::string show_spread(const std::string& metric, const std::vector<double>& va
                      show_metric(metric, spread.deviation));
 }
 
-Rows trial_rows(const Tuning& tuning) {
-  Rows rows = {{"trial", "of"}};
+TableRows trial_rows(const Tuning& tuning) {
+  TableRows rows = {{"trial", "of"}};
   for (size_t s = 0; s < tuning.plan.tuned.size(); ++s) rows[0].push_back(tuning.setting_label(s));
   rows[0].insert(rows[0].end(), {tuning.metric_name(), ""});
   for (size_t i = 0; i < tuning.trials.size(); ++i) {
@@ -55,8 +53,8 @@ Rows trial_rows(const Tuning& tuning) {
   return rows;
 }
 
-Rows effect_rows(const Tuning& tuning) {
-  Rows rows = {{"setting", "share of variance", "length scale", "best alone"}};
+TableRows effect_rows(const Tuning& tuning) {
+  TableRows rows = {{"setting", "share of variance", "length scale", "best alone"}};
   for (size_t s = 0; s < tuning.effects.size(); ++s) {
     const SettingEffect& effect = tuning.effects[s];
     if (effect.means.empty()) continue;
@@ -70,46 +68,16 @@ Rows effect_rows(const Tuning& tuning) {
   return rows;
 }
 
-Rows test_rows(const Tuning& tuning) {
-  Rows rows = {{"", "recipe as it is", "best", "difference", "p"}};
+TableRows test_rows(const Tuning& tuning) {
+  TableRows rows = {{"", "recipe as it is", "best", "difference", "p"}};
   for (const TestedMetric& tested : tuning.tests) {
     const double difference = measure_spread(tested.best).mean - measure_spread(tested.own).mean;
-    const std::string sign = difference >= 0 ? "+" : "";
     rows.push_back({tested.name, show_spread(tested.name, tested.own),
                     show_spread(tested.name, tested.best),
-                    sign + show_metric(tested.name, difference),
-                    tested.t_test ? fmt::format("{:.3f}", tested.t_test->p) : "-"});
+                    show_figure(difference, is_shown_as_fraction({tested.name}), true),
+                    tested.t_test ? show_p(tested.t_test->p) : "-"});
   }
   return rows;
-}
-
-std::string text_table(const Rows& rows) {
-  std::vector<size_t> widths(rows[0].size());
-  for (const auto& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      line += row[c] + std::string(widths[c] - width_of(row[c]) + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
-std::string markdown_table(const Rows& rows) {
-  std::string text;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    text += fmt::format("| {} |\n", fmt::join(rows[r], " | "));
-    if (r == 0) {
-      for (size_t c = 0; c < rows[0].size(); ++c) text += "| --- ";
-      text += "|\n";
-    }
-  }
-  return text;
 }
 
 std::string head_line(const Tuning& tuning) {
@@ -145,8 +113,7 @@ std::string Tuning::metric_name() const {
 }
 
 std::string Tuning::show(double value) const {
-  return is_shown_as_fraction(plan.settings.metric) ? fmt::format("{:.2f}", 100 * value)
-                                                    : fmt::format("{:.4f}", value);
+  return show_figure(value, is_shown_as_fraction(plan.settings.metric));
 }
 
 std::string Tuning::setting_label(size_t setting) const {

@@ -36,9 +36,9 @@ std::optional<Interval> cell_interval(const TableColumn& column, const TableCell
 JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
                         EventSink& events);
 
-// Of a difference from the reference row: "*" for p < 0.05 and "_" for p < 0.1 of the paired t-test
-// over the seeds both have, as RCL marks them; otherwise empty.
-std::string significance_mark(const TableCell& cell, const TableCell& reference);
+// The significance_mark() of a difference from the reference row, by the paired t-test over the
+// seeds that both have; empty without two of them.
+std::string cell_mark(const TableCell& cell, const TableCell& reference);
 
 JudgedOrder judge_order(const Reproduction& result, size_t column);
 
