@@ -44,7 +44,7 @@ td { max-width: 24rem; overflow-wrap: break-word; }
 th { font-weight: 600; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .baseline th, .baseline td { color: var(--soft); font-weight: normal; }
-.swatch { display: inline-block; width: .8em; height: .8em; border-radius: .2em;
+.swatch { display: inline-block; background: currentColor; width: .8em; height: .8em; border-radius: .2em;
   margin-right: .45em; }
 .legend > span { margin-right: 1.2rem; white-space: nowrap; }
 .missing { background: var(--panel); border-left: 4px solid var(--c5); padding: .6rem 1rem; }
@@ -57,8 +57,12 @@ svg .tick { font-size: 12px; } svg .label { font-size: 12px; }
 svg .grid { stroke: var(--line); stroke-width: 1; }
 svg .axis { stroke: var(--soft); stroke-width: 1; }
 svg .mark { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 4 3; }
-svg .curve { fill: none; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; }
+svg .curve { fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; }
+svg .dot { fill: currentColor; }
 svg .bar { fill: var(--c0); }
+.c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); }
+.c3 { color: var(--c3); } .c4 { color: var(--c4); } .c5 { color: var(--c5); }
+.c6 { color: var(--c6); } .c7 { color: var(--c7); }
 details { margin: .5rem 0; }
 summary { cursor: pointer; font-weight: 600; }
 pre { background: var(--panel); padding: 1rem; overflow-x: auto; font-size: .85rem; }
@@ -152,10 +156,8 @@ std::vector<ShownRun> read_runs(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::string show_run_name(const ShownRun& run) {
-  return fmt::format(
-      "<span class=\"name\"><span class=\"swatch\" "
-      "style=\"background:var(--c{})\"></span>{}</span>",
-      run.series % kPlotColours, escape_html(run.set.name));
+  return fmt::format("<span class=\"name\"><span class=\"swatch c{}\"></span>{}</span>",
+                     run.series % kPlotColours, escape_html(run.set.name));
 }
 
 std::vector<EvaluationName> evaluations_of(const std::vector<ShownRun>& runs) {

@@ -16,12 +16,6 @@ constexpr double kWidth = 480, kHeight = 250;
 constexpr double kLeft = 58, kRight = 12, kTop = 18, kBottom = 40;
 constexpr int kMostTicks = 20;
 
-struct Axis {
-  double low = 0, high = 1;
-  double begin = 0, end = 0;  // where low and high stand
-  double place(double value) const { return begin + (value - low) / (high - low) * (end - begin); }
-};
-
 // Values that differ by rounding alone are equal: no tick could stand between them.
 bool are_apart(double low, double high) {
   return high - low > 1e-9 * std::max(std::abs(low), std::abs(high));
@@ -35,6 +29,18 @@ void spread_range(double& low, double& high) {
   high += room;
 }
 
+// Powers of ten, and three times them.
+std::vector<double> log_ticks(double low, double high) {
+  std::vector<double> ticks;
+  for (double power = std::floor(std::log10(low)); power <= std::log10(high); ++power) {
+    for (const double digit : {1.0, 3.0}) {
+      const double tick = digit * std::pow(10.0, power);
+      if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push_back(tick);
+    }
+  }
+  return ticks;
+}
+
 std::string show_tick(double value, double step) {
   if (value == 0) return "0";
   if (std::abs(value) >= 1e6 || step < 1e-3) {
@@ -45,63 +51,54 @@ std::string show_tick(double value, double step) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
-std::string text_at(double x, double y, const char* anchor, const char* style,
-                    const std::string& text) {
-  return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
-                     style, x, y, anchor, escape_html(text));
-}
-
-std::string line_between(const char* style, double x1, double y1, double x2, double y2) {
-  return fmt::format(
-      "<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", style, x1,
-      y1, x2, y2);
-}
-
-std::string draw_axes(const Axis& x, const Axis& y, const std::string& x_label) {
-  std::string svg;
-  const std::vector<double> y_ticks = axis_ticks(y.low, y.high, 5);
-  const double y_step = y_ticks.size() > 1 ? y_ticks[1] - y_ticks[0] : 1;
-  for (const double tick : y_ticks) {
-    svg += line_between("grid", x.begin, y.place(tick), x.end, y.place(tick));
-    svg += text_at(x.begin - 6, y.place(tick) + 4, "end", "tick", show_tick(tick, y_step));
+// Values of ticks and their texts.
+std::vector<std::pair<double, std::string>> find_ticks(const PlotAxis& axis, int count,
+                                                       const ShowTick& show) {
+  std::vector<std::pair<double, std::string>> ticks;
+  for (const std::string& name : axis.names) {
+    ticks.emplace_back(static_cast<double>(ticks.size()), name);
   }
-  const std::vector<double> x_ticks = axis_ticks(x.low, x.high, 6);
-  const double x_step = x_ticks.size() > 1 ? x_ticks[1] - x_ticks[0] : 1;
-  for (const double tick : x_ticks) {
-    svg += line_between("axis", x.place(tick), y.begin, x.place(tick), y.begin + 4);
-    svg += text_at(x.place(tick), y.begin + 17, "middle", "tick", show_tick(tick, x_step));
+  if (!ticks.empty()) return ticks;
+  const std::vector<double> values =
+      axis.is_log ? log_ticks(axis.low, axis.high) : axis_ticks(axis.low, axis.high, count);
+  const double step = values.size() > 1 ? values[1] - values[0] : 1;
+  for (const double value : values) {
+    ticks.emplace_back(value, show ? show(value) : show_tick(value, step));
   }
-  svg += line_between("axis", x.begin, y.begin, x.end, y.begin);
-  return svg + text_at((x.begin + x.end) / 2, kHeight - 6, "middle", "label", x_label);
+  return ticks;
 }
 
-std::string draw_line(const PlotLine& line, const Axis& x, const Axis& y) {
+std::string draw_axes(const PlotAxis& x, const PlotAxis& y, const std::string& x_label) {
+  return draw_y_ticks(y, x.begin, x.end, 5) + draw_x_ticks(x, y.begin, y.begin + 4, "axis", 6) +
+         svg_line("axis", x.begin, y.begin, x.end, y.begin) +
+         svg_text((x.begin + x.end) / 2, kHeight - 6, "middle", x_label, "label");
+}
+
+std::string draw_line(const PlotLine& line, const PlotAxis& x, const PlotAxis& y) {
   static constexpr const char* kDashes[] = {"", " stroke-dasharray=\"7 3\"",
                                             " stroke-dasharray=\"2 3\""};
-  const std::string colour = fmt::format("var(--c{})", line.series % kPlotColours);
+  const std::string colour = fmt::format("c{}", line.series % kPlotColours);
   std::string points, dots;
   for (const CurvePoint& point : line.points) {
     const double px = x.place(point.x), py = y.place(point.y);
     points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", px, py);
     if (line.markers || line.points.size() == 1) {
-      dots += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}: {:.6g} at "
-          "{}</title></circle>\n",
-          px, py, colour, escape_html(line.label), point.y, point.x);
+      dots += svg_dot(("dot " + colour).c_str(), px, py, 3,
+                      fmt::format("{}: {:.6g} at {}", line.label, point.y, point.x));
     }
   }
-  return fmt::format(
-      "<g><title>{}</title><polyline class=\"curve\" style=\"stroke:{}\"{} points=\"{}\"/></g>\n{}",
-      escape_html(line.label), colour, kDashes[line.series / kPlotColours % 3], points, dots);
+  return fmt::format("<g><title>{}</title><polyline class=\"curve {}\"{} points=\"{}\"/></g>\n{}",
+                     escape_html(line.label), colour, kDashes[line.series / kPlotColours % 3],
+                     points, dots);
 }
 
-std::string draw_marks(const std::vector<PlotMark>& marks, const Axis& x, const Axis& y) {
+std::string draw_marks(const std::vector<PlotMark>& marks, const PlotAxis& x, const PlotAxis& y) {
   std::string svg;
   for (const PlotMark& mark : marks) {
     if (mark.x < x.low || mark.x > x.high) continue;
     const double place = x.place(mark.x);
-    svg += line_between("mark", place, y.begin, place, y.end);
-    svg += text_at(place + 4, y.end - 5, "start", "tick", mark.label);
+    svg += svg_line("mark", place, y.begin, place, y.end);
+    svg += svg_text(place + 4, y.end - 5, "start", mark.label);
   }
   return svg;
 }
@@ -123,6 +120,16 @@ std::vector<PlotLine> finite_lines(const Plot& plot) {
   }
   return lines;
 }
+
+// For axes within documents of their own.
+constexpr const char* kStyle =
+    "text { font: 12px sans-serif; fill: #444 } .grid { stroke: #ddd } "
+    ".curve { fill: none; stroke: #0072b2; stroke-width: 2 } .band { fill: #0072b2; opacity: .15 } "
+    ".bar { stroke: #0072b2; stroke-width: 8; opacity: .3 } "
+    ".whisker { stroke: #0072b2; stroke-width: 2 } .faint { stroke: #0072b2; opacity: .45 } "
+    ".dot0 { fill: #0072b2 } .dot1 { fill: #d55e00 } "
+    ".ring1 { fill: none; stroke: #d55e00; stroke-width: 2 } "
+    ".ring { fill: none; stroke: #444 } .dashed { fill: none; stroke: #999; stroke-dasharray: 2 }";
 
 }  // namespace
 
@@ -147,11 +154,66 @@ std::vector<double> axis_ticks(double low, double high, int count) {
   return ticks;
 }
 
+double PlotAxis::place(double value) const {
+  const double part = !names.empty() ? (value + 0.5) / static_cast<double>(names.size())
+                      : is_log       ? std::log(value / low) / std::log(high / low)
+                                     : (value - low) / (high - low);
+  return begin + part * (end - begin);
+}
+
+std::string draw_x_ticks(const PlotAxis& x, double top, double bottom, const char* style, int count,
+                         const ShowTick& show) {
+  std::string svg;
+  for (const auto& [value, text] : find_ticks(x, count, show)) {
+    svg += svg_line(style, x.place(value), top, x.place(value), bottom);
+    svg += svg_text(x.place(value), bottom + 13, "middle", text);
+  }
+  return svg;
+}
+
+std::string draw_y_ticks(const PlotAxis& y, double left, double right, int count,
+                         const ShowTick& show) {
+  std::string svg;
+  for (const auto& [value, text] : find_ticks(y, count, show)) {
+    svg += svg_line("grid", left, y.place(value), right, y.place(value));
+    svg += svg_text(left - 6, y.place(value) + 4, "end", text);
+  }
+  return svg;
+}
+
+std::string svg_text(double x, double y, const char* anchor, const std::string& text,
+                     const char* style) {
+  return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+                     style, x, y, anchor, escape_html(text));
+}
+
+std::string svg_line(const char* style, double x1, double y1, double x2, double y2) {
+  return fmt::format(
+      "<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", style, x1,
+      y1, x2, y2);
+}
+
+std::string svg_dot(const char* style, double x, double y, double radius,
+                    const std::string& title) {
+  return fmt::format(
+      "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>\n",
+      style, x, y, radius, escape_html(title));
+}
+
+std::string svg_document(double width, double height, const std::string& title,
+                         const std::string& content) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n<style>{3}</style>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{4}</svg>\n",
+      width, height, escape_html(title), kStyle, content);
+}
+
 std::string plot_to_svg(const Plot& plot) {
   const std::vector<PlotLine> lines = finite_lines(plot);
   if (lines.empty()) return "";
-  Axis x{0, plot.last_x, kLeft, kWidth - kRight};
-  Axis y{lines[0].points[0].y, lines[0].points[0].y, kHeight - kBottom, kTop};
+  PlotAxis x{0, plot.last_x, kLeft, kWidth - kRight};
+  PlotAxis y{lines[0].points[0].y, lines[0].points[0].y, kHeight - kBottom, kTop};
   for (const PlotLine& line : lines) {
     for (const CurvePoint& point : line.points) {
       x.low = std::min(x.low, point.x);
@@ -176,9 +238,9 @@ std::string histogram_to_svg(const Histogram& histogram) {
   std::vector<int64_t> counts(static_cast<size_t>(largest / width) + 1, 0);
   for (const int64_t value : histogram.values) ++counts[static_cast<size_t>(value / width)];
   const auto bars = static_cast<double>(counts.size());
-  const Axis x{0, bars * static_cast<double>(width), kLeft, kWidth - kRight};
+  const PlotAxis x{0, bars * static_cast<double>(width), kLeft, kWidth - kRight};
   const auto highest = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
-  const Axis y{0, highest * 1.05, kHeight - kBottom, kTop};
+  const PlotAxis y{0, highest * 1.05, kHeight - kBottom, kTop};
   std::string svg = begin_svg(histogram.title) + draw_axes(x, y, histogram.x_label);
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;

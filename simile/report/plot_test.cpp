@@ -48,7 +48,7 @@ TEST(Plot, DrawsWhatIsFinite) {
   plot.lines = {{"one", {{0, 1}, {5, kNan}, {10, 3}}, 0, false}, {"two", {{3, 2}}, 9, true}};
   const std::string svg = plot_to_svg(plot);
   EXPECT_THAT(svg, AllOf(HasSubstr("aria-label=\"a&lt;b\""), HasSubstr("second &amp; last"),
-                         HasSubstr("stroke:var(--c0)"), HasSubstr("stroke:var(--c1)"),
+                         HasSubstr("\"curve c0\""), HasSubstr("\"curve c1\""),
                          HasSubstr("two: 2 at 3"), Not(HasSubstr("nan"))));
   EXPECT_EQ(count(svg, "<polyline"), 2);
   EXPECT_EQ(count(svg, "stroke-dasharray"), 1);  // the ninth series repeats a colour
@@ -63,6 +63,23 @@ TEST(Plot, DrawsWhatIsFinite) {
   EXPECT_EQ(plot_to_svg({}), "");
   plot.lines = {{"none", {{1, kNan}}, 0, false}};
   EXPECT_EQ(plot_to_svg(plot), "");
+}
+
+TEST(Plot, AxesHaveTicksOfTheirKind) {
+  const PlotAxis logarithm{1e-4, 1e-2, 0, 100, true};
+  EXPECT_NEAR(logarithm.place(1e-3), 50, 1e-9);
+  const std::string ticks = draw_x_ticks(logarithm, 0, 4, "axis", 5);
+  EXPECT_EQ(count(ticks, "<line"), 5);
+  EXPECT_THAT(ticks, AllOf(HasSubstr(">3e-4<"), HasSubstr(">1e-2<")));
+  const PlotAxis names{0, 1, 0, 100, false, {"a", "<b>"}};
+  EXPECT_NEAR(names.place(1), 75, 1e-9);
+  EXPECT_THAT(draw_y_ticks(names, 0, 50, 5), AllOf(HasSubstr(">a<"), HasSubstr(">&lt;b&gt;<")));
+}
+
+TEST(Plot, ADocumentIsWellFormedWhateverItsTitle) {
+  EXPECT_THAT(svg_document(10, 20, "a \"b\" & <c>", svg_text(1, 2, "end", "'d'")),
+              AllOf(HasSubstr("aria-label=\"a &quot;b&quot; &amp; &lt;c&gt;\">"),
+                    HasSubstr(">&#39;d&#39;</text>\n</svg>")));
 }
 
 TEST(Histogram, BarsHoldAllValues) {

@@ -76,7 +76,10 @@ TEST(TableForms, IntervalsStandBehindTheirFigures) {
 }
 
 TEST(TableForms, ADrawingShowsRowsAgainstTheMeanOfRows) {
-  const std::string svg = two_rows().to_svg();
+  Reproduction result = two_rows();
+  result.table.title = "a \"title\"";
+  const std::string svg = result.to_svg();
+  EXPECT_THAT(svg, HasSubstr("aria-label=\"a &quot;title&quot;\">"));
   // 10 and 12 less 11; 55 and 85 less 70; BM25, at 10, lies beyond them.
   EXPECT_THAT(svg, AllOf(HasSubstr("means: paper 11, ours 70"), HasSubstr("<title>paper 10<"),
                          HasSubstr("<title>ours 55.000 ± 7.071<"), HasSubstr("← 10"),

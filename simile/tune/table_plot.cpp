@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "simile/report/plot.h"
-#include "simile/tune/detail/svg_text.h"
 #include "simile/tune/reproduction.h"
 
 namespace simile {
@@ -17,38 +16,52 @@ namespace {
 
 constexpr double kLabels = 250, kPanel = 230, kGap = 24, kLine = 22, kHead = 76, kFoot = 62;
 
-class Panel {
+double bottom_of(const Reproduction& result) {
+  return kHead + kLine * static_cast<double>(result.table.rows.size());
+}
+
+PlotAxis row_axis(const Reproduction& result) {
+  PlotAxis rows{0, 1, kHead, bottom_of(result)};
+  for (const TableRow& row : result.table.rows) rows.names.push_back(row.label);
+  return rows;
+}
+
+class TablePanel {
  public:
-  Panel(const Reproduction& result, size_t column) : result_(result), column_(column) {
-    left_ = kLabels + static_cast<double>(column) * (kPanel + kGap);
+  TablePanel(const Reproduction& result, size_t column) : result_(result), column_(column) {
+    x_.begin = kLabels + static_cast<double>(column) * (kPanel + kGap);
+    x_.end = x_.begin + kPanel;
     find_levels();
     for (size_t r = 0; r < result.table.rows.size(); ++r) {
       if (const auto& figure = paper(r)) widen(*figure - paper_level_);
       if (!result.table.rows[r].is_trained()) continue;  // one far off would squeeze the others
       for (const double value : cell(r).values) widen(value * scale() - our_level_);
     }
-    const double room = low_ < high_ ? 0.08 * (high_ - low_) : 1;
-    low_ -= room;
-    high_ += room;
+    const double room = x_.low < x_.high ? 0.08 * (x_.high - x_.low) : 1;
+    x_.low -= room;
+    x_.high += room;
   }
 
   std::string draw() const {
-    std::string svg =
-        svg_text(left_ + kPanel / 2, kHead - 32, "middle", result_.table.columns[column_].label);
+    const double middle = (x_.begin + x_.end) / 2;
+    std::string svg = svg_text(middle, kHead - 32, "middle", result_.table.columns[column_].label);
     if (has_levels_) {
-      svg += svg_text(left_ + kPanel / 2, kHead - 16, "middle",
+      svg += svg_text(middle, kHead - 16, "middle",
                       fmt::format("means: paper {:.4g}, ours {:.4g}", paper_level_, our_level_));
     }
-    if (low_ > high_) return svg;  // nothing to draw
-    const double bottom = kHead + kLine * static_cast<double>(result_.table.rows.size());
-    for (const double tick : axis_ticks(low_, high_, 4)) {
-      svg += fmt::format(
-          "<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/>\n",
-          place(tick), kHead - 8, bottom);
-      svg += svg_text(place(tick), bottom + 16, "middle",
-                      fmt::format(has_levels_ ? "{:+.4g}" : "{:.4g}", tick));
+    if (x_.low > x_.high) return svg;  // nothing to draw
+    svg += draw_x_ticks(x_, kHead - 8, bottom_of(result_), "grid", 4, [&](double tick) {
+      return fmt::format(has_levels_ ? "{:+.4g}" : "{:.4g}", tick);
+    });
+    const PlotAxis rows = row_axis(result_);
+    for (size_t r = 0; r < result_.table.rows.size(); ++r) {
+      const double y = rows.place(static_cast<double>(r));
+      svg += draw_ours(r, y);
+      if (paper(r)) {
+        svg += svg_dot("ring1", x_.place(*paper(r) - paper_level_), y, 5,
+                       fmt::format("paper {}", *paper(r)));
+      }
     }
-    for (size_t r = 0; r < result_.table.rows.size(); ++r) svg += draw_row(r);
     return svg;
   }
 
@@ -74,87 +87,51 @@ class Panel {
     our_level_ = ours / static_cast<double>(rows);
   }
 
-  double place(double value) const { return left_ + (value - low_) / (high_ - low_) * kPanel; }
+  double place(double ours) const { return x_.place(ours - our_level_); }
   void widen(double value) {
-    low_ = std::min(low_, value);
-    high_ = std::max(high_, value);
+    x_.low = std::min(x_.low, value);
+    x_.high = std::max(x_.high, value);
   }
 
-  // What lies beyond the panel, as a number at its edge.
-  std::string draw_far(double mean, double y) const {
-    const bool is_low = mean - our_level_ < low_;
-    return svg_text(is_low ? left_ : left_ + kPanel, y + 4, is_low ? "start" : "end",
-                    is_low ? fmt::format("← {:.4g}", mean) : fmt::format("{:.4g} →", mean));
-  }
-
-  std::string draw_row(size_t row) const {
-    const double y = kHead + kLine * (static_cast<double>(row) + 0.5);
-    return draw_ours(row, y) + draw_paper(row, y);
-  }
-
+  // A number at the edge for what lies beyond the panel.
   std::string draw_ours(size_t row, double y) const {
     if (cell(row).values.empty()) return "";
     const Spread spread = cell(row).spread();
     const double mean = spread.mean * scale(), sd = spread.deviation * scale();
-    if (mean - our_level_ < low_ || mean - our_level_ > high_) return draw_far(mean, y);
+    if (mean - our_level_ < x_.low) {
+      return svg_text(x_.begin, y + 4, "start", fmt::format("← {:.4g}", mean));
+    }
+    if (mean - our_level_ > x_.high) {
+      return svg_text(x_.end, y + 4, "end", fmt::format("{:.4g} →", mean));
+    }
     std::string svg;
     for (const double value : cell(row).values) {
-      svg += fmt::format(
-          "<line class=\"seed\" x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\"/>\n",
-          place(value * scale() - our_level_), y - 5, y + 5);
+      svg += svg_line("faint", place(value * scale()), y - 5, place(value * scale()), y + 5);
     }
-    return svg + fmt::format(
-                     "<line class=\"sd\" x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" "
-                     "y2=\"{2:.1f}\"/>\n<circle class=\"ours\" cx=\"{3:.1f}\" cy=\"{2:.1f}\" "
-                     "r=\"4\"><title>ours {4:.3f} ± {5:.3f}</title></circle>\n",
-                     place(mean - sd - our_level_), place(mean + sd - our_level_), y,
-                     place(mean - our_level_), mean, sd);
-  }
-
-  std::string draw_paper(size_t row, double y) const {
-    const std::optional<double>& figure = paper(row);
-    if (!figure) return "";
-    return fmt::format(
-        "<circle class=\"paper\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"><title>paper "
-        "{}</title></circle>\n",
-        place(*figure - paper_level_), y, *figure);
+    return svg + svg_line("whisker", place(mean - sd), y, place(mean + sd), y) +
+           svg_dot("dot0", place(mean), y, 4, fmt::format("ours {:.3f} ± {:.3f}", mean, sd));
   }
 
   const Reproduction& result_;
   size_t column_;
-  double left_ = 0;
   bool has_levels_ = false;  // there are figures of the paper, and ours beside them
   double paper_level_ = 0, our_level_ = 0;
-  double low_ = std::numeric_limits<double>::infinity();
-  double high_ = -std::numeric_limits<double>::infinity();
+  PlotAxis x_{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
 };
 
 }  // namespace
 
 std::string Reproduction::to_svg() const {
-  const auto rows = static_cast<double>(table.rows.size());
-  const auto columns = static_cast<double>(table.columns.size());
-  const double width = kLabels + columns * (kPanel + kGap), height = kHead + rows * kLine + kFoot;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n"
-      "<style>text {{ font: 12px sans-serif; fill: #444 }} .grid {{ stroke: #ddd }} "
-      ".seed {{ stroke: #0072b2; opacity: .45 }} .sd {{ stroke: #0072b2; stroke-width: 2 }} "
-      ".ours {{ fill: #0072b2 }} .paper {{ fill: none; stroke: #d55e00; stroke-width: 2 "
-      "}}</style>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-      width, height, escape_svg(table.title));
-  svg += svg_text(8, 18, "start", fmt::format("{}: {}", table.name, table.title));
-  for (size_t r = 0; r < table.rows.size(); ++r) {
-    svg += svg_text(kLabels - 14, kHead + kLine * (static_cast<double>(r) + 0.5) + 4, "end",
-                    table.rows[r].label);
-  }
-  for (size_t c = 0; c < table.columns.size(); ++c) svg += Panel(*this, c).draw();
+  const double width = kLabels + static_cast<double>(table.columns.size()) * (kPanel + kGap);
+  const double height = bottom_of(*this) + kFoot;
+  std::string svg = svg_text(8, 18, "start", fmt::format("{}: {}", table.name, table.title));
+  svg += draw_y_ticks(row_axis(*this), kLabels - 8, width, 0);
+  for (size_t c = 0; c < table.columns.size(); ++c) svg += TablePanel(*this, c).draw();
   svg += svg_text(8, height - 24, "start",
                   "ring: paper; dot and line: ours, mean and standard deviation; ticks: seeds");
   svg += svg_text(8, height - 8, "start",
                   "where the paper has figures, each less the mean of the rows that have both");
-  return svg + "</svg>\n";
+  return svg_document(width, height, table.title, svg);
 }
 
 }  // namespace simile

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "simile/report/plot.h"
-#include "simile/tune/detail/svg_text.h"
 #include "simile/tune/tuning.h"
 
 namespace simile {
@@ -19,95 +19,51 @@ constexpr size_t kPanelsInARow = 3;
 
 class SettingPanel {
  public:
-  SettingPanel(const Tuning& tuning, size_t setting, double low, double high)
-      : tuning_(tuning), setting_(setting), low_(low), high_(high) {
-    const size_t column = setting % kPanelsInARow, row = setting / kPanelsInARow;
-    left_ = kPanelGap + static_cast<double>(column) * (kPanelWidth + kPanelGap);
-    top_ = kPanelTop + static_cast<double>(row) * (kPanelHeight + kPanelGap);
+  // `y` has the range of all panels.
+  SettingPanel(const Tuning& tuning, size_t setting, PlotAxis y)
+      : tuning_(tuning), setting_(setting), y_(std::move(y)) {
+    const auto column = static_cast<double>(setting % kPanelsInARow);
+    const auto row = static_cast<double>(setting / kPanelsInARow);
+    y_.end = kPanelTop + row * (kPanelHeight + kPanelGap);
+    y_.begin = y_.end + kPanelHeight;
+    const SearchSetting& range = tuning.plan.space.settings()[setting];
+    x_ = {range.low, range.high, kPanelGap + column * (kPanelWidth + kPanelGap), 0, range.is_log};
+    x_.end = x_.begin + kPanelWidth;
+    if (range.kind != SearchSetting::Kind::kChoice) return;
+    for (size_t i = 0; i < range.choices; ++i) {
+      x_.names.push_back(tuning.plan.show_value(setting, static_cast<double>(i)));
+    }
   }
 
   std::string draw() const {
-    std::string svg = draw_axes();
     const SettingEffect& effect = tuning_.effects[setting_];
+    std::string svg = svg_text(x_.begin, y_.end - 10, "start",
+                               fmt::format("{}, {:.0f} % of the variance",
+                                           tuning_.setting_label(setting_), 100 * effect.share));
+    svg += draw_y_ticks(y_, x_.begin, x_.end, 4, [&](double tick) { return tuning_.show(tick); });
+    svg += draw_x_ticks(x_, y_.begin, y_.begin + 4, "grid", 4,
+                        [](double tick) { return fmt::format("{:.3g}", tick); });
     std::string line, above, below;
     for (size_t i = 0; i < effect.values.size(); ++i) {
-      const double x = place_x(effect.values[i]), mean = effect.means[i],
+      const double x = x_.place(effect.values[i]), mean = effect.means[i],
                    deviation = effect.deviations[i];
       const auto at = [&](double y) { return fmt::format("{:.1f},{:.1f} ", x, place_y(y)); };
       line += at(mean);
       above += at(mean + deviation);
       below = at(mean - deviation) + below;
-      if (is_choice()) {
-        svg += fmt::format(
-            "<line class=\"sd\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>\n", x,
-            place_y(mean - deviation), place_y(mean + deviation));
+      if (!x_.names.empty()) {
+        svg += svg_line("bar", x, place_y(mean - deviation), x, place_y(mean + deviation));
       }
     }
-    if (!is_choice()) {
+    if (x_.names.empty()) {
       svg += fmt::format("<polygon class=\"band\" points=\"{}{}\"/>\n", above, below);
-      svg += fmt::format("<polyline class=\"mean\" points=\"{}\"/>\n", line);
+      svg += fmt::format("<polyline class=\"curve\" points=\"{}\"/>\n", line);
     }
     return svg + draw_trials();
   }
 
  private:
-  const SearchSetting& range() const { return tuning_.plan.space.settings()[setting_]; }
-  bool is_choice() const { return range().kind == SearchSetting::Kind::kChoice; }
-
-  double place_x(double value) const {
-    double part = 0;
-    if (is_choice()) {
-      part = (value + 0.5) / static_cast<double>(range().choices);
-    } else if (range().is_log) {
-      part = std::log(value / range().low) / std::log(range().high / range().low);
-    } else {
-      part = (value - range().low) / (range().high - range().low);
-    }
-    return left_ + part * kPanelWidth;
-  }
-  double place_y(double value) const {
-    const double part = std::clamp((value - low_) / (high_ - low_), 0.0, 1.0);
-    return top_ + (1 - part) * kPanelHeight;
-  }
-
-  std::vector<double> ticks() const {
-    if (!range().is_log) return axis_ticks(range().low, range().high, 4);
-    std::vector<double> all;
-    for (double power = std::floor(std::log10(range().low)); power <= std::log10(range().high);
-         ++power) {
-      for (const double digit : {1.0, 3.0}) {
-        const double tick = digit * std::pow(10.0, power);
-        if (tick >= range().low * 0.999 && tick <= range().high * 1.001) all.push_back(tick);
-      }
-    }
-    return all;
-  }
-
-  std::string draw_axes() const {
-    const double bottom = top_ + kPanelHeight;
-    std::string svg =
-        svg_text(left_, top_ - 10, "start",
-                 fmt::format("{}, {:.0f} % of the variance", tuning_.setting_label(setting_),
-                             100 * tuning_.effects[setting_].share));
-    for (const double tick : axis_ticks(low_, high_, 4)) {
-      svg += fmt::format(
-          "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n",
-          left_, left_ + kPanelWidth, place_y(tick));
-      svg += svg_text(left_ - 6, place_y(tick) + 4, "end", tuning_.show(tick));
-    }
-    if (is_choice()) {
-      for (size_t i = 0; i < range().choices; ++i) {
-        const auto value = static_cast<double>(i);
-        svg += svg_text(place_x(value), bottom + 16, "middle",
-                        tuning_.plan.show_value(setting_, value));
-      }
-      return svg;
-    }
-    for (const double tick : ticks()) {
-      svg += svg_text(place_x(tick), bottom + 16, "middle", fmt::format("{:.3g}", tick));
-    }
-    return svg;
-  }
+  double place_y(double value) const { return y_.place(std::clamp(value, y_.low, y_.high)); }
 
   std::string draw_trials() const {
     std::string svg;
@@ -115,30 +71,30 @@ class SettingPanel {
       const Trial& trial = tuning_.trials[i];
       if (!trial.point[setting_] || !trial.value) continue;
       const bool is_best = tuning_.best == i;
-      svg += fmt::format(
-          "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>trial {}: {} "
-          "{}</title></circle>\n",
-          is_best                                 ? "best"
-          : trial.state == Trial::State::kStopped ? "stopped"
-                                                  : "trial",
-          place_x(*trial.point[setting_]), place_y(*trial.value), is_best ? 6 : 4, trial.number,
-          tuning_.plan.show_value(setting_, trial.point[setting_]), tuning_.show(*trial.value));
+      const char* style = is_best                                 ? "dot1"
+                          : trial.state == Trial::State::kStopped ? "dashed"
+                                                                  : "ring";
+      svg +=
+          svg_dot(style, x_.place(*trial.point[setting_]), place_y(*trial.value), is_best ? 6 : 4,
+                  fmt::format("trial {}: {} {}", trial.number,
+                              tuning_.plan.show_value(setting_, trial.point[setting_]),
+                              tuning_.show(*trial.value)));
     }
     return svg;
   }
 
   const Tuning& tuning_;
   size_t setting_;
-  double low_, high_, left_ = 0, top_ = 0;
+  PlotAxis x_, y_;
 };
 
 }  // namespace
 
 std::string Tuning::to_svg() const {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  PlotAxis y{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   const auto widen = [&](double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
+    y.low = std::min(y.low, value);
+    y.high = std::max(y.high, value);
   };
   for (const Trial& trial : trials) {
     if (trial.value) widen(*trial.value);
@@ -146,33 +102,20 @@ std::string Tuning::to_svg() const {
   for (const SettingEffect& effect : effects) {
     for (const double mean : effect.means) widen(mean);
   }
-  const double room = low < high ? 0.05 * (high - low) : 1;
-  const size_t panel_rows = (effects.size() + kPanelsInARow - 1) / kPanelsInARow;
-  const auto rows = static_cast<double>(panel_rows);
-  const auto columns =
-      static_cast<double>(std::min(std::max<size_t>(effects.size(), 1), kPanelsInARow));
-  const double width = kPanelGap + columns * (kPanelWidth + kPanelGap);
-  const double height = kPanelTop + rows * (kPanelHeight + kPanelGap);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n"
-      "<style>text {{ font: 12px sans-serif; fill: #444 }} .grid {{ stroke: #ddd }} "
-      ".mean {{ fill: none; stroke: #0072b2; stroke-width: 2 }} .band {{ fill: #0072b2; opacity: "
-      ".15 }} "
-      ".sd {{ stroke: #0072b2; stroke-width: 8; opacity: .3 }} "
-      ".trial {{ fill: none; stroke: #444 }} .stopped {{ fill: none; stroke: #999; "
-      "stroke-dasharray: 2 "
-      "}} .best {{ fill: #d55e00 }}</style>\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"#fff\"/>\n",
-      width, height, escape_svg(plan.name));
-  svg += svg_text(8, 18, "start",
-                  fmt::format("{}: {} of {} trials; line: the surrogate's mean over the other "
-                              "settings; ring: a trial, dashed: ended early; dot: the best",
-                              plan.name, metric_name(), trials.size()));
-  for (size_t s = 0; s < effects.size(); ++s) {
-    svg += SettingPanel(*this, s, low - room, high + room).draw();
-  }
-  return svg + "</svg>\n";
+  const double room = y.low < y.high ? 0.05 * (y.high - y.low) : 1;
+  y.low -= room;
+  y.high += room;
+  const size_t rows = (effects.size() + kPanelsInARow - 1) / kPanelsInARow;
+  const size_t columns = std::clamp<size_t>(effects.size(), 1, kPanelsInARow);
+  std::string svg =
+      svg_text(8, 18, "start",
+               fmt::format("{}: {} of {} trials; line: the surrogate's mean over the other "
+                           "settings; ring: a trial, dashed: ended early; dot: the best",
+                           plan.name, metric_name(), trials.size()));
+  for (size_t s = 0; s < effects.size(); ++s) svg += SettingPanel(*this, s, y).draw();
+  return svg_document(kPanelGap + static_cast<double>(columns) * (kPanelWidth + kPanelGap),
+                      kPanelTop + static_cast<double>(rows) * (kPanelHeight + kPanelGap), plan.name,
+                      svg);
 }
 
 }  // namespace simile
