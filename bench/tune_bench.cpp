@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "simile/core/parallel.h"
-#include "simile/tune/detail/synthetic_functions.h"
+#include "simile/experiment/detail/synthetic_functions.h"
 
 namespace simile {
 namespace {

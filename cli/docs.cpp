@@ -11,10 +11,10 @@
 #include "simile/eval/task.h"
 #include "simile/serve/routes.h"
 #ifdef SIMILE_WITH_TRAINING
+#include "simile/experiment/tune.h"
 #include "simile/train/method_reference.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
-#include "simile/tune/tune.h"
 #endif
 
 namespace simile::cli {

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
-#include "simile/tune/reproduction.h"
+#include "simile/experiment/reproduction.h"
 
 namespace simile::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/tune/tune.h"
+#include "simile/experiment/tune.h"
 
 #include <fmt/format.h>
 

@@ -22,7 +22,7 @@ namespace simile {
 enum class DataFolder { kMustExist, kMayBeMissing };
 
 // Without the keys `data` and `variants`, which are resolved, and `tune`, the ranges of a search
-// (simile/tune/tune_plan.h). Errors: those of load_config() and
+// (simile/experiment/tune_plan.h). Errors: those of load_config() and
 // apply_override(); ErrorKind::kRecipe for a variant that the recipe does not list, and for $data/
 // in a recipe without `data`; ErrorKind::kInput where `data` is no folder.
 ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides,

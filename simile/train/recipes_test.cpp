@@ -49,7 +49,7 @@ class Recipes : public ::testing::Test {
   Recipes() {
     for (const auto& file : fs::recursive_directory_iterator(kRecipes)) {
       if (file.path().extension() != ".yaml") continue;
-      // Tables, which hold recipes of other sets, and searches of a recipe are simile/tune's.
+      // Tables, which hold recipes of other sets, and searches of a recipe are simile/experiment's.
       if (file.path().parent_path().filename() == "tables") continue;
       if (load_config(file.path().string()).find("tune") != nullptr) continue;
       files_.push_back(file.path().string());

@@ -4,7 +4,7 @@
 
     python3 tools/golden/gaussian_process.py > tests/golden/gaussian_process.json
 
-Nothing here shares code or method with simile/tune/gaussian_process.cpp: the covariance is the Matern formula written
+Nothing here shares code or method with simile/experiment/gaussian_process.cpp: the covariance is the Matern formula written
 with r, systems are solved in exact fractions of the rounded covariances, so that inverse and determinant have no
 error, and the gradient of the likelihood comes from central differences.
 """

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a paper's table stands in ours: simile/experiment/reproduction.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simile/experiment/reproduction.h"
+#include "simile/report/example_interval.h"
+
+namespace simile {
+
+// Whether no two of the metrics, EVALUATION.METRIC, are of the same evaluation.
+bool are_apart(const std::vector<std::string>& metrics);
+
+// The 95 % interval of the mean of figures which are taken for independent: squares of the
+// distances to the limits add up (Zou and Donner, Statistics in Medicine 27, 2008). Examples that
+// stand in several evaluations make it too narrow. There is a figure at least; of one it is its
+// own.
+Interval interval_of_mean(const std::vector<FigureInterval>& figures);
+
+// Figures drawn so far, by the folders of their runs and EVALUATION.METRIC: a mean of evaluations
+// has those of the columns beside it.
+using DrawnFigures = std::map<std::pair<std::vector<std::string>, std::string>, FigureInterval>;
+
+// Over the test examples, of a cell with figures of its column: that of the mean over seeds and
+// metrics. None for a baseline and for a mean of several metrics of one evaluation; where
+// example_interval() has none or fails, `problem` says why.
+std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell,
+                                      DrawnFigures& drawn, std::string& problem);
+
+// Its claim, column and paper_difference are left to the caller.
+JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
+                        EventSink& events);
+
+// The significance_mark() of a difference from the reference row, by the paired t-test over the
+// seeds that both have; empty without two of them.
+std::string cell_mark(const TableCell& cell, const TableCell& reference);
+
+JudgedOrder judge_order(const Reproduction& result, size_t column);
+
+}  // namespace simile

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trainings that a table is made of (simile/experiment/reproduction.h): which there are, which
+// of them this process is asked for, and doing these.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simile/experiment/planned_run.h"
+#include "simile/experiment/reproduction.h"
+
+namespace simile {
+
+// The training of a row on a set with a seed.
+struct TableRun {
+  size_t row = 0;
+  std::string set;
+  int64_t seed = 1;
+  bool is_ours = false;           // --row, --set and --rows leave it to this process
+  std::optional<PlannedRun> run;  // none: `problem` says why
+  std::string problem;
+  bool is_wrong = false;  // not for want of data
+  RunOutcome outcome;
+};
+
+// Where a table's sets are.
+struct TableData {
+  std::string folder;  // of all sets; empty: as each recipe has it
+  // Nobody asked for the folder: recipes that say where their data are keep to that.
+  bool is_fetched = false;
+
+  std::string of(const TableSet& set) const;
+  bool has(const TableSet& set) const;
+};
+
+// What --data asks for, or what was fetched where it asks for nothing and a recipe needs it.
+// Errors: ErrorKind::kUsage, kInput where there is no such folder.
+TableData find_table_data(const PaperTable& table, const std::string& data);
+
+class TableRuns {
+ public:
+  // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. Sets
+  // and files that are not at hand are told, with the rows they cost, and so is how many finished
+  // runs are out of date, or lack the model that is to be kept. Of `options` runs and out are set;
+  // their data, model and settings are not looked at. All are kept by reference. Errors:
+  // ErrorKind::kUsage where the options' rows and sets are none, or leave nothing.
+  TableRuns(const PaperTable& table, const TableSettings* settings, const std::string& model,
+            const TableData& data, const ReproduceOptions& options, EventSink& events);
+
+  // Trains those that this process is asked for unless they are finished, and reads the others
+  // again. Errors: ErrorKind::kInterrupted, with how many are finished.
+  void complete();
+
+  const std::vector<TableRun>& list() const { return runs_; }
+
+ private:
+  void check_choice() const;
+  void check_name(const char* option, const std::string& name,
+                  const std::vector<std::string>& names) const;
+  void tell_missing_sets() const;
+  void tell_missing_files() const;
+  void plan();
+  TableRun plan_one(size_t row, const std::string& set, int64_t seed, bool with_baselines);
+  bool is_chosen(size_t row, const std::string& set) const;
+  void tell_outdated() const;
+  void tell_missing_models() const;
+  void complete_all(const std::vector<TableRun*>& ours);
+  void complete_one(TableRun& run, size_t number, size_t count);
+  bool lend_baselines(TableRun& run);
+  void train(TableRun& run);
+
+  const PaperTable& table_;
+  const TableSettings* settings_;
+  const std::string& model_;
+  const TableData& data_;
+  const ReproduceOptions& options_;
+  EventSink& events_;
+  int64_t share_ = 1, shares_ = 1;  // of --rows
+  ContentHashes hashes_;
+  std::vector<TableRun> runs_;
+  std::set<std::string> told_;
+  std::set<std::string> lent_;  // sets whose baselines another run than the first was given
+};
+
+}  // namespace simile

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which values of a metric are better, and whether those of a trial are enough to end it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "simile/experiment/tuning.h"
+
+namespace simile {
+
+using SelectedValues = std::vector<SelectedValue>;  // of one stage, in order
+
+// Whether training should end after the last of its values so far.
+using StopRule = std::function<bool(const SelectedValues& values)>;
+
+// Whether the stage goes on after the value.
+bool is_early(const SelectedValue& value);
+
+// Ends at the first value after the given part of the stage's steps.
+StopRule stop_at(double part);
+
+// How many values there are up to that one; all, where no value is so late.
+size_t count_until(const SelectedValues& values, double part);
+
+// Whether a rule would have ended the stage at one of the values.
+bool has_stopped(const SelectedValues& values, const StopRule& rule);
+
+class TrialJudge {
+ public:
+  explicit TrialJudge(bool lower_is_better = false) : lower_is_better_(lower_is_better) {}
+
+  // A value that is not finite is worse than each that is.
+  bool is_better(double value, double than) const;
+
+  // What is less for the better value; its own inverse.
+  double cost(double value) const { return lower_is_better_ ? value : -value; }
+
+  // The best of the first `count` values; none where none is finite.
+  std::optional<double> best_of(const SelectedValues& values, size_t count) const;
+
+  // The value of the weights that the trial keeps; none of a failed one.
+  std::optional<double> result_of(const Trial& trial) const;
+
+  // Median stopping (Golovin et al., KDD 2017): whether the best value is worse than the median of
+  // the others' best of as many. Others that failed or have fewer values do not count, and fewer
+  // than five that do say nothing; nor does the value before the first step.
+  bool is_hopeless(const SelectedValues& values, const Trial* others, size_t count) const;
+
+ private:
+  bool lower_is_better_;
+};
+
+}  // namespace simile

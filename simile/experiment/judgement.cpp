@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/experiment/detail/judgement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "simile/core/error.h"
+#include "simile/core/text_table.h"
+#include "simile/eval/report.h"
+#include "simile/metric/order_agreement.h"
+#include "simile/report/comparison.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kSamples = 2000;  // of the bootstrap
+
+// The values of two cells under the seeds that both have.
+struct PairedCells {
+  std::vector<double> a, b;
+  std::vector<std::string> a_folders, b_folders;
+};
+
+PairedCells pair_cells(const TableCell& a, const TableCell& b) {
+  PairedCells pairs;
+  for (size_t i = 0; i < a.seeds.size(); ++i) {
+    const auto found = std::find(b.seeds.begin(), b.seeds.end(), a.seeds[i]);
+    if (found == b.seeds.end()) continue;
+    const auto place = static_cast<size_t>(found - b.seeds.begin());
+    pairs.a.push_back(a.values[i]);
+    pairs.b.push_back(b.values[place]);
+    pairs.a_folders.push_back(a.folders[i]);
+    pairs.b_folders.push_back(b.folders[place]);
+  }
+  return pairs;
+}
+
+// Of a row that is the same for all seeds.
+TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained) {
+  TableCell cell = baseline;
+  if (baseline.values.empty()) return cell;
+  cell.seeds = trained.seeds;
+  cell.values.assign(trained.seeds.size(), baseline.values[0]);
+  cell.folders.assign(trained.seeds.size(), "");
+  return cell;
+}
+
+// Of the mean of all metrics; none where one has none.
+std::optional<Interval> interval_of_difference(const std::vector<ComparedReport>& reports) {
+  std::vector<FigureInterval> figures;
+  for (const ComparedReport& report : reports) {
+    for (const ComparedMetric& metric : report.metrics) {
+      if (!metric.interval) return std::nullopt;
+      figures.push_back({metric.difference, *metric.interval});
+    }
+  }
+  return interval_of_mean(figures);
+}
+
+void compare_examples(const PairedCells& pairs, const TableColumn& column, JudgedClaim& judged,
+                      EventSink& events) {
+  ComparisonOptions options;
+  options.metrics = column.metrics;
+  options.samples = kSamples;
+  try {
+    const Comparison comparison =
+        compare_runs(ChosenRuns{"below", pairs.b_folders}, ChosenRuns{"above", pairs.a_folders},
+                     options, events);
+    judged.interval = interval_of_difference(comparison.reports);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
+    judged.remark = error.what();
+  }
+}
+
+// Passes interruptions on and drops what compare_runs() warns of, which the table tells itself.
+class InterruptedOnly : public EventSink {
+ public:
+  explicit InterruptedOnly(EventSink& events) : events_(events) {}
+  void progress(const Progress& progress) override { events_.progress(progress); }
+
+ private:
+  EventSink& events_;
+};
+
+// Of the rows' means.
+JudgedOrder compare_with_paper(const Reproduction& result, size_t column) {
+  std::vector<double> paper, ours;
+  for (size_t r = 0; r < result.table.rows.size(); ++r) {
+    const std::optional<double>& figure = result.table.rows[r].paper[column];
+    const TableCell& cell = result.cells[r][column];
+    if (!result.table.rows[r].is_trained() || !figure || cell.values.empty()) continue;
+    paper.push_back(*figure);
+    ours.push_back(cell.spread().mean);
+  }
+  const OrderAgreement agreement = compare_orders(paper, ours);
+  JudgedOrder order;
+  order.rows = static_cast<int64_t>(paper.size());
+  order.tau = agreement.tau;
+  order.p = agreement.p;
+  if (order.p < kSignificance) {
+    order.verdict = order.tau > 0 ? ClaimVerdict::kHolds : ClaimVerdict::kDoesNotHold;
+  }
+  return order;
+}
+
+}  // namespace
+
+std::string name_of(ClaimVerdict verdict) {
+  switch (verdict) {
+    case ClaimVerdict::kHolds:
+      return "holds";
+    case ClaimVerdict::kDoesNotHold:
+      return "does not hold";
+    case ClaimVerdict::kUndecided:
+      break;
+  }
+  return "undecided";
+}
+
+bool are_apart(const std::vector<std::string>& metrics) {
+  std::set<std::string> evaluations;
+  for (const std::string& metric : metrics) {
+    evaluations.insert(split_figure_name(metric).evaluation);
+  }
+  return evaluations.size() == metrics.size();
+}
+
+Interval interval_of_mean(const std::vector<FigureInterval>& figures) {
+  double sum = 0, below = 0, above = 0;
+  for (const FigureInterval& figure : figures) {
+    sum += figure.value;
+    below += std::pow(figure.value - figure.interval.low, 2);
+    above += std::pow(figure.interval.high - figure.value, 2);
+  }
+  const auto n = static_cast<double>(figures.size());
+  return {(sum - std::sqrt(below)) / n, (sum + std::sqrt(above)) / n};
+}
+
+std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell,
+                                      DrawnFigures& drawn, std::string& problem) {
+  if (cell.folders.empty() || !are_apart(column.metrics)) return std::nullopt;
+  std::vector<FigureInterval> figures;
+  try {
+    for (const std::string& metric : column.metrics) {
+      const auto known = drawn.find({cell.folders, metric});
+      const std::optional<FigureInterval> figure =
+          known != drawn.end() ? known->second
+                               : example_interval(cell.folders, metric, kSamples, problem);
+      if (!figure) return std::nullopt;
+      drawn.insert({{cell.folders, metric}, *figure});
+      figures.push_back(*figure);
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
+    problem = error.what();
+    return std::nullopt;
+  }
+  return interval_of_mean(figures);
+}
+
+std::string JudgedClaim::verdict_words() const {
+  const bool is_by_seeds = verdict != ClaimVerdict::kUndecided && !interval;
+  return name_of(verdict) + (is_by_seeds ? " (t-test alone)" : "");
+}
+
+ClaimVerdict judge(double difference, const std::optional<TTest>& t_test,
+                   const std::optional<Interval>& interval) {
+  if (!t_test || t_test->p >= kSignificance) return ClaimVerdict::kUndecided;
+  if (difference > 0 && (!interval || interval->low > 0)) return ClaimVerdict::kHolds;
+  if (difference < 0 && (!interval || interval->high < 0)) return ClaimVerdict::kDoesNotHold;
+  return ClaimVerdict::kUndecided;
+}
+
+JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
+                        EventSink& events) {
+  JudgedClaim judged;
+  const bool has_examples = !above.folders.empty() && !below.folders.empty();
+  if (below.folders.empty()) below = spread_over_seeds(below, above);
+  if (above.folders.empty()) above = spread_over_seeds(above, below);
+  const PairedCells pairs = pair_cells(above, below);
+  judged.seeds = pairs.a.size();
+  if (judged.seeds == 0) {
+    judged.remark = "no seed was finished by both rows";
+    return judged;
+  }
+  judged.difference = measure_spread(pairs.a).mean - measure_spread(pairs.b).mean;
+  if (judged.seeds < 2) {
+    judged.remark = "one seed tells nothing of another";
+  } else {
+    judged.t_test = paired_t_test(pairs.b, pairs.a);
+    judged.permutation = paired_permutation_test(pairs.b, pairs.a, 10000, 1);
+  }
+  if (has_examples && !column.metrics.empty() && are_apart(column.metrics)) {
+    InterruptedOnly sink(events);
+    compare_examples(pairs, column, judged, sink);
+  }
+  judged.verdict = judge(judged.difference, judged.t_test, judged.interval);
+  return judged;
+}
+
+std::string cell_mark(const TableCell& cell, const TableCell& reference) {
+  if (cell.folders.empty() || reference.folders.empty()) return "";
+  const PairedCells pairs = pair_cells(cell, reference);
+  if (pairs.a.size() < 2) return "";
+  return significance_mark(paired_t_test(pairs.b, pairs.a).p);
+}
+
+JudgedOrder judge_order(const Reproduction& result, size_t column) {
+  JudgedOrder order = compare_with_paper(result, column);
+  order.column = column;
+  const std::vector<TableRow>& rows = result.table.rows;
+  for (size_t a = 0; a < rows.size(); ++a) {
+    for (size_t b = 0; b < rows.size(); ++b) {
+      const std::optional<double>&high = rows[a].paper[column], &low = rows[b].paper[column];
+      if (!rows[a].is_trained() || !rows[b].is_trained() || !high || !low || *high <= *low) {
+        continue;
+      }
+      const PairedCells pairs = pair_cells(result.cells[a][column], result.cells[b][column]);
+      if (pairs.a.empty()) continue;
+      const double difference = measure_spread(pairs.a).mean - measure_spread(pairs.b).mean;
+      const bool is_significant =
+          pairs.a.size() > 1 && paired_t_test(pairs.b, pairs.a).p < kSignificance;
+      if (difference > 0) {
+        ++order.same;
+        order.same_significant += is_significant ? 1 : 0;
+      } else if (difference < 0) {
+        ++order.reversed;
+        order.reversed_significant += is_significant ? 1 : 0;
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace simile

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/experiment/paper_table.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/data/detail/test_files.h"
+#include "simile/train/train_options.h"
+
+namespace simile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kSets =
+    "title: T\nsets:\n  a: {recipe: {name: x, variants: {v: {seed: 7}}}}\n"
+    "columns: [{label: C, metric: test.map}]\n";
+
+class PaperTableTest : public ::testing::Test, protected TestFiles {
+ protected:
+  PaperTable read(const std::string& text) const {
+    return read_paper_table(write("table.yaml", text));
+  }
+  void expect_refused(const std::string& text, const std::string& message) const {
+    try {
+      read(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+};
+
+TEST_F(PaperTableTest, ARowPutsItsValuesAndThenTheSettingsInPlaceOfTheRecipes) {
+  const PaperTable table =
+      read(kSets +
+           "settings: {one: {values: {max_length: 12}, values_of: {a: {hidden_dropout: 0.5}}}}\n"
+           "rows: [{label: A row (1), paper: 3.5, values: {variant: v, max_length: 9}}]\n");
+  EXPECT_EQ(table.rows[0].name, "a-row-1");
+  EXPECT_EQ(table.rows[0].paper[0], 3.5);
+  EXPECT_THAT(table.rows[0].sets, ElementsAre("a"));
+  const ConfigNode recipe = row_recipe(table, table.rows[0], "a", &table.settings[0], "m", ".",
+                                       DataFolder::kMayBeMissing);
+  EXPECT_EQ(recipe.find("seed")->scalar, "7");
+  EXPECT_EQ(recipe.find("max_length")->scalar, "12");
+  EXPECT_EQ(recipe.find("hidden_dropout")->scalar, "0.5");
+  EXPECT_EQ(recipe.find("model")->scalar, "m");
+  EXPECT_EQ(recipe.find("variants"), nullptr);
+}
+
+TEST_F(PaperTableTest, AVariantIsPutBeforeTheOtherValuesAndAnAliasBeforeItsMaps) {
+  const PaperTable table = read(kSets +
+                                "anchors: {base: &base {variant: v, stages: [{epochs: 1}]}}\n"
+                                "rows: [{label: R, values: {<<: *base, stages.0.epochs: 8}}, "
+                                "{label: S, values: {seed: 8, variant: v}}]\n");
+  const auto recipe = [&table](size_t row) {
+    return row_recipe(table, table.rows[row], "a", nullptr, "m", ".", DataFolder::kMayBeMissing);
+  };
+  EXPECT_EQ(recipe(0).find("stages")->items[0].find("epochs")->scalar, "8");
+  EXPECT_EQ(recipe(1).find("seed")->scalar, "8");
+}
+
+TEST_F(PaperTableTest, ASetMayTakeTheRecipeOfAnotherTable) {
+  write("other.yaml", "sets: {a: {recipe: {name: theirs}}, b: {recipe: there.yaml}}\n");
+  write("there.yaml", "name: far\n");
+  const std::string rest = "columns: [{label: C, metric: test.map}]\nrows: [{label: R}]\n";
+  const PaperTable table =
+      read("title: T\nsets: {a: {table: other.yaml, folder: x}, b: {table: other.yaml}}\n" + rest);
+  EXPECT_EQ(table.sets[0].recipe.find("name")->scalar, "theirs");
+  EXPECT_EQ(table.sets[0].folder, "x");
+  EXPECT_EQ(table.sets[1].recipe.find("name")->scalar, "far");
+  expect_refused("title: T\nsets: {c: {table: other.yaml}}\n" + rest,
+                 "other.yaml has no recipe of a set 'c'");
+}
+
+TEST_F(PaperTableTest, WhatIsWrongIsNamedWithItsLine) {
+  const std::string row = "rows: [{label: R}]\n";
+  expect_refused(kSets + "rows:\n  - {label: R}\n  - {label: S, papper: 3}\n",
+                 "table.yaml:7: unknown key 'papper' of a row; did you mean 'paper'?");
+  expect_refused(kSets + "rows:\n  - {paper: 3}\n", "table.yaml:6: a row needs 'label'");
+  expect_refused(kSets + "rows: [{label: R, paper: [1, 2]}]\n", "2 figures for 1 columns");
+  expect_refused(kSets + "rows: [{label: R, paper: high}]\n", "should be a number, found 'high'");
+  expect_refused(kSets + "rows: [{label: 'R!'}, {label: 'r+'}]\n", "two rows are called 'r'");
+  expect_refused(kSets + "rows: [{label: R, sets: b}]\n", "there is no 'b'");
+  expect_refused(kSets + row + "claims: [{above: R, below: S}]\n", "below: there is no 'S'");
+  expect_refused("title: T\nsets: {a: {recipe: {}}}\ncolumns: [{label: C}]\n" + row,
+                 "table.yaml:3: a column needs 'metric'");
+  expect_refused("title: T\nsets: {a: {recipe: {}}}\ncolumns: [{label: C, metric: map}]\n" + row,
+                 "should be EVALUATION.METRIC");
+  expect_refused("title: T\n" + row, "a table needs 'sets'");
+}
+
+TEST_F(PaperTableTest, AGridIsARowForEachChoice) {
+  const PaperTable table =
+      read(kSets +
+           "grid: {stages.*.learning_rate: [1e-4, 2e-4], loss: [mse, {name: bsc, mu: 1}]}\n"
+           "reference: learning_rate 1e-4, loss mse\n");
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(table.rows[3].label, "learning_rate 2e-4, loss bsc");
+  EXPECT_EQ(table.rows[3].name, "learning-rate-2e-4-loss-bsc");
+  EXPECT_EQ(table.rows[1].values.all.find("loss")->find("mu")->scalar, "1");
+  const PaperTable signs = read(kSets + "grid: {a: [0.5, -0.5]}\n");
+  EXPECT_EQ(signs.rows[0].name, "a-0-5");
+  EXPECT_EQ(signs.rows[1].name, "a-minus-0-5");
+  expect_refused(kSets + "grid: {a: [1.5, 1_5]}\n", "two rows are called 'a-1-5'");
+  expect_refused(kSets + "grid: {a: 3}\n", "grid: 'a' should be a list of values");
+  expect_refused(kSets + "grid: {a: [3]}\nreference: b\n", "reference: there is no 'b'");
+}
+
+TEST_F(PaperTableTest, ATableThatIsNotThereIsToldWithTheNearest) {
+  try {
+    find_table("bsc-tabel3");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'bsc-table3'?"));
+  }
+}
+
+// Every row that ships, on every set and with all settings, is a recipe that can be trained but for
+// the data.
+TEST(PaperTables, RowsAreRecipes) {
+  const std::vector<std::string> names = list_tables();
+  EXPECT_EQ(names.size(), 20U);
+  for (const std::string& name : names) {
+    const PaperTable table = read_paper_table(find_table(name));
+    EXPECT_FALSE(table.settings.empty()) << name;
+    for (const TableRow& row : table.rows) {
+      for (const std::string& set : row.sets) {
+        for (const TableSettings& settings : table.settings) {
+          if (!row.is_trained()) continue;
+          TrainOptions options;
+          try {
+            read_options(row_recipe(table, row, set, &settings, table.model, "data",
+                                    DataFolder::kMayBeMissing),
+                         options);
+            check_train_options(options);
+          } catch (const Error& error) {
+            ADD_FAILURE() << name << ", " << row.label << ": " << error.what();
+          }
+          EXPECT_THAT(options_to_json(options), Not(HasSubstr("$data"))) << name;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace simile

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/experiment/planned_run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/detail/sealed_json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/hash.h"
+#include "simile/train/fold_runs.h"
+#include "simile/train/trainer.h"
+
+namespace simile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kNoteFormat = 1;
+constexpr double kQuickEpochs = 2;
+constexpr const char* kResults = "results.json";
+
+// FOLDER.json.
+struct RunNote {
+  std::string fingerprint, recipe, error;  // recipe: a hash of its options, paths included
+  bool has_baselines = false;
+  bool keeps_model = true;
+};
+
+std::string note_path(const PlannedRun& run) { return run.folder + ".json"; }
+
+// Of a note that is missing or damaged: that of no run.
+RunNote read_note(const PlannedRun& run) {
+  if (!file_exists(note_path(run))) return {};
+  try {
+    const Json json = Json::parse(read_file(note_path(run)));
+    if (json.value("format", 0) != kNoteFormat) return {};
+    RunNote note;
+    note.fingerprint = json.value("fingerprint", "");
+    note.recipe = json.value("recipe", "");
+    note.error = json.value("error", "");
+    note.has_baselines = json.value("baselines", note.has_baselines);
+    note.keeps_model = json.value("keep_model", note.keeps_model);
+    return note;
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
+void write_note(const PlannedRun& run, const RunNote& note) {
+  Json json = {{"format", kNoteFormat},           {"label", run.label},
+               {"fingerprint", note.fingerprint}, {"recipe", note.recipe},
+               {"baselines", note.has_baselines}, {"keep_model", note.keeps_model}};
+  if (!note.error.empty()) json["error"] = note.error;
+  write_file_atomic(note_path(run),
+                    json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+bool is_finished(const PlannedRun& run) { return file_exists(join_path(run.folder, kResults)); }
+
+std::string recipe_hash(const PlannedRun& run) {
+  TrainOptions options = run.options;
+  return hash_bytes(options_to_json(options));
+}
+
+// Of the run, and of the runs it is made of.
+void remove_part(const PlannedRun& run, const std::string& part) {
+  std::error_code ignored;
+  std::filesystem::remove_all(join_path(run.folder, part), ignored);
+  for (const auto& entry : std::filesystem::directory_iterator(run.folder, ignored)) {
+    if (!starts_with(entry.path().filename().string(), "run-")) continue;
+    std::filesystem::remove_all(entry.path() / part, ignored);
+  }
+}
+
+// Of a run that is made of others, their mean stands for each of them. Errors (kInput): not what a
+// run wrote.
+void read_results(const PlannedRun& run, RunOutcome& outcome) {
+  const std::string path = join_path(run.folder, kResults);
+  const std::string text = read_file(path);
+  detail::check_seal(detail::parse_json(text, path), path, "the run has to be trained again");
+  const Json results = Json::parse(text);  // in the order of the file
+  for (const Json& json : results["reports"]) {
+    outcome.reports.push_back(parse_report(json.dump(), path));
+  }
+  std::stable_partition(outcome.reports.begin(), outcome.reports.end(),
+                        [](const Report& report) { return report.model == "mean"; });
+  if (results.contains("verdict")) {
+    outcome.start_kept = results["verdict"].value("start_kept", 0) > 0;
+  }
+}
+
+void limit_rows(int64_t& rows, int64_t limit) {
+  if (rows == 0 || rows > limit) rows = limit;
+}
+
+void limit_ranking(RankingDataOptions& ranking, int64_t limit) {
+  limit_rows(ranking.limit_queries, limit);
+  limit_rows(ranking.limit_documents, limit);
+}
+
+void limit_evaluations(std::vector<EvaluationOptions>& evaluations, int64_t limit) {
+  for (EvaluationOptions& evaluation : evaluations) {
+    if (evaluation.task == "ranking" && evaluation.data.empty()) {
+      limit_ranking(evaluation.ranking, limit);
+    } else {
+      limit_rows(evaluation.columns.limit, limit);
+    }
+  }
+}
+
+// Negatives that are mined are as many as the examples, and chosen among their texts.
+void limit_mining(ObjectiveMiningOptions& mine, int64_t limit) {
+  if (!mine.is_on()) return;
+  mine.count = 1;
+  mine.corpus.clear();
+  mine.rank_base = std::min(mine.rank_base, limit / 2);
+}
+
+void limit_data(TrainOptions& options, int64_t limit) {
+  for (StageOptions& stage : options.stages) {
+    stage.epochs = std::min(stage.epochs, kQuickEpochs);
+    stage.steps = std::min(stage.steps, 2 * limit);
+    for (ObjectiveOptions& objective : stage.objectives) {
+      limit_mining(objective.mine, limit);
+      if (options.folds > 0 && objective.data.format == "ranking") {
+        limit_ranking(objective.data.ranking, limit);  // as the tests of the other folds read it
+        continue;
+      }
+      limit_rows(objective.data.limit, limit);
+      if (objective.dev.is_set()) limit_rows(objective.dev.limit, limit);
+    }
+  }
+  limit_evaluations(options.evaluations, limit);
+  limit_evaluations(options.tests, limit);
+}
+
+// What a finished run is not asked for any more. States are for going on, and several times as
+// large as the model.
+void remove_parts(const PlannedRun& run, bool keeps_model) {
+  for (const char* part : {"states", "stages", "teachers", "mined"}) remove_part(run, part);
+  if (!keeps_model) remove_part(run, "model");
+}
+
+void train_run(const PlannedRun& run, EventSink& events) {
+  TrainOptions options = run.options;
+  const ConfigNode recipe = parse_config(options_to_json(options), run.label);
+  train(recipe, run.folder, true, false, events);
+}
+
+// First the old run, then the note: killed in between, nothing old counts as new.
+void begin_anew(const PlannedRun& run, const RunNote& note) {
+  std::error_code ignored;
+  std::filesystem::remove_all(run.folder, ignored);
+  write_note(run, note);
+}
+
+// Folds that only tests are cut into would leave nothing for what `part` is.
+void leave_tests_out(TrainOptions& options) {
+  TrainOptions checked = options;
+  apply_folds(checked);  // of what is tested nothing may be selected by, though no trial tests
+  const bool cuts_evaluation =
+      std::any_of(options.evaluations.begin(), options.evaluations.end(), is_cut);
+  auto& tests = options.tests;
+  const bool needs_cut = options.folds > 0 && !cuts_evaluation;
+  tests.erase(std::remove_if(tests.begin(), tests.end(),
+                             [&](const auto& test) { return !needs_cut || !is_cut(test); }),
+              tests.end());
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::string& folder) {
+  make_folders(std::filesystem::path(folder).parent_path().string());
+  const std::string path = folder + ".lock";
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  SIMILE_CHECK(file_ >= 0, ErrorKind::kIo,
+               fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  held_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
+}
+
+RunLock::~RunLock() { close(file_); }
+
+PlannedRun plan_run(const ConfigNode& recipe, const RunChanges& changes, const std::string& folder,
+                    const std::string& label, ContentHashes& hashes) {
+  PlannedRun run;
+  run.label = label;
+  run.folder = folder;
+  read_options(recipe, run.options);
+  const RecipeInputs inputs = find_inputs(run.options, hashes);
+  run.options.seed = changes.seed;
+  run.options.runs = 1;
+  // A state is several times the model, and a short run would spend its time on writing them.
+  run.options.save.save_evaluations = false;
+  run.options.save.save_every_minutes = 3;
+  run.with_baselines = changes.with_baselines;
+  if (!changes.with_baselines) run.options.baselines.clear();
+  if (!changes.with_tests) leave_tests_out(run.options);
+  if (changes.limit > 0) limit_data(run.options, changes.limit);
+  run.fingerprint = hash_bytes(
+      fmt::format("{} seed {} limit {}{}", recipe_fingerprint(recipe, inputs), changes.seed,
+                  changes.limit, changes.with_tests ? "" : " without tests"));
+  return run;
+}
+
+RunOutcome read_outcome(const PlannedRun& run) {
+  RunOutcome outcome;
+  const RunNote note = read_note(run);
+  if (note.fingerprint != run.fingerprint) return outcome;
+  if (!note.error.empty()) {
+    outcome.state = RunOutcome::State::kFailed;
+    outcome.error = note.error;
+  } else if (is_finished(run)) {
+    outcome.has_baselines = note.has_baselines;
+    outcome.keeps_model = note.keeps_model;
+    try {
+      read_results(run, outcome);
+      outcome.state = RunOutcome::State::kFinished;
+    } catch (const Error& error) {
+      outcome = {};
+      outcome.state = RunOutcome::State::kFailed;
+      outcome.error = error.what();
+    }
+  }
+  return outcome;
+}
+
+void abandon_run(const PlannedRun& run) { remove_parts(run, false); }
+
+RunOutcome complete_run(const PlannedRun& run, bool keep_model, EventSink& events) {
+  const RunLock lock(run.folder);
+  if (lock.is_held()) return complete_run(run, keep_model, lock, events);
+  RunOutcome outcome = read_outcome(run);
+  if (outcome.state != RunOutcome::State::kFinished) outcome.state = RunOutcome::State::kRunning;
+  return outcome;
+}
+
+RunOutcome complete_run(const PlannedRun& run, bool keep_model, const RunLock& lock,
+                        EventSink& events) {
+  SIMILE_CHECK(lock.is_held(), ErrorKind::kUsage,
+               fmt::format("'{}' is trained by another process", run.folder));
+  RunOutcome outcome = read_outcome(run);
+  RunNote note = read_note(run);
+  if (outcome.state == RunOutcome::State::kFinished &&
+      (outcome.has_baselines || !run.with_baselines)) {
+    remove_parts(run, note.keeps_model);
+    return outcome;
+  }
+  const RunNote wanted{run.fingerprint, recipe_hash(run), "", run.with_baselines, keep_model};
+  const bool is_same = note.fingerprint == wanted.fingerprint && note.recipe == wanted.recipe;
+  if (!is_same || outcome.state == RunOutcome::State::kFailed) {
+    begin_anew(run, wanted);
+  } else if (note.keeps_model != keep_model) {
+    write_note(run, wanted);
+  }
+  try {
+    train_run(run, events);
+    remove_parts(run, keep_model);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
+    note = wanted;
+    note.error = error.what();
+    write_note(run, note);
+  }
+  return read_outcome(run);
+}
+
+}  // namespace simile

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training of many, each of which may have been done, begun or never tried: what the tables of
+// `simile reproduce` and searches are made of.
+//
+// It trains in `folder` as `simile train` does. Beside that folder FOLDER.json notes what the run
+// depends on; a run of another recipe, model or data is begun anew, a finished one is read, one
+// that was killed goes on. States and, unless asked for, the model are removed when it is finished,
+// or by the next that asks for it where it was killed before that.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/eval/report.h"
+#include "simile/experiment/fingerprint.h"
+#include "simile/train/train_options.h"
+
+namespace simile {
+
+struct PlannedRun {
+  std::string label;   // for messages
+  std::string folder;  // run-N, in a folder of its own kind of runs
+  TrainOptions options;
+  std::string fingerprint;
+  bool with_baselines = true;  // one that has them serves who asks for it without them too
+};
+
+struct RunChanges {
+  int64_t seed = 1;
+  int64_t limit = 0;  // examples of every set, in two epochs, for a quick look; 0: all
+  bool with_baselines = true;
+  bool with_tests = true;  // without, only those stay that are all that `folds` cuts
+};
+
+// The training of a finished recipe (finish_recipe()) with a seed. Errors: those of read_options();
+// without tests those of apply_folds().
+PlannedRun plan_run(const ConfigNode& recipe, const RunChanges& changes, const std::string& folder,
+                    const std::string& label, ContentHashes& hashes);
+
+struct RunOutcome {
+  enum class State { kNotRun, kRunning, kFailed, kFinished };
+
+  State state = State::kNotRun;
+  std::string error;            // kFailed: of the training, or of results that are damaged
+  std::vector<Report> reports;  // kFinished: of all models
+  bool start_kept = false;      // its model is the one it began with
+  bool has_baselines = false;   // kFinished: among its reports
+  bool keeps_model = true;      // kFinished: it was asked to
+};
+
+// What is known of it, without training.
+RunOutcome read_outcome(const PlannedRun& run);
+
+// Held while a process trains in a run's folder, or settles what becomes of it. Not waited for.
+class RunLock {
+ public:
+  explicit RunLock(const std::string& folder);  // errors: ErrorKind::kIo
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+  ~RunLock();
+  bool is_held() const { return held_; }  // no other process has it
+
+ private:
+  int file_ = -1;
+  bool held_ = false;
+};
+
+// Removes what a run that was begun would go on from: it is not wanted any more. To be called with
+// the run's lock held.
+void abandon_run(const PlannedRun& run);
+
+// Trains it unless it is finished, with baselines where they are wanted. An error of the training,
+// which is noted, is the outcome kFailed; a run that another process is at is kRunning. Errors:
+// ErrorKind::kInterrupted, kIo.
+RunOutcome complete_run(const PlannedRun& run, bool keep_model, EventSink& events);
+// The same by who holds the run's lock.
+RunOutcome complete_run(const PlannedRun& run, bool keep_model, const RunLock& lock,
+                        EventSink& events);
+
+}  // namespace simile

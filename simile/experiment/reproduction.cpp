@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/experiment/reproduction.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/hash.h"
+#include "simile/experiment/detail/judgement.h"
+#include "simile/experiment/detail/table_runs.h"
+#include "simile/model/builtin_model.h"
+#include "simile/train/evaluations.h"
+
+namespace simile {
+namespace {
+
+constexpr int64_t kRuns = 5, kQuickRuns = 3;
+
+// The mean of the column's metrics, each of the first report that is chosen; none where one is
+// missing.
+std::optional<double> read_column(const TableColumn& column, const std::vector<Report>& reports,
+                                  const std::function<bool(const Report&)>& is_chosen) {
+  double sum = 0;
+  for (const std::string& metric : column.metrics) {
+    const FigureName figure = split_figure_name(metric);
+    const auto found = std::find_if(reports.begin(), reports.end(), [&](const Report& report) {
+      return report.name == figure.evaluation && is_chosen(report);
+    });
+    const double* value = found == reports.end() ? nullptr : found->find_metric(figure.metric);
+    if (value == nullptr) return std::nullopt;
+    sum += *value;
+  }
+  return sum / static_cast<double>(column.metrics.size());
+}
+
+// The name that recipes give a baseline which reports call so: an untrained model that comes from
+// `model` is called zero-shot there.
+std::string baseline_of(std::string model) {
+  const std::string zero_shot = "zero-shot";
+  const size_t place = model.find(zero_shot);
+  if (place != std::string::npos) model.replace(place, zero_shot.size(), "untrained");
+  return model;
+}
+
+// A model's name; of a path the last part and a mark of the whole, as two may end alike.
+std::string name_of_model(const std::string& model) {
+  if (model.find('/') == std::string::npos) return model;
+  std::filesystem::path path = std::filesystem::absolute(model).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return fmt::format("{}-{}", path.filename().string(), hash_bytes(path.string()).substr(0, 6));
+}
+
+// Runs from another model, with other settings or of less data do not replace those of the table.
+std::string default_folder(const std::string& table, const ReproduceOptions& options) {
+  std::string folder = "runs/" + table;
+  if (!options.model.empty()) folder += "-" + name_of_model(options.model);
+  if (!options.settings.empty()) folder += "-" + options.settings;
+  if (options.limit > 0) folder += fmt::format("-limit-{}", options.limit);
+  return folder;
+}
+
+class Reproducer {
+ public:
+  Reproducer(const std::string& table, const ReproduceOptions& options, EventSink& events)
+      : events_(events) {
+    result_.table = read_paper_table(find_table(table));
+    result_.asked = table;
+    result_.options = options;
+    if (options.runs == 0) result_.options.runs = options.limit > 0 ? kQuickRuns : kRuns;
+    if (options.out.empty()) result_.options.out = default_folder(table_().name, options);
+    result_.model = options.model.empty() ? table_().model : options.model;
+    if (!result_.model.empty()) resolve_model(result_.model);  // before any run is replaced
+    choose_settings();
+    data_ = find_table_data(table_(), options.data);
+    result_.options.data = data_.folder;
+  }
+
+  Reproduction run() {
+    TableRuns runs(table_(), settings_, result_.model, data_, options(), events_);
+    check_evaluations(runs.list());
+    if (options().show) {
+      keep_columns_asked_for();
+    } else {
+      check_metrics(runs.list());
+      runs.complete();
+    }
+    fill_cells(runs.list());
+    if (options().intervals) fill_intervals();
+    fill_judgements();
+    if (!options().show) write_files();
+    return std::move(result_);
+  }
+
+ private:
+  const PaperTable& table_() const { return result_.table; }
+  const ReproduceOptions& options() const { return result_.options; }
+
+  void choose_settings() {
+    const auto& all = table_().settings;
+    const std::string& wanted = options().settings;
+    std::vector<std::string> names;
+    for (const TableSettings& one : all) names.push_back(one.name);
+    if (wanted.empty()) {
+      if (!all.empty()) settings_ = &all[0];
+    } else {
+      const auto found = std::find(names.begin(), names.end(), wanted);
+      SIMILE_CHECK(found != names.end(), ErrorKind::kUsage,
+                   fmt::format("--settings: the table '{}' has no '{}'; it has [{}]", table_().name,
+                               wanted, fmt::join(names, ", ")));
+      settings_ = &all[static_cast<size_t>(found - names.begin())];
+    }
+    if (settings_ == nullptr) return;
+    result_.settings = settings_->name;
+    leave_rows_out();
+  }
+
+  void leave_rows_out() {
+    for (TableRow& row : result_.table.rows) {
+      const auto& own = row.settings;
+      if (!row.absent.empty() || own.empty()) continue;
+      if (std::find(own.begin(), own.end(), settings_->name) != own.end()) continue;
+      row.absent = fmt::format("it is not run with the settings '{}'", settings_->name);
+      left_out_.insert(row.label);
+    }
+  }
+
+  // Those of the sets asked for.
+  void keep_columns_asked_for() {
+    const std::vector<std::string>& sets = options().set;
+    if (sets.empty()) return;
+    PaperTable& table = result_.table;
+    for (size_t c = table.columns.size(); c-- > 0;) {
+      if (std::count(sets.begin(), sets.end(), table.columns[c].set) > 0) continue;
+      const auto place = static_cast<std::ptrdiff_t>(c);
+      table.columns.erase(table.columns.begin() + place);
+      for (TableRow& row : table.rows) row.paper.erase(row.paper.begin() + place);
+    }
+  }
+
+  // What no run can have is told before one is trained.
+  void check_evaluations(const std::vector<TableRun>& runs) const {
+    std::map<std::string, std::set<std::string>> evaluations;  // by set
+    std::set<std::string> baselines;
+    for (const TableRun& run : runs) {
+      if (!run.run) continue;
+      const TrainOptions& recipe = run.run->options;
+      std::set<std::string>& names = evaluations[run.set];
+      for (const auto& evaluation : recipe.evaluations) names.insert(evaluation.name);
+      for (const auto& test : recipe.tests) names.insert(test.name);
+      if (recipe.stages.back().selection.metric.size() > 1) names.insert("mean");
+      for (const std::string& baseline : recipe.baselines) baselines.insert(baseline);
+    }
+    if (evaluations.empty()) return;  // nothing could be planned
+    for (const TableColumn& column : table_().columns) {
+      const auto names = evaluations.find(column.set);
+      if (names == evaluations.end()) continue;
+      for (const std::string& metric : column.metrics) {
+        check_named(
+            fmt::format("the column '{}': the recipes of the set '{}'", column.label, column.set),
+            "evaluation", split_figure_name(metric).evaluation, names->second);
+      }
+    }
+    baselines.erase("hybrid");  // of the trained model, and so none
+    for (const TableRow& row : table_().rows) {
+      if (row.baseline.empty() || !row.absent.empty()) continue;
+      check_named(fmt::format("the row '{}': the recipes", row.label), "baseline",
+                  baseline_of(row.baseline), baselines);
+    }
+  }
+
+  // By the first recipe of each set. What reading its data meets is told by the rows; with folds it
+  // is read for each run anew.
+  void check_metrics(const std::vector<TableRun>& runs) const {
+    std::set<std::string> checked;
+    for (const TableRun& run : runs) {
+      const bool is_wanted = run.run && run.is_ours;
+      if (!is_wanted || run.outcome.state == RunOutcome::State::kFinished) continue;
+      if (run.run->options.folds > 0 || !checked.insert(run.set).second) continue;
+      std::vector<EvaluationOptions> all = run.run->options.evaluations;
+      const std::vector<EvaluationOptions>& tests = run.run->options.tests;
+      all.insert(all.end(), tests.begin(), tests.end());
+      std::optional<Evaluations> evaluations;
+      try {
+        evaluations.emplace(all, silent_events());
+      } catch (const Error&) {
+        continue;
+      }
+      for (const TableColumn& column : table_().columns) {
+        if (column.set == run.set) check_column(column, *evaluations);
+      }
+    }
+  }
+
+  void check_column(const TableColumn& column, const Evaluations& evaluations) const {
+    for (const std::string& metric : column.metrics) {
+      if (split_figure_name(metric).evaluation == "mean") continue;  // over evaluations
+      try {
+        evaluations.check_metrics({metric});
+      } catch (const Error& error) {
+        throw Error(ErrorKind::kRecipe, fmt::format("{}: the column '{}': {}", table_().path,
+                                                    column.label, error.what()));
+      }
+    }
+  }
+
+  void check_named(const std::string& who, const char* kind, const std::string& name,
+                   const std::set<std::string>& names) const {
+    SIMILE_CHECK(names.count(name) > 0, ErrorKind::kRecipe,
+                 fmt::format("{}: {} have no {} '{}'; they have {}", table_().path, who, kind, name,
+                             fmt::join(names, ", ")));
+  }
+
+  void fill_cells(const std::vector<TableRun>& runs) {
+    result_.cells.assign(table_().rows.size(), std::vector<TableCell>(table_().columns.size()));
+    for (const TableRun& run : runs) {
+      bool has_failed = run.is_wrong || run.outcome.state == RunOutcome::State::kFailed;
+      for (size_t c = 0; c < table_().columns.size(); ++c) {
+        if (table_().columns[c].set == run.set) has_failed = !add_outcome(run, c) || has_failed;
+      }
+      result_.failed += has_failed && run.is_ours ? 1 : 0;
+      result_.at_hand += run.run && run.is_ours ? 1 : 0;
+    }
+    for (size_t row = 0; row < table_().rows.size(); ++row) {
+      const TableRow& of = table_().rows[row];
+      for (size_t c = 0; c < table_().columns.size(); ++c) {
+        if (!of.absent.empty()) {
+          const bool is_left_out = left_out_.count(of.label) > 0;
+          result_.cells[row][c].problem = is_left_out ? "not run" : "not at hand";
+        }
+        if (!of.baseline.empty()) fill_baseline(runs, of, c, result_.cells[row][c]);
+      }
+    }
+  }
+
+  // Whether it did not fail.
+  bool add_outcome(const TableRun& run, size_t column) {
+    TableCell& cell = result_.cells[run.row][column];
+    const TableColumn& wanted = table_().columns[column];
+    const auto tell = [&cell](const std::string& problem, bool has_failed) {
+      if (cell.problem.empty() || (has_failed && !cell.has_failed)) cell.problem = problem;
+      cell.has_failed = cell.has_failed || has_failed;
+      return !has_failed;
+    };
+    switch (run.outcome.state) {
+      case RunOutcome::State::kNotRun:
+        return tell(run.problem.empty() ? "not run yet" : run.problem, run.is_wrong);
+      case RunOutcome::State::kRunning:
+        return tell("running elsewhere", false);
+      case RunOutcome::State::kFailed:
+        return tell(run.outcome.error, true);
+      case RunOutcome::State::kFinished:
+        break;
+    }
+    // The first report of a name is the trained model's.
+    const auto is_any = [](const Report&) { return true; };
+    const std::optional<double> value = read_column(wanted, run.outcome.reports, is_any);
+    if (!value)
+      return tell(fmt::format("the run has no {}", fmt::join(wanted.metrics, ", ")), true);
+    cell.seeds.push_back(run.seed);
+    cell.values.push_back(*value);
+    cell.folders.push_back(run.run->folder);
+    cell.start_kept += run.outcome.start_kept ? 1 : 0;
+    return true;
+  }
+
+  // The baselines are in the runs of one row; an untrained model may be called by either name.
+  void fill_baseline(const std::vector<TableRun>& runs, const TableRow& row, size_t column,
+                     TableCell& cell) const {
+    const TableColumn& wanted = table_().columns[column];
+    const TableSet& set = table_().find_set(wanted.set);
+    cell.problem = data_.has(set) ? "not run yet" : "not at hand: " + set.folder;
+    for (const TableRun& run : runs) {
+      if (run.set != wanted.set) continue;
+      const std::optional<double> value =
+          read_column(wanted, run.outcome.reports, [&row](const Report& report) {
+            return baseline_of(report.model) == baseline_of(row.baseline);
+          });
+      if (!value) continue;
+      cell.seeds = {run.seed};
+      cell.values = {*value};
+      cell.problem.clear();
+      return;
+    }
+  }
+
+  void fill_intervals() {
+    const std::vector<TableColumn>& columns = table_().columns;
+    const auto rows = static_cast<int64_t>(table_().rows.size());
+    DrawnFigures drawn;
+    for (size_t row = 0; row < table_().rows.size(); ++row) {
+      for (size_t c = 0; c < columns.size(); ++c) {
+        TableCell& cell = result_.cells[row][c];
+        cell.interval = cell_interval(columns[c], cell, drawn, cell.without_interval);
+      }
+      events_.progress({"intervals", static_cast<int64_t>(row) + 1, rows, "rows", {}});
+    }
+  }
+
+  void fill_judgements() {
+    for (size_t c = 0; c < table_().columns.size(); ++c) {
+      const JudgedOrder order = judge_order(result_, c);
+      if (order.same + order.reversed > 0) result_.orders.push_back(order);
+    }
+    for (size_t number = 0; number < table_().claims.size(); ++number) {
+      const TableClaim& claim = table_().claims[number];
+      if (left_out_.count(claim.above) + left_out_.count(claim.below) > 0) continue;
+      const size_t above = place_of(claim.above), below = place_of(claim.below);
+      for (size_t c = 0; c < table_().columns.size(); ++c) {
+        const TableColumn& column = table_().columns[c];
+        if (std::count(claim.columns.begin(), claim.columns.end(), column.label) == 0) continue;
+        JudgedClaim judged =
+            judge_claim(column, result_.cells[above][c], result_.cells[below][c], events_);
+        judged.claim = number;
+        judged.column = c;
+        const auto &high = table_().rows[above].paper[c], &low = table_().rows[below].paper[c];
+        if (high && low) judged.paper_difference = *high - *low;
+        result_.claims.push_back(std::move(judged));
+      }
+    }
+  }
+
+  size_t place_of(const std::string& label) const {
+    return static_cast<size_t>(table_().find_row(label) - table_().rows.data());
+  }
+
+  void write_files() const {
+    make_folders(options().out);
+    const std::string path = join_path(options().out, table_().name);
+    write_file_atomic(path + ".txt", result_.to_text());
+    write_file_atomic(path + ".md", result_.to_markdown());
+    write_file_atomic(path + ".json", result_.to_json() + "\n");
+    write_file_atomic(path + ".svg", result_.to_svg());
+  }
+
+  Reproduction result_;
+  EventSink& events_;
+  const TableSettings* settings_ = nullptr;
+  std::set<std::string> left_out_;  // labels of rows that are not run with the settings
+  TableData data_;
+};
+
+}  // namespace
+
+void ReproduceOptions::visit(OptionVisitor& v) {
+  v.field("data", data,
+          path_info("folder of the data sets, each a folder of it; empty: what the recipes say, or "
+                    "data, where sets are fetched to"));
+  v.field("model", model, {"model that every row starts from; empty: the table's"});
+  v.field("settings", settings,
+          {"which of the table's settings all rows take, such as those of the paper for its own "
+           "model; empty: the first"});
+  v.field("runs", runs,
+          {"seeds of each row, from 1; 0: 5 of them, and 3 with a limit", "seeds", 0, 1000});
+  v.field("limit", limit,
+          {"for a quick look: read so many examples of every set, and documents of a corpus; 0 "
+           "reads all. Stages then end after two epochs",
+           "examples", 0});
+  v.field("rows", rows,
+          {"i/n: only row i and every n-th after it, for several machines and one folder"});
+  v.field("row", row, conditions_info("only the row with this label; may be given several times"));
+  v.field("set", set, {"only on these of the table's sets; with `--show` their columns alone"});
+  v.field("out", out,
+          path_info("folder of the runs; empty: runs/ and the table's name, with the model, "
+                    "settings and limit where given"));
+  v.field("keep_models", keep_models, {"keep the model of each run"});
+  v.field("show", show, {"train nothing and write nothing: the table of what is finished"});
+  v.field("intervals", intervals,
+          {"also the 95 % bootstrap interval of each trained figure over the test examples"});
+}
+
+Reproduction reproduce(const std::string& table, const ReproduceOptions& options,
+                       EventSink& events) {
+  return Reproducer(table, options, events).run();
+}
+
+}  // namespace simile

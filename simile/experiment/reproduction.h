@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table of a paper (simile/experiment/paper_table.h) trained row by row on what is at hand,
+// beside the paper's figures, with a judgement of what it claims.
+//
+// Each row, set and seed is a run (simile/experiment/planned_run.h) in OUT/SET/ROW/run-SEED, all of
+// them with seed 1 first, then with seed 2. Work that was interrupted or killed goes on where it
+// was. A row that fails, or whose data is not there, has the reason in its cells and leaves the
+// others alone. Several processes, also on several machines, may work in one folder: each run is
+// done by one of them, and each shows what all have done.
+//
+// A claim that one row is better than another is judged by the difference of their means over the
+// seeds that both have finished:
+//
+//   holds          it is as claimed: p < 0.05 of the paired t-test over seeds, and the 95 %
+//                  bootstrap interval over the examples lies on the claimed side of 0
+//   does not hold  it is the reverse, by the same two
+//   undecided      otherwise, and with fewer than two seeds
+//
+// A column that is the mean of several evaluations has the interval that follows from theirs
+// (interval_of_mean()). There is none for a mean of several metrics of one evaluation and against a
+// baseline; the t-test decides there, and the verdict says so: "holds (t-test alone)".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simile/core/event.h"
+#include "simile/core/options.h"
+#include "simile/experiment/paper_table.h"
+#include "simile/metric/significance.h"
+
+namespace simile {
+
+struct ReproduceOptions {
+  std::string data;
+  std::string model;
+  std::string settings;
+  int64_t runs = 0;
+  int64_t limit = 0;
+  std::string rows;
+  std::vector<std::string> row, set;
+  std::string out;
+  bool keep_models = false;
+  bool show = false;
+  bool intervals = false;
+
+  void visit(OptionVisitor& v);
+};
+
+// One figure of ours.
+struct TableCell {
+  std::vector<int64_t> seeds;
+  std::vector<double> values;        // one per seed; fractions
+  std::vector<std::string> folders;  // of the runs; empty for baselines
+  int64_t start_kept = 0;            // runs whose model is the one they began with
+  std::optional<Interval> interval;  // 95 %, of the mean over the test examples: where asked for
+  std::string without_interval;      // why it has none, of a trained one
+  std::string problem;               // why there are none, or fewer than asked for
+  bool has_failed = false;           // one of the runs: it is not for want of data or time
+
+  Spread spread() const { return measure_spread(values); }
+};
+
+enum class ClaimVerdict { kUndecided, kHolds, kDoesNotHold };
+std::string name_of(ClaimVerdict verdict);
+
+struct JudgedClaim {
+  size_t claim = 0, column = 0;  // places in the table's lists
+  std::optional<double> paper_difference;
+  size_t seeds = 0;  // that both rows have
+  double difference = 0;
+  std::optional<TTest> t_test;
+  std::optional<PermutationTest> permutation;
+  std::optional<Interval> interval;
+  ClaimVerdict verdict = ClaimVerdict::kUndecided;
+  std::string remark;  // why it could not be judged
+
+  std::string verdict_words() const;
+};
+
+// Judges a difference that is claimed to be above 0; without an interval by the t-test alone.
+ClaimVerdict judge(double difference, const std::optional<TTest>& t_test,
+                   const std::optional<Interval>& interval);
+
+// Of all pairs of rows that the paper orders in a column; there is none of a column that it does
+// not. The paper's order holds (does not hold) where tau is above (below) 0 with p < 0.05.
+struct JudgedOrder {
+  size_t column = 0;
+  int64_t same = 0, same_significant = 0, reversed = 0, reversed_significant = 0;
+  int64_t rows = 0;       // that both have
+  double tau = 0, p = 1;  // compare_orders() of their means, over all seeds of each
+  ClaimVerdict verdict = ClaimVerdict::kUndecided;
+};
+
+struct Reproduction {
+  PaperTable table;
+  std::string asked;  // for it: a name or path
+  ReproduceOptions options;
+  std::string model, settings;
+  std::vector<std::vector<TableCell>> cells;  // [rows][columns]
+  std::vector<JudgedClaim> claims;
+  std::vector<JudgedOrder> orders;
+  int64_t failed = 0;   // runs that were asked for
+  int64_t at_hand = 0;  // runs that were asked for whose data are there
+
+  std::string to_text() const;
+  std::string to_markdown() const;
+  std::string to_json() const;
+  std::string to_svg() const;  // paper and ours as dots, one line a row
+};
+
+// Trains what is to be trained and reads the rest (with `show` all is read); also writes NAME.txt,
+// NAME.md, NAME.json and NAME.svg to the folder. Errors: ErrorKind::kUsage for options that make no
+// sense; ErrorKind::kRecipe for a table that cannot be read; ErrorKind::kInterrupted.
+Reproduction reproduce(const std::string& table, const ReproduceOptions& options,
+                       EventSink& events);
+
+}  // namespace simile

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/experiment/detail/table_runs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/experiment/detail/run_events.h"
+
+namespace simile {
+namespace {
+
+constexpr const char* kFetched = "data";  // where `simile data get` puts sets
+
+// i/n: row r of the table is the share's where r % n == i - 1.
+void parse_share(const std::string& text, int64_t& share, int64_t& shares) {
+  if (text.empty()) return;
+  char* end = nullptr;
+  share = std::strtoll(text.c_str(), &end, 10);
+  const bool has_slash = *end == '/' && end[1] != '\0';
+  if (has_slash) shares = std::strtoll(end + 1, &end, 10);
+  SIMILE_CHECK(has_slash && *end == '\0' && share >= 1 && share <= shares, ErrorKind::kUsage,
+               fmt::format("--rows: '{}' should be i/n, such as 2/3: every third row, from the "
+                           "second on",
+                           text));
+}
+
+// Whether the recipe's `data` stands in it.
+bool names_data(const ConfigNode& node) {
+  const auto in_member = [](const auto& member) { return names_data(member.second); };
+  return node.scalar == "$data" || starts_with(node.scalar, "$data/") ||
+         std::any_of(node.items.begin(), node.items.end(), names_data) ||
+         std::any_of(node.members.begin(), node.members.end(), in_member);
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_complete(const TableRun& run) {
+  return run.outcome.state == RunOutcome::State::kFinished &&
+         (run.outcome.has_baselines || !run.run->with_baselines);
+}
+
+}  // namespace
+
+std::string TableData::of(const TableSet& set) const {
+  return is_fetched && set.recipe.find("data") != nullptr ? "" : folder;
+}
+
+bool TableData::has(const TableSet& set) const {
+  const std::string data = of(set);
+  return data.empty() || folder_exists(join_path(data, set.folder));
+}
+
+TableData find_table_data(const PaperTable& table, const std::string& data) {
+  if (!data.empty()) {
+    SIMILE_CHECK(folder_exists(data), ErrorKind::kInput,
+                 fmt::format("--data: there is no folder '{}'", data));
+    return {data, false};
+  }
+  const auto without = std::find_if(table.sets.begin(), table.sets.end(), [](const TableSet& set) {
+    return set.recipe.find("data") == nullptr && names_data(set.recipe);
+  });
+  if (without == table.sets.end()) return {};
+  SIMILE_CHECK(folder_exists(kFetched), ErrorKind::kUsage,
+               fmt::format("--data: give the folder of the data sets, with '{}' in it; `simile "
+                           "data get NAME` fetches some of them to {}/NAME, which is looked in "
+                           "unless another is given (simile data get --list)",
+                           without->folder, kFetched));
+  return {kFetched, true};
+}
+
+TableRuns::TableRuns(const PaperTable& table, const TableSettings* settings,
+                     const std::string& model, const TableData& data,
+                     const ReproduceOptions& options, EventSink& events)
+    : table_(table),
+      settings_(settings),
+      model_(model),
+      data_(data),
+      options_(options),
+      events_(events) {
+  parse_share(options.rows, share_, shares_);
+  check_choice();
+  tell_missing_sets();
+  plan();
+  tell_missing_files();
+  tell_outdated();
+  tell_missing_models();
+}
+
+void TableRuns::check_choice() const {
+  std::vector<std::string> rows, sets;
+  for (const TableRow& row : table_.rows) {
+    if (row.is_trained()) rows.push_back(row.label);
+  }
+  for (const TableSet& set : table_.sets) sets.push_back(set.name);
+  for (const std::string& row : options_.row) check_name("--row", row, rows);
+  for (const std::string& set : options_.set) check_name("--set", set, sets);
+}
+
+void TableRuns::check_name(const char* option, const std::string& name,
+                           const std::vector<std::string>& names) const {
+  SIMILE_CHECK(has(names, name), ErrorKind::kUsage,
+               fmt::format("{}: the table '{}' trains no '{}'; there are '{}'", option, table_.name,
+                           name, fmt::join(names, "', '")));
+}
+
+void TableRuns::tell_missing_sets() const {
+  for (const TableSet& set : table_.sets) {
+    if (data_.has(set) || (!options_.set.empty() && !has(options_.set, set.name))) continue;
+    std::vector<std::string> rows;
+    for (const TableRow& row : table_.rows) {
+      if (row.is_trained() && has(row.sets, set.name)) rows.push_back(row.label);
+    }
+    events_.warning(
+        fmt::format("the set '{}' is not at hand, there is no folder '{}': not run on it are the "
+                    "rows {}",
+                    set.name, join_path(data_.of(set), set.folder), fmt::join(rows, ", ")));
+  }
+}
+
+// Of sets whose folder is there.
+void TableRuns::tell_missing_files() const {
+  std::map<std::string, std::vector<std::string>> rows;  // by what is missing
+  for (const TableRun& run : runs_) {
+    if (run.problem.empty() || run.is_wrong || !run.is_ours || run.seed != 1) continue;
+    if (data_.has(table_.find_set(run.set)))
+      rows[run.problem].push_back(table_.rows[run.row].label);
+  }
+  for (const auto& [problem, labels] : rows) {
+    events_.warning(fmt::format("{}: not run are the rows {}", problem, fmt::join(labels, ", ")));
+  }
+}
+
+void TableRuns::plan() {
+  for (int64_t seed = 1; seed <= options_.runs; ++seed) {
+    std::vector<std::string> with_baselines;  // sets whose baselines a row computes
+    for (size_t row = 0; row < table_.rows.size(); ++row) {
+      if (!table_.rows[row].is_trained()) continue;
+      for (const std::string& set : table_.rows[row].sets) {
+        const bool has_baselines = seed == 1 && !has(with_baselines, set);
+        runs_.push_back(plan_one(row, set, seed, has_baselines));
+        if (!runs_.back().run) continue;
+        if (has_baselines) with_baselines.push_back(set);
+        runs_.back().outcome = read_outcome(*runs_.back().run);
+      }
+    }
+  }
+  const bool is_any =
+      std::any_of(runs_.begin(), runs_.end(), [](const TableRun& run) { return run.is_ours; });
+  SIMILE_CHECK(
+      is_any || (options_.row.empty() && options_.set.empty()), ErrorKind::kUsage,
+      fmt::format("--row, --set and --rows leave nothing of the table '{}' to train", table_.name));
+}
+
+bool TableRuns::is_chosen(size_t row, const std::string& set) const {
+  return static_cast<int64_t>(row) % shares_ == share_ - 1 &&
+         (options_.row.empty() || has(options_.row, table_.rows[row].label)) &&
+         (options_.set.empty() || has(options_.set, set));
+}
+
+TableRun TableRuns::plan_one(size_t row, const std::string& set_name, int64_t seed,
+                             bool with_baselines) {
+  const TableSet& set = table_.find_set(set_name);
+  TableRun run;
+  run.row = row;
+  run.set = set_name;
+  run.seed = seed;
+  run.is_ours = is_chosen(row, set_name);
+  if (!data_.has(set)) {
+    run.problem = "not at hand: " + set.folder;
+    return run;
+  }
+  const std::string folder =
+      fmt::format("{}/{}/{}/run-{}", options_.out, set_name, table_.rows[row].name, seed);
+  const std::string label =
+      fmt::format("{} {}, {}, seed {}", table_.name, table_.rows[row].label, set_name, seed);
+  try {
+    const ConfigNode recipe =
+        row_recipe(table_, table_.rows[row], set_name, settings_, model_, data_.of(set));
+    run.run = plan_run(recipe, {seed, options_.limit, with_baselines}, folder, label, hashes_);
+  } catch (const Error& error) {
+    run.problem = error.what();
+    run.is_wrong = error.kind() != ErrorKind::kInput;
+  }
+  return run;
+}
+
+void TableRuns::complete() {
+  std::vector<TableRun*> ours;
+  for (TableRun& run : runs_) {
+    if (run.run && run.is_ours) ours.push_back(&run);
+  }
+  try {
+    complete_all(ours);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInterrupted) throw;
+    const auto finished = std::count_if(ours.begin(), ours.end(),
+                                        [](const TableRun* run) { return is_complete(*run); });
+    throw Error(ErrorKind::kInterrupted,
+                fmt::format("stopped; {} of {} runs are finished and the one that was at work is "
+                            "saved: the same command goes on, and with --show it shows what there "
+                            "is",
+                            finished, ours.size()));
+  }
+  for (TableRun& run : runs_) {
+    if (run.run && !run.is_ours) run.outcome = read_outcome(*run.run);
+  }
+}
+
+// Of what the table was before.
+void TableRuns::tell_outdated() const {
+  const auto is_outdated = [](const TableRun& run) {
+    return run.run && run.is_ours && run.outcome.state == RunOutcome::State::kNotRun &&
+           file_exists(join_path(run.run->folder, "results.json"));
+  };
+  const auto count = std::count_if(runs_.begin(), runs_.end(), is_outdated);
+  if (count == 0) return;
+  events_.warning(
+      fmt::format("in '{}' are finished runs of another recipe, model, data or version of the "
+                  "training: {}; they are not shown, and training replaces them",
+                  options_.out, count));
+}
+
+void TableRuns::tell_missing_models() const {
+  if (!options_.keep_models || options_.show) return;
+  const auto lacks_model = [](const TableRun& run) {
+    return run.is_ours && run.outcome.state == RunOutcome::State::kFinished &&
+           !run.outcome.keeps_model;
+  };
+  const auto count = std::count_if(runs_.begin(), runs_.end(), lacks_model);
+  if (count == 0) return;
+  events_.warning(fmt::format(
+      "--keep-models: of {} finished runs the models were removed; to have them trained "
+      "again, remove their folders in '{}', such as {}",
+      count, options_.out, std::find_if(runs_.begin(), runs_.end(), lacks_model)->run->folder));
+}
+
+void TableRuns::complete_all(const std::vector<TableRun*>& ours) {
+  for (size_t i = 0; i < ours.size(); ++i) complete_one(*ours[i], i + 1, ours.size());
+  // A run that another process was at may be finished by now, or left by one that died; and while
+  // one of them is trained here, others may come to be.
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (size_t i = 0; i < ours.size(); ++i) {
+      if (ours[i]->outcome.state != RunOutcome::State::kRunning) continue;
+      complete_one(*ours[i], i + 1, ours.size());
+      has_changed = has_changed || ours[i]->outcome.state != RunOutcome::State::kRunning;
+    }
+  }
+}
+
+void TableRuns::complete_one(TableRun& run, size_t number, size_t count) {
+  const PlannedRun own = *run.run;
+  const bool is_lent = lend_baselines(run);
+  if (!is_complete(run)) {
+    events_.info(fmt::format("run {} of {}: {}", number, count, run.run->label));
+  }
+  train(run);
+  if (!is_lent || run.outcome.state != RunOutcome::State::kFailed) return;
+  run.run = own;  // it may be the baselines that failed
+  train(run);
+}
+
+// Where the run that computes a set's baselines failed, the next run of the set has them too; one
+// of them, as all would fail where the baselines do.
+bool TableRuns::lend_baselines(TableRun& run) {
+  if (run.run->with_baselines || lent_.count(run.set) > 0) return false;
+  bool has_failed = false;
+  for (const TableRun& other : runs_) {
+    if (other.set != run.set || !other.run) continue;
+    if (other.outcome.has_baselines) return false;
+    has_failed = has_failed ||
+                 (other.run->with_baselines && other.outcome.state == RunOutcome::State::kFailed);
+  }
+  if (!has_failed) return false;
+  TableRun lent = plan_one(run.row, run.set, run.seed, true);
+  if (!lent.run) return false;
+  lent_.insert(run.set);
+  run.run = std::move(lent.run);
+  return true;
+}
+
+void TableRuns::train(TableRun& run) {
+  RunEvents events(run.run->label, told_, events_);
+  run.outcome = complete_run(*run.run, options_.keep_models, events);
+  if (run.outcome.state == RunOutcome::State::kFailed) {
+    events_.warning(fmt::format("{}: {}", run.run->label, run.outcome.error));
+  }
+}
+
+}  // namespace simile

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// A search as text, Markdown and JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "simile/core/text_table.h"
+#include "simile/tune/tuning.h"
+#include "simile/experiment/detail/text_width.h"
+#include "simile/experiment/tuning.h"
+
+namespace simile {
+namespace {
+
+using TuneJson = nlohmann::ordered_json;
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+bool is_shown_as_fraction(const std::vector<std::string>& metrics) {
+  return std::all_of(metrics.begin(), metrics.end(), [](const std::string& metric) {
+    return !is_loss_metric(metric) && is_fraction(last_part(metric));
+  });
+}
+
+std::string show_metric(const std::string& metric, double value) {
+  return show_figure(value, is_shown_as_fraction({metric}));
+}
+
+std::string show_spread(const std::string& metric, const std::vector<double>& values) {
+  const Spread spread = measure_spread(values);
+  return fmt::format("{} ± {}", show_metric(metric, spread.mean),
+                     show_metric(metric, spread.deviation));
+}
+
+TableRows trial_rows(const Tuning& tuning) {
+  TableRows rows = {{"trial", "of"}};
+  for (size_t s = 0; s < tuning.plan.tuned.size(); ++s) rows[0].push_back(tuning.setting_label(s));
+  rows[0].insert(rows[0].end(), {tuning.metric_name(), ""});
+  for (size_t i = 0; i < tuning.trials.size(); ++i) {
+    const Trial& trial = tuning.trials[i];
+    std::vector<std::string> row = {fmt::format("{}", trial.number), trial.origin};
+    for (size_t s = 0; s < trial.point.size(); ++s) {
+      row.push_back(tuning.plan.show_value(s, trial.point[s]));
+    }
+    row.push_back(trial.value ? tuning.show(*trial.value) : "-");
+    const bool is_best = tuning.best == i;
+    row.push_back(is_best                                  ? "best"
+                  : trial.state == Trial::State::kFinished ? ""
+                                                           : name_of(trial.state));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+TableRows effect_rows(const Tuning& tuning) {
+  TableRows rows = {{"setting", "share of variance", "length scale", "best alone"}};
+  for (size_t s = 0; s < tuning.effects.size(); ++s) {
+    const SettingEffect& effect = tuning.effects[s];
+    if (effect.means.empty()) continue;
+    const auto best = tuning.plan.lower_is_better
+                          ? std::min_element(effect.means.begin(), effect.means.end())
+                          : std::max_element(effect.means.begin(), effect.means.end());
+    const double value = effect.values[static_cast<size_t>(best - effect.means.begin())];
+    rows.push_back({tuning.setting_label(s), fmt::format("{:.0f} %", 100 * effect.share),
+                    fmt::format("{:.2f}", effect.length_scale), tuning.plan.show_value(s, value)});
+  }
+  return rows;
+}
+
+TableRows test_rows(const Tuning& tuning) {
+  TableRows rows = {{"", "recipe as it is", "best", "difference", "p"}};
+  for (const TestedMetric& tested : tuning.tests) {
+    const double difference = measure_spread(tested.best).mean - measure_spread(tested.own).mean;
+    rows.push_back({tested.name, show_spread(tested.name, tested.own),
+                    show_spread(tested.name, tested.best),
+                    show_figure(difference, is_shown_as_fraction({tested.name}), true),
+                    tested.t_test ? show_p(tested.t_test->p) : "-"});
+  }
+  return rows;
+}
+
+std::string head_line(const Tuning& tuning) {
+  const Trial& best = tuning.trials[*tuning.best];
+  std::string line = fmt::format("best: trial {}, {} {}", best.number, tuning.metric_name(),
+                                 tuning.show(*best.value));
+  const Trial& first = tuning.trials[0];
+  if (first.origin == "recipe" && first.value) {
+    line += fmt::format("; the recipe as it is {}", tuning.show(*first.value));
+  }
+  return line;
+}
+
+std::string effect_words(const Tuning& tuning) {
+  return fmt::format(
+      "Share of variance: how much of the surrogate's mean over the space varies with the setting "
+      "alone. Length scale: of the Gaussian process, the range is 1; short is quick to change. "
+      "Noise of a trial: {}.",
+      tuning.show(tuning.noise));
+}
+
+std::string test_words(const Tuning& tuning) {
+  return fmt::format(
+      "Seeds {}, none of them a trial's: mean ± standard deviation, p of the paired t-test.",
+      fmt::join(tuning.seeds, ", "));
+}
+
+}  // namespace
+
+std::string Tuning::metric_name() const {
+  const auto& metrics = plan.settings.metric;
+  return fmt::format("{}{}", metrics.size() > 1 ? "mean of " : "", fmt::join(metrics, ", "));
+}
+
+std::string Tuning::show(double value) const {
+  return show_figure(value, is_shown_as_fraction(plan.settings.metric));
+}
+
+std::string Tuning::setting_label(size_t setting) const {
+  const std::string& path = plan.tuned[setting].path;
+  const std::string label = last_part(path);
+  const auto same = std::count_if(plan.tuned.begin(), plan.tuned.end(),
+                                  [&](const auto& one) { return last_part(one.path) == label; });
+  return same > 1 ? path : label;
+}
+
+std::string Tuning::to_text() const {
+  std::string text =
+      fmt::format("{}: {} by {}, {} trials\n\n{}\n", plan.name, metric_name(), plan.settings.method,
+                  trials.size(), text_table(trial_rows(*this)));
+  text += head_line(*this) + "\n";
+  if (!effects.empty()) {
+    text += fmt::format("\n{}{}\n", text_table(effect_rows(*this)), effect_words(*this));
+  }
+  if (!tests.empty()) {
+    text += fmt::format("\n{}{}\n", text_table(test_rows(*this)), test_words(*this));
+  }
+  return text + fmt::format("\nbest recipe: {0}/best.yaml; page: {0}/tune.md\n", options.out);
+}
+
+std::string Tuning::to_markdown() const {
+  std::string text = fmt::format("# {}: {} by {}, {} trials\n\n{}\n\n", plan.name, metric_name(),
+                                 plan.settings.method, trials.size(), head_line(*this));
+  if (!tests.empty()) {
+    text +=
+        fmt::format("## Test\n\n{}\n{}\n\n", markdown_table(test_rows(*this)), test_words(*this));
+  }
+  if (!effects.empty()) {
+    text += fmt::format(
+        "## Settings\n\n![What the surrogate says of each setting](tune.svg)\n\n{}\n{}\n\n",
+        markdown_table(effect_rows(*this)), effect_words(*this));
+  }
+  text += fmt::format("## Trials\n\n{}\n", markdown_table(trial_rows(*this)));
+  return text + fmt::format("## Best recipe\n\n```yaml\n{}```\n", best_recipe);
+}
+
+std::string Tuning::to_json() const {
+  TuneJson json = {
+      {"name", plan.name}, {"metric", metric_name()}, {"method", plan.settings.method}};
+  if (best) json["best"] = trials[*best].number;
+  json["trials"] = TuneJson::array();
+  for (const Trial& trial : trials) {
+    TuneJson row = {
+        {"trial", trial.number}, {"origin", trial.origin}, {"state", name_of(trial.state)}};
+    for (size_t s = 0; s < plan.tuned.size(); ++s) {
+      if (!trial.point[s]) continue;
+      const bool is_range = plan.tuned[s].choices.empty();
+      row["settings"][plan.tuned[s].path] =
+          is_range ? TuneJson(*trial.point[s]) : TuneJson(plan.show_value(s, trial.point[s]));
+    }
+    if (trial.value) row["value"] = *trial.value;
+    if (!trial.error.empty()) row["error"] = trial.error;
+    row["folder"] = trial.folder;
+    json["trials"].push_back(std::move(row));
+  }
+  json["settings"] = TuneJson::array();
+  for (size_t s = 0; s < effects.size(); ++s) {
+    json["settings"].push_back({{"setting", plan.tuned[s].path},
+                                {"share", effects[s].share},
+                                {"length_scale", effects[s].length_scale},
+                                {"values", effects[s].values},
+                                {"means", effects[s].means},
+                                {"deviations", effects[s].deviations}});
+  }
+  json["tests"] = TuneJson::array();
+  for (const TestedMetric& tested : tests) {
+    TuneJson row = {{"metric", tested.name}, {"recipe", tested.own}, {"best", tested.best}};
+    if (tested.t_test) row["p"] = tested.t_test->p;
+    json["tests"].push_back(std::move(row));
+  }
+  json["seeds"] = seeds;
+  json["best_recipe"] = best_recipe;
+  return json.dump(2, ' ', false, TuneJson::error_handler_t::replace);
+}
+
+}  // namespace simile
