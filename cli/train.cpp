@@ -8,10 +8,10 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/recipe.h"
+#include "simile/experiment/repeated_training.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/process_group.h"
 #include "simile/train/process_place.h"
-#include "simile/train/trainer.h"
 
 namespace simile::cli {
 namespace {
@@ -140,7 +140,7 @@ TrainResult pretrain_alone(const ConfigNode& recipe, const std::string& folder, 
 
 void add_train(const Commands& commands) {
   const auto [command, arguments] =
-      add_training(commands, "train", "Train an encoder by a recipe", train);
+      add_training(commands, "train", "Train an encoder by a recipe", train_recipe);
   command
       ->add_option("--processes", arguments->processes,
                    "Start so many processes on this machine, which train as one; on several "

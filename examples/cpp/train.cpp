@@ -4,7 +4,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/recipe.h"
-#include "simile/train/trainer.h"
+#include "simile/experiment/repeated_training.h"
 
 namespace {
 
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     Printer printer;
     const simile::ConfigNode recipe = simile::load_recipe(argv[1], {});
     const simile::TrainResult result =
-        simile::train(recipe, argv[2], /*resume=*/false, /*overwrite=*/true, printer);
+        simile::train_recipe(recipe, argv[2], /*resume=*/false, /*overwrite=*/true, printer);
     for (const simile::Report& report : result.reports) {
       std::printf("%s: %s spearman %.4f\n", report.model.c_str(), report.name.c_str(),
                   report.metric("spearman"));

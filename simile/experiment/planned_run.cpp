@@ -16,8 +16,8 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
+#include "simile/experiment/repeated_training.h"
 #include "simile/train/fold_runs.h"
-#include "simile/train/trainer.h"
 
 namespace simile {
 namespace {
@@ -153,7 +153,7 @@ void remove_parts(const PlannedRun& run, bool keeps_model) {
 void train_run(const PlannedRun& run, EventSink& events) {
   TrainOptions options = run.options;
   const ConfigNode recipe = parse_config(options_to_json(options), run.label);
-  train(recipe, run.folder, true, false, events);
+  train_recipe(recipe, run.folder, true, false, events);
 }
 
 // First the old run, then the note: killed in between, nothing old counts as new.

@@ -9,10 +9,8 @@
 #include "simile/core/error.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/precision.h"
-#include "simile/report/run_folder.h"
-#include "simile/train/class_names.h"
 #include "simile/train/epoch_planner.h"
-#include "simile/train/fold_runs.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/run_data.h"
 
 namespace simile {
@@ -62,11 +60,7 @@ std::shared_ptr<const TrainingSet> read_set(TrainOptions options, size_t stage, 
 
 BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& options,
                           EventSink& events) {
-  TrainOptions run;
-  read_options(without_environment(recipe), run);
-  apply_folds(run);
-  fill_class_names(run, events);
-  check_train_options(run);
+  const TrainOptions run = read_recipe(recipe, events);
   SIMILE_CHECK(options.epoch >= 1, ErrorKind::kUsage,
                fmt::format("epochs are numbered from 1, found {}", options.epoch));
   const size_t number = find_listed_stage(run, options.stage);

@@ -10,11 +10,9 @@
 #include "simile/core/error.h"
 #include "simile/data/column_kinds.h"
 #include "simile/loss/bsc.h"
-#include "simile/report/run_folder.h"
-#include "simile/train/class_names.h"
 #include "simile/train/evaluations.h"
-#include "simile/train/fold_runs.h"
 #include "simile/train/objective.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/run_data.h"
 #include "simile/train/start_model.h"
 #include "simile/train/teaching_review.h"
@@ -318,11 +316,7 @@ void review_run_data(const TrainOptions& options,
 }
 
 RunReview review_recipe(const ConfigNode& recipe, EventSink& events) {
-  TrainOptions options;
-  read_options(without_environment(recipe), options);
-  apply_folds(options);
-  fill_class_names(options, events);
-  check_train_options(options);
+  const TrainOptions options = read_recipe(recipe, events);
   const StartModel start = load_start_model(options, events);
   const Evaluations evaluations(options.evaluations, events), tests(options.tests, events);
   return review_run(options, read_run_data(options, start, events), evaluations, tests, true);

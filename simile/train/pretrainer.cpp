@@ -14,9 +14,8 @@
 #include "simile/model/model_folder.h"
 #include "simile/nn/device_memory.h"
 #include "simile/train/held_out.h"
-#include "simile/train/option_review.h"
 #include "simile/train/placement.h"
-#include "simile/train/resume_check.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/run_card.h"
 #include "simile/train/run_loop.h"
 #include "simile/train/start_model.h"
@@ -268,9 +267,7 @@ TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool r
   PretrainOptions options;
   read_options(without_environment(recipe), options);
   check_pretrain_options(options);
-  for (const std::string& warning : idle_option_warnings(options)) events.warning(warning);
-  const std::string path = folder.empty() ? "runs/" + options.name : folder;
-  if (resume) check_resumed_recipe(path, options, events);
+  const std::string path = open_run(options, folder, resume, events);
   try {
     return PretrainingRun(options, path, resume, overwrite, events).run();
   } catch (const c10::OutOfMemoryError& error) {

@@ -24,16 +24,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // Keeps what a run says.
-class Listener : public EventSink {
- public:
-  void info(const std::string& message) override { told.push_back(message); }
-  void warning(const std::string& message) override { warned.push_back(message); }
-  void progress(const Progress& progress) override {
-    if (progress.unit == "pairs") values = progress.values;
-  }
-  std::vector<std::string> told, warned;
-  std::vector<std::pair<std::string, double>> values;  // of the last step
-};
+using testing::Listener;
 
 class RunVerdictTest : public testing::RunTest {
  protected:
@@ -252,23 +243,6 @@ TEST_F(RunVerdictTest, WithoutSelectionOrEvaluationsItSaysWhatThereIs) {
   const TrainResult result = run(tests);
   EXPECT_THAT(result.verdict->to_line(), StartsWith("verdict: test spearman "));
   EXPECT_EQ(result.reports.size(), 1u);  // the start is no baseline that nobody asked for
-}
-
-TEST_F(RunVerdictTest, SeedsHaveTheMeanOfTheirGains) {
-  Listener events;
-  const TrainResult result = run({"runs=2", "stages.0.epochs=12"}, events);
-  EXPECT_THAT(result.verdict->to_line(),
-              MatchesRegex("verdict: dev spearman .* -> .* \\([+][0-9.]+ [+]- [0-9.]+ over 2 "
-                           "seeds\\).*"));
-  double sum = 0;
-  for (const char* folder : {"run/run-1", "run/run-2"}) {
-    sum += verdict_in(folder)["gains"][0]["difference"].get<double>();
-  }
-  EXPECT_NEAR(verdict_in("run")["gains"][0]["difference"], sum / 2, 1e-12);
-  EXPECT_THAT(events.told, Contains(StartsWith("seed 2: verdict: dev spearman ")));
-  run({"runs=2", rate("1e-12")}, events);
-  EXPECT_THAT(events.warned.back(), HasSubstr("NOTHING WAS GAINED by 2 of 2 runs"));
-  EXPECT_EQ(verdict_in("run")["start_kept"], 2);
 }
 
 TEST_F(RunVerdictTest, ProgressAndEvaluationsShowTheLoss) {

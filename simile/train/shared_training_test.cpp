@@ -82,44 +82,6 @@ class SharedTrainingTest : public testing::RunTest {
     });
   }
 
-  // The weights of the last state: of the encoder and its heads.
-  std::vector<float> weights(const std::string& run) const {
-    const StateStore states(path(run + "/states"), 2);
-    TrainOptions options;
-    read_options(without_environment(load_config(path(run + "/run.json"))), options);
-    return states.load(options_to_json(options), silent_events())->weights;
-  }
-
-  // The numbers `key` of all steps of a run.
-  std::vector<double> logged(const std::string& run, const std::string& key) const {
-    std::vector<double> values;
-    std::istringstream lines(bytes(run + "/metrics.jsonl"));
-    for (std::string line; std::getline(lines, line);) {
-      const nlohmann::json json = nlohmann::json::parse(line);
-      if (json.contains(key)) values.push_back(json[key]);
-    }
-    return values;
-  }
-
-  void expect_equal(const std::string& one, const std::string& several) const {
-    for (const char* key : {"loss", "gradient_norm"}) {
-      const std::vector<double> expected = logged(one, key), found = logged(several, key);
-      ASSERT_EQ(expected.size(), found.size());
-      for (size_t i = 0; i < expected.size(); ++i) {
-        EXPECT_NEAR(found[i], expected[i], 1e-5 * std::max(1e-1, std::abs(expected[i])))
-            << key << " of step " << i + 1;
-      }
-    }
-    const std::vector<float> expected = weights(one), found = weights(several);
-    ASSERT_EQ(expected.size(), found.size());
-    double most = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      most = std::max(most, std::abs(static_cast<double>(expected[i]) - found[i]));
-    }
-    EXPECT_LT(most, 1e-6) << "of the weights";
-    RecordProperty("weights", fmt::format("{}", most));
-  }
-
   void expect_shared(const std::vector<std::string>& overrides,
                      const std::vector<int64_t>& processes = {2, 3}) const {
     const ConfigNode node = recipe(overrides);
@@ -299,14 +261,6 @@ TEST_F(SharedTrainingTest, GoesOnWithStagesAndMinedNegativesThatWereKept) {
                Error);
   train_in(3, node, "cut", true);
   expect_equal("whole", "cut");
-}
-
-TEST_F(SharedTrainingTest, SeveralSeedsTrainAsInOneProcess) {
-  const ConfigNode node = recipe({"runs=2"});
-  train(node, path("one"), false, false, silent_events());
-  train_in(2, node, "several");
-  expect_equal("one/run-1", "several/run-1");
-  expect_equal("one/run-2", "several/run-2");
 }
 
 TEST_F(SharedTrainingTest, RefusesBeforeTheFirstStepWhatDoesNotFit) {

@@ -16,19 +16,15 @@
 #include "simile/index/search_settings.h"
 #include "simile/nn/device_memory.h"
 #include "simile/train/batch_feed.h"
-#include "simile/train/class_names.h"
 #include "simile/train/collapse.h"
 #include "simile/train/data_review.h"
 #include "simile/train/detail/bytes_of.h"
 #include "simile/train/evaluations.h"
-#include "simile/train/fold_runs.h"
 #include "simile/train/mined_negatives.h"
-#include "simile/train/option_review.h"
-#include "simile/train/resume_check.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/run_data.h"
 #include "simile/train/run_loop.h"
 #include "simile/train/run_verdict.h"
-#include "simile/train/seeds.h"
 #include "simile/train/selection.h"
 #include "simile/train/shared_run.h"
 #include "simile/train/shared_training.h"
@@ -86,8 +82,6 @@ class TrainingRun final : public SteppedTraining {
     return save;
   }
 
-  std::string fingerprint_weights() const { return hash_bytes(detail::bytes_of(weights_.copy())); }
-
   std::vector<std::vector<ObjectiveData>> read_data() {
     for (const StageOptions& stage : options_.stages) {
       const std::vector<std::string>& metrics = stage.selection.metric;
@@ -129,6 +123,14 @@ class TrainingRun final : public SteppedTraining {
     return hash_bytes(all);
   }
 
+  std::string fingerprint_weights() const { return hash_bytes(detail::bytes_of(weights_.copy())); }
+
+  // The rest is taken up by resume_stage().
+  void take_state(TrainState& state) override {
+    weights_.assign(state.weights);
+    for (int64_t done = 0; done < state.stage; ++done) data_[static_cast<size_t>(done)].clear();
+  }
+
   void run_stage() {
     const StageOptions& options = stage_options();
     if (state_.step == 0) take_weights(options.from);
@@ -150,14 +152,6 @@ class TrainingRun final : public SteppedTraining {
     });
     loop_.run_stage();
     end_stage();
-  }
-
-  StepResult step() override {
-    return stage_->step(state_.step, feed_->next(stage_options().accumulation));
-  }
-
-  bool is_done() const override {
-    return state_.step == stage_->total_steps() || selection_->should_stop();
   }
 
   // Before a stage's first step: `from` of its options.
@@ -234,14 +228,21 @@ class TrainingRun final : public SteppedTraining {
     state_.evaluated_step = state_.step;
   }
 
+  // Whether a step has moved the stage's weights.
+  bool is_trained() const {
+    return state_.step >= first_trained_step(stage_options().schedule, stage_->total_steps());
+  }
+
   ProductType selection_products() const {
     return choose_inference_products(stage_options().selection.precision,
                                      weights_.placement().device);
   }
 
-  // Whether a step has moved the stage's weights.
-  bool is_trained() const {
-    return state_.step >= first_trained_step(stage_options().schedule, stage_->total_steps());
+  Scores evaluate_weights(const Evaluations::Sets& sets, const std::string& name,
+                          const std::string& predictions = "",
+                          ProductType products = ProductType::kFloat) {
+    return Evaluations::evaluate(
+        sets, name, {weights_, start_.tokenizer, start_.settings, products}, events_, predictions);
   }
 
   void tell_selected(double value) const {
@@ -258,6 +259,44 @@ class TrainingRun final : public SteppedTraining {
       objective.loss().add_temperatures(temperatures);
     }
     return temperatures;
+  }
+
+  bool is_done() const override {
+    return state_.step == stage_->total_steps() || selection_->should_stop();
+  }
+
+  StepResult step() override {
+    return stage_->step(state_.step, feed_->next(stage_options().accumulation));
+  }
+
+  Progress progress() const override {
+    const auto pairs = [&](int64_t steps) {
+      return std::llround(static_cast<double>(steps) * stage_->pairs_per_step());
+    };
+    return {stage_options().name,
+            pairs(state_.step),
+            pairs(stage_->total_steps()),
+            "pairs",
+            {{"epoch", epochs_done()}}};
+  }
+
+  double epochs_done() const override {
+    return static_cast<double>(state_.step) / static_cast<double>(stage_->steps_per_epoch());
+  }
+
+  std::string position() const override {
+    return fmt::format("stage {} step {}", state_.stage + 1, state_.step);
+  }
+
+  void fill_state(TrainState& state) override {
+    state.weights = weights_.copy();
+    if (!stage_) return;
+    state.optimizer = stage_->optimizer().state();
+    state.average = stage_->smoothing().average();
+    state.siar_skipped = stage_->smoothing().skipped();
+    for (size_t i = 0; i < state.objectives.size(); ++i) {
+      state.objectives[i].loss = stage_->objectives()[i].loss().state();
+    }
   }
 
   // The next stage starts from the weights this one kept, unless it says otherwise.
@@ -283,6 +322,27 @@ class TrainingRun final : public SteppedTraining {
     }
     data_[stage_number()].clear();  // it will not be asked for again
     state_ = std::move(next);
+  }
+
+  // Of the last weights, before the best take their place.
+  void warn_of_margins() {
+    const std::vector<Objective>& objectives = stage_->objectives();
+    for (const auto& [name, loss] : loop_.recent_losses().values()) {
+      for (size_t i = 0; i < objectives.size(); ++i) {
+        const LossOptions& options = objectives[i].options().loss;
+        const bool is_its = objectives.size() == 1 ||
+                            name == fmt::format("loss ({})", stage_options().objective_name(i));
+        if (options.name != "triplet" || !is_its) continue;
+        const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
+                                      start_.tokenizer);
+        EncodeOptions encode;
+        encode.normalize = false;
+        const std::string warning =
+            describe_margin(stage_options().name, options.get<TripletOptions>(), loss,
+                            encoder.encode_ids(sample_, encode, silent_events()));
+        if (!warning.empty()) events_.warning(warning);
+      }
+    }
   }
 
   bool is_referred_to(const std::string& name) const {
@@ -328,6 +388,13 @@ class TrainingRun final : public SteppedTraining {
     return result;
   }
 
+  void warn_of_collapse() {
+    const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
+                                  start_.tokenizer);
+    const std::string warning = describe_collapse(encoder.encode_ids(sample_, {}, silent_events()));
+    if (!warning.empty()) events_.warning(warning);
+  }
+
   // As it is reported, where that is of the same weights.
   std::optional<double> selected_value(const std::vector<Report>& trained) const {
     if (state_.selected == 0) return std::nullopt;
@@ -335,34 +402,6 @@ class TrainingRun final : public SteppedTraining {
     const bool is_reported =
         last.keeps_best() && !last.metric.empty() && !is_loss_metric(last.metric[0]);
     return is_reported ? selection_value(trained, last.metric) : state_.selected_value;
-  }
-
-  // Of the last weights, before the best take their place.
-  void warn_of_margins() {
-    const std::vector<Objective>& objectives = stage_->objectives();
-    for (const auto& [name, loss] : loop_.recent_losses().values()) {
-      for (size_t i = 0; i < objectives.size(); ++i) {
-        const LossOptions& options = objectives[i].options().loss;
-        const bool is_its = objectives.size() == 1 ||
-                            name == fmt::format("loss ({})", stage_options().objective_name(i));
-        if (options.name != "triplet" || !is_its) continue;
-        const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
-                                      start_.tokenizer);
-        EncodeOptions encode;
-        encode.normalize = false;
-        const std::string warning =
-            describe_margin(stage_options().name, options.get<TripletOptions>(), loss,
-                            encoder.encode_ids(sample_, encode, silent_events()));
-        if (!warning.empty()) events_.warning(warning);
-      }
-    }
-  }
-
-  void warn_of_collapse() {
-    const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
-                                  start_.tokenizer);
-    const std::string warning = describe_collapse(encoder.encode_ids(sample_, {}, silent_events()));
-    if (!warning.empty()) events_.warning(warning);
   }
 
   // Those of the start's weights, which have taken the trained ones' place, or the others.
@@ -383,6 +422,13 @@ class TrainingRun final : public SteppedTraining {
     return Evaluations::evaluate_baseline({&evaluations_, &tests_}, baseline);
   }
 
+  std::vector<Report> evaluate_hybrids(const std::string& name,
+                                       const std::string& predictions = "") {
+    const EvaluatedModel model{weights_, start_.tokenizer, start_.settings};
+    return Evaluations::evaluate_hybrid({&evaluations_, &tests_}, name, model, options_.hybrid,
+                                        events_, predictions);
+  }
+
   // The weight that dev chose for the model with BM25 lies in its folder, for the indexes of it.
   void keep_hybrid_weight(const std::vector<std::vector<Report>>& by_model) {
     for (size_t i = 0; i < options_.baselines.size(); ++i) {
@@ -393,15 +439,6 @@ class TrainingRun final : public SteppedTraining {
         return;
       }
     }
-  }
-
-  std::string start_name() const { return options_.model.empty() ? "untrained" : "zero-shot"; }
-
-  std::vector<Report> evaluate_hybrids(const std::string& name,
-                                       const std::string& predictions = "") {
-    const EvaluatedModel model{weights_, start_.tokenizer, start_.settings};
-    return Evaluations::evaluate_hybrid({&evaluations_, &tests_}, name, model, options_.hybrid,
-                                        events_, predictions);
   }
 
   // Of the weights before the first step: the evaluations, which a run that was not interrupted
@@ -421,48 +458,7 @@ class TrainingRun final : public SteppedTraining {
     return scores;
   }
 
-  Scores evaluate_weights(const Evaluations::Sets& sets, const std::string& name,
-                          const std::string& predictions = "",
-                          ProductType products = ProductType::kFloat) {
-    return Evaluations::evaluate(
-        sets, name, {weights_, start_.tokenizer, start_.settings, products}, events_, predictions);
-  }
-
-  void fill_state(TrainState& state) override {
-    state.weights = weights_.copy();
-    if (!stage_) return;
-    state.optimizer = stage_->optimizer().state();
-    state.average = stage_->smoothing().average();
-    state.siar_skipped = stage_->smoothing().skipped();
-    for (size_t i = 0; i < state.objectives.size(); ++i) {
-      state.objectives[i].loss = stage_->objectives()[i].loss().state();
-    }
-  }
-
-  // The rest is taken up by resume_stage().
-  void take_state(TrainState& state) override {
-    weights_.assign(state.weights);
-    for (int64_t done = 0; done < state.stage; ++done) data_[static_cast<size_t>(done)].clear();
-  }
-
-  Progress progress() const override {
-    const auto pairs = [&](int64_t steps) {
-      return std::llround(static_cast<double>(steps) * stage_->pairs_per_step());
-    };
-    return {stage_options().name,
-            pairs(state_.step),
-            pairs(stage_->total_steps()),
-            "pairs",
-            {{"epoch", epochs_done()}}};
-  }
-
-  double epochs_done() const override {
-    return static_cast<double>(state_.step) / static_cast<double>(stage_->steps_per_epoch());
-  }
-
-  std::string position() const override {
-    return fmt::format("stage {} step {}", state_.stage + 1, state_.step);
-  }
+  std::string start_name() const { return options_.model.empty() ? "untrained" : "zero-shot"; }
 
   size_t stage_number() const { return static_cast<size_t>(state_.stage); }
   const StageOptions& stage_options() const { return options_.stages[stage_number()]; }
@@ -490,37 +486,24 @@ class TrainingRun final : public SteppedTraining {
 
 // In several processes: rank 0 as one process alone does, the others with files of no use to
 // anyone.
-TrainResult train_shared(const TrainOptions& options, const std::string& path, bool resume,
-                         bool overwrite, EventSink& events, ProcessGroup& group) {
+TrainResult train_shared(const TrainOptions& options, const std::string& path,
+                         const TrainingMode& mode, EventSink& events) {
+  ProcessGroup& group = *mode.processes;
   check_shared_options(options, group.size());
   check_shared_recipe(group, options);
   std::optional<ScratchRun> scratch;
   if (group.rank() > 0) scratch.emplace();
   const std::string& folder = scratch ? scratch->path() : path;
-  if (resume) send_run(group, folder);
+  if (mode.resume) send_run(group, folder);
   SharedEvents shared_events(events);
   SharedProcesses processes{group, shared_events};
-  const auto train_once = [&](const TrainOptions& once, const std::string& once_path,
-                              const std::function<void()>& begin) {
-    TrainingRun run(once, once_path, resume, overwrite, shared_events, &processes);
-    begin();
-    TrainResult result = run.run();
-    // What rank 0 measured and saved alone, of one run of several, may have taken long.
-    if (count_runs(options) > 1) group.await_first([&] { shared_events.progress({}); });
-    return result;
-  };
-  const auto train_all = [&]() -> TrainResult {
-    if (count_runs(options) == 1) return train_once(options, folder, [] {});
-    if (!scratch) return train_seeds(options, folder, resume, overwrite, train_once, shared_events);
-    const RunFolder runs(folder, true, true);
-    for (int64_t i = 0; i < count_runs(options); ++i) {
-      train_once(options_of_run(options, i), runs.seed_path(i + 1), [] {});
-    }
-    return {};
-  };
   try {
-    const TrainResult result = train_all();
-    group.leave();
+    TrainingRun run(options, folder, mode.resume, mode.overwrite, shared_events, &processes);
+    if (mode.begin) mode.begin();
+    TrainResult result = run.run();
+    // What rank 0 measured and saved alone may have taken long.
+    if (mode.more_follow) group.await_first([&] { shared_events.progress({}); });
+    if (!mode.more_follow) group.leave();
     return result;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) group.leave();  // as all do
@@ -528,37 +511,35 @@ TrainResult train_shared(const TrainOptions& options, const std::string& path, b
   }
 }
 
+TrainResult train_alone(const TrainOptions& options, const std::string& path,
+                        const TrainingMode& mode, EventSink& events) {
+  TrainingRun run(options, path, mode.resume, mode.overwrite, events, nullptr);
+  if (mode.begin) mode.begin();
+  return run.run();
+}
+
 }  // namespace
 
-TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
-                  EventSink& events, ProcessGroup* processes) {
-  TrainOptions options;
-  read_options(without_environment(recipe), options);
-  apply_folds(options);
-  fill_class_names(options, events);
-  check_train_options(options);
-  for (const std::string& warning : idle_option_warnings(options)) events.warning(warning);
-  const std::string path = folder.empty() ? "runs/" + options.name : folder;
-  if (resume) check_resumed_recipe(path, options, events);
+TrainResult train(const TrainOptions& options, const std::string& folder, const TrainingMode& mode,
+                  EventSink& events) {
+  SIMILE_CHECK(options.runs == 1 && options.folds == 0, ErrorKind::kUsage,
+               fmt::format("the recipe '{}' has {} runs; train_recipe() trains them", options.name,
+                           options.folds > 0 ? options.folds : options.runs));
   try {
-    if (processes != nullptr) {
-      return train_shared(options, path, resume, overwrite, events, *processes);
-    }
-    if (count_runs(options) == 1) {
-      return TrainingRun(options, path, resume, overwrite, events, nullptr).run();
-    }
-    const auto train_once = [&](const TrainOptions& once, const std::string& once_path,
-                                const std::function<void()>& begin) {
-      TrainingRun run(once, once_path, resume, overwrite, events, nullptr);
-      begin();
-      return run.run();
-    };
-    return train_seeds(options, path, resume, overwrite, train_once, events);
+    return mode.processes == nullptr ? train_alone(options, folder, mode, events)
+                                     : train_shared(options, folder, mode, events);
   } catch (const c10::OutOfMemoryError& error) {
     tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
   }
+}
+
+TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
+                  EventSink& events, ProcessGroup* processes) {
+  const TrainOptions options = read_recipe(recipe, events);
+  const std::string path = open_run(options, folder, resume, events);
+  return train(options, path, {resume, overwrite, processes, false, {}}, events);
 }
 
 std::string recipe_reference() {

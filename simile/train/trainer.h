@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training: a recipe in, a model folder out.
+// Training: a recipe in, a model folder out. One run; simile/experiment/repeated_training.h trains
+// a recipe with several seeds, or with each fold of its data.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 namespace simile {
 
 class ProcessGroup;
+struct TrainOptions;
 
 struct TrainResult {
   std::string model_path;          // empty of folds, each of which has its own
@@ -24,10 +27,18 @@ struct TrainResult {
   std::optional<double> selected_value;  // of selection.metric in the last stage that has one
 };
 
-// Trains by the recipe (its options: train_options.h) in `folder`, runs/NAME when that is empty.
-// The folder then holds run.json, metrics.jsonl, TensorBoard events, results.json, predictions/,
-// model/ and states/; run.json is a recipe that repeats the run. With `runs` above 1 it holds such
-// a folder for each seed, with `folds` one for each fold, see seeds.h.
+// How a run is trained.
+struct TrainingMode {
+  bool resume = false;
+  bool overwrite = false;
+  ProcessGroup* processes = nullptr;  // null: this process alone
+  bool more_follow = false;           // another run is trained next in the same processes
+  std::function<void()> begin;        // called when all was read and checked, before the first step
+};
+
+// Trains by the recipe in `folder`, which then holds run.json, metrics.jsonl, TensorBoard events,
+// results.json, predictions/, model/ and states/; run.json is a recipe that repeats the run.
+// `options` are those that read_recipe() gives, with `runs: 1` and no `folds`.
 //
 // On the CPU the same recipe and seed give the same bits on any number of threads. When `events`
 // throws ErrorKind::kInterrupted from progress(), the state is saved and the error passed on;
@@ -41,6 +52,11 @@ struct TrainResult {
 // resumed by another number of processes. Errors: also kRecipe for what several processes cannot
 // train, kInput where they do not have the same recipe, program, data and start, those of
 // ProcessGroup. An interruption of one ends all after the same step.
+TrainResult train(const TrainOptions& options, const std::string& folder, const TrainingMode& mode,
+                  EventSink& events);
+
+// The same for a recipe that is read first; an empty `folder` is runs/NAME. Errors: also those of
+// read_recipe() and open_run(); kUsage for a recipe of several runs.
 TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
                   EventSink& events, ProcessGroup* processes = nullptr);
 

@@ -7,12 +7,22 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/event.h"
 #include "simile/core/file.h"
+#include "simile/report/run_folder.h"
+#include "simile/train/state_store.h"
+#include "simile/train/train_options.h"
 
 namespace simile::testing {
 
@@ -45,6 +55,18 @@ class Killer : public EventSink {
  private:
   int left_;
   std::string resumed_at_;
+};
+
+// Notes what a run says.
+class Listener : public EventSink {
+ public:
+  void info(const std::string& message) override { told.push_back(message); }
+  void warning(const std::string& message) override { warned.push_back(message); }
+  void progress(const Progress& progress) override {
+    if (progress.unit == "pairs") values = progress.values;
+  }
+  std::vector<std::string> told, warned;
+  std::vector<std::pair<std::string, double>> values;  // of the last step
 };
 
 // A folder of its own for each test, with a vocabulary of words w0 .. w39, train.tsv and dev.tsv.
@@ -81,7 +103,88 @@ class RunTest : public ::testing::Test {
   std::string path(const std::string& name) const { return join_path(folder_, name); }
   std::string bytes(const std::string& name) const { return read_file(path(name)); }
 
+  // The weights of the last state: of the encoder and its heads.
+  std::vector<float> weights(const std::string& run) const {
+    const StateStore states(path(run + "/states"), 2);
+    TrainOptions options;
+    read_options(without_environment(load_config(path(run + "/run.json"))), options);
+    return states.load(options_to_json(options), silent_events())->weights;
+  }
+
+  // The numbers `key` of all steps of a run.
+  std::vector<double> logged(const std::string& run, const std::string& key) const {
+    std::vector<double> values;
+    std::istringstream lines(bytes(run + "/metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const nlohmann::json json = nlohmann::json::parse(line);
+      if (json.contains(key)) values.push_back(json[key]);
+    }
+    return values;
+  }
+
+  void expect_equal(const std::string& one, const std::string& several) const {
+    for (const char* key : {"loss", "gradient_norm"}) {
+      const std::vector<double> expected = logged(one, key), found = logged(several, key);
+      ASSERT_EQ(expected.size(), found.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NEAR(found[i], expected[i], 1e-5 * std::max(1e-1, std::abs(expected[i])))
+            << key << " of step " << i + 1;
+      }
+    }
+    const std::vector<float> expected = weights(one), found = weights(several);
+    ASSERT_EQ(expected.size(), found.size());
+    double most = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      most = std::max(most, std::abs(static_cast<double>(expected[i]) - found[i]));
+    }
+    EXPECT_LT(most, 1e-6) << "of the weights";
+    RecordProperty("weights", fmt::format("{}", most));
+  }
+
   const std::string folder_;
+};
+
+// 12 answers with two questions each, one of which stands there twice in another form.
+inline std::string questions_and_answers() {
+  std::string table = "question\tanswer\n";
+  for (int i = 0; i < 12; ++i) {
+    table += fmt::format("w{} w{}\tw{} w{} w{}\n", i, i + 20, i, i + 1, i + 10);
+    table += fmt::format("w{} w{} w{}\tw{} w{} w{}\n", i, i + 12, i + 13, i, i + 1, i + 10);
+  }
+  return table + "W0  w20!\tw30 w31\n";
+}
+
+// A recipe that cuts them into three folds.
+class FoldTest : public RunTest {
+ protected:
+  FoldTest() { write("faq.tsv", questions_and_answers()); }
+
+  ConfigNode recipe(const std::vector<std::string>& overrides = {}) const {
+    write("recipe.yaml", R"(
+name: folded
+seed: 5
+folds: 3
+architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 32, positions: 16}
+tokenizer: vocab.txt
+max_length: 16
+stages:
+  objectives:
+    data: {path: faq.tsv, left: question, right: answer, score: "", part: fit}
+    dev: {part: dev}
+    loss: mnrl
+    batch_size: 4
+  epochs: 2
+  learning_rate: 1e-3
+  selection: {metric: loss.all}
+tests:
+  {name: test, task: ranking, data: faq.tsv, left: question, right: answer, score: "", part: test,
+   metrics: [map, has_positive@1, has_positive@3, has_positive@5]}
+baselines: [bm25, hybrid]
+)");
+    ConfigNode node = load_config(join_path(folder_, "recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  }
 };
 
 }  // namespace simile::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/resume_check.h"
+#include "simile/train/read_recipe.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/report/recipe_changes.h"
 #include "simile/report/run_folder.h"
+#include "simile/train/fold_runs.h"
 
 namespace simile {
 namespace {
@@ -35,7 +36,36 @@ std::vector<std::string> runs_of_variants(const std::string& folder) {
   return runs;
 }
 
+const ObjectiveOptions* first_objective_of(const TrainOptions& options, const std::string& head) {
+  for (const StageOptions& stage : options.stages) {
+    for (const ObjectiveOptions& objective : stage.objectives) {
+      if (objective.head == head && objective.data.format == "classes") return &objective;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+TrainOptions read_recipe(const ConfigNode& recipe, EventSink& events) {
+  TrainOptions options;
+  read_options(without_environment(recipe), options);
+  apply_folds(options);
+  fill_class_names(options, events);
+  check_train_options(options);
+  return options;
+}
+
+void fill_class_names(TrainOptions& options, EventSink& events) {
+  for (HeadSettings& head : options.heads) {
+    if (head.output != "classes" || !head.class_names.empty()) continue;
+    const ObjectiveOptions* objective = first_objective_of(options, head.name);
+    if (objective == nullptr) continue;
+    head.class_names = read_pairs(objective->data).class_names;
+    events.info(fmt::format("the head '{}' has the {} classes of {}", head.name,
+                            head.class_names.size(), objective->data.file()));
+  }
+}
 
 std::optional<ConfigNode> read_resumed_recipe(const std::string& folder, EventSink& events) {
   if (!file_exists(run_file(folder))) {
