@@ -34,6 +34,7 @@
 
 #include "bench/memory.h"
 #include "simile/core/threads.h"
+#include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/model.h"
 #include "simile/core/checksums.h"
 #include "simile/core/error.h"
-#include "simile/index/search_index.h"
+#include "simile/index/index_folder.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/fingerprint.h"

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "simile/index/index_folder.h"
+#include "simile/index/search_settings.h"
 
 namespace simile::cli {
 

@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "simile/index/search_index.h"
+#include "simile/index/indexed_model.h"
 
 namespace simile::cli {
 

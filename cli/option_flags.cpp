@@ -101,7 +101,9 @@ CLI::Option* OptionFlags::add_list(const std::string& flag, const OptionValue& v
     return true;
   };
   CLI::Option* option = command_.add_option(flag, take, help_of(info));
-  option->type_name(type_name(list.element(list.size)))->default_str(show_option(value));
+  std::string standard = show_option(value);
+  standard.erase(std::remove(standard.begin(), standard.end(), ' '), standard.end());
+  option->type_name(type_name(list.element(list.size)))->default_str(standard);
   option->expected(1, CLI::detail::expected_max_vector_size);
   if (info.has_commas) {
     option->expected(1)->take_all();

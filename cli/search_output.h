@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/index/search_index.h"
+#include "simile/index/search_query.h"
 
 namespace simile::cli {
 

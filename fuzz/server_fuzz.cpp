@@ -12,6 +12,7 @@
 #include <string>
 
 #include "simile/encode/passage_splitter.h"
+#include "simile/index/index_builder.h"
 #include "simile/serve/service.h"
 
 namespace {

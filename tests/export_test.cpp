@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "simile/core/error.h"
+#include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
 #include "simile/model/embedding_store.h"
 #include "tests/shell.h"

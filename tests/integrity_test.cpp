@@ -12,6 +12,7 @@
 #include "simile/core/error.h"
 #include "simile/derive/convert.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/fingerprint.h"

@@ -4,6 +4,7 @@
 
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/index/index_folder.h"
 #include "simile/index/search_index.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/fingerprint.h"

@@ -9,7 +9,7 @@
 
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/index/search_index.h"
+#include "simile/index/search_query.h"
 
 namespace simile {
 

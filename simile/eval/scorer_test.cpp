@@ -13,6 +13,7 @@
 #include "simile/core/threads.h"
 #include "simile/encode/pooling.h"
 #include "simile/eval/embedding_scorer.h"
+#include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
 
 namespace simile {

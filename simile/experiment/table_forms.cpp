@@ -7,12 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/text_table.h"
-#include "simile/tune/detail/judgement.h"
-#include "simile/tune/detail/table_words.h"
-#include "simile/tune/reproduction.h"
 #include "simile/experiment/detail/judgement.h"
 #include "simile/experiment/detail/table_words.h"
-#include "simile/experiment/detail/text_width.h"
 #include "simile/experiment/reproduction.h"
 
 namespace simile {

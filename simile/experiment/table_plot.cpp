@@ -8,10 +8,8 @@
 #include <limits>
 #include <optional>
 
-#include "simile/experiment/detail/svg_text.h"
 #include "simile/experiment/reproduction.h"
 #include "simile/report/plot.h"
-#include "simile/tune/reproduction.h"
 
 namespace simile {
 namespace {

@@ -8,8 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/text_table.h"
-#include "simile/tune/tuning.h"
-#include "simile/experiment/detail/text_width.h"
 #include "simile/experiment/tuning.h"
 
 namespace simile {

@@ -8,10 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "simile/experiment/detail/svg_text.h"
 #include "simile/experiment/tuning.h"
 #include "simile/report/plot.h"
-#include "simile/tune/tuning.h"
 
 namespace simile {
 namespace {

@@ -108,12 +108,6 @@ Passage Document::characters_of(int64_t i) const {
   return {begin, begin + static_cast<int64_t>(count_characters(piece))};
 }
 
-int64_t StoreState::vectors() const {
-  int64_t rows = -removed_rows;
-  for (const SegmentRow& segment : segments) rows += segment.rows;
-  return rows;
-}
-
 VectorKey vector_key(int64_t key, const Document& document, int64_t i) {
   return DocumentHash(key, document).of_vector(i);
 }

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "simile/index/segment_file.h"
+#include "simile/index/store_state.h"
 #include "simile/text/passages.h"
 
 namespace simile {
@@ -54,53 +55,10 @@ struct Document {
 
 constexpr size_t kMaximumMetadataBytes = 16384;  // of a document
 
-constexpr int64_t kMostPassages = int64_t{1} << 20;  // of a document
-
 // What the vectors of a document with this key are known by: hashes of all there is of the
 // document, its key and the passage included.
 std::vector<VectorKey> vector_keys(int64_t key, const Document& document);
 VectorKey vector_key(int64_t key, const Document& document, int64_t i);
-
-// The graph of an index (docs/decisions/0019-approximate-index.md).
-struct GraphRow {
-  int64_t number = 0;    // of its file
-  int64_t segments = 0;  // so many from the first on have their vectors in it
-  int64_t rows = 0;
-  int64_t breadth = 0;  // of a search of ten documents
-  int64_t found = 0;    // of 10,000 that such a search should have found
-  std::string checksum = {};
-};
-
-// What counts.
-struct StoreState {
-  int64_t generation = 0;  // changes so far
-  int64_t next_key = 1;
-  int64_t next_segment = 1;
-  int64_t removed_rows = 0;          // how many keys are in `removed`
-  uint64_t removed_sum = 0;          // of hash64() of each, modulo 2^64
-  std::vector<SegmentRow> segments;  // by their keys
-  std::optional<int64_t> documents;  // of a store of passages
-  std::optional<GraphRow> graph = {};
-
-  int64_t vectors() const;  // whose document is there
-  int64_t count() const { return documents.value_or(vectors()); }
-};
-
-struct StoreSnapshot {
-  StoreState state;
-  std::vector<int64_t> removed;  // rising
-};
-
-// What becomes of the segments in a change.
-struct SegmentChange {
-  std::vector<SegmentRow> dropped;  // with the removed keys of theirs
-  std::vector<SegmentRow> written;
-  bool drops_graph = false;            // it goes with each segment of its own in any case
-  std::optional<GraphRow> graph = {};  // a new one
-  int64_t reserved = 0;  // numbers behind those written that no other change is to use
-
-  bool may_lose_graph() const { return drops_graph || graph || !dropped.empty(); }
-};
 
 class DocumentStore {
  public:

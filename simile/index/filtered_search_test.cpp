@@ -15,6 +15,7 @@
 #include "simile/index/detail/index_testing.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/sqlite.h"
+#include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
 
 namespace simile {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/index/index_builder.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +22,7 @@
 #include "simile/index/detail/segment_changes.h"
 #include "simile/index/detail/stored_recall.h"
 #include "simile/index/detail/vector_log.h"
-#include "simile/index/search_index.h"
+#include "simile/index/index_folder.h"
 
 namespace simile {
 namespace {

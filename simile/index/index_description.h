@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "simile/index/search_index.h"
+#include "simile/index/indexed_model.h"
 #include "simile/index/search_settings.h"
 
 namespace simile {

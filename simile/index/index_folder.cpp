@@ -11,6 +11,7 @@
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/segment_changes.h"
 #include "simile/index/detail/segment_set.h"
+#include "simile/index/search_settings.h"
 
 namespace simile {
 

@@ -13,6 +13,8 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest.h"
+#include "simile/index/index_builder.h"
+#include "simile/index/index_folder.h"
 
 namespace simile {
 namespace {

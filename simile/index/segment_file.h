@@ -43,6 +43,9 @@ struct VectorKey {
   uint64_t content = 0;  // a hash of what has this key, by which it is known again
 };
 
+// The most passages of a document. The vector of passage i has the document's key + i.
+constexpr int64_t kMostPassages = int64_t{1} << 20;
+
 // A segment as its index names it.
 struct SegmentRow {
   int64_t number = 0;

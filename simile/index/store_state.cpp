@@ -8,7 +8,15 @@
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 
-namespace simile::detail {
+namespace simile {
+
+int64_t StoreState::vectors() const {
+  int64_t rows = -removed_rows;
+  for (const SegmentRow& segment : segments) rows += segment.rows;
+  return rows;
+}
+
+namespace detail {
 namespace {
 
 constexpr const char* kGraphTable =
@@ -215,4 +223,5 @@ void write_state(const Database& database, const StoreState& state) {
   Statement(database, "UPDATE state SET documents = ?").bind(1, *state.documents).run();
 }
 
-}  // namespace simile::detail
+}  // namespace detail
+}  // namespace simile

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/index/index_builder.h"
 
 namespace simile {
 namespace {

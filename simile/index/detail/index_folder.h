@@ -5,7 +5,8 @@
 #include <string>
 
 #include "simile/core/error.h"
-#include "simile/index/search_index.h"
+#include "simile/index/document_store.h"
+#include "simile/index/index_folder.h"
 
 namespace simile::detail {
 

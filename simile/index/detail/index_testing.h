@@ -11,6 +11,8 @@
 
 #include "simile/core/hash.h"
 #include "simile/core/matrix.h"
+#include "simile/index/index_builder.h"
+#include "simile/index/index_folder.h"
 #include "simile/index/search_index.h"
 
 namespace simile::detail {

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "simile/index/search_index.h"
+#include "simile/core/matrix.h"
+#include "simile/index/document_store.h"
+#include "simile/index/indexed_model.h"
+#include "simile/index/segment_file.h"
 
 namespace simile::detail {
 

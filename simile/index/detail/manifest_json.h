@@ -5,7 +5,8 @@
 #include <string>
 
 #include "simile/core/detail/json.h"
-#include "simile/index/search_index.h"
+#include "simile/index/indexed_model.h"
+#include "simile/index/search_settings.h"
 
 namespace simile::detail {
 

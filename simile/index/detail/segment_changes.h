@@ -16,6 +16,7 @@
 #include "simile/core/matrix.h"
 #include "simile/index/detail/segment_set.h"
 #include "simile/index/detail/word_file.h"
+#include "simile/index/document_store.h"
 
 namespace simile::detail {
 

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "simile/index/indexed_model.h"
 #include "simile/index/search_index.h"
+#include "simile/index/segment_file.h"
+#include "simile/index/store_state.h"
 #include "simile/neighbours/detail/graph_file.h"
 #include "simile/neighbours/detail/graph_walk.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simile/index/detail/segment_set.h"
+#include "simile/index/search_query.h"
 #include "simile/index/search_settings.h"
 
 namespace simile::detail {

@@ -12,7 +12,8 @@
 
 #include "simile/core/matrix.h"
 #include "simile/index/detail/segment_graph.h"
-#include "simile/index/search_index.h"
+#include "simile/index/indexed_model.h"
+#include "simile/index/store_state.h"
 
 namespace simile::detail {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simile/index/detail/sqlite.h"
-#include "simile/index/document_store.h"
+#include "simile/index/store_state.h"
 
 namespace simile::detail {
 

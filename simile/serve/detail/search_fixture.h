@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "simile/encode/passage_splitter.h"
+#include "simile/index/index_builder.h"
 #include "simile/serve/detail/serve_fixture.h"
 #include "simile/serve/service.h"
 

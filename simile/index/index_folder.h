@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// An index folder (search_index.h), described and checked without a model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simile/index/indexed_model.h"
+
+namespace simile {
+
+// Whether an index stands at `path`, whole or damaged.
+bool is_index(const std::string& path);
+
+// Describes the index without reading its vectors. Errors (kInput): a damaged or missing file.
+IndexInfo read_index_info(const std::string& path);
+
+struct IndexCheck {
+  IndexInfo info;
+  std::vector<std::string> unused_files;  // in the folder, but not part of the index
+};
+
+// Reads and verifies the whole folder. Errors (kInput): those of SearchIndex::open(), and for any
+// document that is damaged, missing or superfluous.
+IndexCheck check_index(const std::string& path);
+
+}  // namespace simile

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which segments and which graph an index has: what document_store.h keeps of them, and a change.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simile/index/segment_file.h"
+
+namespace simile {
+
+// The graph of an index (docs/decisions/0019-approximate-index.md).
+struct GraphRow {
+  int64_t number = 0;    // of its file
+  int64_t segments = 0;  // the graph holds the vectors of so many segments, from the first on
+  int64_t rows = 0;
+  int64_t breadth = 0;  // of a search for ten documents
+  int64_t found = 0;    // of the 10,000 nearest that such searches should have found
+  std::string checksum = {};
+};
+
+// What counts.
+struct StoreState {
+  int64_t generation = 0;  // changes so far
+  int64_t next_key = 1;
+  int64_t next_segment = 1;
+  int64_t removed_rows = 0;          // number of keys in the table `removed`
+  uint64_t removed_sum = 0;          // of hash64() of each of them, modulo 2^64
+  std::vector<SegmentRow> segments;  // by their keys
+  std::optional<int64_t> documents;  // their number, in a store of passages
+  std::optional<GraphRow> graph = {};
+
+  int64_t vectors() const;  // whose document is there
+  int64_t count() const { return documents.value_or(vectors()); }
+};
+
+struct StoreSnapshot {
+  StoreState state;
+  std::vector<int64_t> removed;  // rising
+};
+
+// What a change does to the segments.
+struct SegmentChange {
+  std::vector<SegmentRow> dropped;  // with their removed keys
+  std::vector<SegmentRow> written;
+  bool drops_graph = false;            // the graph is dropped with any of its segments in any case
+  std::optional<GraphRow> graph = {};  // a new one
+  int64_t reserved = 0;                // numbers after those written that no later change may use
+
+  bool may_lose_graph() const { return drops_graph || graph || !dropped.empty(); }
+};
+
+}  // namespace simile
