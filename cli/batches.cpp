@@ -17,10 +17,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string recipe;
-  std::vector<std::string> overrides;
+  RecipeArguments recipe;
   BatchListingOptions options;
   int64_t limit = 0;
+
+  void visit(OptionVisitor& v) {
+    recipe.visit(v);
+    options.visit(v);
+    v.field("limit", limit, {"Print so many batches; 0: all", "", 0});
+  }
 };
 
 // One example a line: batch, number, score and texts.
@@ -78,7 +83,7 @@ std::string to_document(const BatchListing& listing, size_t shown) {
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
+  const ConfigNode recipe = load_recipe(arguments.recipe.recipe, arguments.recipe.overrides);
   const BatchListing listing = list_batches(recipe, arguments.options, terminal);
   size_t shown = listing.batches.size();
   if (arguments.limit > 0) shown = std::min(shown, static_cast<size_t>(arguments.limit));
@@ -90,20 +95,12 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_batches(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
+  commands.add<Arguments>(
       "batches",
       "Print which examples a recipe puts into each batch of an epoch, without training. Orders "
       "that compare vectors embed with the model the run starts from; the later epochs of a run, "
       "and stages after the first, embed with the weights of that moment",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  add_recipe(*command, arguments->recipe, arguments->overrides);
-  OptionFlags flags(*command);
-  arguments->options.visit(flags);
-  command->add_option("--limit", arguments->limit, "Print so many batches; 0: all")
-      ->check(at_least(0))
-      ->capture_default_str();
+      run);
 }
 
 }  // namespace simile::cli

@@ -23,6 +23,17 @@ using Json = nlohmann::ordered_json;
 struct Arguments {
   std::string model, index, vectors, run;
   bool write_checksums = false;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, {kModelHelp});
+    v.field("index", index, {"Index folder: vectors and all documents"});
+    v.field("vectors", vectors, {"Stored vectors (.npy), such as a teacher's"});
+    v.field("run", run,
+            {"Run folder: states, stages, teachers, mined negatives, model, and with results.json "
+             "metrics and predictions"});
+    v.field("write_checksums", write_checksums,
+            {"Write the model's checksums.json first, after a change that was meant"});
+  }
 };
 
 // Of the folder and of those in it that have checksums.json already.
@@ -112,6 +123,8 @@ Json check(const Arguments& arguments, Terminal& terminal) {
   const auto count = std::count_if(std::begin(given), std::end(given),
                                    [](const std::string* path) { return !path->empty(); });
   SIMILE_CHECK(count == 1, ErrorKind::kUsage, "give one of --model, --index, --vectors and --run");
+  SIMILE_CHECK(!arguments.write_checksums || !arguments.model.empty(), ErrorKind::kUsage,
+               "--write-checksums requires --model");
   if (!arguments.index.empty()) return check_index_folder(arguments.index, terminal);
   if (!arguments.vectors.empty()) return check_vectors(arguments.vectors);
   if (!arguments.run.empty()) return check_run_folder(arguments.run);
@@ -151,23 +164,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_check(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "check", "Verify the checksums of what Simile wrote, and a model's self test",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  CLI::Option* model = command->add_option("--model", arguments->model, kModelHelp);
-  command->add_option("--index", arguments->index, "Index folder: vectors and all documents");
-  command->add_option("--vectors", arguments->vectors,
-                      "Stored vectors (.npy), such as a teacher's");
-  command->add_option(
-      "--run", arguments->run,
-      "Run folder: states, stages, teachers, mined negatives, model, and with results.json "
-      "metrics and predictions");
-  command
-      ->add_flag("--write-checksums", arguments->write_checksums,
-                 "Write the model's checksums.json first, after a change that was meant")
-      ->needs(model);
+  commands.add<Arguments>(
+      "check", "Verify the checksums of what Simile wrote, and a model's self test", run);
 }
 
 }  // namespace simile::cli

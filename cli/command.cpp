@@ -34,35 +34,39 @@ void note_signal(int number) {
 
 }  // namespace
 
-void add_recipe(CLI::App& command, std::string& recipe, std::vector<std::string>& overrides) {
-  command.add_option("recipe", recipe, "Recipe (YAML), or the run.json of an earlier run")
-      ->required();
-  command.add_option("overrides", overrides,
-                     "Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
-                     "stages.*.epochs=2 for all of a list, data=FOLDER, variant=NAME");
+void CommonOptions::visit(OptionVisitor& v) {
+  v.field("quiet", quiet, {"No progress on stderr"});
+  v.field("threads", threads,
+          {"Threads to compute with, of a server in each of two teams (0: all processors)", "", 0,
+           1024});
+}
+
+void RecipeArguments::visit(OptionVisitor& v) {
+  v.field(
+      "recipe", recipe,
+      OptionInfo{"Recipe (YAML), or the run.json of an earlier run"}.named("recipe").required());
+  v.field("overrides", overrides,
+          OptionInfo{"Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
+                     "stages.*.epochs=2 for all of a list, data=FOLDER, variant=NAME"}
+              .named("overrides"));
 }
 
 std::string quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-CLI::App* Commands::add(const std::string& name, const std::string& help,
-                        std::function<void(Terminal&)> work) const {
-  CLI::App* command = add_without_json(name, help, std::move(work));
-  command->add_flag("--json", common.json, "Print one JSON document on stdout");
-  return command;
+Commands Commands::add_parent(const std::string& name, const std::string& help) const {
+  CLI::App* parent = app.add_subcommand(name, help);
+  parent->require_subcommand(1);
+  return {*parent, common, run};
 }
 
-CLI::App* Commands::add_without_json(const std::string& name, const std::string& help,
-                                     std::function<void(Terminal&)> work) const {
+CLI::App* Commands::add_bare(const std::string& name, const std::string& help, bool has_json,
+                             std::function<void(Terminal&)> work) const {
   CLI::App* command = app.add_subcommand(name, help);
-  command->add_flag("--quiet", common.quiet, "No progress on stderr");
-  command
-      ->add_option("--threads", common.threads,
-                   "Threads to compute with, of a server in each of two teams (0: "
-                   "all processors)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  OptionFlags flags(*command);
+  common.visit(flags);
+  if (has_json) flags.field("json", common.json, {"Print one JSON document on stdout"});
   command->callback([this_run = &run, work = std::move(work)] { *this_run = work; });
   return command;
 }

@@ -6,8 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "cli/option_flags.h"
 #include "cli/terminal.h"
 
 namespace simile::cli {
@@ -17,27 +20,65 @@ struct CommonOptions {
   bool json = false;   // one JSON document on stdout instead of a table
   bool quiet = false;  // no progress on stderr
   int threads = 0;     // 0: all processors
+
+  void visit(OptionVisitor& v);
 };
 
-// A command declares its options on the parser and stores in `run` what to do once it was chosen.
+// The recipe of a command and the values that replace its own.
+struct RecipeArguments {
+  std::string recipe;
+  std::vector<std::string> overrides;
+
+  void visit(OptionVisitor& v);
+};
+
+// A command's arguments are a struct whose visit() declares its flags. `run` holds what the command
+// that was chosen does.
 struct Commands {
   CLI::App& app;
   CommonOptions& common;
   std::function<void(Terminal&)>& run;
 
-  // Adds a subcommand with the common options; `work` runs after parsing when it was chosen.
-  CLI::App* add(const std::string& name, const std::string& help,
-                std::function<void(Terminal&)> work) const;
-  // The same without --json: for a command whose result is files, or lines of JSON as it is.
-  CLI::App* add_without_json(const std::string& name, const std::string& help,
-                             std::function<void(Terminal&)> work) const;
+  // Adds a subcommand. `work` gets the arguments that were parsed and the terminal. If it takes
+  // `json` or the CommonOptions between them the command has --json; without, its result is files,
+  // or lines of JSON as it is.
+  template <typename Arguments, typename Work>
+  CLI::App* add(const std::string& name, const std::string& help, Work work) const;
+
+  // A subcommand that only holds others, which are added to what this returns.
+  Commands add_parent(const std::string& name, const std::string& help) const;
+
+  // A subcommand with the common options; `work` runs after parsing when it was chosen.
+  CLI::App* add_bare(const std::string& name, const std::string& help, bool has_json,
+                     std::function<void(Terminal&)> work) const;
 };
+
+template <typename Arguments, typename Work>
+CLI::App* Commands::add(const std::string& name, const std::string& help, Work work) const {
+  constexpr bool kTakesJson = std::is_invocable_v<Work, Arguments&, bool, Terminal&>;
+  constexpr bool kTakesCommon =
+      std::is_invocable_v<Work, Arguments&, const CommonOptions&, Terminal&>;
+  auto arguments = std::make_shared<Arguments>();
+  const auto run_it = [arguments, work, &options = common](Terminal& terminal) {
+    if constexpr (kTakesJson) {
+      work(*arguments, options.json, terminal);
+    } else if constexpr (kTakesCommon) {
+      work(*arguments, options, terminal);
+    } else {
+      work(*arguments, terminal);
+    }
+  };
+  CLI::App* command = add_bare(name, help, kTakesJson || kTakesCommon, run_it);
+  OptionFlags flags(*command);
+  arguments->visit(flags);
+  return command;
+}
 
 void add_batches(const Commands& commands);  // in simile-training only
 void add_check(const Commands& commands);
 void add_compare(const Commands& commands);
 void add_convert(const Commands& commands);
-CLI::App* add_data(const Commands& commands);   // returns the command that data_check belongs to
+Commands add_data(const Commands& commands);    // returns the command that data_check belongs to
 void add_data_check(const Commands& commands);  // in simile-training only
 void add_distill(const Commands& commands);     // in simile-training only
 void add_docs(const Commands& commands);
@@ -61,9 +102,6 @@ void add_train_tokenizer(const Commands& commands);
 void add_train(const Commands& commands);  // in simile-training only
 void add_tune(const Commands& commands);   // in simile-training only
 void add_whiten(const Commands& commands);
-
-// The recipe of a command and the values that replace its own.
-void add_recipe(CLI::App& command, std::string& recipe, std::vector<std::string>& overrides);
 
 // A text as a JSON string; broken UTF-8 becomes U+FFFD.
 std::string quote(const std::string& text);

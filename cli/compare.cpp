@@ -9,6 +9,17 @@ namespace {
 struct Arguments {
   std::string a, b;
   ComparisonOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("a", a,
+            OptionInfo{"Run folder (of one or several seeds), hybrid:FOLDER for its model together "
+                       "with BM25, or predictions file"}
+                .named("a")
+                .required());
+    v.field("b", b,
+            OptionInfo{"The same of the other side: differences are B - A"}.named("b").required());
+    options.visit(v);
+  }
 };
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
@@ -21,21 +32,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_compare(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
+  commands.add<Arguments>(
       "compare", "Test whether two runs, or two files of predictions, differ by more than chance",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command
-      ->add_option(
-          "a", arguments->a,
-          "Run folder (of one or several seeds), hybrid:FOLDER for its model together with "
-          "BM25, or predictions file")
-      ->required();
-  command->add_option("b", arguments->b, "The same of the other side: differences are B - A")
-      ->required();
-  OptionFlags flags(*command);
-  arguments->options.visit(flags);
+      run);
 }
 
 }  // namespace simile::cli

@@ -22,6 +22,14 @@ const std::map<std::string, TensorType>& precisions() {
 
 struct Arguments {
   std::string model, output, precision = "fp16";
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
+    v.field("precision", precision,
+            choice_info("How weights are stored; int8 is read by Simile alone",
+                        {"fp32", "fp16", "bf16", "int8"}));
+  }
 };
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
@@ -51,20 +59,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_convert(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "convert", "Write a model folder anew, its weights in one file and another precision",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("--model", arguments->model, kModelHelp)->required();
-  command
-      ->add_option("--output", arguments->output, "Folder to write, or a model folder to replace")
-      ->required();
-  command
-      ->add_option("--precision", arguments->precision,
-                   "How weights are stored; int8 is read by Simile alone")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16", "int8"}))
-      ->capture_default_str();
+  commands.add<Arguments>(
+      "convert", "Write a model folder anew, its weights in one file and another precision", run);
 }
 
 }  // namespace simile::cli

@@ -16,6 +16,16 @@ struct Arguments {
   std::string name, folder, catalogue;
   std::vector<std::string> accepted;
   bool list = false;
+
+  void visit(OptionVisitor& v) {
+    v.field("name", name, OptionInfo{"Name of the set, see --list"}.named("name"));
+    v.field("output", folder, {"Folder for the files; data/NAME by default"});
+    v.field("list", list, {"List the sets, their licences and what they hold"});
+    v.field("catalogue", catalogue,
+            {"File with other sets, in place of those built in (YAML or JSON)"});
+    v.field("accept_checksum", accepted,
+            OptionInfo{"Take a file with this checksum where another or none is known"}.words());
+  }
 };
 
 std::string list_as_table(const std::vector<CatalogueSet>& catalogue) {
@@ -80,24 +90,10 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 
 }  // namespace
 
-CLI::App* add_data(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* parent =
-      commands.app.add_subcommand("data", "Fetch data sets, check those of a recipe");
-  parent->require_subcommand(1);
-  const Commands inner{*parent, commands.common, commands.run};
-  const CommonOptions& common = commands.common;
-  CLI::App* command = inner.add(
-      "get", "Download a public data set as its publisher serves it",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("name", arguments->name, "Name of the set, see --list");
-  command->add_option("--output", arguments->folder, "Folder for the files; data/NAME by default");
-  command->add_flag("--list", arguments->list, "List the sets, their licences and what they hold");
-  command->add_option("--catalogue", arguments->catalogue,
-                      "File with other sets, in place of those built in (YAML or JSON)");
-  command->add_option("--accept-checksum", arguments->accepted,
-                      "Take a file with this checksum where another or none is known");
-  return parent;
+Commands add_data(const Commands& commands) {
+  const Commands inner = commands.add_parent("data", "Fetch data sets, check those of a recipe");
+  inner.add<Arguments>("get", "Download a public data set as its publisher serves it", run);
+  return inner;
 }
 
 }  // namespace simile::cli

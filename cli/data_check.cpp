@@ -13,11 +13,6 @@
 namespace simile::cli {
 namespace {
 
-struct Arguments {
-  std::string recipe;
-  std::vector<std::string> overrides;
-};
-
 const char* kind_of(const DataFinding& finding) {
   return finding.is_mistake ? "mistake" : "warning";
 }
@@ -39,7 +34,7 @@ std::string to_text(const RunReview& review) {
   return text;
 }
 
-void run(const Arguments& arguments, bool json, Terminal& terminal) {
+void run(const RecipeArguments& arguments, bool json, Terminal& terminal) {
   const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
   const RunReview review = review_recipe(recipe, terminal);
   Output output("-");
@@ -57,12 +52,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_data_check(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "check", "Read the data of a recipe, report what it is, and look for mistakes",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  add_recipe(*command, arguments->recipe, arguments->overrides);
+  commands.add<RecipeArguments>(
+      "check", "Read the data of a recipe, report what it is, and look for mistakes", run);
 }
 
 }  // namespace simile::cli

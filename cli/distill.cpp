@@ -18,6 +18,34 @@ struct Arguments {
   DistillationOptions distillation;
   std::string test;
   bool overwrite = false;
+
+  void visit(OptionVisitor& v) {
+    DistillationOptions& options = distillation;
+    v.field("teacher", options.teacher, OptionInfo{kModelHelp}.required());
+    v.field("student", options.student,
+            {"static, a table of word pieces; or a number of the teacher's layers to keep; or a "
+             "model folder to begin with"});
+    v.field("data", options.data,
+            OptionInfo{"Texts to learn from, one a line, or .jsonl with `text`; or a table, with "
+                       "--columns"}
+                .required());
+    v.field("columns", options.columns, {"The one or two columns of a table with its texts"});
+    v.field("output", options.output,
+            OptionInfo{"Folder of the run: recipe.yaml, which can be changed and trained again, "
+                       "model/"}
+                .named("--output,--out")
+                .required());
+    v.field("epochs", options.epochs, {"Passes over the texts"});
+    v.field("learning_rate", options.learning_rate,
+            {"Peak learning rate; by default 2e-3 for a static student, 2e-4 for others"});
+    v.field("dims", options.dimensions,
+            {"Dimensions of a static student, made fewer after training (reduced/); by default the "
+             "teacher's"});
+    v.field("test", test,
+            {"Task file (.yaml or .json, as of simile evaluate) to measure student and teacher "
+             "on"});
+    v.field("overwrite", overwrite, {"Replace the run in the folder"});
+  }
 };
 
 // Each test's reports, with those of `others` behind them.
@@ -74,42 +102,8 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_distill(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  DistillationOptions& options = arguments->distillation;
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "distill", "Train a small student on the vectors that a model gives texts",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("--teacher", options.teacher, kModelHelp)->required();
-  command
-      ->add_option(
-          "--student", options.student,
-          "static, a table of word pieces; or a number of the teacher's layers to keep; or "
-          "a model folder to begin with")
-      ->capture_default_str();
-  command
-      ->add_option("--data", options.data,
-                   "Texts to learn from, one a line, or .jsonl with `text`; or a table, with "
-                   "--columns")
-      ->required();
-  command
-      ->add_option("--columns", options.columns, "The one or two columns of a table with its texts")
-      ->delimiter(',');
-  command
-      ->add_option("--output,--out", options.output,
-                   "Folder of the run: recipe.yaml, which can be changed and trained again, model/")
-      ->required();
-  command->add_option("--epochs", options.epochs, "Passes over the texts")->capture_default_str();
-  command->add_option("--learning-rate", options.learning_rate,
-                      "Peak learning rate; by default 2e-3 for a static student, 2e-4 for others");
-  command->add_option(
-      "--dims", options.dimensions,
-      "Dimensions of a static student, made fewer after training (reduced/); by default "
-      "the teacher's");
-  command->add_option("--test", arguments->test,
-                      "Task file (.yaml or .json, as of simile evaluate) to measure student and "
-                      "teacher on");
-  command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");
+  commands.add<Arguments>("distill",
+                          "Train a small student on the vectors that a model gives texts", run);
 }
 
 }  // namespace simile::cli

@@ -56,19 +56,39 @@ std::string options_page(const CLI::App& program) {
   return page + "\n" + command_reference(program);
 }
 
+std::vector<std::string> topics() {
+  return {"options",
+#ifdef SIMILE_WITH_TRAINING
+          "losses",
+#endif
+          "models",  "server", "man", "completion"};
+}
+
 struct Arguments {
-  std::string topic = "options", shell;
+  std::string topic = "options";
+  std::optional<std::string> shell;
+
+  void visit(OptionVisitor& v) {
+    v.field("topic", topic,
+            choice_info("What to print: a page in Markdown, or man for man(1), or completion for a "
+                        "shell",
+                        topics())
+                .named("topic"));
+    v.field("shell", shell,
+            choice_info("completion: the shell that will read it; bash by default",
+                        completed_shells()));
+  }
 };
 
 std::string page(const Arguments& arguments, const CLI::App& program) {
   const std::string& topic = arguments.topic;
-  SIMILE_CHECK(arguments.shell.empty() || topic == "completion", ErrorKind::kUsage,
+  SIMILE_CHECK(!arguments.shell || topic == "completion", ErrorKind::kUsage,
                fmt::format("--shell is for `simile docs completion`, not for '{}'", topic));
   if (topic == "models") return model_reference();
   if (topic == "server") return server_reference();
   if (topic == "man") return man_page(list_commands(program), SIMILE_VERSION);
   if (topic == "completion") {
-    return completion(list_commands(program), arguments.shell.empty() ? "bash" : arguments.shell);
+    return completion(list_commands(program), arguments.shell.value_or("bash"));
   }
 #ifdef SIMILE_WITH_TRAINING
   if (topic == "losses") return method_reference();
@@ -85,27 +105,12 @@ void run(const Arguments& arguments, const CLI::App& program) {
 }  // namespace
 
 void add_docs(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json(
-      "docs",
-      "Print the reference of options, losses, models or the server, the manual page, or "
-      "completions",
-      [arguments, &program = commands.app](Terminal&) { run(*arguments, program); });
-  const std::vector<std::string> topics = {"options",
-#ifdef SIMILE_WITH_TRAINING
-                                           "losses",
-#endif
-                                           "models",  "server", "man", "completion"};
-  command
-      ->add_option(
-          "topic", arguments->topic,
-          "What to print: a page in Markdown, or man for man(1), or completion for a shell")
-      ->check(CLI::IsMember(topics))
-      ->capture_default_str();
-  command
-      ->add_option("--shell", arguments->shell,
-                   "completion: the shell that will read it; bash by default")
-      ->check(CLI::IsMember(completed_shells()));
+  commands.add<Arguments>("docs",
+                          "Print the reference of options, losses, models or the server, the "
+                          "manual page, or completions",
+                          [&program = commands.app](const Arguments& arguments, Terminal&) {
+                            run(arguments, program);
+                          });
 }
 
 }  // namespace simile::cli

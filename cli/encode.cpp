@@ -26,6 +26,21 @@ struct Arguments {
   std::string model, input = "-", column, output, shard;
   bool no_normalize = false;
   ModelOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    v.field("input", input, {"Texts, one a line, or .jsonl; - is stdin; with --column a table"});
+    v.field("column", column,
+            {"Column of the table --input (.tsv, .csv, .jsonl) that holds the texts"});
+    v.field("output", output,
+            {"File ending in .npy, .jsonl or .tsv; JSON lines on stdout by default"});
+    v.field("shard", shard,
+            {"I/N: only the texts of shard I of N, from 0, chosen by a hash of each text; with "
+             "--output part.npy their rows are in part.rows.json, and `simile merge` puts the "
+             "shards together"});
+    v.field("no_normalize", no_normalize, {"Do not divide vectors by their norm"});
+    encode.visit(v);
+  }
 };
 
 // The texts of a list, or of a column of a table; of `selection`, where there is one, those it
@@ -201,26 +216,7 @@ void run(Arguments arguments, Terminal& terminal) {
 }  // namespace
 
 void add_encode(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      commands.add_without_json("encode", "Texts to embeddings",
-                                [arguments](Terminal& terminal) { run(*arguments, terminal); });
-  command->add_option("--model", arguments->model, kModelHelp)->required();
-  command
-      ->add_option("--input", arguments->input,
-                   "Texts, one a line, or .jsonl; - is stdin; with --column a table")
-      ->capture_default_str();
-  command->add_option("--column", arguments->column,
-                      "Column of the table --input (.tsv, .csv, .jsonl) that holds the texts");
-  command->add_option("--output", arguments->output,
-                      "File ending in .npy, .jsonl or .tsv; JSON lines on stdout by default");
-  command->add_option("--shard", arguments->shard,
-                      "I/N: only the texts of shard I of N, from 0, chosen by a hash of each text; "
-                      "with --output part.npy their rows are in part.rows.json, and `simile merge` "
-                      "puts the shards together");
-  command->add_flag("--no-normalize", arguments->no_normalize,
-                    "Do not divide vectors by their norm");
-  add_model_options(*command, arguments->encode);
+  commands.add<Arguments>("encode", "Texts to embeddings", run);
 }
 
 }  // namespace simile::cli

@@ -24,20 +24,48 @@ struct Arguments {
   std::vector<std::string> models;
   std::string task, run;
   std::vector<std::string> overrides;
-  EvaluationOptions options;
-  std::vector<const CLI::Option*> dataset_options;  // those of `options` but for the task
+  GivenOptions<EvaluationOptions> data{GivenOptions<EvaluationOptions>::Defaults::kShown};
   std::string output, predictions;
   bool intervals = false;
   ModelOptions model_options;
   FusionOptions fusion;
+
+  void visit(OptionVisitor& v) {
+    v.field(
+        "model", models,
+        OptionInfo{"Model folder, name of a built-in model (simile-mini-2), the baselines bm25, "
+                   "tfidf and words:MODEL (mean of its word embeddings), or hybrid:MODEL, one "
+                   "of them together with BM25; several stand side by side"}
+            .words());
+    v.field("task", task,
+            {"sts, pairs, ranking, classification, geometry, or a task file ending in .yaml, .yml "
+             "or .json; of several sets of one kind their mean is reported too"});
+    v.field("overrides", overrides,
+            OptionInfo{"Values that replace a task file's: tasks.0.data=PATH, data=FOLDER, "
+                       "variant=NAME"}
+                .named("overrides"));
+    v.field("run", run, {"TREC run to score by --qrels, in place of a model and a task"});
+    data.visit(v, {"task"});
+    v.field("output", output, {"Also write the report as JSON to this file"});
+    v.field("predictions", predictions,
+            {"Write what the model gave each example: .tsv, or a TREC run for rankings, with a "
+             "table of its queries beside it; of --run that table, .tsv. `simile compare` reads "
+             "them"});
+    v.field("intervals", intervals,
+            {"Also the 95 % interval of each metric: bootstrap over the examples"});
+    model_options.visit(v);
+    fusion.visit(v);
+  }
 };
 
 // Errors (ErrorKind::kUsage): an option about the data was given that is not in `taken`.
 void check_dataset_options(const Arguments& arguments, const std::string& source,
                            const std::set<std::string>& taken) {
-  for (const CLI::Option* option : arguments.dataset_options) {
-    SIMILE_CHECK(option->count() == 0 || taken.count(option->get_name()) > 0, ErrorKind::kUsage,
-                 fmt::format("{} does not go together with {}", option->get_name(), source));
+  for (const std::string& name : arguments.data.names()) {
+    std::string flag = "--" + name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    SIMILE_CHECK(taken.count(flag) > 0, ErrorKind::kUsage,
+                 fmt::format("{} does not go together with {}", flag, source));
   }
 }
 
@@ -54,8 +82,8 @@ std::vector<EvaluationOptions> chosen_tasks(Arguments& arguments) {
   // Read through the option reader, so that a wrong name is told as in a recipe.
   ConfigNode node = parse_config("{}", "command line");
   apply_override(node, "task=" + arguments.task);
-  read_options(node, arguments.options);
-  return {arguments.options};
+  read_options(node, arguments.data.values());
+  return {arguments.data.values()};
 }
 
 // by_task[i][m] is the report of model m. Returns the means of kinds of task with several sets.
@@ -85,7 +113,7 @@ std::string reports_to_json(const std::vector<Report>& reports) {
 
 // What only a hybrid takes.
 void check_hybrid_options(const Arguments& arguments, Terminal& terminal) {
-  const EvaluationOptions& options = arguments.options;
+  const EvaluationOptions& options = arguments.data.values();
   const bool has_hybrid =
       std::any_of(arguments.models.begin(), arguments.models.end(),
                   [](const std::string& model) { return !hybrid_model(model).empty(); });
@@ -135,7 +163,7 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
 }
 
 Report evaluate_run_file(const Arguments& arguments) {
-  const EvaluationOptions& options = arguments.options;
+  const EvaluationOptions& options = arguments.data.values();
   SIMILE_CHECK(arguments.models.empty() && arguments.task.empty() && arguments.overrides.empty(),
                ErrorKind::kUsage, "--run takes neither --model nor --task");
   SIMILE_CHECK(arguments.predictions.empty() || ends_with(arguments.predictions, ".tsv"),
@@ -171,43 +199,7 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_evaluate(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "evaluate", "Score a model on a task, or a TREC run",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option(
-      "--model", arguments->models,
-      "Model folder, name of a built-in model (simile-mini-2), the baselines bm25, tfidf and "
-      "words:MODEL (mean of its word embeddings), or hybrid:MODEL, one of them together with BM25; "
-      "several stand side by side");
-  command->add_option("--task", arguments->task,
-                      "sts, pairs, ranking, classification, geometry, or a task file ending in "
-                      ".yaml, .yml or .json; of "
-                      "several sets of one kind their mean is reported too");
-  command->add_option("overrides", arguments->overrides,
-                      "Values that replace a task file's: tasks.0.data=PATH, data=FOLDER, "
-                      "variant=NAME");
-  command->add_option("--run", arguments->run,
-                      "TREC run to score by --qrels, in place of a model and a task");
-  const size_t options_before = command->get_options().size();
-  OptionFlags flags(*command, {"task"});
-  arguments->options.visit(flags);
-  for (const CLI::Option* option : command->get_options())
-    arguments->dataset_options.push_back(option);
-  arguments->dataset_options.erase(
-      arguments->dataset_options.begin(),
-      arguments->dataset_options.begin() + static_cast<std::ptrdiff_t>(options_before));
-  command->add_option("--output", arguments->output, "Also write the report as JSON to this file");
-  command->add_option("--predictions", arguments->predictions,
-                      "Write what the model gave each example: .tsv, or a TREC run for rankings, "
-                      "with a table of its queries beside it; of --run that table, .tsv. "
-                      "`simile compare` reads them");
-  command->add_flag("--intervals", arguments->intervals,
-                    "Also the 95 % interval of each metric: bootstrap over the examples");
-  add_model_options(*command, arguments->model_options);
-  OptionFlags fusion(*command);
-  arguments->fusion.visit(fusion);
+  commands.add<Arguments>("evaluate", "Score a model on a task, or a TREC run", run);
 }
 
 }  // namespace simile::cli

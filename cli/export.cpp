@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/index_export.h"
+#include "cli/index_model.h"
 #include "simile/core/error.h"
 #include "simile/encode/vector_rows.h"
 #include "simile/index/index_description.h"
@@ -13,6 +14,23 @@ namespace {
 struct Arguments {
   std::string index;
   ExportTarget target;
+
+  void visit(OptionVisitor& v) {
+    v.field("index", index, OptionInfo{kIndexHelp}.required());
+    v.field("to", target.form,
+            choice_info("npy: a matrix and the documents of its rows; pgvector: a script for psql; "
+                        "qdrant-jsonl: points; opensearch: lines of _bulk",
+                        export_forms())
+                .required());
+    v.field(
+        "output", target.output,
+        OptionInfo{"File to write; - is stdout, but for npy. Beside it .jsonl has the documents "
+                   "of an .npy, and .index.json what `index import` needs besides, and "
+                   ".settings.json what a collection of Qdrant or an index of OpenSearch is "
+                   "made with"}
+            .required());
+    v.field("table", target.table, {"Table that the script for psql makes"});
+  }
 };
 
 void run(const Arguments& arguments, Terminal& terminal) {
@@ -33,26 +51,8 @@ void run(const Arguments& arguments, Terminal& terminal) {
 }  // namespace
 
 void add_export(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json(
-      "export", "Write an index's documents and vectors in the form of another program",
-      [arguments](Terminal& terminal) { run(*arguments, terminal); });
-  command->add_option("--index", arguments->index, "Index folder")->required();
-  command
-      ->add_option("--to", arguments->target.form,
-                   "npy: a matrix and the documents of its rows; pgvector: a script for psql; "
-                   "qdrant-jsonl: points; opensearch: lines of _bulk")
-      ->required()
-      ->check(CLI::IsMember(export_forms()));
-  command
-      ->add_option("--output", arguments->target.output,
-                   "File to write; - is stdout, but for npy. Beside it .jsonl has the documents of "
-                   "an .npy, and .index.json what `index import` needs besides, and .settings.json "
-                   "what a collection of Qdrant or an index of "
-                   "OpenSearch is made with")
-      ->required();
-  command->add_option("--table", arguments->target.table, "Table that the script for psql makes")
-      ->capture_default_str();
+  commands.add<Arguments>(
+      "export", "Write an index's documents and vectors in the form of another program", run);
 }
 
 }  // namespace simile::cli

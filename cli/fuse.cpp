@@ -4,10 +4,23 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/model.h"
 #include "simile/derive/mean_model.h"
 
 namespace simile::cli {
 namespace {
+
+struct Arguments : MeanOptions {
+  void visit(OptionVisitor& v) {
+    v.field("models", models,
+            OptionInfo{"Model folders of one architecture, two or more, such as runs of one recipe "
+                       "with other seeds or settings"}
+                .named("models")
+                .required());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.named("--output,--out").required());
+    v.field("weights", weights, {"What each model counts, in their order; none: all alike"});
+  }
+};
 
 std::string mean_json(const MeanOptions& options, const std::vector<MeanPart>& parts) {
   nlohmann::ordered_json document = {{"output", options.output},
@@ -36,24 +49,7 @@ void run(const MeanOptions& options, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_fuse(const Commands& commands) {
-  auto options = std::make_shared<MeanOptions>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "fuse", "Average the weights of several runs of one model",
-      [options, &common](Terminal& terminal) { run(*options, common.json, terminal); });
-  command
-      ->add_option("models", options->models,
-                   "Model folders of one architecture, two or more, such as runs of one recipe "
-                   "with other seeds or settings")
-      ->required();
-  command
-      ->add_option("--output,--out", options->output,
-                   "Folder to write, or a model folder to replace")
-      ->required();
-  command
-      ->add_option("--weights", options->weights,
-                   "What each model counts, in their order; none: all alike")
-      ->delimiter(',');
+  commands.add<Arguments>("fuse", "Average the weights of several runs of one model", run);
 }
 
 }  // namespace simile::cli

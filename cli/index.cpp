@@ -13,7 +13,6 @@
 #include "cli/index_model.h"
 #include "cli/input.h"
 #include "cli/option_flags.h"
-#include "cli/search_flags.h"
 #include "simile/core/error.h"
 #include "simile/data/corpus.h"
 #include "simile/encode/passage_splitter.h"
@@ -27,18 +26,93 @@ namespace {
 constexpr size_t kBlock = 4096;           // documents embedded and stored at a time
 constexpr size_t kBlockBytes = 16 << 20;  // of their texts
 
-struct Arguments {
-  std::string model, index, corpus;
+struct IndexArguments {
+  std::string index;
+  void visit(OptionVisitor& v) { v.field("index", index, OptionInfo{kIndexHelp}.required()); }
+};
+
+// What a corpus is read and embedded by.
+struct CorpusArguments : IndexArguments {
+  std::string model, corpus;
   CorpusColumns columns;
-  std::vector<std::string> ids;
+  ModelOptions encode;
+  PassageOptions passages;
+
+  void visit_corpus(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    v.field("corpus", corpus,
+            OptionInfo{"Documents: .tsv, .csv or .jsonl with id, text and optionally title"}
+                .required());
+    columns.visit(v);
+    encode.visit(v);
+  }
+};
+
+struct BuildArguments : CorpusArguments {
   bool overwrite = false, resume = false;
   std::string vectors = number_name(StoredNumber::kFp32);
-  ModelOptions encode;
-  SearchFlags search;
-  PassageOptions passages;
-  ApproximateOptions approximate;  // of a build; of a merge, where given
-  CLI::App* merging = nullptr;
-  CLI::App* adding = nullptr;
+  GivenOptions<SearchSettings> search;
+  ApproximateOptions approximate;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    visit_corpus(v);
+    search.visit(v);
+    passages.visit(v);
+    approximate.visit(v);
+    v.field("vectors", vectors, vectors_info());
+    v.field("overwrite", overwrite,
+            {"Replace the index in the folder, and forget a build that was interrupted"});
+    v.field("resume", resume,
+            {"Go on with a build that was interrupted, with the vectors that it had"});
+  }
+};
+
+struct AddArguments : CorpusArguments {
+  AddArguments() { encode = index_model_options(); }
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, {kIndexModelHelp});
+    visit_corpus(v);
+  }
+};
+
+// A change that needs no model.
+struct ChangeArguments : IndexArguments {
+  std::string model;
+
+  void visit(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    v.field("model", model,
+            {"Model folder or name of a built-in model, which must be the index's; not needed"});
+  }
+};
+
+struct DeleteArguments : ChangeArguments {
+  std::vector<std::string> ids;
+
+  void visit(OptionVisitor& v) {
+    ChangeArguments::visit(v);
+    v.field("ids", ids, OptionInfo{"Ids of the documents"}.named("ids").required());
+  }
+};
+
+struct SettingsArguments : IndexArguments {
+  GivenOptions<SearchSettings> search;
+
+  void visit(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    search.visit(v);
+  }
+};
+
+struct MergeArguments : ChangeArguments {
+  GivenOptions<ApproximateOptions> approximate;
+
+  void visit(OptionVisitor& v) {
+    ChangeArguments::visit(v);
+    approximate.visit(v);
+  }
 };
 
 // Documents without a text, which are found by any query alike.
@@ -64,7 +138,7 @@ class EmptyTexts {
 // The documents of the corpus in blocks, with their passages.
 class CorpusBlocks {
  public:
-  CorpusBlocks(const Arguments& arguments, const SentenceEncoder& encoder)
+  CorpusBlocks(const CorpusArguments& arguments, const SentenceEncoder& encoder)
       : reader_(arguments.corpus, CorpusReader::Titles::kPrepend, arguments.columns),
         splitter_(encoder, arguments.passages,
                   index_options(arguments.encode, encoder, TextRole::kDocument)) {}
@@ -96,8 +170,8 @@ using KnownVectors = std::function<std::optional<Matrix<float>>(const std::vecto
 
 // Calls take(documents, vectors) for the corpus in blocks. Returns the number of documents.
 template <typename Take>
-int64_t embed_corpus(const Arguments& arguments, const SentenceEncoder& encoder, Terminal& terminal,
-                     Take take, const KnownVectors& known = {}) {
+int64_t embed_corpus(const CorpusArguments& arguments, const SentenceEncoder& encoder,
+                     Terminal& terminal, Take take, const KnownVectors& known = {}) {
   CorpusBlocks blocks(arguments, encoder);
   BlockProgress progress(terminal, "index", 0, "documents");
   const EncodeOptions options = index_options(arguments.encode, encoder, TextRole::kDocument);
@@ -122,7 +196,7 @@ void tell_settings(const std::string& index, const SearchSettings& settings, Ter
                             settings.mode, settings.fusion.rule, settings.fusion.weight));
 }
 
-void embed_and_commit(const Arguments& arguments, const SentenceEncoder& encoder,
+void embed_and_commit(const BuildArguments& arguments, const SentenceEncoder& encoder,
                       IndexBuilder& builder, Terminal& terminal) {
   int64_t known = 0;
   const int64_t count = embed_corpus(
@@ -140,7 +214,7 @@ void embed_and_commit(const Arguments& arguments, const SentenceEncoder& encoder
   terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
 }
 
-bool was_built(const Arguments& arguments, const SentenceEncoder& encoder,
+bool was_built(const BuildArguments& arguments, const SentenceEncoder& encoder,
                const IndexedModel& model) {
   std::optional<CorpusBlocks> blocks;
   return finish_killed_build(arguments.index, model, [&](std::vector<Document>& block) {
@@ -149,7 +223,7 @@ bool was_built(const Arguments& arguments, const SentenceEncoder& encoder,
   });
 }
 
-void build(Arguments arguments, Terminal& terminal) {
+void build(BuildArguments& arguments, Terminal& terminal) {
   drop_empty_names(arguments.columns);
   check_passages(arguments.passages);
   const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
@@ -173,7 +247,7 @@ void build(Arguments arguments, Terminal& terminal) {
 }
 
 // Vectors of one index are of texts behind one prompt.
-void keep_prompt(const IndexInfo& info, Arguments& arguments) {
+void keep_prompt(const IndexInfo& info, AddArguments& arguments) {
   if (!info.model.prompt_name) return;
   std::string& name = arguments.encode.prompt_name;
   const std::string& built = *info.model.prompt_name;
@@ -187,7 +261,7 @@ void keep_prompt(const IndexInfo& info, Arguments& arguments) {
 }
 
 // Vectors of one index are computed alike.
-void check_precision(const IndexInfo& info, const Arguments& arguments) {
+void check_precision(const IndexInfo& info, const AddArguments& arguments) {
   SIMILE_CHECK(
       arguments.encode.precision == info.model.precision, ErrorKind::kUsage,
       fmt::format("--precision {}: the vectors of {} were computed in {}; leave the option "
@@ -195,13 +269,13 @@ void check_precision(const IndexInfo& info, const Arguments& arguments) {
                   arguments.encode.precision, arguments.index, info.model.precision));
 }
 
-void add(Arguments arguments, Terminal& terminal) {
+void add(AddArguments& arguments, Terminal& terminal) {
   const IndexInfo info = read_index_info(arguments.index);
   keep_settings(info, arguments.encode);
   check_precision(info, arguments);
   keep_prompt(info, arguments);
+  const bool is_named = !arguments.columns.metadata.empty();  // `--metadata ''` names none
   drop_empty_names(arguments.columns);
-  const bool is_named = arguments.adding->count("--metadata") > 0;
   if (!is_named) take_metadata_of(info, arguments.corpus, arguments.columns);
   arguments.passages = info.model.passages;
   const std::string model = model_of_index(arguments.index, info, arguments.model);
@@ -222,31 +296,28 @@ void add(Arguments arguments, Terminal& terminal) {
 }
 
 // The index to be changed by what needs no model; one that is given must be the index's.
-SearchIndex open_for_change(const Arguments& arguments) {
+SearchIndex open_for_change(const ChangeArguments& arguments) {
   constexpr auto kWrite = SearchIndex::Access::kWrite;
   return arguments.model.empty() ? SearchIndex::open_without_model(arguments.index, kWrite)
                                  : open_index(arguments.index, arguments.model, kWrite);
 }
 
-void remove(const Arguments& arguments, Terminal& terminal) {
+void remove(const DeleteArguments& arguments, Terminal& terminal) {
   SearchIndex index = open_for_change(arguments);
   const int64_t removed = index.remove(arguments.ids);
   terminal.info(fmt::format("{} documents removed from {}", removed, arguments.index));
 }
 
 // Writes what the command line says of the graph into the index's settings; whether it says any.
-bool keep_approximate(const Arguments& arguments) {
-  const bool mode = arguments.merging->count("--approximate") > 0;
-  const bool recall = arguments.merging->count("--recall") > 0;
-  if (!mode && !recall) return false;
+bool keep_approximate(const MergeArguments& arguments) {
+  if (!arguments.approximate.any()) return false;
   SearchSettings settings = read_search_settings(arguments.index);
-  if (mode) settings.approximate.approximate = arguments.approximate.approximate;
-  if (recall) settings.approximate.recall = arguments.approximate.recall;
+  settings.approximate = arguments.approximate.over(settings.approximate);
   write_search_settings(arguments.index, settings);
   return true;
 }
 
-void merge(const Arguments& arguments, Terminal& terminal) {
+void merge(const MergeArguments& arguments, Terminal& terminal) {
   SearchIndex index = open_for_change(arguments);
   const IndexInfo before = index.info();
   const bool renews_graph = keep_approximate(arguments);
@@ -259,7 +330,7 @@ void merge(const Arguments& arguments, Terminal& terminal) {
   tell_graph(arguments.index, terminal);
 }
 
-void change_settings(const Arguments& arguments, Terminal& terminal) {
+void change_settings(const SettingsArguments& arguments, Terminal& terminal) {
   SIMILE_CHECK(arguments.search.any(), ErrorKind::kUsage,
                "say what to change: --mode, --hybrid-weight or --hybrid-rule");
   const SearchSettings settings = arguments.search.over(read_search_settings(arguments.index));
@@ -267,7 +338,8 @@ void change_settings(const Arguments& arguments, Terminal& terminal) {
   tell_settings(arguments.index, settings, terminal);
 }
 
-void show_info(const std::string& path, bool json) {
+void show_info(const IndexArguments& arguments, bool json, Terminal&) {
+  const std::string& path = arguments.index;
   const IndexInfo info = read_index_info(path);
   nlohmann::ordered_json document = {{"documents", info.count},
                                      {"dimension", info.model.dimension},
@@ -313,78 +385,18 @@ void show_info(const std::string& path, bool json) {
 }  // namespace
 
 void add_index(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* parent =
-      commands.app.add_subcommand("index", "Build, change or inspect a search index");
-  parent->require_subcommand(1);
-  const Commands inner{*parent, commands.common, commands.run};
-  const CommonOptions& common = commands.common;
-
-  const auto add_folder = [](CLI::App* command, Arguments& to) {
-    command->add_option("--index", to.index, "Index folder")->required();
-  };
-  const auto add_corpus = [&](CLI::App* command, Arguments& to) {
-    add_folder(command, to);
-    command
-        ->add_option("--corpus", to.corpus,
-                     "Documents: .tsv, .csv or .jsonl with id, text and optionally title")
-        ->required();
-    OptionFlags flags(*command);
-    to.columns.visit(flags);
-    add_model_options(*command, to.encode);
-  };
-  CLI::App* building =
-      inner.add_without_json("build", "Embed a corpus into a new index",
-                             [arguments](Terminal& terminal) { build(*arguments, terminal); });
-  building->add_option("--model", arguments->model, kModelHelp)->required();
-  add_corpus(building, *arguments);
-  arguments->search.add(*building);
-  OptionFlags build_flags(*building);
-  arguments->passages.visit(build_flags);
-  arguments->approximate.visit(build_flags);
-  add_vectors_option(*building, arguments->vectors);
-  building->add_flag("--overwrite", arguments->overwrite,
-                     "Replace the index in the folder, and forget a build that was interrupted");
-  building->add_flag("--resume", arguments->resume,
-                     "Go on with a build that was interrupted, with the vectors that it had");
-  auto added = std::make_shared<Arguments>();
-  added->encode.precision.clear();
-  CLI::App* adding =
-      inner.add_without_json("add", "Add documents, replacing those with the same id",
-                             [added](Terminal& terminal) { add(*added, terminal); });
-  adding->add_option("--model", added->model, kIndexModelHelp);
-  add_corpus(adding, *added);
-  added->adding = adding;
-  CLI::App* removal =
-      inner.add_without_json("delete", "Remove documents by id",
-                             [arguments](Terminal& terminal) { remove(*arguments, terminal); });
-  constexpr const char* kOwnModel =
-      "Model folder or name of a built-in model, which must be the index's; not needed";
-  add_folder(removal, *arguments);
-  removal->add_option("--model", arguments->model, kOwnModel);
-  removal->add_option("ids", arguments->ids, "Ids of the documents")->required();
-  auto changed = std::make_shared<Arguments>();
-  CLI::App* changing = inner.add_without_json(
-      "settings", "Change what a search of the index goes by",
-      [changed](Terminal& terminal) { change_settings(*changed, terminal); });
-  add_folder(changing, *changed);
-  changed->search.add(*changing);
-  CLI::App* merging = inner.add_without_json(
+  const Commands inner = commands.add_parent("index", "Build, change or inspect a search index");
+  inner.add<BuildArguments>("build", "Embed a corpus into a new index", build);
+  inner.add<AddArguments>("add", "Add documents, replacing those with the same id", add);
+  inner.add<DeleteArguments>("delete", "Remove documents by id", remove);
+  inner.add<SettingsArguments>("settings", "Change what a search of the index goes by",
+                               change_settings);
+  inner.add<MergeArguments>(
       "merge",
       "Write all vectors anew in as few segments as possible, without those of removed documents",
-      [arguments](Terminal& terminal) { merge(*arguments, terminal); });
-  add_folder(merging, *arguments);
-  merging->add_option("--model", arguments->model, kOwnModel);
-  OptionFlags merge_flags(*merging);
-  arguments->approximate.visit(merge_flags);
-  // The index has the defaults.
-  for (const char* flag : {"--approximate", "--recall"}) merging->get_option(flag)->default_str("");
-  arguments->merging = merging;
+      merge);
   add_index_import(inner);
-  add_folder(
-      inner.add("info", "Show what an index holds",
-                [arguments, &common](Terminal&) { show_info(arguments->index, common.json); }),
-      *arguments);
+  inner.add<IndexArguments>("info", "Show what an index holds", show_info);
 }
 
 }  // namespace simile::cli

@@ -25,13 +25,11 @@ void warn_of_graph(const std::string& path, const std::optional<std::string>& fa
                   *failure, path));
 }
 
-void add_vectors_option(CLI::App& command, std::string& vectors) {
-  command
-      .add_option("--vectors", vectors,
-                  "Numbers in which the index keeps its vectors: fp32, or half the space in fp16, "
-                  "or a quarter in int8; `index info` tells what share of the nearest is found so")
-      ->check(CLI::IsMember(stored_number_names()))
-      ->capture_default_str();
+OptionInfo vectors_info() {
+  return choice_info(
+      "Numbers in which the index keeps its vectors: fp32, or half the space in fp16, or a quarter "
+      "in int8; `index info` tells what share of the nearest is found so",
+      stored_number_names());
 }
 
 void tell_vectors(const std::string& path, Terminal& terminal) {

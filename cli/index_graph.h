@@ -19,7 +19,7 @@ void warn_of_graph(const std::string& path, const std::optional<std::string>& fa
                    Terminal& terminal);
 
 // --vectors: in what an index keeps its vectors, and how much of the nearest it finds by them.
-void add_vectors_option(CLI::App& command, std::string& vectors);
+OptionInfo vectors_info();
 void tell_vectors(const std::string& path, Terminal& terminal);
 
 // Whether the index at `path` has a graph, and what it finds.

@@ -8,7 +8,6 @@
 #include "cli/index_graph.h"
 #include "cli/index_model.h"
 #include "cli/option_flags.h"
-#include "cli/search_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/vector_rows.h"
@@ -23,12 +22,24 @@ constexpr size_t kNumbersTogether = size_t{1} << 22;  // of the vectors stored a
 struct Arguments {
   std::string index, model, from;
   bool overwrite = false;
-  std::string vectors;
-  SearchFlags search;
-  ApproximateOptions approximate;
-  CLI::App* command = nullptr;
+  std::optional<std::string> vectors;
+  GivenOptions<SearchSettings> search;
+  GivenOptions<ApproximateOptions> approximate;
 
-  bool has(const char* flag) const { return command->count(flag) > 0; }
+  void visit(OptionVisitor& v) {
+    v.field("index", index, OptionInfo{kIndexHelp}.required());
+    v.field("from", from,
+            OptionInfo{"What `simile export --to npy` or `--to qdrant-jsonl` wrote: an .npy with "
+                       "its .jsonl, or a .jsonl of objects with id, text and vector"}
+                .required());
+    v.field("model", model,
+            {std::string(kModelHelp) +
+             " whose vectors they are; the one that FILE.index.json names by default"});
+    v.field("overwrite", overwrite, {"Replace the index in the folder"});
+    v.field("vectors", vectors, vectors_info());
+    search.visit(v);
+    approximate.visit(v);
+  }
 };
 
 std::optional<IndexDescription> find_description(const std::string& from) {
@@ -70,17 +81,15 @@ IndexedModel named_model(const Arguments& arguments) {
 
 // Vectors keep the form that they had in their index, unless the command line names one.
 void choose_numbers(const Arguments& arguments, IndexedModel& model) {
-  if (!arguments.has("--vectors")) return;
-  const StoredNumber number = parse_stored_number(arguments.vectors);
+  if (!arguments.vectors) return;
+  const StoredNumber number = parse_stored_number(*arguments.vectors);
   if (number != model.vectors) model.vectors_recall.reset();
   model.vectors = number;
 }
 
 SearchSettings settings_over(const Arguments& arguments, const SearchSettings& described) {
   SearchSettings settings = arguments.search.over(described);
-  ApproximateOptions& graph = settings.approximate;
-  if (arguments.has("--approximate")) graph.approximate = arguments.approximate.approximate;
-  if (arguments.has("--recall")) graph.recall = arguments.approximate.recall;
+  settings.approximate = arguments.approximate.over(settings.approximate);
   return settings;
 }
 
@@ -158,29 +167,8 @@ void run(const Arguments& arguments, Terminal& terminal) {
 }  // namespace
 
 void add_index_import(const Commands& index_commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = index_commands.add_without_json(
-      "import", "Make a new index of documents and vectors that stand in files",
-      [arguments](Terminal& terminal) { run(*arguments, terminal); });
-  command->add_option("--index", arguments->index, "Index folder")->required();
-  command
-      ->add_option("--from", arguments->from,
-                   "What `simile export --to npy` or `--to qdrant-jsonl` wrote: an .npy with its "
-                   ".jsonl, or a .jsonl of objects with id, text and vector")
-      ->required();
-  command->add_option("--model", arguments->model,
-                      std::string(kModelHelp) +
-                          " whose vectors they are; the one that FILE.index.json names by default");
-  command->add_flag("--overwrite", arguments->overwrite, "Replace the index in the folder");
-  add_vectors_option(*command, arguments->vectors);
-  arguments->search.add(*command);
-  OptionFlags flags(*command);
-  arguments->approximate.visit(flags);
-  // What was exported has them, and else the defaults hold.
-  for (const char* flag : {"--vectors", "--approximate", "--recall"}) {
-    command->get_option(flag)->default_str("");
-  }
-  arguments->command = command;
+  index_commands.add<Arguments>(
+      "import", "Make a new index of documents and vectors that stand in files", run);
 }
 
 }  // namespace simile::cli

@@ -35,6 +35,7 @@ void check_size_of(const std::string& model, int64_t dimension);
 std::string model_of_index(const std::string& index, const IndexInfo& info,
                            const std::string& given);
 
+inline constexpr const char* kIndexHelp = "Index folder";
 inline constexpr const char* kIndexModelHelp =
     "Model folder or name of a built-in model; the one the index names by default";
 

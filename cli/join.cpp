@@ -16,6 +16,19 @@ struct Arguments {
   std::vector<std::string> models;
   std::vector<double> weights;
   std::string output;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", models,
+            OptionInfo{"Model folder, or the name of a built-in model (simile-mini-2), once for "
+                       "each part; static models become the first parts"}
+                .words()
+                .required());
+    v.field("weight", weights,
+            OptionInfo{"Factor on the unit vector of each --model, in their order; none: all 1. A "
+                       "part counts in cosines by the square of its weight"}
+                .words());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
+  }
 };
 
 std::vector<ModelToJoin> pair_up(const Arguments& arguments) {
@@ -63,23 +76,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_join(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
+  commands.add<Arguments>(
       "join", "Make one model of several that have the same tokenizer, their vectors side by side",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command
-      ->add_option(
-          "--model", arguments->models,
-          "Model folder, or the name of a built-in model (simile-mini-2), once for each part; "
-          "static models become the first parts")
-      ->required();
-  command->add_option("--weight", arguments->weights,
-                      "Factor on the unit vector of each --model, in their order; none: all 1. A "
-                      "part counts in cosines by the square of its weight");
-  command
-      ->add_option("--output", arguments->output, "Folder to write, or a model folder to replace")
-      ->required();
+      run);
 }
 
 }  // namespace simile::cli

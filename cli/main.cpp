@@ -66,7 +66,7 @@ void run_training(char** argv) {
 
 void add_missing_train(const Commands& commands, const Commands& data) {
   const auto add = [](const Commands& commands, const char* name, const char* help) {
-    CLI::App* command = commands.add(name, help, [](Terminal&) {
+    CLI::App* command = commands.add_bare(name, help, true, [](Terminal&) {
       throw Error(
           ErrorKind::kUsage,
           "this build cannot train: the program simile-training is not beside simile; build with "
@@ -120,7 +120,7 @@ int run(int argc, char** argv) {
 #ifndef SIMILE_WITH_TRAINING
   if (needs_training(argc, argv)) run_training(argv);
 #endif
-  const Commands data{*add_data(commands), common, work};
+  const Commands data = add_data(commands);
 #ifdef SIMILE_WITH_TRAINING
   set_device_loader(load_on_device);
   add_train(commands);

@@ -12,6 +12,16 @@ namespace {
 struct Arguments {
   std::vector<std::string> shards;
   std::string output;
+
+  void visit(OptionVisitor& v) {
+    v.field(
+        "shards", shards,
+        OptionInfo{"The .npy files of all shards, in any order, each with its .rows.json beside "
+                   "it"}
+            .named("shards")
+            .required());
+    v.field("output", output, OptionInfo{"File to write, ending in .npy"}.required());
+  }
 };
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
@@ -33,16 +43,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_merge(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "merge", "Put the vectors of `encode --shard` together in the order of their texts",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command
-      ->add_option("shards", arguments->shards,
-                   "The .npy files of all shards, in any order, each with its .rows.json beside it")
-      ->required();
-  command->add_option("--output", arguments->output, "File to write, ending in .npy")->required();
+  commands.add<Arguments>(
+      "merge", "Put the vectors of `encode --shard` together in the order of their texts", run);
 }
 
 }  // namespace simile::cli

@@ -30,6 +30,32 @@ struct Arguments {
   RankingDataOptions ranking;  // its corpus, on_error and folds also for a table of pairs
   MiningOptions mining;
   ModelOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field(
+        "model", model,
+        OptionInfo{std::string(kModelHelp) + ", or the lexical scorers bm25 and tfidf"}.required());
+    v.field("data", data.path, {"Table of pairs whose lefts are the anchors: .tsv, .csv, .jsonl"});
+    v.all_but({"group", "negatives"}, [&](OptionVisitor& of) {
+      data.visit_columns(of);
+      data.visit_filter(of);
+    });
+    v.field("positive_above", positive_above,
+            {"Pairs with a score above this are positives", "", -1e9, 1e9});
+    v.all_but({"corpus"}, [&](OptionVisitor& of) { ranking.visit(of); });
+    v.field("corpus", ranking.corpus,
+            {"Texts to choose negatives from, a table with a column text or one text a line; "
+             "without it all right texts of the pairs. Of a ranking set the table of documents, "
+             "with columns id and text"});
+    v.field("output", output, OptionInfo{"Table to write: .tsv or .jsonl"}.required());
+    v.field("format", format,
+            choice_info("triplet: anchor, positive, negative; n-tuple: anchor, positive, "
+                        "negative_1 .. negative_n; labelled-pair: anchor, text, score of 1 or 0",
+                        {"triplet", "n-tuple", "labelled-pair"}));
+    mining.visit(v);
+    v.field("seed", seed, {"Seed of the method random", "", 0});
+    encode.visit(v);
+  }
 };
 
 void tell_notes(const std::vector<std::string>& notes, Terminal& terminal) {
@@ -260,50 +286,10 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   output.finish();
 }
 
-void add_data_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("--data", arguments.data.path,
-                     "Table of pairs whose lefts are the anchors: .tsv, .csv, .jsonl");
-  OptionFlags flags(command, {"group", "negatives", "corpus"});
-  arguments.data.visit_columns(flags);
-  arguments.data.visit_filter(flags);
-  command
-      .add_option("--positive-above", arguments.positive_above,
-                  "Pairs with a score above this are positives")
-      ->check(CLI::Range(-1e9, 1e9))
-      ->capture_default_str();
-  arguments.ranking.visit(flags);
-  command.add_option("--corpus", arguments.ranking.corpus,
-                     "Texts to choose negatives from, a table with a column text or one text a "
-                     "line; without it all right texts of the pairs. Of a ranking set the table of "
-                     "documents, with columns id and text");
-}
-
 }  // namespace
 
 void add_mine(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "mine", "Mine negatives for pairs of texts, to train with",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command
-      ->add_option("--model", arguments->model,
-                   std::string(kModelHelp) + ", or the lexical scorers bm25 and tfidf")
-      ->required();
-  add_data_options(*command, *arguments);
-  command->add_option("--output", arguments->output, "Table to write: .tsv or .jsonl")->required();
-  command
-      ->add_option("--format", arguments->format,
-                   "triplet: anchor, positive, negative; n-tuple: anchor, positive, negative_1 .. "
-                   "negative_n; labelled-pair: anchor, text, score of 1 or 0")
-      ->check(CLI::IsMember({"triplet", "n-tuple", "labelled-pair"}))
-      ->capture_default_str();
-  OptionFlags flags(*command);
-  arguments->mining.visit(flags);
-  command->add_option("--seed", arguments->seed, "Seed of the method random")
-      ->check(at_least(0))
-      ->capture_default_str();
-  add_model_options(*command, arguments->encode);
+  commands.add<Arguments>("mine", "Mine negatives for pairs of texts, to train with", run);
 }
 
 }  // namespace simile::cli

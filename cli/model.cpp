@@ -22,7 +22,6 @@ namespace simile::cli {
 namespace {
 
 constexpr const char* kWordsPrefix = "words:";
-const std::map<std::string, std::string> kPromptNames = {{"prompt", "--prompt,--prompt-name"}};
 
 LoadOnDevice device_loader = nullptr;
 
@@ -48,33 +47,30 @@ bool is_encoder(const std::string& model) {
 
 }  // namespace
 
-void add_text_options(CLI::App& command, EncodeOptions& options) {
-  OptionFlags flags(command, {}, kPromptNames);
-  options.visit_texts(flags);
-}
-
 void set_device_loader(LoadOnDevice load) { device_loader = load; }
 
-void add_arithmetic(CLI::App& command, ModelOptions& options) {
+void ModelOptions::visit(OptionVisitor& v) {
+  EncodeOptions::visit(v);
+  visit_arithmetic(v);
+}
+
+void ModelOptions::visit_arithmetic(OptionVisitor& v) {
   const std::string help =
       "What a transformer's matrix products are computed in, with all else in fp32: bf16 on "
       "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for "
       "each row of a matrix and each token";
-  OptionFlags flags(command);
-  flags.field(
-      "precision", options.precision,
-      choice_info(options.precision.empty() ? help + "; by default that of the index" : help,
-                  precision_names()));
-  flags.field(
-      "device", options.device,
-      {"what computes the encoder: cpu, or, of a build with a libtorch that has CUDA, cuda, "
-       "or cuda:1 for the second GPU (docs/gpu.md)"});
+  v.field("precision", precision,
+          choice_info(precision.empty() ? help + "; by default that of the index" : help,
+                      precision_names()));
+  v.field("device", device,
+          {"what computes the encoder: cpu, or, of a build with a libtorch that has CUDA, cuda, "
+           "or cuda:1 for the second GPU (docs/gpu.md)"});
 }
 
-void add_model_options(CLI::App& command, ModelOptions& options) {
-  OptionFlags flags(command, {}, kPromptNames);
-  options.visit(flags);
-  add_arithmetic(command, options);
+ModelOptions index_model_options() {
+  ModelOptions options;
+  options.precision.clear();
+  return options;
 }
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
@@ -103,14 +99,8 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
 
 void check_model_options(const std::vector<std::string>& models, const ModelOptions& options) {
   const bool has_encoder = std::any_of(models.begin(), models.end(), is_encoder);
-  ModelOptions given = options, untouched;
-  const auto visit = [](ModelOptions& of, OptionVisitor& v) {
-    of.visit(v);
-    v.field("precision", of.precision, {""});
-    v.field("device", of.device, {""});
-  };
   const std::vector<IdleOptions> idle = find_idle_options(
-      [&](OptionVisitor& v) { visit(given, v); }, [&](OptionVisitor& v) { visit(untouched, v); },
+      options,
       {{!has_encoder, {"batch_tokens", "prompt", "dimensions", "precision", "device"}, ""}});
   if (idle.empty()) return;
   std::string flag = idle[0].names[0];

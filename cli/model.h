@@ -18,20 +18,19 @@ namespace simile::cli {
 inline constexpr const char* kModelHelp =
     "Model folder, or the name of a built-in model (simile-mini-2)";
 
+inline constexpr const char* kOutputFolderHelp = "Folder to write, or a model folder to replace";
+
 // What a command asks of its model.
 struct ModelOptions : EncodeOptions {
   std::string precision = "fp32";  // precision.h; empty: that of the index at hand
   std::string device = "cpu";      // what computes the encoder
+
+  void visit(OptionVisitor& v);
+  void visit_arithmetic(OptionVisitor& v);  // in what numbers the encoder computes, and where
 };
 
-// Options of the commands that put texts through an encoder.
-void add_text_options(CLI::App& command, EncodeOptions& options);
-
-// In what numbers the encoder computes, and where.
-void add_arithmetic(CLI::App& command, ModelOptions& options);
-
-// All of these and the number of dimensions, for those that use the embeddings.
-void add_model_options(CLI::App& command, ModelOptions& options);
+// With the precision of the index at hand.
+ModelOptions index_model_options();
 
 // Loads a model onto a device other than the CPU (simile/train/device_model.h). Set once by the
 // program that has libtorch.

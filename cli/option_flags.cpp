@@ -46,20 +46,30 @@ const char* type_name(const OptionValue& value) {
   return is_real ? "FLOAT" : "INT";
 }
 
+// Whether the value, or an optional's, is a number or a list of them.
+bool is_number(const OptionValue& value) {
+  const auto& reference = value.reference();
+  if (const auto* optional = std::get_if<OptionValue::Optional>(&reference)) {
+    return is_number(optional->example());
+  }
+  if (const auto* list = std::get_if<OptionValue::List>(&reference)) {
+    return is_number(list->element(list->size));
+  }
+  return std::holds_alternative<int64_t*>(reference) ||
+         std::holds_alternative<int32_t*>(reference) ||
+         std::holds_alternative<double*>(reference) || std::holds_alternative<float*>(reference);
+}
+
+// As CLI11 shows the default of a list: without spaces, and nothing for an empty one.
+std::string show_default(const OptionValue& value) {
+  std::string shown = show_option(value);
+  if (std::holds_alternative<OptionValue::List>(value.reference())) {
+    shown.erase(std::remove(shown.begin(), shown.end(), ' '), shown.end());
+  }
+  return shown == "[]" ? "" : shown;
+}
+
 }  // namespace
-
-CLI::Validator at_least(double low) {
-  return range_check(low, std::numeric_limits<double>::infinity());
-}
-
-std::string OptionFlags::flag_name(const char* name, const OptionInfo& info) const {
-  const auto given = names_.find(name);
-  if (given != names_.end()) return given->second;
-  if (!info.flags.empty()) return info.flags;
-  std::string flag = name;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return "--" + flag;
-}
 
 std::string OptionFlags::help_of(const OptionInfo& info) const {
   return owner_prefix() + info.help + (info.unit.empty() ? "" : " [" + info.unit + "]");
@@ -72,16 +82,15 @@ CLI::Option* OptionFlags::add(const std::string& flag, const OptionValue& value,
         using Reference = std::decay_t<decltype(reference)>;
         if constexpr (std::is_same_v<Reference, bool*>) {
           return command_.add_flag(flag, *reference, help_of(info));
-        } else if constexpr (std::is_same_v<Reference, std::string*>) {
-          return command_.add_option(flag, *reference, help_of(info))->capture_default_str();
         } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
-          return add_list(flag, value, info);
+          CLI::Option* option = add_list(
+              flag, value, [value] { return value; }, info);
+          return option->default_str(show_default(value));
         } else if constexpr (std::is_same_v<Reference, OptionValue::Optional>) {
           return add_optional(flag, reference, info);
-        } else if constexpr (std::is_arithmetic_v<std::remove_pointer_t<Reference>>) {
-          return command_.add_option(flag, *reference, help_of(info))
-              ->capture_default_str()
-              ->check(range_check(info.minimum, info.maximum));
+        } else if constexpr (std::is_pointer_v<Reference> &&
+                             !std::is_same_v<Reference, ConfigNode*>) {
+          return command_.add_option(flag, *reference, help_of(info))->capture_default_str();
         } else {
           throw std::logic_error(fmt::format("option '{}' has no form on the command line", flag));
         }
@@ -89,10 +98,10 @@ CLI::Option* OptionFlags::add(const std::string& flag, const OptionValue& value,
       value.reference());
 }
 
-CLI::Option* OptionFlags::add_list(const std::string& flag, const OptionValue& value,
-                                   const OptionInfo& info) {
-  const auto list = std::get<OptionValue::List>(value.reference());
-  const auto take = [list](const CLI::results_t& texts) {
+CLI::Option* OptionFlags::add_list(const std::string& flag, const OptionValue& example,
+                                   const MakeValue& make, const OptionInfo& info) {
+  const auto take = [make](const CLI::results_t& texts) {
+    const auto list = std::get<OptionValue::List>(make().reference());
     list.resize(0);
     list.resize(texts.size());
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -100,14 +109,13 @@ CLI::Option* OptionFlags::add_list(const std::string& flag, const OptionValue& v
     }
     return true;
   };
+  const auto& list = std::get<OptionValue::List>(example.reference());
   CLI::Option* option = command_.add_option(flag, take, help_of(info));
-  std::string standard = show_option(value);
-  standard.erase(std::remove(standard.begin(), standard.end(), ' '), standard.end());
-  option->type_name(type_name(list.element(list.size)))->default_str(standard);
+  option->type_name(type_name(list.element(list.size)));
   option->expected(1, CLI::detail::expected_max_vector_size);
   if (info.has_commas) {
     option->expected(1)->take_all();
-  } else {
+  } else if (!info.takes_words && !option->get_positional()) {
     option->delimiter(',');
   }
   return option;
@@ -116,25 +124,31 @@ CLI::Option* OptionFlags::add_list(const std::string& flag, const OptionValue& v
 CLI::Option* OptionFlags::add_optional(const std::string& flag, const OptionValue::Optional& value,
                                        const OptionInfo& info) {
   const OptionValue example = value.example();
-  const auto take = [value](const CLI::results_t& texts) {
-    return assign(value.value(), texts[0]);
-  };
-  if (std::holds_alternative<bool*>(example.reference())) {
+  CLI::Option* option = nullptr;
+  if (std::holds_alternative<OptionValue::List>(example.reference())) {
+    option = add_list(flag, example, value.value, info);
+  } else if (std::holds_alternative<bool*>(example.reference())) {
     return command_.add_flag_callback(
-        flag, [take] { take({"true"}); }, help_of(info));
+        flag, [make = value.value] { assign(make(), "true"); }, help_of(info));
+  } else {
+    const auto take = [make = value.value](const CLI::results_t& texts) {
+      return assign(make(), texts[0]);
+    };
+    option = command_.add_option(flag, take, help_of(info));
+    option->type_name(type_name(example))->expected(1);
   }
-  CLI::Option* option = command_.add_option(flag, take, help_of(info));
-  option->type_name(type_name(example))->expected(1);
-  if (!std::holds_alternative<std::string*>(example.reference())) {
-    option->check(range_check(info.minimum, info.maximum));
-  }
+  if (value.shows_example) option->default_str(show_default(example));
   return option;
 }
 
 void OptionFlags::visit_value(const char* name, const OptionValue& value, const OptionInfo& info) {
-  note_choices(name, info);
-  if (skip_.count(name) > 0) return;
-  CLI::Option* option = add(flag_name(name, info), value, info);
+  std::string flag = info.flags;
+  if (flag.empty()) {
+    flag = fmt::format("--{}", name);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+  }
+  CLI::Option* option = add(flag, value, info);
+  if (is_number(value)) option->check(range_check(info.minimum, info.maximum));
   if (!info.choices.empty()) option->check(CLI::IsMember(info.choices));
   if (info.is_required) option->required();
 }

@@ -5,41 +5,36 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <map>
-#include <set>
+#include <functional>
 #include <string>
 
 #include "simile/core/options.h"
 
 namespace simile::cli {
 
-// Refuses numbers below `low`.
-CLI::Validator at_least(double low);
-
 class OptionFlags : public OptionVisitor {
  public:
-  // Adds one option per field to `command`, but for those in `skip`. The struct visited must
-  // outlive parsing. Members of groups become options of their own. `names` are other names, as
-  // CLI11 takes them, of fields: {"prompt", "--prompt,--prompt-name"}.
-  explicit OptionFlags(CLI::App& command, std::set<std::string> skip = {},
-                       std::map<std::string, std::string> names = {})
-      : command_(command), skip_(std::move(skip)), names_(std::move(names)) {}
+  // Adds one option per field to `command`; members of groups become options of their own. The
+  // struct visited must outlive parsing. OptionInfo says what is required, positional or has other
+  // names.
+  explicit OptionFlags(CLI::App& command) : command_(command) {}
 
   void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override;
   void visit_group(const char* name, const std::string& help, const Members& members) override;
   void visit_list(const char* name, const std::string& help, const List& list) override;
 
  private:
-  std::string flag_name(const char* name, const OptionInfo& info) const;
+  using MakeValue = std::function<OptionValue()>;
+
   std::string help_of(const OptionInfo& info) const;
   CLI::Option* add(const std::string& flag, const OptionValue& value, const OptionInfo& info);
-  CLI::Option* add_list(const std::string& flag, const OptionValue& value, const OptionInfo& info);
+  // Flags whose value is made when they are given; `example` has its type.
+  CLI::Option* add_list(const std::string& flag, const OptionValue& example, const MakeValue& make,
+                        const OptionInfo& info);
   CLI::Option* add_optional(const std::string& flag, const OptionValue::Optional& value,
                             const OptionInfo& info);
 
   CLI::App& command_;
-  std::set<std::string> skip_;
-  std::map<std::string, std::string> names_;
 };
 
 }  // namespace simile::cli

@@ -18,6 +18,22 @@ struct Arguments {
   std::vector<std::string> training, test;
   bool list = false;
   OverlapOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("training", training,
+            OptionInfo{"Training files: .tsv, .csv, .jsonl or one text a line, also with .gz or "
+                       ".zst"}
+                .named("training")
+                .required());
+    v.field("with", test,
+            OptionInfo{"Test files, of the same kinds, or folders of ranking sets; of tables of "
+                       "pairs and of these, pairs, left and right texts of four words and more are "
+                       "counted apart too"}
+                .words()
+                .required());
+    v.field("list", list, {"List the texts found and where they are"});
+    options.visit(v);
+  }
 };
 
 double found_fraction(const OverlapCount& count) {
@@ -108,24 +124,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_overlap(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "overlap", "Count the texts of test files that also occur in training files",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command
-      ->add_option("training", arguments->training,
-                   "Training files: .tsv, .csv, .jsonl or one text a line, also with .gz or .zst")
-      ->required();
-  command
-      ->add_option("--with", arguments->test,
-                   "Test files, of the same kinds, or folders of ranking sets; of tables of "
-                   "pairs and of these, pairs, left and right texts of four words and more are "
-                   "counted apart too")
-      ->required();
-  command->add_flag("--list", arguments->list, "List the texts found and where they are");
-  OptionFlags flags(*command);
-  arguments->options.visit(flags);
+  commands.add<Arguments>("overlap",
+                          "Count the texts of test files that also occur in training files", run);
 }
 
 }  // namespace simile::cli

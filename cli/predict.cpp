@@ -18,6 +18,16 @@ constexpr size_t kBlock = 4096;  // texts or pairs read, predicted and written a
 struct Arguments {
   std::string model, head, input = "-";
   ModelOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    v.field("head", head, {"Name of the head; may be left out when the model has one"});
+    v.field("input", input,
+            {"Texts, one a line, or pairs with a tab between, or .jsonl with text and pair; - is "
+             "stdin"});
+    encode.visit_texts(v);
+    encode.visit_arithmetic(v);
+  }
 };
 
 // Cuts a line of a plain file at its tab.
@@ -103,20 +113,8 @@ void run(const Arguments& arguments, Terminal& terminal) {
 }  // namespace
 
 void add_predict(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json(
-      "predict", "Classes, probabilities or scores of a model's head, as JSON lines",
-      [arguments](Terminal& terminal) { run(*arguments, terminal); });
-  command->add_option("--model", arguments->model, kModelHelp)->required();
-  command->add_option("--head", arguments->head,
-                      "Name of the head; may be left out when the model has one");
-  command
-      ->add_option("--input", arguments->input,
-                   "Texts, one a line, or pairs with a tab between, or .jsonl with text and pair; "
-                   "- is stdin")
-      ->capture_default_str();
-  add_text_options(*command, arguments->encode);
-  add_arithmetic(*command, arguments->encode);
+  commands.add<Arguments>("predict",
+                          "Classes, probabilities or scores of a model's head, as JSON lines", run);
 }
 
 }  // namespace simile::cli

@@ -10,6 +10,16 @@ struct Arguments {
   std::vector<std::string> runs;
   std::string output;
   HtmlReportOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("runs", runs,
+            OptionInfo{"Run folders, also of runs that are not finished; one of several seeds "
+                       "counts as one"}
+                .named("runs")
+                .required());
+    v.field("output", output, OptionInfo{"The page to write (- for stdout)"}.required());
+    options.visit(v);
+  }
 };
 
 void run(const Arguments& arguments, Terminal& terminal) {
@@ -22,20 +32,8 @@ void run(const Arguments& arguments, Terminal& terminal) {
 }  // namespace
 
 void add_report(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json(
-      "report", "Show runs side by side as one HTML page: results, curves, worst errors",
-      [arguments](Terminal& terminal) { run(*arguments, terminal); });
-  command
-      ->add_option(
-          "runs", arguments->runs,
-          "Run folders, also of runs that are not finished; one of several seeds counts as "
-          "one")
-      ->required();
-  command->add_option("--output", arguments->output, "The page to write (- for stdout)")
-      ->required();
-  OptionFlags flags(*command);
-  arguments->options.visit(flags);
+  commands.add<Arguments>(
+      "report", "Show runs side by side as one HTML page: results, curves, worst errors", run);
 }
 
 }  // namespace simile::cli

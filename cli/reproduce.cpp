@@ -13,9 +13,24 @@ namespace simile::cli {
 namespace {
 
 struct Arguments {
-  std::string table;
-  std::string format = "text";
+  std::string table, table_help;
+  std::optional<std::string> format;
   ReproduceOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("table", table, OptionInfo{table_help}.named("table").required());
+    options.visit(v);
+    v.field("format", format,
+            choice_info("How the table is printed", {"text", "markdown", "json"}));
+  }
+};
+
+struct Reproduced : Arguments {
+  Reproduced() { table_help = "Name of a table, file of your own (docs/reproduce.md), or list"; }
+};
+
+struct Ablated : Arguments {
+  Ablated() { table_help = "File with a recipe and a grid (docs/reproduce.md)"; }
 };
 
 std::string list(bool json) {
@@ -46,7 +61,7 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
     return;
   }
   const Reproduction result = reproduce(arguments.table, arguments.options, terminal);
-  output.write(show(result, json ? "json" : arguments.format));
+  output.write(show(result, json ? "json" : arguments.format.value_or("text")));
   output.finish();
   SIMILE_CHECK(result.failed == 0 || arguments.options.show, ErrorKind::kFailed,
                fmt::format("{} {} failed or lack a figure of the table, which says why; the same "
@@ -56,29 +71,14 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
                "nothing of the table could be run: its data are not at hand");
 }
 
-void add_table_command(const Commands& commands, const char* name, const char* help,
-                       const char* table) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(name, help, [arguments, &common](Terminal& terminal) {
-    run(*arguments, common.json, terminal);
-  });
-  command->add_option("table", arguments->table, table)->required();
-  OptionFlags flags(*command);
-  arguments->options.visit(flags);
-  command->add_option("--format", arguments->format, "How the table is printed")
-      ->check(CLI::IsMember({"text", "markdown", "json"}));
-}
-
 }  // namespace
 
 void add_reproduce(const Commands& commands) {
-  add_table_command(commands, "reproduce",
-                    "Train every row of a paper's table and show it beside the paper's figures",
-                    "Name of a table, file of your own (docs/reproduce.md), or list");
-  add_table_command(commands, "ablate",
-                    "Train a recipe with each choice of a grid of values, several seeds each",
-                    "File with a recipe and a grid (docs/reproduce.md)");
+  commands.add<Reproduced>(
+      "reproduce", "Train every row of a paper's table and show it beside the paper's figures",
+      run);
+  commands.add<Ablated>(
+      "ablate", "Train a recipe with each choice of a grid of values, several seeds each", run);
 }
 
 }  // namespace simile::cli

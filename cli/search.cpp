@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/index_model.h"
 #include "cli/input.h"
-#include "cli/search_flags.h"
 #include "cli/search_output.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -21,12 +20,46 @@ namespace {
 constexpr int64_t kRerankedHits = 100;
 
 struct Arguments {
-  std::string index, model, query, queries, like, output, format, filter, reranker;
-  bool is_filtered = false, exact = false;
+  std::string index, model, query, queries, like, output, reranker;
+  std::optional<std::string> filter, format;
+  bool exact = false;
   int64_t top_k = 10;
-  int64_t reranked = 0;
-  ModelOptions encode;
-  SearchFlags search;
+  std::optional<int64_t> reranked;
+  ModelOptions encode = index_model_options();
+  GivenOptions<SearchSettings> search;
+
+  void visit(OptionVisitor& v) {
+    v.field("index", index, OptionInfo{kIndexHelp}.required());
+    v.field("model", model, {kIndexModelHelp});
+    v.field("query", query, {"Text to search for"});
+    v.field("queries", queries,
+            {"Queries: .tsv, .csv or .jsonl with id and text; or .txt, or - for stdin, with one a "
+             "line, whose id is the line's number"});
+    v.field("like", like,
+            {"Id of a document of the index: find the documents nearest to it, without it and "
+             "without a model"});
+    v.field("filter", filter,
+            {"Find only documents with such metadata: \"year >= 2020 and lang in (en, de)\"; = != "
+             "< <= > >= in, and or not, parentheses, quotes"});
+    v.field("top_k", top_k, {"Documents per query", "", 1, 1 << 30});
+    v.field("exact", exact, {"Look at all vectors, also where the index has a graph of them"});
+    v.field("rerank", reranker,
+            {"Model with a head that reads query and text together: the first hits are scored and "
+             "ordered by it"});
+    v.field("rerank_hits", reranked,
+            {"Hits of the search that --rerank scores; 100, or --top-k if that is more, by default",
+             "", 1, 1 << 20});
+    v.field(
+        "output", output,
+        {"File to write, with a name in .trec (a TREC run) or .jsonl (one query a line), or any "
+         "with --format; stdout by default"});
+    v.field("format", format,
+            choice_info("What to write: a table (for stdout by default), json (with --json), jsonl "
+                        "or trec",
+                        search_format_names()));
+    search.visit(v);
+    encode.visit(v);
+  }
 };
 
 // One query a line, whose ids are the lines' numbers.
@@ -98,7 +131,7 @@ bool matches_none(const std::string& path, const std::string& filter) {
 void warn_of_none(const Arguments& arguments, const SearchResults& results, Terminal& terminal) {
   const bool any =
       std::any_of(results.begin(), results.end(), [](const auto& hits) { return !hits.empty(); });
-  if (any || results.empty() || !matches_none(arguments.index, arguments.filter)) return;
+  if (any || results.empty() || !matches_none(arguments.index, *arguments.filter)) return;
   terminal.warning(
       "--filter: no document of the index matches; a search without it shows with --json what "
       "metadata documents have");
@@ -107,8 +140,7 @@ void warn_of_none(const Arguments& arguments, const SearchResults& results, Term
 // How many hits of a query are searched for.
 int64_t hits_to_find(const Arguments& arguments) {
   if (arguments.reranker.empty()) return arguments.top_k;
-  const int64_t count =
-      arguments.reranked > 0 ? arguments.reranked : std::max(kRerankedHits, arguments.top_k);
+  const int64_t count = arguments.reranked.value_or(std::max(kRerankedHits, arguments.top_k));
   SIMILE_CHECK(count >= arguments.top_k, ErrorKind::kUsage,
                fmt::format("--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
                            count, arguments.top_k));
@@ -130,7 +162,7 @@ void rerank(const Arguments& arguments, const std::vector<Query>& queries, Searc
 SearchResults search(const Arguments& arguments, const std::vector<Query>& queries,
                      const SearchSettings& settings, Terminal& terminal) {
   SearchQueries asked;
-  if (arguments.is_filtered) asked.filter = MetadataFilter(arguments.filter);
+  if (arguments.filter) asked.filter = MetadataFilter(*arguments.filter);
   asked.exact = arguments.exact;
   if (!arguments.like.empty()) {
     const SearchIndex index =
@@ -153,21 +185,21 @@ void check_arguments(const Arguments& arguments) {
                "give one of --query TEXT, --queries FILE and --like ID");
   SIMILE_CHECK(arguments.like.empty() || arguments.reranker.empty(), ErrorKind::kUsage,
                "--rerank needs the text of a query; --like has none");
-  SIMILE_CHECK(arguments.reranked == 0 || !arguments.reranker.empty(), ErrorKind::kUsage,
+  SIMILE_CHECK(!arguments.reranked || !arguments.reranker.empty(), ErrorKind::kUsage,
                "--rerank-hits is for --rerank MODEL");
-  if (arguments.is_filtered) MetadataFilter(arguments.filter);
+  if (arguments.filter) MetadataFilter(*arguments.filter);
   hits_to_find(arguments);
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  const SearchFormat format = choose_format(arguments.format, arguments.output, json);
+  const SearchFormat format = choose_format(arguments.format.value_or(""), arguments.output, json);
   check_arguments(arguments);
   const std::vector<Query> queries = arguments.like.empty()
                                          ? read_queries(arguments, terminal)
                                          : std::vector<Query>{{arguments.like, ""}};
   const SearchSettings settings = arguments.search.over(read_search_settings(arguments.index));
   SearchResults results = search(arguments, queries, settings, terminal);
-  if (arguments.is_filtered) warn_of_none(arguments, results, terminal);
+  if (arguments.filter) warn_of_none(arguments, results, terminal);
   if (!arguments.reranker.empty()) rerank(arguments, queries, results, terminal);
   const bool on_terminal =
       (arguments.output.empty() || arguments.output == "-") && isatty(STDOUT_FILENO) == 1;
@@ -181,55 +213,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_search(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "search", "Find the documents nearest to a query, by vectors, by words or by both",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("--index", arguments->index, "Index folder")->required();
-  command->add_option("--model", arguments->model, kIndexModelHelp);
-  command->add_option("--query", arguments->query, "Text to search for");
-  command->add_option("--queries", arguments->queries,
-                      "Queries: .tsv, .csv or .jsonl with id and text; or .txt, or - for stdin, "
-                      "with one a line, whose id is the line's number");
-  command->add_option("--like", arguments->like,
-                      "Id of a document of the index: find the documents nearest to it, without "
-                      "it and without a model");
-  command
-      ->add_option_function<std::string>(
-          "--filter",
-          [arguments](const std::string& filter) {
-            arguments->filter = filter;
-            arguments->is_filtered = true;
-          },
-          "Find only documents with such metadata: \"year >= 2020 and lang in (en, de)\"; = != < "
-          "<= "
-          "> >= in, and or not, parentheses, quotes")
-      ->type_name("TEXT");
-  command->add_option("--top-k", arguments->top_k, "Documents per query")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
-      ->capture_default_str();
-  command->add_flag("--exact", arguments->exact,
-                    "Look at all vectors, also where the index has a graph of them");
-  command->add_option("--rerank", arguments->reranker,
-                      "Model with a head that reads query and text together: the first hits are "
-                      "scored and ordered by it");
-  command
-      ->add_option("--rerank-hits", arguments->reranked,
-                   "Hits of the search that --rerank scores; 100, or --top-k if that is more, by "
-                   "default")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-  command->add_option("--output", arguments->output,
-                      "File to write, with a name in .trec (a TREC run) or .jsonl (one query a "
-                      "line), or any with --format; stdout by default");
-  command
-      ->add_option("--format", arguments->format,
-                   "What to write: a table (for stdout by default), json (with --json), jsonl or "
-                   "trec")
-      ->check(CLI::IsMember(search_format_names()));
-  arguments->search.add(*command);
-  arguments->encode.precision.clear();
-  add_model_options(*command, arguments->encode);
+  commands.add<Arguments>(
+      "search", "Find the documents nearest to a query, by vectors, by words or by both", run);
 }
 
 }  // namespace simile::cli

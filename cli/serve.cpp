@@ -17,8 +17,18 @@ namespace {
 
 struct Arguments {
   std::string model, index, reranker;
-  ModelOptions arithmetic;
+  ModelOptions arithmetic = index_model_options();
   ServeOptions serve;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, {std::string(kModelHelp) + "; the one the index names by default"});
+    v.field("index", index, {"Index folder to search"});
+    v.field("rerank_model", reranker,
+            {"Model with a head that reads query and text together, for /rerank and searches with "
+             "\"rerank\"; the served one, if it has such a head, by default"});
+    arithmetic.visit_arithmetic(v);
+    serve.visit(v);
+  }
 };
 
 constexpr const char* kModelBesideRuns = "simile-mini-2";  // where there is nothing else to serve
@@ -148,7 +158,8 @@ void check_arguments(const Arguments& arguments) {
   check_exposure(arguments.serve);
 }
 
-void run(const Arguments& arguments, bool quiet, Terminal& terminal) {
+void run(const Arguments& arguments, Terminal& terminal) {
+  const bool quiet = terminal.is_quiet();
   check_arguments(arguments);
   ApiKeys keys = load_keys(arguments);
   const HeldSignals signals;
@@ -174,22 +185,7 @@ void run(const Arguments& arguments, bool quiet, Terminal& terminal) {
 }  // namespace
 
 void add_serve(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add_without_json(
-      "serve", "Answer over HTTP: vectors, similarities, search",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.quiet, terminal); });
-  command->add_option("--model", arguments->model,
-                      std::string(kModelHelp) + "; the one the index names by default");
-  command->add_option("--index", arguments->index, "Index folder to search");
-  command->add_option(
-      "--rerank-model", arguments->reranker,
-      "Model with a head that reads query and text together, for /rerank and "
-      "searches with \"rerank\"; the served one, if it has such a head, by default");
-  arguments->arithmetic.precision.clear();
-  add_arithmetic(*command, arguments->arithmetic);
-  OptionFlags flags(*command);
-  arguments->serve.visit(flags);
+  commands.add<Arguments>("serve", "Answer over HTTP: vectors, similarities, search", run);
 }
 
 }  // namespace simile::cli

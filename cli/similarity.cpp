@@ -15,6 +15,14 @@ struct Arguments {
   std::string model;
   std::vector<std::string> texts;
   ModelOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model,
+            OptionInfo{"Model folder, name of a built-in model (simile-mini-2), bm25 or tfidf"}
+                .required());
+    v.field("texts", texts, OptionInfo{"Two texts or more"}.named("texts").required());
+    encode.visit(v);
+  }
 };
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
@@ -44,19 +52,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_similarity(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "similarity", "Score every pair of the texts given",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command
-      ->add_option("--model", arguments->model,
-                   "Model folder, name of a built-in model (simile-mini-2), bm25 or tfidf")
-      ->required();
-  command->add_option("texts", arguments->texts, "Two texts or more")
-      ->required()
+  commands.add<Arguments>("similarity", "Score every pair of the texts given", run)
+      ->get_option("texts")
       ->expected(2, 1000);
-  add_model_options(*command, arguments->encode);
 }
 
 }  // namespace simile::cli

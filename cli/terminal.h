@@ -19,6 +19,7 @@ std::string printable(std::string_view text);
 class Terminal : public EventSink {
  public:
   explicit Terminal(bool quiet);
+  bool is_quiet() const { return quiet_; }
   void info(const std::string& message) override;
   void warning(const std::string& message) override;
   void progress(const Progress& progress) override;

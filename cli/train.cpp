@@ -17,19 +17,38 @@ namespace simile::cli {
 namespace {
 
 struct Arguments {
-  std::string recipe;
-  std::vector<std::string> overrides;
+  RecipeArguments recipe;
   std::string output;
   bool resume = false;
   bool overwrite = false;
-  int processes = 0;     // 0: as the environment says
-  double timeout = 600;  // seconds
+  std::optional<int> processes;  // none: as the environment says
+  double timeout = 600;          // seconds
+
+  void visit(OptionVisitor& v) {
+    recipe.visit(v);
+    v.field("output", output, {"Folder of the run; runs/NAME by default"});
+    v.field("resume", resume,
+            {"Go on with the run in the folder; the folder in place of the recipe takes its "
+             "options from the run"});
+    v.field("overwrite", overwrite, {"Replace the run in the folder"});
+  }
+};
+
+struct SharedArguments : Arguments {
+  void visit(OptionVisitor& v) {
+    Arguments::visit(v);
+    v.field("processes", processes,
+            {"Start so many processes on this machine, which train as one; on several machines "
+             "start this command by torchrun, mpirun or srun",
+             "", 1, 4096});
+    v.field("timeout", timeout,
+            {"Seconds that a process waits for the others before it says which hangs", "", 1e-3});
+  }
 };
 
 // `processes` is null for one alone.
-using Training =
-    std::function<TrainResult(const ConfigNode& recipe, const std::string& folder, bool resume,
-                              bool overwrite, EventSink& events, ProcessGroup* processes)>;
+using Training = TrainResult (*)(const ConfigNode& recipe, const std::string& folder, bool resume,
+                                 bool overwrite, EventSink& events, ProcessGroup* processes);
 
 // Of several processes rank 0 speaks; the others hear signals.
 class Follower : public EventSink {
@@ -41,19 +60,19 @@ class Follower : public EventSink {
 std::unique_ptr<ProcessGroup> join_processes(const Arguments& arguments) {
   const std::optional<ProcessPlace> place = find_process_place(environment_variable);
   if (!place) return nullptr;
-  SIMILE_CHECK(arguments.processes == 0 || is_started_process(), ErrorKind::kUsage,
+  SIMILE_CHECK(!arguments.processes || is_started_process(), ErrorKind::kUsage,
                fmt::format("--processes {} starts processes, and the environment says that this is "
                            "one of {} that torchrun, mpirun or srun started; leave --processes out",
-                           arguments.processes, place->size));
+                           *arguments.processes, place->size));
   return ProcessGroup::connect(*place, arguments.timeout);
 }
 
 // The folder of a run stands for the recipe in it, overrides included.
 Arguments find_recipe(Arguments arguments) {
-  if (!folder_exists(arguments.recipe)) return arguments;
-  const std::string folder = arguments.recipe;
-  arguments.recipe = join_path(folder, "run.json");
-  SIMILE_CHECK(file_exists(arguments.recipe), ErrorKind::kUsage,
+  if (!folder_exists(arguments.recipe.recipe)) return arguments;
+  const std::string folder = arguments.recipe.recipe;
+  arguments.recipe.recipe = join_path(folder, "run.json");
+  SIMILE_CHECK(file_exists(arguments.recipe.recipe), ErrorKind::kUsage,
                fmt::format("'{}' is a folder without a run.json, so it holds no run; give a recipe "
                            "(.yaml)",
                            folder));
@@ -67,18 +86,18 @@ Arguments find_recipe(Arguments arguments) {
   return arguments;
 }
 
-void run(const Training& training, const Arguments& given, const CommonOptions& common,
-         Terminal& terminal) {
+template <Training training>
+void run(const Arguments& given, const CommonOptions& common, Terminal& terminal) {
   SIMILE_CHECK(!given.resume || !given.overwrite, ErrorKind::kUsage,
                "--resume goes on with the run in the folder and --overwrite replaces it; give one");
-  if (given.processes > 1 && !is_started_process()) {
+  if (given.processes.value_or(0) > 1 && !is_started_process()) {
     SIMILE_CHECK(!find_process_place(environment_variable), ErrorKind::kUsage,
                  "--processes starts processes, and the environment says that torchrun, mpirun or "
                  "srun has started this one among several; leave --processes out");
-    throw ExitCode{start_processes(given.processes, common)};
+    throw ExitCode{start_processes(*given.processes, common)};
   }
   const Arguments arguments = find_recipe(given);
-  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
+  const ConfigNode recipe = load_recipe(arguments.recipe.recipe, arguments.recipe.overrides);
   const std::unique_ptr<ProcessGroup> processes = join_processes(arguments);
   const bool follows = processes && processes->rank() > 0;
   Follower follower;
@@ -107,27 +126,6 @@ void run(const Training& training, const Arguments& given, const CommonOptions& 
   output.finish();
 }
 
-struct TrainingCommand {
-  CLI::App* command;
-  std::shared_ptr<Arguments> arguments;
-};
-
-TrainingCommand add_training(const Commands& commands, const char* name, const char* help,
-                             const Training& training) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(name, help, [arguments, &common, training](Terminal& terminal) {
-    run(training, *arguments, common, terminal);
-  });
-  add_recipe(*command, arguments->recipe, arguments->overrides);
-  command->add_option("--output", arguments->output, "Folder of the run; runs/NAME by default");
-  command->add_flag("--resume", arguments->resume,
-                    "Go on with the run in the folder; the folder in place of the recipe takes its "
-                    "options from the run");
-  command->add_flag("--overwrite", arguments->overwrite, "Replace the run in the folder");
-  return {command, arguments};
-}
-
 TrainResult pretrain_alone(const ConfigNode& recipe, const std::string& folder, bool resume,
                            bool overwrite, EventSink& events, ProcessGroup* processes) {
   SIMILE_CHECK(processes == nullptr, ErrorKind::kUsage,
@@ -139,20 +137,10 @@ TrainResult pretrain_alone(const ConfigNode& recipe, const std::string& folder, 
 }  // namespace
 
 void add_train(const Commands& commands) {
-  const auto [command, arguments] =
-      add_training(commands, "train", "Train an encoder by a recipe", train_recipe);
-  command
-      ->add_option("--processes", arguments->processes,
-                   "Start so many processes on this machine, which train as one; on several "
-                   "machines start this command by torchrun, mpirun or srun")
-      ->check(CLI::Range(1, 4096));
-  command
-      ->add_option("--timeout", arguments->timeout,
-                   "Seconds that a process waits for the others before it says which hangs")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  add_training(commands, "pretrain",
-               "Pre-train an encoder on plain text as a masked language model", pretrain_alone);
+  commands.add<SharedArguments>("train", "Train an encoder by a recipe", run<train_recipe>);
+  commands.add<Arguments>("pretrain",
+                          "Pre-train an encoder on plain text as a masked language model",
+                          run<pretrain_alone>);
 }
 
 }  // namespace simile::cli

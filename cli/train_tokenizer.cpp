@@ -24,6 +24,18 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::string output;
   VocabularyTrainerOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("input", inputs,
+            OptionInfo{"Texts, one a line, or .jsonl, also with .gz or .zst; - is stdin; several "
+                       "may be given"}
+                .words()
+                .required());
+    v.field(
+        "output", output,
+        OptionInfo{"Folder to write tokenizer.json (and vocab.txt for wordpiece) to"}.required());
+    options.visit(v);
+  }
 };
 
 // The texts of several files, one after the other.
@@ -78,22 +90,8 @@ void run(const Arguments& arguments, Terminal& terminal) {
 }  // namespace
 
 void add_train_tokenizer(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = commands.add_without_json(
-      "train-tokenizer", "Learn a tokenizer from text: WordPiece, byte-level BPE or Unigram",
-      [arguments](Terminal& terminal) { run(*arguments, terminal); });
-  command
-      ->add_option(
-          "--input", arguments->inputs,
-          "Texts, one a line, or .jsonl, also with .gz or .zst; - is stdin; several may be given")
-      ->required();
-  command
-      ->add_option("--output", arguments->output,
-                   "Folder to write tokenizer.json (and vocab.txt for wordpiece) to")
-      ->required();
-  OptionFlags flags(*command, {},
-                    {{"vocabulary_size", "--vocab-size"}, {"lowercase", "--lowercase,!--cased"}});
-  arguments->options.visit(flags);
+  commands.add<Arguments>("train-tokenizer",
+                          "Learn a tokenizer from text: WordPiece, byte-level BPE or Unigram", run);
 }
 
 }  // namespace simile::cli

@@ -12,11 +12,21 @@ namespace simile::cli {
 namespace {
 
 struct Arguments {
-  std::string recipe;
-  std::vector<std::string> overrides;
-  std::string format = "text";
+  RecipeArguments recipe;
+  std::optional<std::string> format;
   TuneOptions options;
-  int processes = 1;
+  std::optional<int> processes;
+
+  void visit(OptionVisitor& v) {
+    recipe.visit(v);
+    options.visit(v);
+    v.field("processes", processes,
+            {"Start so many processes on this machine, which share the trials, and propose as many "
+             "at a time unless tune.parallel says otherwise",
+             "", 1, 1000});
+    v.field("format", format,
+            choice_info("How the search is printed", {"text", "markdown", "json"}));
+  }
 };
 
 std::string show(const TunePage& page, const std::string& format) {
@@ -25,41 +35,27 @@ std::string show(const TunePage& page, const std::string& format) {
 }
 
 void run(const Arguments& arguments, const CommonOptions& common, Terminal& terminal) {
-  if (arguments.processes > 1 && !is_started_process()) {
-    check_tune_recipe(arguments.recipe, arguments.overrides);  // mistakes are told once
-    const int code = start_processes(arguments.processes, common);
+  if (arguments.processes.value_or(1) > 1 && !is_started_process()) {
+    check_tune_recipe(arguments.recipe.recipe,
+                      arguments.recipe.overrides);  // mistakes are told once
+    const int code = start_processes(*arguments.processes, common);
     if (code != 0) throw ExitCode{code};
     return;
   }
-  std::vector<std::string> overrides = arguments.overrides;
-  if (arguments.processes > 1) {  // what stands on the command line after it wins
-    overrides.insert(overrides.begin(), fmt::format("tune.parallel={}", arguments.processes));
+  std::vector<std::string> overrides = arguments.recipe.overrides;
+  if (arguments.processes.value_or(1) > 1) {  // what stands on the command line after it wins
+    overrides.insert(overrides.begin(), fmt::format("tune.parallel={}", *arguments.processes));
   }
-  const TunePage page = tune(arguments.recipe, overrides, arguments.options, terminal);
+  const TunePage page = tune(arguments.recipe.recipe, overrides, arguments.options, terminal);
   Output output("-");
-  output.write(show(page, common.json ? "json" : arguments.format));
+  output.write(show(page, common.json ? "json" : arguments.format.value_or("text")));
   output.finish();
 }
 
 }  // namespace
 
 void add_tune(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command =
-      commands.add("tune", "Search the settings of a recipe, trial by trial",
-                   [arguments, &common](Terminal& terminal) { run(*arguments, common, terminal); });
-  add_recipe(*command, arguments->recipe, arguments->overrides);
-  OptionFlags flags(*command);
-  arguments->options.visit(flags);
-  command
-      ->add_option(
-          "--processes", arguments->processes,
-          "Start so many processes on this machine, which share the trials, and propose as "
-          "many at a time unless tune.parallel says otherwise")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--format", arguments->format, "How the search is printed")
-      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  commands.add<Arguments>("tune", "Search the settings of a recipe, trial by trial", run);
 }
 
 }  // namespace simile::cli

@@ -20,6 +20,19 @@ struct Arguments {
   int64_t limit = 50000, seed = 1;
   WhiteningOptions whitening;
   EncodeOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    v.field("input", input,
+            OptionInfo{"Texts of the kind that will be compared, one a line, or .jsonl; - is stdin"}
+                .required());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
+    whitening.visit(v);
+    v.field("limit", limit,
+            {"Texts to use, drawn at random where there are more; 0 uses all", "", 0});
+    v.field("seed", seed, {"Seed of that choice", "", 0});
+    encode.visit_texts(v);
+  }
 };
 
 // Vitter's algorithm R: each text of the input with the same chance.
@@ -73,30 +86,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_whiten(const Commands& commands) {
-  auto arguments = std::make_shared<Arguments>();
-  const CommonOptions& common = commands.common;
-  CLI::App* command = commands.add(
-      "whiten", "Write a model folder anew, the axes of its vectors evened out",
-      [arguments, &common](Terminal& terminal) { run(*arguments, common.json, terminal); });
-  command->add_option("--model", arguments->model, kModelHelp)->required();
-  command
-      ->add_option("--input", arguments->input,
-                   "Texts of the kind that will be compared, one a line, or .jsonl; - is stdin")
-      ->required();
-  command
-      ->add_option("--output", arguments->output, "Folder to write, or a model folder to replace")
-      ->required();
-  OptionFlags flags(*command);
-  arguments->whitening.visit(flags);
-  command
-      ->add_option("--limit", arguments->limit,
-                   "Texts to use, drawn at random where there are more; 0 uses all")
-      ->check(at_least(0))
-      ->capture_default_str();
-  command->add_option("--seed", arguments->seed, "Seed of that choice")
-      ->check(at_least(0))
-      ->capture_default_str();
-  add_text_options(*command, arguments->encode);
+  commands.add<Arguments>("whiten", "Write a model folder anew, the axes of its vectors evened out",
+                          run);
 }
 
 }  // namespace simile::cli

@@ -493,13 +493,41 @@ std::string show_value(const Json& value) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
+class GivenVisitor : public OptionVisitor {
+ public:
+  GivenVisitor(OptionVisitor& inner, bool shows_defaults, std::vector<std::string>& given)
+      : inner_(inner), shows_defaults_(shows_defaults), given_(given) {}
+
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
+    const auto take = [&given = given_, name = std::string(name), value] {
+      if (std::find(given.begin(), given.end(), name) == given.end()) given.push_back(name);
+      return value;
+    };
+    OptionInfo described = info;
+    described.help = owner_prefix() + info.help;
+    inner_.visit_value(
+        name, OptionValue::Optional{false, take, [value] { return value; }, shows_defaults_},
+        described);
+  }
+  void visit_group(const char*, const std::string&, const Members& members) override {
+    members(*this);
+  }
+  void visit_list(const char* name, const std::string&, const List&) override {
+    throw std::logic_error(fmt::format("list '{}' among options given one by one", name));
+  }
+
+ private:
+  OptionVisitor& inner_;
+  bool shows_defaults_;
+  std::vector<std::string>& given_;
+};
+
 class MarkdownWriter : public OptionVisitor {
  public:
   explicit MarkdownWriter(std::string prefix) : prefix_(std::move(prefix)) {}
   std::string text;
 
   void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
-    note_choices(name, info);
     row(name, show_option(value), info);
   }
   void visit_group(const char* name, const std::string& help, const Members& members) override {
@@ -548,6 +576,22 @@ OptionInfo OptionInfo::named(const std::string& names) const {
   return info;
 }
 
+OptionInfo OptionInfo::words() const {
+  OptionInfo info = *this;
+  info.takes_words = true;
+  return info;
+}
+
+void OptionVisitor::all_but(std::vector<std::string> names, const Members& members) {
+  const std::vector<std::string> before = std::exchange(left_out_, std::move(names));
+  members(*this);
+  left_out_ = before;
+}
+
+bool OptionVisitor::is_left_out(const char* name) const {
+  return std::find(left_out_.begin(), left_out_.end(), name) != left_out_.end();
+}
+
 void OptionVisitor::only_for(const char* choice, std::vector<std::string> values,
                              const Members& members) {
   owners_.push_back({choice, std::move(values)});
@@ -570,6 +614,24 @@ std::string OptionVisitor::owner_prefix() const {
                   : fmt::format("{}: ", fmt::join(owners.values, ", "));
   }
   return prefix;
+}
+
+void visit_given(OptionVisitor& inner, bool shows_defaults, std::vector<std::string>& given,
+                 const std::vector<std::string>& left_out, const OptionVisitor::Members& members) {
+  GivenVisitor visitor(inner, shows_defaults, given);
+  visitor.all_but(left_out, members);
+}
+
+ConfigNode select_members(const std::string& json, const std::vector<std::string>& names) {
+  ConfigNode all = parse_json_config(json, "options");
+  ConfigNode selected = all;
+  selected.members.clear();
+  for (auto& member : all.members) {
+    if (std::find(names.begin(), names.end(), member.first) != names.end()) {
+      selected.members.push_back(std::move(member));
+    }
+  }
+  return selected;
 }
 
 void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members,

@@ -44,6 +44,7 @@ struct OptionInfo {
   // of these; empty: never a name.
   std::vector<std::string> folder_marks = {};
   bool has_commas = false;   // values of a list may: on the command line each has a flag of its own
+  bool takes_words = false;  // on the command line several values may follow the flag of a list
   bool is_required = false;  // a reader refuses input without it
   bool takes_one = false;    // in JSON, one value in place of a list is a list of one
   // On the command line: names in place of that of the field, as "-o,--output"; a name without
@@ -54,6 +55,7 @@ struct OptionInfo {
   OptionInfo required() const;
   OptionInfo one_or_more() const;
   OptionInfo named(const std::string& names) const;
+  OptionInfo words() const;
 };
 
 // For a name that is one of `choices`.
@@ -109,11 +111,14 @@ class OptionValue {
     bool has_value;
     std::function<OptionValue()> value;  // made where there is none
     std::function<OptionValue()> example;
+    bool shows_example = false;  // documentation gives its value as the default
   };
   using Reference = std::variant<bool*, int64_t*, int32_t*, double*, float*, std::string*,
                                  ConfigNode*, List, Map, Optional, Members>;
 
-  OptionValue(Reference reference, std::shared_ptr<void> owner = nullptr)
+  template <typename Kind>
+  OptionValue(Kind reference) : reference_(std::move(reference)) {}
+  OptionValue(Reference reference, std::shared_ptr<void> owner)
       : reference_(std::move(reference)), owner_(std::move(owner)) {}
   const Reference& reference() const { return reference_; }
 
@@ -160,8 +165,12 @@ class OptionVisitor {
 
   template <typename T>
   void field(const char* name, T& value, const OptionInfo& info) {
-    visit_value(name, OptionValue::of(value), info);
+    note_choices(name, info);
+    if (!is_left_out(name)) visit_value(name, OptionValue::of(value), info);
   }
+
+  // The fields that `members` visits, but for those named.
+  void all_but(std::vector<std::string> names, const Members& members);
 
   // The options that `members` visits belong to some values of the option `choice` of the same
   // struct, such as the order `words`: with another value they would do nothing, unseen, and
@@ -197,14 +206,39 @@ class OptionVisitor {
     std::vector<std::string> values;
   };
   const std::vector<Owners>& owners() const { return owners_; }  // of the option visited now
-  // For visitors that document: notes a name and its choices, and what an option's help begins
-  // with: "words, clusters: ", "all but sgd: ", or nothing.
-  void note_choices(const char* name, const OptionInfo& info) { choices_[name] = info.choices; }
+  // What the help of the option visited now begins with: "words, clusters: ", "all but sgd: ", or
+  // nothing.
   std::string owner_prefix() const;
 
  private:
+  void note_choices(const char* name, const OptionInfo& info) { choices_[name] = info.choices; }
+  bool is_left_out(const char* name) const;
+
   std::vector<Owners> owners_;
   std::map<std::string, std::vector<std::string>> choices_;
+  std::vector<std::string> left_out_;
+};
+
+// Fields of a struct that are given one by one, such as flags, to be put over those of another. To
+// a visitor each is an optional without a value. Must stay where it is while a visitor is in use.
+template <typename T>
+class GivenOptions {
+ public:
+  // With `defaults` documentation shows those of the struct.
+  enum class Defaults { kHidden, kShown };
+  explicit GivenOptions(Defaults defaults = Defaults::kHidden) : defaults_(defaults) {}
+
+  void visit(OptionVisitor& v, const std::vector<std::string>& left_out = {});
+  const std::vector<std::string>& names() const { return names_; }
+  bool any() const { return !names_.empty(); }
+  const T& values() const { return values_; }  // given ones, and defaults
+  T& values() { return values_; }
+  T over(T kept) const;
+
+ private:
+  Defaults defaults_;
+  T values_;
+  std::vector<std::string> names_;
 };
 
 // What a reader takes. A recipe is written by people: an unknown key is a mistake, a single value
@@ -279,6 +313,24 @@ std::string options_to_schema() {
 template <typename T>
 std::string options_to_markdown(T& options, const std::string& title) {
   return option_members_to_markdown([&](OptionVisitor& v) { options.visit(v); }, title);
+}
+
+// Visits `members` for `inner` with every field as an optional, whose names are added to `given` as
+// they get a value.
+void visit_given(OptionVisitor& inner, bool shows_defaults, std::vector<std::string>& given,
+                 const std::vector<std::string>& left_out, const OptionVisitor::Members& members);
+// The members of `json` called `names`.
+ConfigNode select_members(const std::string& json, const std::vector<std::string>& names);
+
+template <typename T>
+void GivenOptions<T>::visit(OptionVisitor& v, const std::vector<std::string>& left_out) {
+  visit_given(v, defaults_ == Defaults::kShown, names_, left_out,
+              [this](OptionVisitor& fields) { values_.visit(fields); });
+}
+template <typename T>
+T GivenOptions<T>::over(T kept) const {
+  read_options(select_members(options_to_json(values_), names_), kept, OptionSource::kJson);
+  return kept;
 }
 
 template <typename T>

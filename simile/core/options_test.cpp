@@ -405,5 +405,42 @@ TEST(Records, TheSchemaHasBoundsChoicesDefaultsAndWhatIsRequired) {
   }
 }
 
+// Gives a text to the optional called `name`, as a flag does.
+class GiveText : public OptionVisitor {
+ public:
+  GiveText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo&) override {
+    const auto& optional = std::get<OptionValue::Optional>(value.reference());
+    EXPECT_FALSE(optional.has_value);
+    if (name == name_) *std::get<std::string*>(optional.value().reference()) = text_;
+  }
+  void visit_group(const char*, const std::string&, const Members&) override {}
+  void visit_list(const char*, const std::string&, const List&) override {}
+
+ private:
+  std::string name_, text_;
+};
+
+TEST(GivenOptions, OnlyGivenOnesReplaceThoseOfAnother) {
+  GivenOptions<Inner> given;
+  Inner kept;
+  kept.name = "bsc";
+  kept.margin = 1.5;
+  EXPECT_FALSE(given.any());
+  EXPECT_EQ(given.over(kept).name, "bsc");
+  GiveText give("name", "mse");
+  given.visit(give);
+  EXPECT_THAT(given.names(), ::testing::ElementsAre("name"));
+  EXPECT_EQ(given.over(kept).name, "mse") << "though it is the default";
+  EXPECT_EQ(given.over(kept).margin, 1.5);
+}
+
+TEST(GivenOptions, FieldsCanBeLeftOut) {
+  GivenOptions<Inner> given;
+  GiveText give("name", "bsc");
+  given.visit(give, {"name"});
+  EXPECT_FALSE(given.any());
+}
+
 }  // namespace
 }  // namespace simile

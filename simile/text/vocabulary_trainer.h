@@ -46,8 +46,10 @@ struct VocabularyTrainerOptions {
                         "XLM-RoBERTa's Unigram",
                         {"wordpiece", "bpe", "unigram"}));
     v.field("vocabulary_size", vocabulary_size,
-            {"tokens to learn, special ones included", "tokens", 10, 10000000});
-    v.field("lowercase", lowercase, {"lower-case the text and strip its accents"});
+            OptionInfo{"tokens to learn, special ones included", "tokens", 10, 10000000}.named(
+                "--vocab-size"));
+    v.field("lowercase", lowercase,
+            OptionInfo{"lower-case the text and strip its accents"}.named("--lowercase,!--cased"));
     v.only_for("type", {"wordpiece", "bpe"}, [this](OptionVisitor& of) {
       of.field("min_frequency", min_frequency,
                {"least number of times a pair must occur to become a token", "", 1});
