@@ -12,7 +12,7 @@
 #include "simile/core/random.h"
 #include "simile/loss/mnrl.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/head.h"
 #include "simile/nn/torch_encoder.h"
 
 namespace simile::bench {

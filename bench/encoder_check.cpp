@@ -9,7 +9,7 @@
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/head.h"
 #include "simile/nn/torch_encoder.h"
 
 namespace simile::bench {

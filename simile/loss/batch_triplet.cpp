@@ -6,7 +6,7 @@
 
 #include "simile/core/error.h"
 #include "simile/loss/normalize.h"
-#include "simile/nn/inner_products.h"
+#include "simile/nn/row_products.h"
 
 namespace simile {
 namespace {

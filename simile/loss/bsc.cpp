@@ -10,8 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/normalize.h"
-#include "simile/nn/contrastive.h"
-#include "simile/nn/inner_products.h"
+#include "simile/nn/row_products.h"
 
 namespace simile {
 namespace {

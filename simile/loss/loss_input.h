@@ -36,7 +36,7 @@ struct LossInput {
   std::vector<torch::Tensor> right_teachers;  // empty for single texts
 
   // In what numbers the scores of all pairs of a batch are multiplied, where they are of no use but
-  // for a softmax over them (simile/nn/contrastive.h).
+  // for a softmax over them (simile/nn/row_products.h).
   ProductType products = ProductType::kFloat;
 };
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "simile/core/error.h"
-#include "simile/nn/unit_rows.h"
+#include "simile/nn/row_products.h"
 
 namespace simile {
 namespace {

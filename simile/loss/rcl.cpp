@@ -9,7 +9,7 @@
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/normalize.h"
 #include "simile/loss/rcl_entropy.h"
-#include "simile/nn/inner_products.h"
+#include "simile/nn/row_products.h"
 
 namespace simile {
 namespace {

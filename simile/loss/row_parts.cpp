@@ -7,7 +7,7 @@
 #include "simile/loss/bsc.h"
 #include "simile/loss/normalize.h"
 #include "simile/loss/pair_scores.h"
-#include "simile/nn/inner_products.h"
+#include "simile/nn/row_products.h"
 
 namespace simile {
 

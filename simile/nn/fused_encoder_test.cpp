@@ -11,7 +11,7 @@
 #include "simile/core/threads.h"
 #include "simile/model/initialise.h"
 #include "simile/nn/detail/tensor_testing.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/head.h"
 #include "simile/nn/torch_encoder.h"
 
 namespace simile {

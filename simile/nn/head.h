@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trainable form of a task head: logits as tensors that gradients flow through. The formulas
-// are in simile/model/head_settings.h; simile/encode/head.h computes the same without torch.
+// From hidden states to embeddings and from embeddings to logits, as tensors that gradients flow
+// through. The formulas of heads are in simile/model/head_settings.h; simile/encode/head.h and
+// pooling.h compute the same without torch.
 //
 // For floats on the CPU every sum has an order that the shapes decide, so values and gradients do
 // not depend on the number of threads. Differentiable once. One thread at a time.
@@ -12,8 +13,15 @@
 #include <vector>
 
 #include "simile/model/head_settings.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
+
+// `hidden` [tokens, H] and `offsets` [B + 1] to embeddings [B, modes * H], as
+// simile/encode/pooling.h computes them with all tokens counted. An empty sequence gives zeros. Not
+// normalised. Without modes `hidden` has a row a sequence already, which is returned.
+torch::Tensor pool_tokens(const torch::Tensor& hidden, const std::vector<int32_t>& offsets,
+                          const Pooling& pooling);
 
 // Masks on the input of every linear layer: a pure function of key, step, layer, row and column,
 // see simile/kernel/dropout.h. What is kept is scaled so that the expected value stays.

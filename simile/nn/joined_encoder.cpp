@@ -4,7 +4,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "simile/nn/pooling.h"
+#include "simile/nn/head.h"
 
 namespace simile {
 namespace {

@@ -18,7 +18,6 @@
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/detail/tensor_testing.h"
 #include "simile/nn/fused_encoder.h"
-#include "simile/nn/static_encoder.h"
 #include "simile/nn/torch_encoder.h"
 
 namespace simile {

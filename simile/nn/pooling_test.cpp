@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/nn/pooling.h"
-
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
 #include <nlohmann/json.hpp>
 
 #include "simile/core/file.h"
+#include "simile/nn/head.h"
 
 namespace simile {
 namespace {

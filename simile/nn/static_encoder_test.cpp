@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The static encoder under both engines.
-#include "simile/nn/static_encoder.h"
-
 #include <gtest/gtest.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include "simile/core/random.h"
+#include "simile/nn/fused_encoder.h"
 #include "simile/nn/torch_encoder.h"
 
 namespace simile {

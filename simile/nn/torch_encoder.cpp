@@ -10,10 +10,9 @@
 
 #include "simile/core/error.h"
 #include "simile/kernel/token_weights.h"
+#include "simile/nn/fused_encoder.h"
 #include "simile/nn/padded_batch.h"
-#include "simile/nn/static_encoder.h"
-#include "simile/nn/torch_attention.h"
-#include "simile/nn/torch_dropout.h"
+#include "simile/nn/torch_layers.h"
 
 namespace simile {
 namespace {

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "simile/kernel/encoder_forward.h"
-#include "simile/nn/device_encoder.h"
-#include "simile/nn/torch_threads.h"
+#include "simile/nn/device.h"
 
 namespace simile {
 

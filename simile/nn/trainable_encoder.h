@@ -6,7 +6,7 @@
 // torch_encoder.h, the same function in plain ATen calls on any device; joined_encoder.h puts
 // several of either side by side. Both draw the masks of
 // simile/kernel/dropout.h, so that they compute the same numbers but for rounding: hidden states
-// agree to about 1e-5, gradients to 1e-4. An averaged encoder (static_encoder.h) gives one state a
+// agree to about 1e-5, gradients to 1e-4. An averaged encoder gives one state a
 // sequence in place of one a token; with the fused engine it has kernels of its own.
 //
 // Gradients of weights do not travel through autograd: backward() adds them to gradients() in

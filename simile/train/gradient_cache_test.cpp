@@ -12,7 +12,7 @@
 #include "simile/core/random.h"
 #include "simile/loss/loss.h"
 #include "simile/nn/fused_encoder.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/head.h"
 
 namespace simile {
 namespace {

@@ -11,7 +11,7 @@
 #include "simile/loss/simcse.h"
 #include "simile/model/initialise.h"
 #include "simile/nn/fused_encoder.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/head.h"
 
 namespace simile {
 namespace {

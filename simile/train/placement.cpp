@@ -16,7 +16,6 @@
 #include "simile/kernel/precision.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/joined_encoder.h"
-#include "simile/nn/static_encoder.h"
 #include "simile/nn/torch_encoder.h"
 #include "simile/train/flat_optimizer.h"
 #include "simile/train/tensor_optimizer.h"

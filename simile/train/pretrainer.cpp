@@ -12,7 +12,7 @@
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/model_folder.h"
-#include "simile/nn/device_memory.h"
+#include "simile/nn/device.h"
 #include "simile/train/held_out.h"
 #include "simile/train/placement.h"
 #include "simile/train/read_recipe.h"

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/nn/torch_threads.h"
+#include "simile/nn/device.h"
 #include "simile/train/own_address.h"
 #ifdef SIMILE_WITH_GLOO
 #include "simile/train/detail/signs_of_life.h"

@@ -8,7 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/head.h"
 #include "simile/train/shared_training.h"
 
 namespace simile {

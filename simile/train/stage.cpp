@@ -15,8 +15,8 @@
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/precision.h"
-#include "simile/nn/device_memory.h"
-#include "simile/nn/pooling.h"
+#include "simile/nn/device.h"
+#include "simile/nn/head.h"
 #include "simile/train/text_shares.h"
 
 namespace simile {

@@ -14,7 +14,7 @@
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/index/search_settings.h"
-#include "simile/nn/device_memory.h"
+#include "simile/nn/device.h"
 #include "simile/train/batch_feed.h"
 #include "simile/train/collapse.h"
 #include "simile/train/data_review.h"

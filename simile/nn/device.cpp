@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/nn/device_encoder.h"
+#include "simile/nn/device.h"
 
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -8,8 +10,8 @@
 #include <vector>
 
 #include "simile/core/error.h"
+#include "simile/core/threads.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/nn/device_memory.h"
 #include "simile/nn/torch_encoder.h"
 
 namespace simile {
@@ -57,6 +59,22 @@ std::shared_ptr<const Encoder> make_device_encoder(const EncoderShape& shape,
                                         products));
   }
   return std::make_shared<JoinedEncoder>(shape, std::move(parts));
+}
+
+void tell_device_memory(const c10::Error& error, const std::string& advice) {
+  const std::string said = error.what_without_backtrace();
+  throw Error(ErrorKind::kFailed, fmt::format("the device's memory does not suffice: {}; {}",
+                                              said.substr(0, said.find('\n')), advice));
+}
+
+// ATen's default is OMP_NUM_THREADS, or all processors, or half of them, by platform and build.
+// at::set_num_threads() would do too, but starts a pool for mobile kernels, whose threads spin for
+// some 20 ms each.
+void keep_thread_count() {
+  const int threads = thread_count();
+  at::get_num_threads();
+  set_thread_count(threads);
+  if (at::get_num_threads() != threads) at::set_num_threads(threads);  // ATen without OpenMP
 }
 
 }  // namespace simile

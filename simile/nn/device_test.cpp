@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libtorch's inference against the CPU's kernels: every family, joined and averaged encoders.
-#include "simile/nn/device_encoder.h"
+#include "simile/nn/device.h"
 
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
@@ -14,7 +13,6 @@
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/detail/family_golden.h"
 #include "simile/nn/detail/tensor_testing.h"
-#include "simile/nn/device_memory.h"
 
 namespace simile {
 namespace {
@@ -131,4 +129,5 @@ TEST(DeviceMemory, TellsWhatToChangeAndLeavesOtherErrorsAlone) {
 }
 
 }  // namespace
+
 }  // namespace simile
