@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/normalize.h"
+#include "simile/loss/similarity.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -197,22 +197,25 @@ Tensor bsc_loss(const LossInput& input, const BscOptions& options, const Tensor&
   return bsc_loss_of_scores(bsc_scores(input, options, scale), input, options);
 }
 
-LossRow bsc_row() {
-  return {"bsc",
-          "-(1/m) Σ_i 1[y_i > t] log softmax(U Vᵀ / τ)_ii, mean over rows and columns",
-          "Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring Tasks, 2021",
-          "positive pairs, with or without labelled negatives, when every other text of the batch "
-          "can serve as a negative; gains most from batches of similar texts (order: neighbours)",
-          "{name: bsc, temperature: 0.1, normalize: l2}",
-          [](const LossOptions& o) { return batch_pairs(o.get<BscOptions>().same_class); },
-          visit_own<BscOptions>,
-          [](const LossOptions& o, const LossInput& in, const LossContext& c) {
-            return bsc_loss(in, o.get<BscOptions>(), c.scale);
-          },
-          [](const LossOptions& o, const LossInput& in, const LossContext& c) {
-            return row_output(bsc_scores(in, o.get<BscOptions>(), c.scale));
-          },
-          [](const LossOptions& o) { return bsc_parts(o.get<BscOptions>()); }};
+std::vector<LossRow> bsc_rows() {
+  return {{"bsc", "-(1/m) Σ_i 1[y_i > t] log softmax(U Vᵀ / τ)_ii, mean over rows and columns",
+           "Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring Tasks, 2021",
+           "positive pairs, with or without labelled negatives, when every other text of the batch "
+           "can serve as a negative; gains most from batches of similar texts (order: neighbours)",
+           "{name: bsc, temperature: 0.1, normalize: l2}",
+           [](const LossOptions& o) {
+             LossNeeds needs = batch_pairs(o.get<BscOptions>().same_class);
+             needs.directed = o.get<BscOptions>().directions != "both";
+             return needs;
+           },
+           visit_own<BscOptions>,
+           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+             return bsc_loss(in, o.get<BscOptions>(), c.scale);
+           },
+           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+             return row_output(bsc_scores(in, o.get<BscOptions>(), c.scale));
+           },
+           [](const LossOptions& o) { return bsc_parts(o.get<BscOptions>()); }}};
 }
 
 }  // namespace simile

@@ -38,8 +38,6 @@
 
 namespace simile {
 
-struct LossRow;
-
 struct BscOptions {
   TemperatureOptions temperature;
   std::string normalize = "l2";
@@ -72,7 +70,5 @@ torch::Tensor bsc_scores(const LossInput& input, const BscOptions& options,
 // [m, m + n·m] and for duplicates: positives without groups.
 torch::Tensor bsc_loss_of_scores(const torch::Tensor& scores, const LossInput& input,
                                  const BscOptions& options);
-
-LossRow bsc_row();  // its row in loss_table.h
 
 }  // namespace simile

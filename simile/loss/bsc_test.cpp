@@ -4,7 +4,7 @@
 #include "simile/core/error.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/loss/detail/loss_testing.h"
-#include "simile/loss/normalize.h"
+#include "simile/loss/similarity.h"
 
 namespace simile {
 namespace {

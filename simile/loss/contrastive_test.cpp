@@ -75,5 +75,59 @@ TEST(Contrastive, ZeroAndIdenticalEmbeddingsStayFinite) {
   }
 }
 
+// Pairs on a line with Euclidean distances as given.
+double value_of(const std::vector<double>& distances, const std::vector<double>& targets) {
+  const int64_t m = static_cast<int64_t>(distances.size());
+  LossInput input;
+  input.left = torch::zeros({m, 1}, torch::kFloat64);
+  input.right = torch::tensor(distances, torch::kFloat64).unsqueeze(1);
+  input.target = torch::tensor(targets, torch::kFloat64);
+  OnlineContrastiveOptions options;
+  options.distance = "euclidean";
+  options.margin = 2.0;
+  return online_contrastive_loss(input, options).item<double>();
+}
+
+TEST(OnlineContrastive, CountsOnlyPairsOnTheWrongSideOfTheOtherKind) {
+  // Positives at 0.5, 1.5 and negatives at 1, 3: 1.5 is beyond the negative at 1, which is nearer.
+  EXPECT_NEAR(value_of({0.5, 1.5, 1.0, 3.0}, {1, 1, 0, 0}), 1.5 * 1.5 + 1.0, 1e-12);
+  EXPECT_EQ(value_of({0.5, 0.75, 1.0, 3.0}, {1, 1, 0, 0}), 0.0);
+}
+
+TEST(OnlineContrastive, WithOnePairOfAKindTheOtherIsComparedWithItsOwnMean) {
+  EXPECT_NEAR(value_of({1.0, 3.0}, {1, 1}), 9.0, 1e-12);
+  EXPECT_NEAR(value_of({0.5, 1.5}, {0, 0}), 1.5 * 1.5, 1e-12);
+  // One positive at 0.25, far below the negatives' mean of 1; both kinds judged apart.
+  EXPECT_NEAR(value_of({0.25, 0.5, 1.5}, {1, 0, 0}), 1.5 * 1.5, 1e-12);
+  EXPECT_NEAR(value_of({1.0, 3.0, 9.0}, {1, 1, 0}), 9.0, 1e-12);
+  EXPECT_EQ(value_of({1.0}, {1}), 0.0);
+  EXPECT_EQ(value_of({1.0}, {0}), 0.0);
+}
+
+TEST(OnlineContrastive, GradientsMatchFiniteDifferences) {
+  for (const std::string distance : {"cosine", "euclidean", "manhattan"}) {
+    LossInput input = testing::random_input(6, 3);
+    input.target = torch::tensor({1.0, 0.0, 0.0, 1.0, 0.0, 1.0}, torch::kFloat64);
+    OnlineContrastiveOptions options;
+    options.distance = distance;
+    options.margin = 1.9;
+    testing::expect_gradients_match([&] { return online_contrastive_loss(input, options); },
+                                    require_gradients(input));
+  }
+}
+
+TEST(OnlineContrastive, WithoutHardPairsTheLossIsZeroWithZeroGradients) {
+  for (const double fill : {0.0, 1.0}) {
+    LossInput input;
+    input.left = torch::full({4, 3}, fill);
+    input.right = torch::full({4, 3}, fill);
+    input.target = torch::tensor({0.0, 1.0, 1.0, 0.0});
+    const auto leaves = require_gradients(input);
+    testing::expect_constant(
+        [&] { return online_contrastive_loss(input, OnlineContrastiveOptions()); }, 0.0, leaves);
+  }
+}
+
 }  // namespace
+
 }  // namespace simile

@@ -6,7 +6,6 @@
 
 #include "simile/core/error.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/normalize.h"
 #include "simile/loss/similarity.h"
 #include "simile/nn/row_products.h"
 
@@ -93,34 +92,35 @@ Tensor distill_loss(const LossInput& input, const DistillOptions& options,
   return (left + side_loss(input.right, input.right_teachers[0], options, projection)) / 2;
 }
 
-LossRow distill_row() {
+std::vector<LossRow> distill_rows() {
   return {
-      "distill",
-      "(1/m) Σ_i d(W x_i, a_i), a_i a teacher's vector of the same text, d the mean square or 1 "
-      "- cosine, or (1/m²) Σ_ij (cos(x_i, x_j) - cos(a_i, a_j))²",
-      "Reimers and Gurevych, Making Monolingual Sentence Embeddings Multilingual using Knowledge "
-      "Distillation, 2020",
-      "a smaller or other model that should give the vectors of one there is, from texts alone; "
-      "W is trained where sizes differ",
-      "{name: distill, distance: mse}",
-      [](const LossOptions&) {
-        LossNeeds needs;
-        needs.texts = TextNeed::kEither;
-        needs.teachers = kRequired;
-        return needs;
-      },
-      visit_own<DistillOptions>,
-      [](const LossOptions& o, const LossInput& in, const LossContext& c) {
-        return distill_loss(in, o.get<DistillOptions>(), c.projection);
-      },
-      score_output,
-      [](const LossOptions& o) {
-        LossParts parts;
-        const DistillOptions& own = o.get<DistillOptions>();
-        if (own.distance != "scores")
-          parts.projection_learning_rate = &own.projection_learning_rate;
-        return parts;
-      }};
+      {"distill",
+       "(1/m) Σ_i d(W x_i, a_i), a_i a teacher's vector of the same text, d the mean square or 1 "
+       "- cosine, or (1/m²) Σ_ij (cos(x_i, x_j) - cos(a_i, a_j))²",
+       "Reimers and Gurevych, Making Monolingual Sentence Embeddings Multilingual using Knowledge "
+       "Distillation, 2020",
+       "a smaller or other model that should give the vectors of one there is, from texts alone; "
+       "W is trained where sizes differ",
+       "{name: distill, distance: mse}",
+       [](const LossOptions&) {
+         LossNeeds needs;
+         needs.texts = TextNeed::kEither;
+         needs.teachers = kRequired;
+         needs.compares = Compares::kTeachers;
+         return needs;
+       },
+       visit_own<DistillOptions>,
+       [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+         return distill_loss(in, o.get<DistillOptions>(), c.projection);
+       },
+       score_output,
+       [](const LossOptions& o) {
+         LossParts parts;
+         const DistillOptions& own = o.get<DistillOptions>();
+         if (own.distance != "scores")
+           parts.projection_learning_rate = &own.projection_learning_rate;
+         return parts;
+       }}};
 }
 
 }  // namespace simile

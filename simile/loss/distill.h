@@ -22,8 +22,6 @@
 
 namespace simile {
 
-struct LossRow;
-
 struct DistillOptions {
   std::string distance = "mse";
   double projection_learning_rate = 1e-3;
@@ -38,7 +36,5 @@ struct DistillOptions {
 // right side.
 torch::Tensor distill_loss(const LossInput& input, const DistillOptions& options,
                            const torch::Tensor& projection = {});
-
-LossRow distill_row();  // its row in loss_table.h
 
 }  // namespace simile

@@ -12,7 +12,6 @@
 #include "simile/loss/loss_data.h"
 #include "simile/loss/loss_input.h"
 #include "simile/loss/loss_options.h"
-#include "simile/loss/loss_state.h"
 #include "simile/loss/loss_table.h"
 #include "simile/loss/temperature.h"
 #include "simile/model/model_settings.h"
@@ -81,21 +80,5 @@ class Loss {
   torch::Tensor projection_;              // [E, D], or not defined
   std::vector<Loss> terms_;
 };
-
-// Compares a loss with the data before training. Errors (kRecipe): the loss lacks something (pairs,
-// targets, negatives, classes, a head, teachers, targets in [0, 1], a target above its threshold);
-// the message says what the loss needs, what the data has, and which losses would fit. Returns
-// warnings: data the loss does not look at.
-std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data);
-
-// Computes the loss of a made-up batch of two, such as the data would give, to meet before training
-// what a batch would meet. `hidden` is the size of embeddings, `teachers` those of the teachers'
-// vectors. Errors: as the loss's constructor and function.
-void try_loss(const LossOptions& options, const LossData& data, int64_t hidden,
-              const std::vector<int64_t>& teachers);
-
-// Warnings about options that rarely belong together: a temperature near 0.1 with a normalisation
-// by coordinate, or of 1 and more with l2.
-std::vector<std::string> loss_option_warnings(const LossOptions& options);
 
 }  // namespace simile

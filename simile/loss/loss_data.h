@@ -8,6 +8,8 @@
 
 namespace simile {
 
+struct LossOptions;
+
 enum class Requirement { kIgnored, kOptional, kRequired };
 
 enum class TextNeed { kPairs, kSingles, kEither };
@@ -19,6 +21,7 @@ enum class HeadNeed { kNone, kNumberIfGiven, kNumber, kClasses };
 // What a loss sets against each other. A batch that has no two of them gives no gradient.
 enum class Compares {
   kOwnTexts,      // those of each example
+  kTeachers,      // each text with a teacher's vector of it
   kOtherTexts,    // texts of other examples, or explicit negatives
   kOtherTargets,  // pairs of another target
 };
@@ -33,6 +36,10 @@ struct LossNeeds {
   bool unit_target = false;                 // targets must lie in [0, 1]
   bool cross_logits = false;                // the head compares every left with every right
   Compares compares = Compares::kOwnTexts;  // of a loss made of others: not known
+  bool keeps_apart = false;  // pushes apart texts that do not belong together, with some options
+  bool directed = false;     // asks of every left which right is its own, and never the reverse
+  bool equal_sides = false;  // both sides of a pair may be the same text
+  bool duplicates_are_negatives = false;  // and no option (LossParts::duplicates) says otherwise
 };
 
 // The needs of two losses computed on the same batch.
@@ -64,5 +71,21 @@ inline constexpr const char* kUnitTargets = "targets between 0 and 1";
 
 // What of `needs` the data lacks, or an empty text.
 std::string find_lack(const LossNeeds& needs, const LossData& data);
+
+// Compares a loss with the data before training. Errors (kRecipe): the loss lacks something (pairs,
+// targets, negatives, classes, a head, teachers, targets in [0, 1], a target above its threshold);
+// the message says what the loss needs, what the data has, and which losses would fit. Returns
+// warnings: data the loss does not look at.
+std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data);
+
+// Computes the loss of a made-up batch of two, such as the data would give, to meet before training
+// what a batch would meet. `hidden` is the size of embeddings, `teachers` those of the teachers'
+// vectors. Errors: as the loss's constructor and function.
+void try_loss(const LossOptions& options, const LossData& data, int64_t hidden,
+              const std::vector<int64_t>& teachers);
+
+// Warnings about options that rarely belong together: a temperature near 0.1 with a normalisation
+// by coordinate, or of 1 and more with l2.
+std::vector<std::string> loss_option_warnings(const LossOptions& options);
 
 }  // namespace simile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe group `loss`: a name and the options of that loss alone.
+// The recipe group `loss`: a name and the options of that loss alone. Without torch.
 //
 //   loss: {name: bsc, temperature: 0.05, normalize: l2}
 //   loss: mse
@@ -12,6 +12,7 @@
 
 #include <any>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simile/core/options.h"
@@ -49,5 +50,13 @@ struct LossTerm : LossOptions {
 
   void visit(OptionVisitor& v);
 };
+
+// What is trained with a loss, as a checkpoint stores it: names and values of Loss::parameters(),
+// in their order.
+using LossState = std::vector<std::pair<std::string, std::vector<float>>>;
+
+// "; MultipleNegativesRankingLoss is `loss: mnrl` here", of the longest name of a loss of
+// sentence-transformers that stands in `text`, in any case; otherwise an empty text.
+std::string hint_of_foreign_loss(const std::string& text);
 
 }  // namespace simile

@@ -4,27 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "simile/core/error.h"
-#include "simile/loss/angle.h"
-#include "simile/loss/bce.h"
-#include "simile/loss/bsc.h"
-#include "simile/loss/combo.h"
-#include "simile/loss/contrastive.h"
-#include "simile/loss/cosent.h"
-#include "simile/loss/detail/foreign_names.h"
-#include "simile/loss/distill.h"
-#include "simile/loss/global_orthogonal.h"
-#include "simile/loss/matryoshka.h"
-#include "simile/loss/mnrl.h"
-#include "simile/loss/mse.h"
-#include "simile/loss/online_contrastive.h"
-#include "simile/loss/pearson.h"
-#include "simile/loss/rcl.h"
-#include "simile/loss/rcl_entropy.h"
-#include "simile/loss/simcse.h"
-#include "simile/loss/softmax_classification.h"
-#include "simile/loss/sum.h"
-#include "simile/loss/triplet.h"
+#include "simile/loss/detail/row_parts.h"
 
 namespace simile {
 namespace {
@@ -39,27 +23,16 @@ std::string escape_bars(const std::string& text) {
 }  // namespace
 
 const std::vector<LossRow>& loss_table() {
-  static const std::vector<LossRow> table = {
-      angle_row(),
-      bce_row(),
-      bsc_row(),
-      combo_row(),
-      contrastive_row(),
-      cosent_row(),
-      distill_row(),
-      global_orthogonal_row(),
-      matryoshka_row(),
-      mnrl_row(),
-      mse_row(),
-      online_contrastive_row(),
-      pearson_row(),
-      rcl_row(),
-      rcl_entropy_row(),
-      simcse_row(),
-      softmax_classification_row(),
-      sum_row(),
-      triplet_row(),
-  };
+  static const std::vector<LossRow> table = [] {
+    std::vector<LossRow> all;
+    for (const auto rows : {bsc_rows, combined_rows, contrastive_rows, distill_rows, graded_rows,
+                            head_loss_rows, mnrl_rows, rcl_rows, triplet_rows}) {
+      for (const LossRow& row : rows()) all.push_back(row);
+    }
+    std::sort(all.begin(), all.end(),
+              [](const LossRow& a, const LossRow& b) { return std::string_view(a.name) < b.name; });
+    return all;
+  }();
   return table;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every loss as one row of a table: what it is called, what it needs, how it is computed.
 //
-// To add a loss: a header with its options and function, a source that also says its row, a test,
-// and its line in loss_table().
+// To add a loss: its options and function in the room that it belongs to, its row among the room's
+// rows, a test. A new room is declared in detail/row_parts.h and named in loss_table().
 #pragma once
 
 #include <torch/types.h>
@@ -19,7 +19,7 @@
 
 namespace simile {
 
-struct BscOptions;
+struct TripletOptions;
 
 // The options several losses have in common; null where a loss has none.
 struct LossParts {
@@ -29,6 +29,7 @@ struct LossParts {
   const std::string* duplicates = nullptr;
   const std::string* same_class = nullptr;
   const double* projection_learning_rate = nullptr;  // of a trained projection onto a teacher
+  const TripletOptions* triplet = nullptr;           // margin and distance of triplets
 };
 
 // What a loss is computed with beside its options and the batch.

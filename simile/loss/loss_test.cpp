@@ -10,7 +10,7 @@
 #include "simile/core/detail/error_of.h"
 #include "simile/core/threads.h"
 #include "simile/loss/bsc.h"
-#include "simile/loss/combo.h"
+#include "simile/loss/combined.h"
 #include "simile/loss/detail/loss_testing.h"
 
 namespace simile {

@@ -7,6 +7,8 @@
 namespace simile {
 namespace {
 
+using torch::Tensor;
+
 constexpr double kCosineScale = 20.0;
 constexpr double kPlainScale = 1.0;  // of dot products and of a head's numbers
 
@@ -41,7 +43,7 @@ BscOptions bsc_options(const MnrlOptions& options) {
   return bsc;
 }
 
-torch::Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options) {
+Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options) {
   if (options.similarity != "head") return bsc_scores(input, bsc_options(options));
   SIMILE_CHECK(
       input.cross_logits.defined(), ErrorKind::kInput,
@@ -50,36 +52,53 @@ torch::Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options) {
   return input.cross_logits * scale_of(options);
 }
 
-torch::Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options) {
+Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options) {
   if (options.similarity != "head") return bsc_loss(input, bsc_options(options));
   return bsc_loss_of_scores(mnrl_scores(input, options), input, bsc_options(options));
 }
 
-LossRow mnrl_row() {
-  return {"mnrl",
-          "-(1/m) Σ_i 1[y_i > t] log softmax_j(s · sim(u_i, v_j))_i",
-          "Henderson et al., Efficient Natural Language Response Suggestion for Smart Reply, 2017",
-          "questions and answers, queries and documents: only the left side searches the right; "
-          "takes hard negatives",
-          "{name: mnrl, scale: 20}",
-          [](const LossOptions& o) {
-            LossNeeds needs = batch_pairs(o.get<MnrlOptions>().same_class);
-            if (o.get<MnrlOptions>().similarity != "head") return needs;
-            needs.head = HeadNeed::kNumber;
-            needs.cross_logits = true;
-            return needs;
-          },
-          visit_own<MnrlOptions>,
-          [](const LossOptions& o, const LossInput& in, const LossContext&) {
-            return mnrl_loss(in, o.get<MnrlOptions>());
-          },
-          [](const LossOptions& o, const LossInput& in, const LossContext&) {
-            return row_output(mnrl_scores(in, o.get<MnrlOptions>()));
-          },
-          [](const LossOptions& o) {
-            const MnrlOptions& own = o.get<MnrlOptions>();
-            return LossParts{nullptr, nullptr, &own.threshold, &own.duplicates, &own.same_class};
-          }};
+std::vector<LossRow> mnrl_rows() {
+  return {{"mnrl", "-(1/m) Σ_i 1[y_i > t] log softmax_j(s · sim(u_i, v_j))_i",
+           "Henderson et al., Efficient Natural Language Response Suggestion for Smart Reply, 2017",
+           "questions and answers, queries and documents: only the left side searches the right; "
+           "takes hard negatives",
+           "{name: mnrl, scale: 20}",
+           [](const LossOptions& o) {
+             LossNeeds needs = batch_pairs(o.get<MnrlOptions>().same_class);
+             needs.directed = true;
+             if (o.get<MnrlOptions>().similarity != "head") return needs;
+             needs.head = HeadNeed::kNumber;
+             needs.cross_logits = true;
+             return needs;
+           },
+           visit_own<MnrlOptions>, compute_own<MnrlOptions, mnrl_loss>,
+           [](const LossOptions& o, const LossInput& in, const LossContext&) {
+             return row_output(mnrl_scores(in, o.get<MnrlOptions>()));
+           },
+           [](const LossOptions& o) {
+             const MnrlOptions& own = o.get<MnrlOptions>();
+             return LossParts{nullptr, nullptr, &own.threshold, &own.duplicates, &own.same_class};
+           }},
+          {"simcse",
+           "-(1/m) Σ_i 1[y_i > t] log softmax_j(cos(u_i, v_j) / τ)_i, v_i the same text under "
+           "another dropout mask, or an entailed one",
+           "Gao et al., SimCSE: Simple Contrastive Learning of Sentence Embeddings, 2021",
+           "texts without labels (both columns the same, a model with dropout), or entailed texts "
+           "with contradicting ones as negatives",
+           "{name: simcse, temperature: 0.05}",
+           [](const LossOptions& o) {
+             LossNeeds needs = batch_pairs(o.get<SimcseOptions>().bsc.same_class);
+             needs.directed = needs.equal_sides = true;
+             return needs;
+           },
+           visit_own<SimcseOptions>,
+           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+             return bsc_loss(in, o.get<SimcseOptions>().bsc, c.scale);
+           },
+           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+             return row_output(bsc_scores(in, o.get<SimcseOptions>().bsc, c.scale));
+           },
+           [](const LossOptions& o) { return bsc_parts(o.get<SimcseOptions>().bsc); }}};
 }
 
 }  // namespace simile

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiple negatives ranking loss (Henderson et al., "Efficient Natural Language Response
-// Suggestion for Smart Reply", 2017, section 4.4): bsc in the left direction alone, with scores
-// s·cos(u_i, v_j), s·u_i·v_j or s times a head's number for the two texts (`similarity: head`,
-// LossInput::cross_logits); explicit negatives of every row are further columns for all rows.
+// Softmax over a batch in the left direction alone: bsc.h under two other names.
 #pragma once
 
 #include <torch/types.h>
@@ -15,8 +12,10 @@
 
 namespace simile {
 
-struct LossRow;
-
+// Multiple negatives ranking loss (Henderson et al., "Efficient Natural Language Response
+// Suggestion for Smart Reply", 2017, section 4.4): bsc in the left direction alone, with scores
+// s·cos(u_i, v_j), s·u_i·v_j or s times a head's number for the two texts (`similarity: head`,
+// LossInput::cross_logits); explicit negatives of every row are further columns for all rows.
 struct MnrlOptions {
   std::string similarity = "cosine";
   double scale = 0.0;
@@ -37,6 +36,22 @@ torch::Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options);
 // head as bsc_loss_of_scores().
 torch::Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options);
 
-LossRow mnrl_row();  // its row in loss_table.h
+// SimCSE (Gao et al., "SimCSE: Simple Contrastive Learning of Sentence Embeddings", 2021, eq. 1 and
+// 5): bsc in the left direction alone at temperature 0.05.
+//
+// Unsupervised, both sides of a pair are the same text: encoded twice in one batch, under different
+// dropout masks, it is its own positive. Supervised, the right side is an entailed text and the
+// negative column a contradicting one; `hard_negative_weight` is the paper's α. Texts that several
+// pairs share are treated as `duplicates` says; a pair's own two sides are never masked.
+struct SimcseOptions {
+  SimcseOptions() {
+    bsc.temperature.value = 0.05;
+    bsc.directions = "left";
+  }
+
+  BscOptions bsc;  // the loss itself: bsc_loss()
+
+  void visit(OptionVisitor& v) { bsc.visit(v); }
+};
 
 }  // namespace simile

@@ -7,8 +7,7 @@
 #include "simile/core/error.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/normalize.h"
-#include "simile/loss/rcl_entropy.h"
+#include "simile/loss/similarity.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -44,7 +43,38 @@ Tensor regulariser(const Tensor& x, const Tensor& teacher, double scale) {
   return -scores.log_softmax(1).diagonal().mean();
 }
 
+LossNeeds rcl_needs(Requirement teachers) {
+  LossNeeds needs = batch_pairs(kOptional, kOptional);
+  needs.teachers = teachers;
+  needs.duplicates_are_negatives = true;
+  return needs;
+}
+
 }  // namespace
+
+void RclEntropyOptions::visit(OptionVisitor& v) {
+  v.field("scale", scale, {"what cosines are multiplied by (1 / temperature)", "", 0.0});
+  v.field(
+      "phi", phi,
+      {"weight of the entropy of the other texts: above 0 sharpens them, below 0 evens them out",
+       "", -1e6, 1e6});
+  visit_threshold(v, threshold);
+}
+
+Tensor rcl_scores(const LossInput& input, double scale) {
+  BscOptions cosine;
+  cosine.normalize = "l2";
+  return bsc_scores(input, cosine, torch::full({}, scale, input.left.options()));
+}
+
+Tensor rcl_entropy_loss(const LossInput& input, const RclEntropyOptions& options) {
+  const Tensor log_p = rcl_scores(input, options.scale).log_softmax(1);
+  const Tensor own = torch::eye(log_p.size(0), log_p.size(1), log_p.options()).to(torch::kBool);
+  const Tensor entropy = -(log_p.exp() * log_p).masked_fill(own, 0.0).sum(1);
+  const Tensor terms = options.phi * entropy - log_p.diagonal();
+  const Tensor is_positive = target_or_ones(input) > options.threshold;
+  return torch::where(is_positive, terms, torch::zeros_like(terms)).mean();
+}
 
 void RclOptions::visit(OptionVisitor& v) {
   v.field("scale", scale, {"what cosines are multiplied by (1 / temperature)", "", 0.0});
@@ -65,28 +95,31 @@ Tensor rcl_loss(const LossInput& input, const RclOptions& options) {
   return loss;
 }
 
-LossRow rcl_row() {
+std::vector<LossRow> rcl_rows() {
   return {
-      "rcl",
-      "(1/m) Σ_i [1[y_i > t] CE(u_i, v) + Σ_n CE(u_i, Au^n) + Σ_n CE(v_i, Av^n)], CE(x_i, a) = "
-      "-log softmax_k(s cos(x_i, a_k))_i, Au^n and Av^n vectors of frozen models",
-      "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
-      "search on pairs that few steps overfit: train two to five rcl_entropy models of different "
-      "phi first, and give them as teachers",
-      "{name: rcl, scale: 1}",
-      [](const LossOptions&) {
-        LossNeeds needs = batch_pairs(kOptional, kOptional);
-        needs.teachers = kRequired;
-        return needs;
-      },
-      visit_own<RclOptions>,
-      [](const LossOptions& o, const LossInput& in, const LossContext&) {
-        return rcl_loss(in, o.get<RclOptions>());
-      },
-      [](const LossOptions& o, const LossInput& in, const LossContext&) {
-        return row_output(rcl_scores(in, o.get<RclOptions>().scale));
-      },
-      threshold_parts<RclOptions>};
+      {"rcl_entropy",
+       "(1/m) Σ_i 1[y_i > t] [-log p_ii - φ Σ_{j ≠ i} p_ij log p_ij], p_ij = softmax_j(s cos(u_i, "
+       "v_j))",
+       "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
+       "the models that rcl takes as teachers, one for each phi (0.01 to 0.05)",
+       "{name: rcl_entropy, phi: 0.01}", [](const LossOptions&) { return rcl_needs(kIgnored); },
+       visit_own<RclEntropyOptions>, compute_own<RclEntropyOptions, rcl_entropy_loss>,
+       [](const LossOptions& o, const LossInput& in, const LossContext&) {
+         return row_output(rcl_scores(in, o.get<RclEntropyOptions>().scale));
+       },
+       threshold_parts<RclEntropyOptions>},
+      {"rcl",
+       "(1/m) Σ_i [1[y_i > t] CE(u_i, v) + Σ_n CE(u_i, Au^n) + Σ_n CE(v_i, Av^n)], CE(x_i, a) = "
+       "-log softmax_k(s cos(x_i, a_k))_i, Au^n and Av^n vectors of frozen models",
+       "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
+       "search on pairs that few steps overfit: train two to five rcl_entropy models of different "
+       "phi first, and give them as teachers",
+       "{name: rcl, scale: 1}", [](const LossOptions&) { return rcl_needs(kRequired); },
+       visit_own<RclOptions>, compute_own<RclOptions, rcl_loss>,
+       [](const LossOptions& o, const LossInput& in, const LossContext&) {
+         return row_output(rcl_scores(in, o.get<RclOptions>().scale));
+       },
+       threshold_parts<RclOptions>}};
 }
 
 }  // namespace simile

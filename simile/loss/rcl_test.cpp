@@ -2,14 +2,97 @@
 #include "simile/loss/rcl.h"
 
 #include "simile/core/error.h"
+#include "simile/loss/bsc.h"
 #include "simile/loss/detail/loss_testing.h"
-#include "simile/loss/rcl_entropy.h"
 
 namespace simile {
 namespace {
 
 using testing::random_input;
 using testing::require_gradients;
+
+double entropy_value(const LossInput& input, const RclEntropyOptions& options) {
+  return rcl_entropy_loss(input, options).item<double>();
+}
+
+TEST(RclEntropy, OfEqualScoresHasTheKnownValue) {
+  LossInput input;
+  input.left = torch::ones({4, 2}, torch::kFloat64);
+  input.right = torch::ones({4, 2}, torch::kFloat64);
+  RclEntropyOptions options;
+  options.phi = 0.5;  // every p is 1/4: CE = log 4, H = 3/4 log 4
+  EXPECT_NEAR(entropy_value(input, options), std::log(4.0) * (1 + 0.5 * 0.75), 1e-12);
+}
+
+TEST(RclEntropy, WithoutTheEntropyIsTheContrastiveLoss) {
+  const LossInput input = testing::random_input(4, 3, 1);
+  RclEntropyOptions options;
+  options.phi = 0.0;
+  options.scale = 5.0;
+  BscOptions bsc;
+  bsc.directions = "left";
+  bsc.temperature.value = 0.2;
+  EXPECT_NEAR(entropy_value(input, options), bsc_loss(input, bsc).item<double>(), 1e-12);
+}
+
+TEST(RclEntropy, IsLinearInPhiWhichMayBeNegative) {
+  const LossInput input = testing::random_input(4, 3, 1);
+  RclEntropyOptions below, none, above;
+  below.phi = -0.4;
+  none.phi = 0.0;
+  above.phi = 0.4;
+  EXPECT_LT(entropy_value(input, below), entropy_value(input, none));
+  EXPECT_NEAR(entropy_value(input, below) + entropy_value(input, above),
+              2 * entropy_value(input, none), 1e-12);
+}
+
+TEST(RclEntropy, RowsWithLowTargetsOnlyServeAsColumns) {
+  LossInput input = testing::random_input(2, 3);
+  input.target = torch::tensor({1.0, 0.0}, torch::kFloat64);
+  LossInput as_column = input;
+  for (torch::Tensor* side : {&as_column.left, &as_column.right, &as_column.target}) {
+    *side = side->narrow(0, 0, 1);
+  }
+  as_column.negatives = {input.right.narrow(0, 1, 1)};
+  const RclEntropyOptions options;
+  EXPECT_NEAR(2 * entropy_value(input, options), entropy_value(as_column, options), 1e-12);
+}
+
+TEST(RclEntropy, GradientsMatchFiniteDifferences) {
+  for (const double phi : {0.3, -0.3}) {
+    LossInput input = testing::random_input(4, 3, 1);
+    input.target = torch::tensor({1.0, 0.0, 1.0, 1.0}, torch::kFloat64);
+    RclEntropyOptions options;
+    options.phi = phi;
+    options.scale = 3.0;
+    testing::expect_gradients_match([&] { return rcl_entropy_loss(input, options); },
+                                    require_gradients(input));
+  }
+}
+
+TEST(RclEntropy, ExtremeBatchesStayFinite) {
+  for (const double fill : {0.0, 1.0}) {
+    for (const int64_t m : {1, 3}) {
+      for (const double scale : {1.0, 1000.0}) {
+        LossInput input;
+        input.left = torch::full({m, 3}, fill);
+        input.right = torch::eye(m, 3) - fill;
+        RclEntropyOptions options;
+        options.scale = scale;
+        const auto leaves = require_gradients(input);
+        testing::expect_finite([&] { return rcl_entropy_loss(input, options); }, leaves);
+      }
+    }
+  }
+}
+
+TEST(RclEntropy, WithoutPositivesTheLossIsZeroWithZeroGradients) {
+  LossInput input = testing::random_input(3, 2);
+  input.target = torch::zeros({3});
+  const auto leaves = require_gradients(input);
+  testing::expect_constant([&] { return rcl_entropy_loss(input, RclEntropyOptions()); }, 0.0,
+                           leaves);
+}
 
 LossInput taught_input(int64_t m, int64_t D, size_t teachers, int64_t negatives = 0) {
   LossInput input = random_input(m, D, negatives);
@@ -97,4 +180,5 @@ TEST(Rcl, MissingTeachersOrThoseOfAnotherSizeAreErrors) {
 }
 
 }  // namespace
+
 }  // namespace simile

@@ -5,8 +5,7 @@
 
 #include "simile/core/error.h"
 #include "simile/loss/bsc.h"
-#include "simile/loss/normalize.h"
-#include "simile/loss/pair_scores.h"
+#include "simile/loss/similarity.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -22,6 +21,7 @@ LossNeeds pairs(Requirement target, Requirement negatives, bool unit_target) {
 LossNeeds batch_pairs(Requirement target, Requirement negatives) {
   LossNeeds needs = pairs(target, negatives);
   needs.compares = Compares::kOtherTexts;
+  needs.keeps_apart = true;
   return needs;
 }
 

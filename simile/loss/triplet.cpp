@@ -1,12 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/triplet.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "simile/core/error.h"
-#include "simile/loss/batch_triplet.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/similarity.h"
+#include "simile/nn/row_products.h"
 
 namespace simile {
+namespace {
+
+using torch::Tensor;
+
+// [m, m]; equal rows have distance 0 with zero gradient.
+Tensor distances_among(const Tensor& x, const std::string& name) {
+  if (name == "cosine") {
+    const Tensor unit = normalize_embeddings(x, "l2");
+    return 1.0 - inner_products(unit, unit);
+  }
+  // From differences, as a detour over inner products would lose the distances of near neighbours.
+  constexpr int64_t kWithoutProducts = 2;
+  return torch::cdist(x, x, 2.0, kWithoutProducts);
+}
+
+// Of an anchor: the texts of its class without itself, and those of others.
+struct Candidates {
+  std::vector<int64_t> positives;
+  std::vector<int64_t> negatives;
+};
+
+Candidates candidates_of(int64_t anchor, const int64_t* classes, int64_t m) {
+  Candidates found;
+  for (int64_t i = 0; i < m; ++i) {
+    if (classes[i] != classes[anchor]) found.negatives.push_back(i);
+    if (classes[i] == classes[anchor] && i != anchor) found.positives.push_back(i);
+  }
+  return found;
+}
+
+// The loss is linear in the distances of the triplets above zero: what each distance counts.
+struct Mined {
+  explicit Mined(int64_t m) : weights(static_cast<size_t>(m * m), 0.0) {}
+  std::vector<double> weights;  // [anchor, other]
+  int64_t above = 0;            // triplets above zero
+  int64_t all = 0;
+};
+
+class Miner {
+ public:
+  Miner(const Tensor& distances, const Tensor& classes, const TripletOptions& options)
+      : m_(distances.size(0)),
+        distances_(distances.detach().to(torch::kCPU, torch::kDouble).contiguous()),
+        classes_(classes.to(torch::kCPU, torch::kInt64).contiguous()),
+        margin_(options.margin),
+        mined_(m_) {
+    for (int64_t anchor = 0; anchor < m_; ++anchor) {
+      const Candidates c = candidates_of(anchor, classes_.data_ptr<int64_t>(), m_);
+      if (c.negatives.empty()) continue;
+      if (options.mining == "batch_hard") {
+        mine_hardest(anchor, c);
+      } else {
+        mine(anchor, c, options.mining);
+      }
+    }
+  }
+
+  const Mined& mined() const { return mined_; }
+
+ private:
+  static constexpr int64_t kNone = -1;  // a positive at distance 0
+
+  double distance(int64_t anchor, int64_t other) const {
+    return other == kNone ? 0.0 : distances_.data_ptr<double>()[anchor * m_ + other];
+  }
+
+  void add(int64_t anchor, int64_t positive, int64_t negative) {
+    ++mined_.all;
+    if (!(distance(anchor, positive) - distance(anchor, negative) + margin_ > 0.0)) return;
+    ++mined_.above;
+    if (positive != kNone) mined_.weights[static_cast<size_t>(anchor * m_ + positive)] += 1.0;
+    mined_.weights[static_cast<size_t>(anchor * m_ + negative)] -= 1.0;
+  }
+
+  void mine_hardest(int64_t anchor, const Candidates& c) {
+    const auto nearer = [&](int64_t a, int64_t b) {
+      return distance(anchor, a) < distance(anchor, b);
+    };
+    const int64_t positive =
+        c.positives.empty() ? kNone
+                            : *std::max_element(c.positives.begin(), c.positives.end(), nearer);
+    add(anchor, positive, *std::min_element(c.negatives.begin(), c.negatives.end(), nearer));
+  }
+
+  void mine(int64_t anchor, const Candidates& c, const std::string& mining) {
+    for (const int64_t positive : c.positives) {
+      if (mining == "batch_semi_hard") {
+        add(anchor, positive, semi_hard_negative(anchor, positive, c.negatives));
+      } else {
+        for (const int64_t negative : c.negatives) add(anchor, positive, negative);
+      }
+    }
+  }
+
+  int64_t semi_hard_negative(int64_t anchor, int64_t positive,
+                             const std::vector<int64_t>& negatives) const {
+    const double at_least = distance(anchor, positive);
+    int64_t semi_hard = -1, farthest = negatives[0];
+    for (const int64_t n : negatives) {
+      const double d = distance(anchor, n);
+      if (d > at_least && (semi_hard < 0 || d < distance(anchor, semi_hard))) semi_hard = n;
+      if (d > distance(anchor, farthest)) farthest = n;
+    }
+    return semi_hard >= 0 ? semi_hard : farthest;
+  }
+
+  int64_t m_;
+  Tensor distances_;
+  Tensor classes_;
+  double margin_;
+  Mined mined_;
+};
+
+void check_batch(const LossInput& input, const std::string& mining) {
+  check_loss_input(input);
+  SIMILE_CHECK(mining == "batch_hard" || mining == "batch_semi_hard" || mining == "batch_all",
+               ErrorKind::kRecipe,
+               "'" + mining + "' is no mining; choose batch_hard, batch_semi_hard or batch_all");
+  SIMILE_CHECK(input.classes.defined() && input.classes.dim() == 1 &&
+                   input.classes.size(0) == input.left.size(0),
+               ErrorKind::kInput,
+               "loss: triplet with mining: " + mining +
+                   " needs classes, one for each text of the batch, and there are none; use data "
+                   "with classes or mining: none");
+}
+
+}  // namespace
 
 void TripletOptions::visit(OptionVisitor& v) {
   v.field("margin", margin,
@@ -21,16 +151,16 @@ void TripletOptions::visit(OptionVisitor& v) {
                       {"none", "batch_hard", "batch_semi_hard", "batch_all"}));
 }
 
-torch::Tensor triplet_loss(const LossInput& input, const TripletOptions& options) {
+Tensor triplet_loss(const LossInput& input, const TripletOptions& options) {
   if (options.mining != "none") return batch_triplet_loss(input, options);
   check_pair_input(input);
   SIMILE_CHECK(!input.negatives.empty(), ErrorKind::kInput,
                "loss: triplet needs a negative text for every pair, and the batch has none; map a "
                "negative column or choose a loss on pairs");
-  const torch::Tensor to_positive = row_distance(input.left, input.right, options.distance);
-  torch::Tensor sum;
+  const Tensor to_positive = row_distance(input.left, input.right, options.distance);
+  Tensor sum;
   for (const auto& negative : input.negatives) {
-    const torch::Tensor part =
+    const Tensor part =
         (to_positive - row_distance(input.left, negative, options.distance) + options.margin)
             .relu();
     sum = sum.defined() ? sum + part : part;
@@ -38,27 +168,43 @@ torch::Tensor triplet_loss(const LossInput& input, const TripletOptions& options
   return sum.mean() / static_cast<double>(input.negatives.size());
 }
 
-LossRow triplet_row() {
-  return {"triplet",
-          "mean of relu(d(u_i, v_i) - d(u_i, n_i) + margin)",
-          "Schroff et al., FaceNet, 2015; Reimers and Gurevych, Sentence-BERT, 2019",
-          "triples of text, positive and negative, when other texts of the batch are no safe "
-          "negatives; with mining, single texts with classes (Hermans et al., 2017)",
-          "{name: triplet, margin: 0.5}",
-          [](const LossOptions& o) {
-            if (o.get<TripletOptions>().mining == "none") return pairs(kIgnored, kRequired);
-            LossNeeds needs;
-            needs.texts = TextNeed::kSingles;
-            needs.classes = kRequired;
-            needs.compares = Compares::kOtherTexts;
-            return needs;
-          },
-          visit_own<TripletOptions>,
-          [](const LossOptions& o, const LossInput& in, const LossContext&) {
-            return triplet_loss(in, o.get<TripletOptions>());
-          },
-          score_output,
-          no_parts};
+Tensor batch_triplet_loss(const LossInput& input, const TripletOptions& options) {
+  check_batch(input, options.mining);
+  const Tensor distances = distances_among(input.left, options.distance);
+  const Miner miner(distances, input.classes, options);
+  const Mined& mined = miner.mined();
+  const int64_t count =
+      std::max<int64_t>(1, options.mining == "batch_all" ? mined.above : mined.all);
+  const Tensor weights = torch::tensor(mined.weights, torch::kDouble)
+                             .reshape(distances.sizes())
+                             .to(distances.options());
+  const double margins = options.margin * static_cast<double>(mined.above);
+  return ((distances * weights).sum(1).sum() + margins) / count;
+}
+
+std::vector<LossRow> triplet_rows() {
+  return {{"triplet", "mean of relu(d(u_i, v_i) - d(u_i, n_i) + margin)",
+           "Schroff et al., FaceNet, 2015; Reimers and Gurevych, Sentence-BERT, 2019",
+           "triples of text, positive and negative, when other texts of the batch are no safe "
+           "negatives; with mining, single texts with classes (Hermans et al., 2017)",
+           "{name: triplet, margin: 0.5}",
+           [](const LossOptions& o) {
+             LossNeeds needs = pairs(kIgnored, kRequired);
+             needs.directed = true;
+             if (o.get<TripletOptions>().mining == "none") return needs;
+             needs.texts = TextNeed::kSingles;
+             needs.negatives = kIgnored;
+             needs.classes = kRequired;
+             needs.compares = Compares::kOtherTexts;
+             needs.keeps_apart = true;
+             return needs;
+           },
+           visit_own<TripletOptions>, compute_own<TripletOptions, triplet_loss>, score_output,
+           [](const LossOptions& o) {
+             LossParts parts;
+             parts.triplet = &o.get<TripletOptions>();
+             return parts;
+           }}};
 }
 
 }  // namespace simile

@@ -7,6 +7,8 @@
 namespace simile {
 namespace {
 
+using testing::require_gradients;
+
 LossInput one_triplet(double positive, double negative) {
   LossInput input;
   input.left = torch::zeros({1, 2}, torch::kFloat64);
@@ -55,5 +57,115 @@ TEST(Triplet, WithoutNegativesIsAnError) {
   EXPECT_THROW(triplet_loss(testing::random_input(2, 2), TripletOptions()), Error);
 }
 
+const std::vector<std::string> kMinings = {"batch_hard", "batch_semi_hard", "batch_all"};
+
+TripletOptions mining_options(const std::string& mining, const std::string& distance,
+                              double margin = 0.5) {
+  TripletOptions options;
+  options.mining = mining;
+  options.distance = distance;
+  options.margin = margin;
+  return options;
+}
+
+// Texts at places of a line.
+LossInput line(const std::vector<double>& places, const std::vector<int64_t>& classes) {
+  LossInput input;
+  input.left = torch::tensor(places, torch::kFloat64).unsqueeze(1);
+  input.classes = torch::tensor(classes, torch::kInt64);
+  return input;
+}
+
+double line_value(const std::string& mining, const std::vector<double>& places,
+                  const std::vector<int64_t>& classes, double margin = 0.5) {
+  return triplet_loss(line(places, classes), mining_options(mining, "euclidean", margin))
+      .item<double>();
+}
+
+// Classes 0 at 0 and 2, class 1 at 3: the anchor at 3 has no positive. Anchor 0: d+ = 2, d- = 3.
+// Anchor 2: d+ = 2, d- = 1. batch_hard keeps anchor 3: d+ = 0, d- = 1.
+TEST(BatchTriplet, OfThreeTextsOnALineHasKnownValues) {
+  EXPECT_NEAR(line_value("batch_hard", {0, 2, 3}, {0, 0, 1}), (0.0 + 1.5 + 0.0) / 3, 1e-12);
+  EXPECT_NEAR(line_value("batch_hard", {0, 2, 3}, {0, 0, 1}, 2), (1.0 + 3.0 + 1.0) / 3, 1e-12);
+  EXPECT_NEAR(line_value("batch_semi_hard", {0, 2, 3}, {0, 0, 1}), (0.0 + 1.5) / 2, 1e-12);
+  EXPECT_NEAR(line_value("batch_all", {0, 2, 3}, {0, 0, 1}), 1.5, 1e-12);
+}
+
+// Anchor 0 has its positive at 1 and negatives at 0.5 and 1.25; anchor 1 negatives 0.5, 0.25 away.
+TEST(BatchTriplet, MiningsChooseDifferentNegatives) {
+  const std::vector<double> places = {0, 1, 0.5, 1.25};
+  const std::vector<int64_t> classes = {0, 0, 1, 2};
+  // The anchors at 0.5 and 1.25 are alone; their nearest are 0.5 and 0.25 away.
+  EXPECT_NEAR(line_value("batch_hard", places, classes), (1.0 + 1.25 + 0.0 + 0.25) / 4, 1e-12);
+  // Anchor 0: 1.25 is beyond the positive. Anchor 1: none is, and the farthest is 0.5 away.
+  EXPECT_NEAR(line_value("batch_semi_hard", places, classes), (0.25 + 1.0) / 2, 1e-12);
+  EXPECT_NEAR(line_value("batch_all", places, classes), (1.0 + 0.25 + 1.0 + 1.25) / 4, 1e-12);
+}
+
+TEST(BatchTriplet, OrderOfTheTextsAndNamesOfTheClassesDoNotMatter) {
+  const LossInput input = testing::random_texts({0, 1, 0, 2, 1, 0}, 3);
+  LossInput other = input;
+  other.left = input.left.flip({0});
+  other.classes = torch::tensor({7, 3, 9, 7, 3, 7}, torch::kInt64);
+  for (const std::string& mining : kMinings) {
+    for (const std::string distance : {"euclidean", "cosine"}) {
+      const TripletOptions options = mining_options(mining, distance);
+      EXPECT_NEAR(triplet_loss(input, options).item<double>(),
+                  triplet_loss(other, options).item<double>(), 1e-12)
+          << mining << " " << distance;
+    }
+  }
+}
+
+TEST(BatchTriplet, GradientsMatchFiniteDifferences) {
+  for (const std::string& mining : kMinings) {
+    for (const std::string distance : {"euclidean", "cosine"}) {
+      SCOPED_TRACE(mining + " " + distance);
+      LossInput input = testing::random_texts({0, 1, 0, 2, 1, 0}, 3);
+      const TripletOptions options = mining_options(mining, distance);
+      testing::expect_gradients_match([&] { return triplet_loss(input, options); },
+                                      require_gradients(input));
+    }
+  }
+}
+
+TEST(BatchTriplet, WithoutTripletsTheLossIsZeroWithZeroGradients) {
+  const std::vector<std::vector<int64_t>> cases = {{0}, {3, 3, 3}, {0, 1, 2}};
+  for (const auto& classes : cases) {
+    for (const std::string& mining : kMinings) {
+      if (mining == "batch_hard" && classes.back() == 2) continue;  // each is alone, and counts
+      for (const std::string distance : {"euclidean", "cosine"}) {
+        LossInput input = testing::random_texts(classes, 3);
+        const auto leaves = require_gradients(input);
+        const TripletOptions options = mining_options(mining, distance);
+        testing::expect_constant([&] { return triplet_loss(input, options); }, 0.0, leaves);
+      }
+    }
+  }
+}
+
+TEST(BatchTriplet, ZeroAndIdenticalEmbeddingsCostTheMarginWithFiniteGradients) {
+  for (const std::string& mining : kMinings) {
+    for (const std::string distance : {"euclidean", "cosine"}) {
+      for (const double fill : {0.0, 1.0}) {
+        LossInput input = testing::random_texts({0, 1, 0, 1}, 3);
+        input.left = torch::full({4, 3}, fill);
+        const auto leaves = require_gradients(input);
+        const TripletOptions options = mining_options(mining, distance);
+        testing::expect_finite([&] { return triplet_loss(input, options); }, leaves);
+        EXPECT_NEAR(triplet_loss(input, options).item<double>(), 0.5, 1e-6);
+      }
+    }
+  }
+}
+
+TEST(BatchTriplet, MissingClassesAndUnknownMiningsAreErrors) {
+  LossInput input = testing::random_texts({0, 1}, 3);
+  EXPECT_THROW(batch_triplet_loss(input, mining_options("none", "cosine")), Error);
+  input.classes = torch::Tensor();
+  EXPECT_THROW(triplet_loss(input, mining_options("batch_all", "cosine")), Error);
+}
+
 }  // namespace
+
 }  // namespace simile

@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/data/column_kinds.h"
-#include "simile/loss/bsc.h"
+#include "simile/loss/loss_table.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/read_recipe.h"
@@ -68,12 +68,6 @@ std::string describe_lengths(const TrainingSet& set) {
   if (set.max_length == 0 || set.max_length >= kNoLimit) return line;
   return line + fmt::format("; {} ({:.1f} %) cut at the limit of {}", set.cut_texts, percent(cut),
                             set.max_length);
-}
-
-// Asks of every left which right is its own, and never the other way round.
-bool is_directed(const LossOptions& loss) {
-  if (loss.name == "bsc") return loss.get<BscOptions>().directions != "both";
-  return loss.name == "mnrl" || loss.name == "simcse" || loss.name == "triplet";
 }
 
 // An evaluation or test, as often as it is looked for.
@@ -224,7 +218,8 @@ class Reviewer {
                        "straight way it is {:.1f} %; {}",
                        set.file, test.what, match.exchanged_texts, percent(match.exchanged), right,
                        left, percent(match.straight), advice));
-    } else if (match.lengths_oppose && is_directed(objective.loss)) {
+    } else if (match.lengths_oppose &&
+               find_loss(objective.loss.name).needs(objective.loss).directed) {
       find(false,
            fmt::format("{}: left texts have {} words and right texts {} (medians), but the {} of "
                        "the {} have {} and its {} {}; loss '{}' looks from left to right: if the "

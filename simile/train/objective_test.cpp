@@ -8,7 +8,7 @@
 
 #include "simile/batch/pack.h"
 #include "simile/core/random.h"
-#include "simile/loss/simcse.h"
+#include "simile/loss/mnrl.h"
 #include "simile/model/initialise.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/head.h"

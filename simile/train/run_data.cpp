@@ -79,8 +79,10 @@ class Reader {
   // Whether both sides of every pair have the same vectors, the student's and the teacher's, so
   // that the loss is the same of one.
   bool is_same_twice(const ObjectiveOptions& objective, const PairDataOptions& data) const {
-    return objective.loss.name == "distill" && data.format == "texts" && data.keep_words == 1 &&
-           objective.prompts.left == objective.prompts.right && !has_dropout();
+    const LossNeeds needs = find_loss(objective.loss.name).needs(objective.loss);
+    return needs.compares == Compares::kTeachers && data.format == "texts" &&
+           data.keep_words == 1 && objective.prompts.left == objective.prompts.right &&
+           !has_dropout();
   }
 
   LossData offer_of(const ObjectiveOptions& objective, const TrainingSet& set) const {

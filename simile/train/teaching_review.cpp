@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "simile/loss/combo.h"
 #include "simile/loss/loss_table.h"
 #include "simile/train/mined_negatives.h"
 
@@ -60,7 +59,7 @@ class TeachingReviewer {
     findings_.push_back({is_mistake, message});
   }
 
-  bool is_simcse() const { return objective_.loss.name == "simcse"; }
+  LossNeeds needs() const { return find_loss(objective_.loss.name).needs(objective_.loss); }
 
   void check_columns() {
     const auto sides = sides_of(objective_.data);
@@ -73,16 +72,6 @@ class TeachingReviewer {
                                set_.file, place_, sides[a].second, sides[a].first, sides[b].first));
       }
     }
-  }
-
-  // Whether some part of the loss has use for a text beside itself.
-  static bool compares_others(const LossOptions& loss) {
-    if (!loss.of.empty()) {
-      return std::any_of(loss.of.begin(), loss.of.end(),
-                         [](const LossTerm& term) { return compares_others(term); });
-    }
-    return loss.name == "combo" ||
-           find_loss(loss.name).needs(loss).compares == Compares::kOtherTexts;
   }
 
   void check_empty_texts() {
@@ -99,30 +88,26 @@ class TeachingReviewer {
       return;
     }
     const LossRow& row = find_loss(loss.name);
-    Compares compares = row.needs(loss).compares;
-    if (loss.name == "combo") {
-      const double mu = loss.get<ComboOptions>().mu;
-      compares = mu == 1 ? Compares::kOtherTexts : Compares::kOwnTexts;
-    }
-    check_equal_sides(loss);
-    if (offer_.classes > 0) check_classes(loss, row.needs(loss).classes);
-    if (compares == Compares::kOtherTexts) check_batch(loss);
-    if (compares == Compares::kOtherTargets) check_targets(loss);
-    if (!compares_others(objective_.loss)) warn_of_collapse(loss, row.needs(loss));
+    const LossNeeds needs_of_term = row.needs(loss);
+    check_equal_sides(loss, needs_of_term);
+    if (offer_.classes > 0) check_classes(loss, needs_of_term.classes);
+    if (needs_of_term.compares == Compares::kOtherTexts) check_batch(loss);
+    if (needs_of_term.compares == Compares::kOtherTargets) check_targets(loss);
+    if (!needs().keeps_apart) warn_of_collapse(loss, needs_of_term);
     check_false_negatives(loss, row);
     check_same_class(loss, row);
   }
 
-  void check_equal_sides(const LossOptions& loss) {
+  void check_equal_sides(const LossOptions& loss, const LossNeeds& needs_of_term) {
     if (set_.right.empty() || set_.left != set_.right || objective_.data.format == "texts") return;
-    if (offer_.teachers > 0 || loss.name == "distill") return;
-    if (!compares_others(objective_.loss)) {
+    if (offer_.teachers > 0 || needs_of_term.compares == Compares::kTeachers) return;
+    if (!needs().keeps_apart) {
       find(true,
            fmt::format("{}: both sides of every pair are the same text, whose cosine is 1 "
                        "whatever is trained: loss '{}' learns nothing; look at {}.data.left "
                        "(now {}) and .right (now {})",
                        set_.file, loss.name, place_, objective_.data.left, objective_.data.right));
-    } else if (!is_simcse()) {
+    } else if (!needs().equal_sides) {
       find(false,
            fmt::format("{}: both sides of every pair are the same text, so that loss '{}' only "
                        "pushes texts apart; if that is meant (SimCSE), take `format: texts` and "
@@ -217,8 +202,8 @@ class TeachingReviewer {
 
   void check_false_negatives(const LossOptions& loss, const LossRow& row) {
     const std::string* duplicates = row.parts(loss).duplicates;
-    const bool is_rcl = loss.name == "rcl" || loss.name == "rcl_entropy";
-    const bool keeps_them = duplicates == nullptr ? !is_rcl : *duplicates != "negatives";
+    const bool keeps_them = duplicates == nullptr ? !row.needs(loss).duplicates_are_negatives
+                                                  : *duplicates != "negatives";
     if (keeps_them || set_.right.empty() || objective_.order.name == "no_duplicates") return;
     const double expected = others_alike(set_.right);
     if (expected < kManyFalseNegatives) return;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simile/batch/plan.h"
-#include "simile/loss/loss_state.h"
+#include "simile/loss/loss_options.h"
 #include "simile/model/model_settings.h"
 #include "simile/train/early_stop.h"
 #include "simile/train/optimizer_state.h"

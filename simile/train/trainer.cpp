@@ -332,13 +332,14 @@ class TrainingRun final : public SteppedTraining {
         const LossOptions& options = objectives[i].options().loss;
         const bool is_its = objectives.size() == 1 ||
                             name == fmt::format("loss ({})", stage_options().objective_name(i));
-        if (options.name != "triplet" || !is_its) continue;
+        const TripletOptions* triplet = find_loss(options.name).parts(options).triplet;
+        if (triplet == nullptr || !is_its) continue;
         const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
                                       start_.tokenizer);
         EncodeOptions encode;
         encode.normalize = false;
         const std::string warning =
-            describe_margin(stage_options().name, options.get<TripletOptions>(), loss,
+            describe_margin(stage_options().name, *triplet, loss,
                             encoder.encode_ids(sample_, encode, silent_events()));
         if (!warning.empty()) events_.warning(warning);
       }

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rows of losses (loss_table.h) are put together from.
+// The rows of losses (loss_table.h), and what they are put together from.
 #pragma once
 
 #include "simile/loss/loss_table.h"
 
 namespace simile {
+
+struct BscOptions;
+
+// The rows of each room of losses, which loss_table() puts together.
+std::vector<LossRow> bsc_rows();
+std::vector<LossRow> combined_rows();
+std::vector<LossRow> contrastive_rows();
+std::vector<LossRow> distill_rows();
+std::vector<LossRow> graded_rows();
+std::vector<LossRow> head_loss_rows();
+std::vector<LossRow> mnrl_rows();
+std::vector<LossRow> rcl_rows();
+std::vector<LossRow> triplet_rows();
 
 inline constexpr Requirement kIgnored = Requirement::kIgnored;
 inline constexpr Requirement kOptional = Requirement::kOptional;
@@ -28,6 +41,17 @@ LossNeeds scored_pairs(bool unit_target = false);
 // Of losses made of those in `of`. Errors (kRecipe): there are none.
 LossNeeds needs_of_terms(const LossOptions& options);
 
+// How a row is computed whose function takes its own options, or none.
+template <typename Options, torch::Tensor (*loss)(const LossInput&, const Options&)>
+torch::Tensor compute_own(const LossOptions& options, const LossInput& input, const LossContext&) {
+  return loss(input, options.get<Options>());
+}
+template <torch::Tensor (*loss)(const LossInput&)>
+torch::Tensor compute_plain(const LossOptions&, const LossInput& input, const LossContext&) {
+  return loss(input);
+}
+
+inline void visit_nothing(LossOptions&, OptionVisitor&) {}
 template <typename Options>
 void visit_own(LossOptions& options, OptionVisitor& v) {
   options.get<Options>().visit(v);

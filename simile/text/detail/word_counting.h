@@ -41,8 +41,7 @@ class WordCounter {
 
   std::string arena_;
   std::vector<Word> words_;
-  std::vector<uint32_t>
-      slots_;  // open addressing, a power of two; number of the word + 1, 0 is free
+  std::vector<uint32_t> slots_;  // open addressing, a power of two: the word's number + 1, or 0
 };
 
 using CountedWords = std::vector<std::pair<std::string_view, int64_t>>;

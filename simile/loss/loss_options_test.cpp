@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/loss/detail/foreign_names.h"
+#include "simile/loss/loss_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

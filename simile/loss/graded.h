@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses on graded pairs: they compare one score of each pair, a cosine or a head's number, with
+// its target y.
+#pragma once
+
+#include <torch/types.h>
+
+#include "simile/core/options.h"
+#include "simile/loss/loss_input.h"
+
+namespace simile {
+
+// Mean squared error of the score: (1/m) Σ_i (c_i - y_i)², y in [0, 1], c_i the cosine of u_i and
+// v_i or a head's number (Reimers and Gurevych, "Sentence-BERT", 2019, section 3,
+// regression objective).
+// One number. Negatives and groups are not looked at. Errors: as pair_scores().
+torch::Tensor mse_loss(const LossInput& input);
+
+// One minus Pearson's correlation of scores and targets over the batch ("Batch-Softmax
+// Contrastive Loss for Pairwise Sentence Scoring Tasks", 2021, section 7):
+//
+//   1 - Σ_i (c_i - mean c) (y_i - mean y) / (|c - mean c| · |y - mean y|)
+//
+// c_i: the cosine of u_i and v_i or a head's number; y_i on any scale. Between 0
+// and 2. Scores or targets that differ by no more than rounding (and so m = 1) have no correlation:
+// the loss is 1 with zero gradients.
+// One number. Negatives and groups are not looked at. Errors: as pair_scores().
+torch::Tensor pearson_loss(const LossInput& input);
+
+// CoSENT (Su, "CoSENT: a sentence embedding scheme more effective than Sentence-BERT", 2022): pairs
+// with a higher target should have a higher score, whatever the value.
+//
+//   log(1 + Σ_{i, j: y_i < y_j} exp(s · (c_i - c_j)))
+//
+// c_i: the cosine of u_i and v_i or a head's number; y on any scale. One number for
+// the batch, computed without overflow. A batch without two different targets gives 0 with zero
+// gradients.
+struct CosentOptions {
+  double scale = 20.0;
+
+  void visit(OptionVisitor& v) {
+    v.field("scale", scale, {"what differences of scores are multiplied by", "", 0.0});
+  }
+};
+
+// One number. Negatives and groups are not looked at. Errors: as pair_scores().
+torch::Tensor cosent_loss(const LossInput& input, const CosentOptions& options);
+
+// The same of any scores [m] and targets [m].
+torch::Tensor ordered_pairs_loss(const torch::Tensor& scores, const torch::Tensor& targets,
+                                 double scale);
+
+// AnglE (Li and Li, "AnglE-optimized Text Embeddings", 2023, eq. 4-7, angle objective): CoSENT's
+// loss with a score of the angle between the embeddings as complex vectors, which does not
+// flatten near its ends as the cosine does.
+//
+//   u = [a; b], v = [c; d]: real and imaginary halves; an odd D is filled up with one zero
+//   score = |Σ_k (a_k c_k + b_k d_k + b_k c_k - a_k d_k)| / (|u| · |v|)
+//
+// A zero embedding has score 0 with zero gradient.
+struct AngleOptions {
+  double scale = 20.0;
+
+  void visit(OptionVisitor& v) {
+    v.field("scale", scale, {"what differences of scores are multiplied by", "", 0.0});
+  }
+};
+
+// One number. Negatives and groups are not looked at. Errors: as check_pair_input().
+torch::Tensor angle_loss(const LossInput& input, const AngleOptions& options);
+
+// The score of matching rows of u and v, both [m, D]: [m].
+torch::Tensor angle_scores(const torch::Tensor& u, const torch::Tensor& v);
+
+}  // namespace simile
