@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "simile/core/error.h"
 #include "simile/loss/detail/row_parts.h"
@@ -18,17 +16,7 @@ namespace {
 
 using torch::Tensor;
 
-template <typename Number>
-Number parse(const std::string& text, const char* key, const char* expected) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  SIMILE_CHECK(parsed.ec == std::errc() && parsed.ptr == end, ErrorKind::kRecipe,
-               fmt::format("loss matryoshka: `{}` expects {}, found '{}'", key, expected, text));
-  return number;
-}
-
-torch::Tensor prefix(const torch::Tensor& x, int64_t dimension) {
+Tensor prefix(const Tensor& x, int64_t dimension) {
   if (!x.defined()) return x;
   SIMILE_CHECK(dimension >= 1 && dimension <= x.size(1), ErrorKind::kRecipe,
                fmt::format("loss matryoshka: `dimensions` has {}, the embedding {} numbers; give "
@@ -39,11 +27,11 @@ torch::Tensor prefix(const torch::Tensor& x, int64_t dimension) {
 
 LossInput cut(const LossInput& input, int64_t dimension) {
   LossInput part = input;
-  part.logits = part.cross_logits = torch::Tensor();  // a head sees whole embeddings
+  part.logits = part.cross_logits = Tensor();  // a head sees whole embeddings
   part.left = prefix(input.left, dimension);
   part.right = prefix(input.right, dimension);
   for (auto* list : {&part.negatives, &part.left_teachers, &part.right_teachers}) {
-    for (torch::Tensor& x : *list) x = prefix(x, dimension);
+    for (Tensor& x : *list) x = prefix(x, dimension);
   }
   return part;
 }
@@ -75,8 +63,8 @@ Tensor combo_loss(const LossInput& input, const ComboOptions& options, const Ten
 }
 
 void MatryoshkaOptions::visit(OptionVisitor& v) {
-  v.field("dimensions", dimensions, {"lengths of the prefixes, such as [256, 128, 64]"});
-  v.field("weights", weights, {"weight of each prefix; empty: all 1"});
+  v.field("dimensions", dimensions, {"lengths of the prefixes, such as [256, 128, 64]", "", 1});
+  v.field("weights", weights, {"weight of each prefix; empty: all 1", "", -1e12, 1e12});
 }
 
 Tensor matryoshka_loss(const LossInput& input, const MatryoshkaOptions& options,
@@ -90,12 +78,8 @@ Tensor matryoshka_loss(const LossInput& input, const MatryoshkaOptions& options,
                            options.weights.size(), options.dimensions.size()));
   Tensor sum;
   for (size_t i = 0; i < options.dimensions.size(); ++i) {
-    const auto dimension = parse<int64_t>(options.dimensions[i], "dimensions", "whole numbers");
-    const double weight =
-        options.weights.empty() ? 1.0 : parse<double>(options.weights[i], "weights", "numbers");
-    SIMILE_CHECK(std::isfinite(weight), ErrorKind::kRecipe,
-                 "loss matryoshka: `weights` should be finite numbers");
-    const Tensor part = weight * loss(cut(input, dimension));
+    const double weight = options.weights.empty() ? 1.0 : options.weights[i];
+    const Tensor part = weight * loss(cut(input, options.dimensions[i]));
     sum = sum.defined() ? sum + part : part;
   }
   return sum;

@@ -44,28 +44,28 @@ TEST(Combo, GradientsMatchFiniteDifferences) {
 
 torch::Tensor plain(const LossInput& input) { return bsc_loss(input, BscOptions()); }
 
-double matryoshka_value(const LossInput& input, std::vector<std::string> dimensions,
-                        std::vector<std::string> weights = {}) {
+double matryoshka_value(const LossInput& input, std::vector<int64_t> dimensions,
+                        std::vector<double> weights = {}) {
   return matryoshka_loss(input, {std::move(dimensions), std::move(weights)}, plain).item<double>();
 }
 
 TEST(Matryoshka, TheWholeLengthAloneIsThePlainLoss) {
   const LossInput input = random_input(4, 6, 1);
-  EXPECT_NEAR(matryoshka_value(input, {"6"}), plain(input).item<double>(), 1e-12);
+  EXPECT_NEAR(matryoshka_value(input, {6}), plain(input).item<double>(), 1e-12);
 }
 
 TEST(Matryoshka, IsTheWeightedSumOverPrefixes) {
   const LossInput input = random_input(4, 6, 1);
-  const double both = matryoshka_value(input, {"6", "2"}, {"1", "0.5"});
-  EXPECT_NEAR(both, matryoshka_value(input, {"6"}) + 0.5 * matryoshka_value(input, {"2"}), 1e-12);
+  const double both = matryoshka_value(input, {6, 2}, {1, 0.5});
+  EXPECT_NEAR(both, matryoshka_value(input, {6}) + 0.5 * matryoshka_value(input, {2}), 1e-12);
 }
 
 TEST(Matryoshka, APrefixDoesNotSeeTheRest) {
   LossInput input = random_input(4, 6);
-  const double before = matryoshka_value(input, {"3"});
+  const double before = matryoshka_value(input, {3});
   input.left = input.left.clone();
   input.left.narrow(1, 3, 3).zero_();
-  EXPECT_NEAR(matryoshka_value(input, {"3"}), before, 1e-12);
+  EXPECT_NEAR(matryoshka_value(input, {3}), before, 1e-12);
 }
 
 TEST(Matryoshka, GradientsMatchFiniteDifferences) {
@@ -73,7 +73,7 @@ TEST(Matryoshka, GradientsMatchFiniteDifferences) {
   const auto leaves = testing::require_gradients(input);
   testing::expect_gradients_match(
       [&] {
-        return matryoshka_loss(input, {{"4", "1"}, {"1", "2"}}, plain);
+        return matryoshka_loss(input, {{4, 1}, {1, 2}}, plain);
       },
       leaves);
 }
@@ -82,17 +82,22 @@ TEST(Matryoshka, ZeroVectorsAreFinite) {
   LossInput input = random_input(3, 4);
   input.left.zero_();
   const auto leaves = testing::require_gradients(input);
-  testing::expect_finite([&] { return matryoshka_loss(input, {{"2"}, {}}, mse_loss); }, leaves);
+  testing::expect_finite([&] { return matryoshka_loss(input, {{2}, {}}, mse_loss); }, leaves);
 }
 
 TEST(Matryoshka, RefusesLengthsThatAreNone) {
   const LossInput input = random_input(3, 4);
-  for (const char* dimension : {"5", "0", "two", "-1", "2.5"}) {
+  for (const int64_t dimension : {5, 0, -1}) {
     EXPECT_THROW(matryoshka_value(input, {dimension}), Error) << dimension;
   }
   EXPECT_THROW(matryoshka_value(input, {}), Error);
-  EXPECT_THROW(matryoshka_value(input, {"2"}, {"1", "2"}), Error);
-  EXPECT_THROW(matryoshka_value(input, {"2"}, {"much"}), Error);
+  EXPECT_THROW(matryoshka_value(input, {2}, {1, 2}), Error);
+  for (const char* own : {"dimensions: [two]", "dimensions: [2.5]", "dimensions: [0]",
+                          "dimensions: [2], weights: [much]", "dimensions: [2], weights: [.inf]"}) {
+    LossOptions options;
+    const std::string yaml = std::string("{name: matryoshka, of: bsc, ") + own + "}";
+    EXPECT_THROW(read_options(parse_config(yaml, "test"), options), Error) << own;
+  }
 }
 
 double orthogonal_value(const LossInput& input) {

@@ -17,9 +17,9 @@ constexpr double kSmallestDivisor = 1e-12;
 
 // x / divisor, and 0 without gradient where the divisor is too small. Both branches of where() are
 // finite, since a gradient of zero times infinity would be NaN.
-torch::Tensor divide_guarded(const torch::Tensor& x, const torch::Tensor& divisor) {
-  const torch::Tensor usable = divisor > kSmallestDivisor;
-  const torch::Tensor quotient = x / torch::where(usable, divisor, torch::ones_like(divisor));
+Tensor divide_guarded(const Tensor& x, const Tensor& divisor) {
+  const Tensor usable = divisor > kSmallestDivisor;
+  const Tensor quotient = x / torch::where(usable, divisor, torch::ones_like(divisor));
   return torch::where(usable, quotient, torch::zeros_like(quotient));
 }
 
