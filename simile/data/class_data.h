@@ -20,9 +20,9 @@ struct ClassColumns {
 
 // One element per row, in the order of the files: texts in `left` (pairs in `left` and `right`),
 // the number of the class in `classes`, score 1. `class_names` are the classes as the label column
-// has them, in the order of their numbers; empty: those of the rows that are used, sorted, as
-// numbers when all of them are whole numbers. `skip` rows are passed over at the start; `rows` says
-// which are read (its limit counts those passed over). `notes` tells which classes there are.
+// has them, in the order of their numbers; empty: the classes of the rows that are used, sorted, as
+// numbers when all of them are whole numbers. The first `skip` rows are skipped; `rows` says which
+// rows are read (its limit counts the skipped ones). `notes` names the classes.
 //
 // Malformed rows: those of TableReader, an empty text, a label that is empty or not in
 // `class_names`. Errors: ErrorKind::kInput for one of these (file, line, column and the names
@@ -36,7 +36,7 @@ struct NliColumns {
   std::string premise = "sentence1";
   std::string hypothesis = "sentence2";
   std::string label = "label";  // entailment, neutral, contradiction, or 0, 1, 2 in this order
-  std::vector<std::string> labels = {};  // what stands in place of these three; empty: nothing
+  std::vector<std::string> labels = {};  // names used instead of these three; empty: none
 };
 
 // Triples as SimCSE makes them (Gao et al., EMNLP 2021, section 4): premise, a hypothesis it

@@ -24,7 +24,7 @@ constexpr int64_t kMostLabels = 10;
 constexpr int64_t kRowsPerLabel = 5;
 constexpr double kMostOfThem = 0.95;
 
-// What was seen of a column so far.
+// Counts of the fields of a column so far.
 struct ColumnCounts {
   int64_t filled = 0, numbers = 0, ids = 0, short_fields = 0;
   std::map<std::string, int64_t> values;  // at most kMostLabels + 1

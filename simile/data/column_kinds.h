@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the columns of a table look like, to tell a wrong mapping from a right one, and how scores
-// as annotators give them (0 to 5, 1 to 5, -1 to 1) are mapped to 0 .. 1.
+// The contents of a table's columns, to tell a wrong mapping from a right one, and the mapping of
+// scores as annotators give them (0 to 5, 1 to 5, -1 to 1) to 0 .. 1.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct ColumnSummary {
   double minimum = 0, maximum = 0;  // of numbers
 };
 
-// Of the first `rows` rows of a .tsv, .csv or .jsonl; none for a file of another kind or one that
-// cannot be read.
+// Summaries of the first `rows` rows of a .tsv, .csv or .jsonl; none for a file of another kind or
+// one that cannot be read.
 std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t rows = 1000);
 
 // "id (ids), sentence1 (texts), score (numbers from 0 to 5)"

@@ -3,11 +3,11 @@
 // (.tsv, .csv, .jsonl) with columns `id` (or `_id`) and `text`; a `title` is put before the text
 // with a space between, as BEIR does. Memory: the ids read so far.
 //
-// Metadata are one JSON object of the columns named: of a .jsonl texts, numbers and truth values as
-// they stand there; of a .tsv or .csv numbers, where the field is one as JSON writes it, and texts,
-// without those that are empty.
+// Metadata are one JSON object of the columns named. A .jsonl gives texts, numbers and truth values
+// as written; a .tsv or .csv gives a number where JSON would read the field as one, otherwise a
+// text, and no empty fields.
 //
-// Errors (ErrorKind::kInput, with file and line): an empty id, an id that stands twice (with both
+// Errors (ErrorKind::kInput, with file and line): an empty id, an id that occurs twice (with both
 // lines), and what simile/data/reader.h reports.
 #pragma once
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training set is made of, and what of a test stands in it: counts for the user, and the
+// Contents of a training set, and how much of a test it holds: counts for the user, and the
 // evidence for a test that leaks or for sides that are exchanged.
 //
-// Texts are compared as simile/data/text_match.h has it. Memory: 8 to 16 bytes a text; no text is
-// kept.
+// Equal texts are found by simile/data/text_match.h. Memory: 8 to 16 bytes a text; no text is kept.
 #pragma once
 
 #include <array>
@@ -41,7 +40,7 @@ struct TestTexts {
   const std::vector<std::string>* left = nullptr;
   const std::vector<std::string>* right = nullptr;
   bool is_ranking = false;
-  // Rows (left, right) of the examples: of a ranking each query with each document relevant to it.
+  // Rows (left, right) of the examples; a ranking has each query with each document relevant to it.
   std::vector<std::pair<int64_t, int64_t>> examples;
 
   std::string text(size_t example) const;  // "'left' | 'right'", long texts cut
@@ -55,19 +54,19 @@ struct TestReview {
   bool is_ranking = false;
   int64_t left_words = 0, right_words = 0;  // medians
   KeySet left, right;
-  KeySet telling;  // texts of at least kTellingWords; of a ranking the queries alone
+  KeySet telling;  // texts of at least kTellingWords; only the queries of a ranking
   std::vector<std::pair<uint64_t, int64_t>> examples;  // key and number of those with such a text
   int64_t size = 0;                                    // examples, short ones included
-  std::vector<TextForm> queries, documents;            // of a ranking: of each example
+  std::vector<TextForm> queries, documents;            // of each example of a ranking
 };
 
-// What of the test stands in the training set. An example counts when all of it is an example of
-// the training set and one of its texts is telling, which is what data.exclude leaves out.
+// Part of the test that the training set holds. An example counts when all of it is an example of
+// the training set and one of its texts is telling; data.exclude leaves out such examples.
 struct Leak {
   int64_t examples = 0, found = 0;
   int64_t texts = 0, texts_found = 0;  // distinct ones of at least kTellingWords
-  // Of the examples of a ranking: distinct queries and documents, telling or not, and how many
-  // telling ones stand in the training set; examples whose document does.
+  // Rankings only: distinct queries and documents, telling or not, and how many telling ones the
+  // training set holds; examples whose document it holds.
   int64_t queries = 0, queries_found = 0, documents = 0, documents_found = 0;
   int64_t examples_of_seen = 0;
   std::vector<int64_t> first;  // the first two examples that were found

@@ -75,7 +75,7 @@ int64_t count_words(const std::vector<Sentence>& sentences, size_t begin, size_t
   return words;
 }
 
-// What stands around sentence `i`: half of the words before it and half after it, and what one side
+// The text around sentence `i`: half of the words before it and half after it, and what one side
 // lacks on the other. Empty when too little is left.
 Passage surround(const std::vector<Sentence>& sentences, size_t i,
                  const DocumentPairOptions& options) {
@@ -352,7 +352,7 @@ class PairCollector {
   std::vector<PairFinder> finders_;
   Reservoir<Triple> sample_;
   int64_t articles_ = 0, sentences_ = 0, without_negative_ = 0;
-  uint64_t pairs_ = 0;  // of which each draws its negative from a stream of its own
+  uint64_t pairs_ = 0;  // each draws its negative from a stream of its own
 };
 
 }  // namespace
@@ -372,11 +372,6 @@ PairDataset read_document_pairs(const std::vector<std::string>& paths,
     lone_titles += reader.lone_titles();
   }
   return collector.finish(report, lone_titles);
-}
-
-PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,
-                                int64_t limit) {
-  return read_document_pairs(std::vector<std::string>{path}, options, limit);
 }
 
 }  // namespace simile

@@ -16,10 +16,10 @@
 // Sentences are those of simile/text/sentence_splitter.h, words what white space separates. A
 // sentence serves only with minimum_words to maximum_words words, a title with any number. A
 // paragraph (or its rest) is cut after the last sentence that keeps it within maximum_words, and
-// serves when at least one sentence fits and what is left has minimum_words. Of sentence_rest the
-// rest is cut between words, to maximum_words / 2 words before the sentence and as many after it;
-// what one side lacks the other may have more, and a space stands in the sentence's place. Pairs of
-// equal texts are left out.
+// serves when at least one sentence fits and what is left has minimum_words. The rest of a
+// sentence_rest is cut between words, to maximum_words / 2 words before the sentence and as many
+// after it; a side may be longer by what the other lacks, and a space replaces the sentence. Pairs
+// of equal texts are left out.
 //
 // With hard_negatives, each pair has one text that does not match the left one, drawn uniformly
 // from the texts of the right one's kind (sentences, rests, paragraphs) in the same article:
@@ -89,9 +89,6 @@ struct DocumentPairOptions {
 // limit. Errors: ErrorKind::kRecipe for no kind, an unknown or repeated one, one of titles without
 // `titles` or with hard_negatives, or minimum_words over maximum_words; ErrorKind::kInput for a
 // file that yields no pair, and what LineReader reports.
-PairDataset read_document_pairs(const std::string& path, const DocumentPairOptions& options,
-                                int64_t limit);
-// Of several files, one after the other.
 PairDataset read_document_pairs(const std::vector<std::string>& paths,
                                 const DocumentPairOptions& options, int64_t limit);
 

@@ -50,7 +50,7 @@ TEST(DocumentPairs, NeighboursStandInOneParagraph) {
       "d.txt", paragraph(0, 2, "a") + paragraph(3, 4, "a") + "\n" + paragraph(0, 1, "b"));
   DocumentPairOptions options = options_of({"neighbouring_sentences"});
   options.hard_negatives = false;
-  const PairDataset data = read_document_pairs(path, options, 0);
+  const PairDataset data = read_document_pairs({path}, options, 0);
   EXPECT_THAT(data.left,
               ElementsAre(sentence(0, "a"), sentence(1, "a"), sentence(3, "a"), sentence(0, "b")));
   EXPECT_THAT(data.right,
@@ -66,7 +66,7 @@ TEST(DocumentPairs, NegativesAreOfTheSameArticleAndFarEnough) {
   std::string text;
   for (const char* name : {"a", "b", "c"}) text += paragraph(0, 9, name) + "\n\n";
   const std::string path = files.write_gzip("d.txt.gz", text);
-  const PairDataset data = read_document_pairs(path, options_of({"neighbouring_sentences"}), 0);
+  const PairDataset data = read_document_pairs({path}, options_of({"neighbouring_sentences"}), 0);
   ASSERT_EQ(data.size(), 27);
   ASSERT_EQ(data.negatives.size(), 1);
   std::set<int> drawn;
@@ -85,7 +85,7 @@ TEST(DocumentPairs, AnArticleTooShortForANegativeIsLeftOutAndCounted) {
   const TestFiles files;
   const std::string path =
       files.write("d.txt", paragraph(0, 1, "a") + "\n" + paragraph(0, 5, "b") + "\n");
-  const PairDataset data = read_document_pairs(path, options_of({"neighbouring_sentences"}), 0);
+  const PairDataset data = read_document_pairs({path}, options_of({"neighbouring_sentences"}), 0);
   EXPECT_THAT(data.left,
               ElementsAre(sentence(0, "b"), sentence(1, "b"), sentence(3, "b"), sentence(4, "b")));
   EXPECT_THAT(data.notes, ElementsAre(HasSubstr("4 of 4 pairs kept (2 left out")));
@@ -96,7 +96,7 @@ TEST(DocumentPairs, LeadsOfParagraphsMeetTheRest) {
   std::string text;
   for (int p = 0; p < 5; ++p) text += paragraph(10 * p, 10 * p + 2, "a");
   const PairDataset data =
-      read_document_pairs(files.write("d.txt", text), options_of({"paragraph_lead"}), 0);
+      read_document_pairs({files.write("d.txt", text)}, options_of({"paragraph_lead"}), 0);
   ASSERT_EQ(data.size(), 4);  // the middle one has no paragraph three away
   EXPECT_EQ(data.left[1], sentence(10, "a"));
   EXPECT_EQ(data.right[1], sentence(11, "a") + " " + sentence(12, "a"));
@@ -112,7 +112,7 @@ TEST(DocumentPairs, LeadsOfArticlesMeetLaterParagraphsAndTheirNegativesComeAfter
   std::string text;
   for (int p = 0; p < 7; ++p) text += paragraph(10 * p, 10 * p + 1, "a");
   const PairDataset data =
-      read_document_pairs(files.write("d.txt", text), options_of({"article_lead"}), 0);
+      read_document_pairs({files.write("d.txt", text)}, options_of({"article_lead"}), 0);
   ASSERT_EQ(data.size(), 3);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(data.left[i], sentence(0, "a"));
@@ -128,19 +128,19 @@ TEST(DocumentPairs, SentencesMeetTheRestAroundThem) {
                    paragraph(0, 0, "alone"));
   DocumentPairOptions options = options_of({"sentence_rest"});
   options.hard_negatives = false;
-  PairDataset data = read_document_pairs(path, options, 0);
+  PairDataset data = read_document_pairs({path}, options, 0);
   EXPECT_THAT(data.left, ElementsAre("One two three four.", "Five six seven eight nine.",
                                      "Ten eleven twelve thirteen."));
   EXPECT_THAT(data.right, ElementsAre("Five six seven eight nine. Ten eleven twelve thirteen.",
                                       "One two three four. Ten eleven twelve thirteen.",
                                       "One two three four. Five six seven eight nine."));
   options.maximum_words = 5;  // two before and three after; what one side lacks the other has
-  data = read_document_pairs(path, options, 0);
+  data = read_document_pairs({path}, options, 0);
   EXPECT_THAT(data.right, ElementsAre("Five six seven eight nine.", "three four. Ten eleven twelve",
                                       "Five six seven eight nine."));
   options.maximum_words = 60;
   options.minimum_words = 9;
-  EXPECT_THAT(error_of([&] { read_document_pairs(path, options, 0); }), HasSubstr("no pair"));
+  EXPECT_THAT(error_of([&] { read_document_pairs({path}, options, 0); }), HasSubstr("no pair"));
 }
 
 TEST(DocumentPairs, RestsHaveParagraphsOfTheirArticleAsNegatives) {
@@ -149,7 +149,7 @@ TEST(DocumentPairs, RestsHaveParagraphsOfTheirArticleAsNegatives) {
   for (int p = 0; p < 4; ++p) text += paragraph(10 * p, 10 * p + 1, "a");
   DocumentPairOptions options = options_of({"sentence_rest"});
   options.hard_negatives = true;
-  const PairDataset data = read_document_pairs(files.write("d.txt", text), options, 0);
+  const PairDataset data = read_document_pairs({files.write("d.txt", text)}, options, 0);
   ASSERT_EQ(data.size(), 4);  // of the first and the last paragraph
   EXPECT_THAT(data.left, ElementsAre(sentence(0, "a"), sentence(1, "a"), sentence(30, "a"),
                                      sentence(31, "a")));
@@ -169,21 +169,21 @@ TEST(DocumentPairs, TitlesMeetTheParagraphsOfTheirArticles) {
   DocumentPairOptions options = options_of({"title_lead"});
   options.hard_negatives = false;
   options.titles = true;
-  const PairDataset leads = read_document_pairs(path, options, 0);
+  const PairDataset leads = read_document_pairs({path}, options, 0);
   EXPECT_THAT(leads.left, ElementsAre("Alpha"));  // the first paragraph of the other is too short
   EXPECT_THAT(leads.right, ElementsAre(sentence(0, "a") + " " + sentence(1, "a")));
   EXPECT_EQ(leads.report.rows, 5);
   EXPECT_THAT(leads.notes, ElementsAre(HasSubstr("2 articles, 5 paragraphs, 6 sentences, 1 titles "
                                                  "without a paragraph; 1 of 1 pairs kept")));
   options.pairs = {"title_paragraph"};
-  const PairDataset others = read_document_pairs(path, options, 0);
+  const PairDataset others = read_document_pairs({path}, options, 0);
   EXPECT_THAT(others.left, ElementsAre("Alpha", "Alpha", "Beta gamma"));
   EXPECT_THAT(others.right, ElementsAre(sentence(2, "a"), sentence(3, "a"), sentence(0, "b")));
   options.pairs = {"article_lead"};
-  EXPECT_THAT(read_document_pairs(path, options, 0).left,
+  EXPECT_THAT(read_document_pairs({path}, options, 0).left,
               ElementsAre(sentence(0, "a"), sentence(0, "a")));
   options.titles = false;  // the title is then the first paragraph, too short to lead
-  EXPECT_THAT(error_of([&] { read_document_pairs(path, options, 0); }),
+  EXPECT_THAT(error_of([&] { read_document_pairs({path}, options, 0); }),
               HasSubstr("3 articles, 8 paragraphs"));
 }
 
@@ -209,10 +209,10 @@ TEST(DocumentPairs, LengthsAreKept) {
   DocumentPairOptions options = options_of({"neighbouring_sentences"});
   options.hard_negatives = false;
   options.maximum_words = 8;
-  EXPECT_THAT(read_document_pairs(path, options, 0).left,
+  EXPECT_THAT(read_document_pairs({path}, options, 0).left,
               ElementsAre(sentence(0, "a"), sentence(1, "a"), sentence(2, "a")));
   options.pairs = {"paragraph_lead"};
-  const PairDataset rests = read_document_pairs(path, options, 0);
+  const PairDataset rests = read_document_pairs({path}, options, 0);
   EXPECT_THAT(rests.left, ElementsAre(sentence(0, "a")));
   EXPECT_THAT(rests.right, ElementsAre(sentence(1, "a") + " " + sentence(2, "a")));  // 8 words
 }
@@ -223,7 +223,7 @@ TEST(DocumentPairs, EqualTextsAreNeitherPairsNorNegatives) {
   for (int i = 0; i < 6; ++i) text += sentence(i, "a") + " ";
   text += "The same old song.\n";
   const PairDataset data =
-      read_document_pairs(files.write("d.txt", text), options_of({"neighbouring_sentences"}), 0);
+      read_document_pairs({files.write("d.txt", text)}, options_of({"neighbouring_sentences"}), 0);
   for (size_t i = 0; i < data.left.size(); ++i) {
     EXPECT_NE(data.left[i], data.right[i]);
     EXPECT_NE(data.left[i], data.negatives[0][i]);
@@ -239,8 +239,8 @@ TEST(DocumentPairs, ALimitKeepsASampleInOrderWithTheSameNegatives) {
   }
   const std::string path = files.write("d.txt", text);
   DocumentPairOptions options = options_of({"neighbouring_sentences"});
-  const PairDataset all = read_document_pairs(path, options, 0);
-  const PairDataset some = read_document_pairs(path, options, 100);
+  const PairDataset all = read_document_pairs({path}, options, 0);
+  const PairDataset some = read_document_pairs({path}, options, 100);
   ASSERT_EQ(all.size(), 40 * 19);
   ASSERT_EQ(some.size(), 100);
   size_t place = 0;
@@ -250,9 +250,9 @@ TEST(DocumentPairs, ALimitKeepsASampleInOrderWithTheSameNegatives) {
     EXPECT_EQ(all.right[place], some.right[i]);
     EXPECT_EQ(all.negatives[0][place], some.negatives[0][i]);
   }
-  EXPECT_EQ(read_document_pairs(path, options, 100).left, some.left);
+  EXPECT_EQ(read_document_pairs({path}, options, 100).left, some.left);
   options.seed = 2;
-  EXPECT_NE(read_document_pairs(path, options, 100).left, some.left);
+  EXPECT_NE(read_document_pairs({path}, options, 100).left, some.left);
 }
 
 TEST(DocumentPairs, AReservoirIsUniform) {
@@ -273,7 +273,7 @@ TEST(DocumentPairs, OptionsThatCannotWorkAreRefused) {
   const TestFiles files;
   const std::string path = files.write("d.txt", paragraph(0, 1, "a"));
   const auto error = [&](const DocumentPairOptions& options) {
-    return error_of([&] { read_document_pairs(path, options, 0); });
+    return error_of([&] { read_document_pairs({path}, options, 0); });
   };
   EXPECT_THAT(error(options_of({})), HasSubstr("documents.pairs: expected some of"));
   EXPECT_THAT(error(options_of({"neighbors"})), HasSubstr("found 'neighbors'"));
@@ -291,13 +291,13 @@ TEST(DocumentPairs, AFileWithoutPairsIsAnErrorThatTellsWhatWasRead) {
   const TestFiles files;
   const auto options = options_of({"neighbouring_sentences"});
   EXPECT_THAT(error_of([&] {
-                read_document_pairs(files.write("d.txt", paragraph(0, 1, "a")), options, 0);
+                read_document_pairs({files.write("d.txt", paragraph(0, 1, "a"))}, options, 0);
               }),
               AllOf(HasSubstr("d.txt: 1 articles, 1 paragraphs, 2 sentences: no pair"),
                     HasSubstr("1 left out"), HasSubstr("blank line between articles")));
-  EXPECT_THAT(error_of([&] { read_document_pairs(files.write("e.txt", "\n\n"), options, 0); }),
+  EXPECT_THAT(error_of([&] { read_document_pairs({files.write("e.txt", "\n\n")}, options, 0); }),
               HasSubstr("0 articles"));
-  EXPECT_THAT(error_of([&] { read_document_pairs(files.path("none.txt"), options, 0); }),
+  EXPECT_THAT(error_of([&] { read_document_pairs({files.path("none.txt")}, options, 0); }),
               HasSubstr("cannot read"));
 }
 

@@ -119,7 +119,7 @@ class PartFile {
   int64_t size_ = 0;
 };
 
-// What became of one request.
+// Outcome of one request.
 struct Attempt {
   bool is_complete = false;
   bool may_retry = true;

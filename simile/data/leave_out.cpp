@@ -18,7 +18,7 @@ constexpr int64_t kTogether = 64;  // pairs a thread takes at a time
 
 enum Reason : char { kKept, kEqual, kNear };
 
-// Of the telling texts, each once.
+// Comparison forms of the telling texts, each once.
 std::vector<std::string> read_forms(const std::vector<std::string>& files) {
   std::unordered_set<std::string> forms;
   std::vector<std::string> fields;

@@ -11,10 +11,10 @@
 
 namespace simile {
 
-// What is left out: pairs one of whose texts (left, right or a negative) is a text of the test
-// files, compared as simile/data/overlap.h compares whole texts; with `overlap` above 0 also those
-// one of whose texts holds at least that share of a test text (simile/data/text_match.h). Test
-// texts of fewer than four words do not count.
+// Leaves out a pair when one of its texts (left, right or a negative) is a text of the test files,
+// compared as simile/data/overlap.h compares whole texts; with `overlap` above 0 also when one of
+// its texts holds at least that share of a test text (simile/data/text_match.h). Test texts of
+// fewer than four words do not count.
 struct LeaveOutOptions {
   std::vector<std::string> files;
   double overlap = 0;
@@ -26,11 +26,11 @@ struct LeftOut {
   int64_t near = 0;   // others
 };
 
-// The keys of the telling texts of `files`, as simile/data/overlap.h finds texts in files. Errors:
-// those of the readers.
+// Keys of the telling texts of `files`, in which texts are found as simile/data/overlap.h does.
+// Errors: those of the readers.
 KeySet read_text_keys(const std::vector<std::string>& files);
 
-// Takes them out, in parallel. Errors: those of the readers, and of NearTextFinder.
+// Removes such pairs, in parallel. Errors: those of the readers, and of NearTextFinder.
 LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data);
 
 }  // namespace simile

@@ -8,8 +8,8 @@
 // how far it was read), a first line that shows UTF-16 or, being all there is, lines that end in CR
 // alone (with how to convert them), a zstd file that needs more memory than a window of 128 MiB, a
 // line longer than kMaximumLineBytes - so that memory stays bounded whatever the file holds.
-// ErrorKind::kInterrupted: a signal while waiting for bytes. What a stream throws (where its
-// exceptions() say so) passes through.
+// ErrorKind::kInterrupted: a signal while waiting for bytes. Exceptions that a stream throws (where
+// its exceptions() say so) pass through.
 #pragma once
 
 #include <cstdint>
@@ -51,9 +51,9 @@ class LineReader {
   int64_t line_number_ = 0, replaced_bytes_ = 0;
 };
 
-// What a file is named for: without .gz or .zst, which say how it is packed.
+// The name without .gz or .zst, which say how the file is compressed.
 std::string without_compression(const std::string& path);
-// .jsonl, and .jsonl, .tsv or .csv, packed or not.
+// Whether the name ends in .jsonl; in .jsonl, .tsv or .csv (compressed or not).
 bool is_json_lines(const std::string& path);
 bool is_table(const std::string& path);
 

@@ -9,11 +9,11 @@
 // greetings are no texts. With `near` a text that is not found so is near one when a training text
 // holds at least that share of its shingles (simile/data/text_match.h).
 //
-// Of a test file that is a table of pairs, by its columns `left` and `right` or the usual names of
-// simile/data/pair_data.h, and of a folder that is a ranking set (simile/data/ranking_data.h), also
-// pairs, left texts (queries) and right texts (documents) are counted apart, as whole texts and by
-// the rules of simile/data/data_review.h (kTellingWords instead of minimum_words), by which a run
-// reports its own data.
+// Pairs, left texts (queries) and right texts (documents) are also counted apart where a test file
+// is a table of pairs, by its columns `left` and `right` or the usual names of
+// simile/data/pair_data.h, or a folder with a ranking set (simile/data/ranking_data.h). They are
+// compared as whole texts by the rules of simile/data/data_review.h (kTellingWords instead of
+// minimum_words), which a run applies to its own data.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +66,7 @@ struct OverlapCount {
   int64_t distinct = 0;  // comparison forms among them
   int64_t found = 0;     // of these, how many are in the training files
   int64_t near = 0;      // others, how many are near a text of theirs
-  // Where the file holds pairs, or is a ranking set: of those, with left texts as queries and right
-  // ones as documents.
+  // Only of pairs and ranking sets: left texts count as queries and right ones as documents.
   std::optional<Leak> pairs = std::nullopt;
 };
 
@@ -85,11 +84,10 @@ struct OverlapReport {
 };
 
 // Memory: the texts of the test files, and 8 bytes for each training text and pair; training files
-// are read row by row, with `near` some
-// thousand at a time, which all threads look at. Progress and files
-// without a text are told to `events`. Errors: ErrorKind::kUsage without files on a side;
-// ErrorKind::kInput when one side has no text at all, a table has none of the columns, and what the
-// readers report.
+// are read row by row, with `near` some thousand rows at a time, which all threads compare.
+// Progress and files without a text are reported to `events`. Errors: ErrorKind::kUsage without
+// files on a side; ErrorKind::kInput when one side has no text at all, a table has none of the
+// columns, and what the readers report.
 OverlapReport find_overlap(const std::vector<std::string>& training,
                            const std::vector<std::string>& test, const OverlapOptions& options,
                            EventSink& events);

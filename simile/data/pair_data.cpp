@@ -26,7 +26,7 @@
 namespace simile {
 namespace {
 
-// Those that are read from `path`.
+// Formats that are read from `path`.
 const std::vector<std::string> kFileFormats = {"table", "texts", "documents", "nli", "classes"};
 
 // "id", "Row ID", "query_id": numbers that are nobody's score.

@@ -41,7 +41,7 @@
 
 namespace simile {
 
-// What a file of pairs is, and how pairs are made of it: PairDataOptions::format.
+// Kinds of files, by how pairs are made of them: PairDataOptions::format.
 inline const std::vector<std::string>& pair_formats() {
   static const std::vector<std::string> formats = {"table", "texts",   "documents",
                                                    "nli",   "classes", "ranking"};

@@ -6,11 +6,11 @@
 // belongs to the training part. Where something is chosen on data of its own (the best step), the
 // fold after the test part can be kept aside from training as `dev`; `fit` is then what remains.
 //
-// What belongs together (a group) stays together. Groups are dealt from the largest to the
-// smallest, among equals by the hash of (fold_seed, key), each to the fold that has least so far
-// (the first of equals; longest processing time first: Graham, 1969). So the folds' sizes differ by
-// no more than the largest group, and which fold a group is in depends on the groups alone, not on
-// the order of rows.
+// A group, whose members belong together, is never divided. Groups are dealt from the largest to
+// the smallest, among equals by the hash of (fold_seed, key), each to the fold that has least so
+// far (the first of equals; longest processing time first: Graham, 1969). So the folds' sizes
+// differ by no more than the largest group, and which fold a group is in depends on the groups
+// alone, not on the order of rows.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct PairDataset {
   int64_t size() const { return static_cast<int64_t>(left.size()); }
 };
 
-// Takes out the pairs whose place in `is_kept` is 0; class_names, report and notes stay.
+// Removes the pairs whose place in `is_kept` is 0; class_names, report and notes stay.
 void keep_pairs(const std::vector<char>& is_kept, PairDataset& data);
 
 struct FoldOptions {

@@ -80,7 +80,7 @@ std::string find_qrels(const std::string& folder, const std::string& split) {
                                  : fmt::format("its splits are {}", fmt::join(splits, ", "))));
 }
 
-// Those of the options, and of the folder where one is given.
+// The files of the options, and of the folder where one is given.
 RankingFiles find_ranking_files(const RankingDataOptions& options) {
   RankingFiles files{{options.queries}, {options.corpus}, options.qrels};
   if (!options.folder.empty()) {
@@ -104,32 +104,18 @@ RankingFiles find_ranking_files(const RankingDataOptions& options) {
   return files;
 }
 
-using Places = std::unordered_map<std::string, int64_t>;
-
-// Texts with their ids, and the place of each id.
-struct Texts {
-  std::vector<std::string>& ids;
-  std::vector<std::string>& texts;
-  Places places;
-
-  void add(CorpusText text) {
-    places.emplace(text.id, static_cast<int64_t>(ids.size()));
-    ids.push_back(std::move(text.id));
-    texts.push_back(std::move(text.text));
-  }
-  int64_t find(const std::string& id) const {
-    const auto found = places.find(id);
-    return found == places.end() ? -1 : found->second;
-  }
-};
-
-ReadReport read_table(const std::vector<std::string>& paths, CorpusReader::Titles titles,
-                      bool skip_malformed, Texts& texts) {
+// Reads texts with their ids; the reader then finds a text by its id.
+CorpusReader read_texts(const std::vector<std::string>& paths, CorpusReader::Titles titles,
+                        bool skip_malformed, std::vector<std::string>& ids,
+                        std::vector<std::string>& texts) {
   ReadOptions options;
   options.skip_malformed = skip_malformed;
   CorpusReader reader(paths, titles, options);
-  for (CorpusText text; reader.next(text);) texts.add(std::move(text));
-  return reader.report();
+  for (CorpusText text; reader.next(text);) {
+    ids.push_back(std::move(text.id));
+    texts.push_back(std::move(text.text));
+  }
+  return reader;
 }
 
 void check_known(bool known, bool allow_unknown, const std::string& qrels,
@@ -204,12 +190,12 @@ void keep_documents(RankingData& data, int64_t limit) {
 RankingData read_files(const RankingDataOptions& options) {
   const RankingFiles files = find_ranking_files(options);
   RankingData data;
-  data.reports.resize(3);
-  Texts queries{data.query_ids, data.query_texts, {}};
-  Texts documents{data.document_ids, data.document_texts, {}};
   const bool skip = options.on_error == "skip";
-  data.reports[0] = read_table(files.queries, CorpusReader::Titles::kIgnore, skip, queries);
-  data.reports[1] = read_table(files.corpus, CorpusReader::Titles::kPrepend, skip, documents);
+  const CorpusReader queries = read_texts(files.queries, CorpusReader::Titles::kIgnore, skip,
+                                          data.query_ids, data.query_texts);
+  const CorpusReader documents = read_texts(files.corpus, CorpusReader::Titles::kPrepend, skip,
+                                            data.document_ids, data.document_texts);
+  data.reports = {queries.report(), documents.report(), {}};
   data.judged.resize(data.query_ids.size());
   for (const Judgement& judgement : read_qrels(files.qrels, &data.reports[2])) {
     const int64_t query = queries.find(judgement.query);

@@ -66,7 +66,7 @@ struct RankingDataOptions {
     visit_on_error(v, on_error);
     folds.visit(v);
   }
-  // What no other data has.
+  // Options that no other data has.
   void visit_set(OptionVisitor& v) {
     v.field("queries", queries,
             path_info("table of queries with columns id and text; a * in its name stands for "

@@ -121,7 +121,7 @@ class TableReader::Implementation {
   void open(size_t number) {
     number_ = number;
     auto columns = columns_;
-    // An object may lack what others have; that none has it is told at the end.
+    // An object may lack what others have; check_end() reports a column that none has.
     for (size_t c = asked_; c < columns.size(); ++c) {
       columns[c].required = table_format(paths_[number]) != TableFormat::kJsonl;
     }
@@ -200,7 +200,7 @@ class TableReader::Implementation {
   }
 
   std::vector<std::string> paths_;
-  std::vector<Column> columns_;  // those asked for, then those of the filter
+  std::vector<Column> columns_;  // the requested ones, then those of the filter
   size_t asked_;
   ReadOptions options_;
   std::vector<RowCondition> conditions_;

@@ -13,8 +13,9 @@
 //
 // Malformed rows - another number of fields, a broken quote or object, and what the caller does not
 // accept in its fields - are errors, or with skip_malformed left out, counted and told in the
-// report. Which row a broken quote of a .csv spoils is a guess: the line it stands in is left out,
-// and reading goes on with the next. More than half of at least 20 rows is an error all the same.
+// report. Which row a broken quote of a .csv spoils is a guess: the line with the quote is left
+// out, and reading goes on with the next. More than half of at least 20 rows is an error all the
+// same.
 //
 // A filter is a list of conditions COLUMN OPERATOR VALUE, such as `score >= 3`, which must all
 // hold for a row to be read: = (or ==), !=, <, <=, >, >=, `contains` and `not contains` for a part
@@ -48,7 +49,7 @@ struct ReadOptions {
   int64_t limit = 0;  // rows to read, of those that pass the filter; 0 reads all
   std::vector<std::string> filter = {};
   bool skip_malformed = false;
-  // Further columns, whose fields come in Row::others; "*": all that are not asked for, of a .jsonl
+  // Further columns, whose fields come in Row::others; "*": all columns not requested, in a .jsonl
   // those that hold a text, a number or a truth value.
   std::vector<std::string> others = {};
   int64_t first_rows = 0;  // rows to look at, whether they pass or not; 0: all
@@ -59,7 +60,7 @@ void visit_on_error(OptionVisitor& v, std::string& on_error);
 // ErrorKind::kRecipe for another value.
 void check_on_error(const std::string& on_error);
 
-// What was met on the way.
+// Counts of what was read and of what was wrong.
 struct ReadReport {
   std::string file;  // "a.tsv", "a.tsv and 3 more files"
   int64_t rows = 0;  // read, neither filtered nor malformed
@@ -70,14 +71,14 @@ struct ReadReport {
   int64_t malformed = 0;              // rows left out for what is wrong with them
   std::vector<std::string> problems;  // the first ten of these: "a.tsv:12: expected 3 fields ..."
 
-  // What a user should know, or an empty text when there is nothing.
+  // A warning for the user; empty when there is nothing to say.
   std::string warning() const;
   // How many rows the filter left out; an empty text without one.
   std::string note() const;
 };
 
-// A column asked for: what it is for ("left"), and the name it has in the file - or the names it
-// may have, of which the first one found is taken.
+// A requested column: its role ("left"), and the names that it may have in the file, of which the
+// first one found is taken.
 struct Column {
   std::string role;
   std::vector<std::string> names;
@@ -85,7 +86,7 @@ struct Column {
   bool named = true;     // whether the user can name another column for this role
 };
 
-// A field with its name. Of a .tsv or .csv all are texts and empty ones are left out.
+// A field with its name. In a .tsv or .csv all fields are texts; empty ones are left out.
 struct NamedField {
   enum class Kind { kText, kNumber, kBoolean };
   std::string name;
@@ -94,7 +95,7 @@ struct NamedField {
 };
 
 struct Row {
-  std::vector<std::string> fields;  // in the order of the columns asked for
+  std::vector<std::string> fields;  // in the order of the requested columns
   std::vector<NamedField> others;   // in the order of the row
   int64_t line = 0;                 // where it begins, from 1
   size_t file = 0;                  // which of the files it is in

@@ -20,7 +20,7 @@ struct Symbol {
   Operator meaning;
 };
 
-// What begins with another of them stands before it.
+// A symbol that begins with another one comes before it.
 constexpr Symbol kSymbols[] = {
     {"!=", Operator::kDiffers},
     {"<=", Operator::kAtMost},

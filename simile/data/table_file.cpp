@@ -21,7 +21,7 @@ struct Separator {
   const char* advice;
 };
 
-// What to say of a header of one name that holds what seems to be another separator.
+// A hint for a header of one name that seems to hold another separator.
 std::string other_separator(const std::vector<std::string>& names, TableFormat format) {
   if (names.size() != 1 || format == TableFormat::kJsonl) return "";
   const Separator separators[] = {

@@ -9,10 +9,11 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 
 namespace simile {
@@ -39,15 +40,23 @@ class TextListReader {
   // One text a line, or objects when `jsonl`. `stream` must outlive the reader.
   TextListReader(std::istream& stream, const std::string& name, bool jsonl,
                  TextListOptions options = {});
-  TextListReader(TextListReader&&) noexcept;
-  ~TextListReader();
 
   bool next(TextItem& item);  // false at the end
-  const ReadReport& report() const;
+  const ReadReport& report() const { return report_; }
 
  private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  void open(size_t number);
+  bool next_line(std::string& line);
+  bool read(std::string& line, TextItem& item);
+  void read_object(const std::string& line, TextItem& item);
+
+  std::vector<std::string> paths_;
+  TextListOptions options_;
+  size_t number_ = 0;
+  bool jsonl_ = false;
+  std::optional<LineReader> lines_;
+  int64_t replaced_bytes_ = 0;  // in the files before
+  ReadReport report_;
 };
 
 // All texts at once; `report`, when given, receives what was met.

@@ -71,7 +71,7 @@ void sort_out(std::vector<uint64_t>& hashes) {
   hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
 }
 
-// How often each hash stands in a sorted list.
+// How often the hash occurs in a sorted list.
 int64_t count_in(const std::vector<uint64_t>& sorted, uint64_t hash) {
   const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), hash);
   return end - begin;

@@ -40,10 +40,10 @@ struct TextForm {
 
 TextForm text_form(std::string_view text);
 
-// The same of each text, in parallel.
+// The form of each text, in parallel.
 std::vector<TextForm> text_forms(const std::vector<std::string>& texts);
 
-// Of a pair, whichever of the two comes first.
+// Number of a pair, the same whichever text comes first.
 uint64_t pair_key(const TextForm& a, const TextForm& b);
 
 // Sorted, each once.
@@ -92,7 +92,7 @@ class NearTextFinder {
   void look_up(std::string_view form, const Receive& receive) const;
   void list_shingles(const std::vector<std::string>& forms);
   void list_entries();
-  // Of a text: their beginning and end, and the weight that must be found.
+  // Beginning and end of a text's shingles, their weight, and the weight that must be found.
   const Shingle* begin_of(int32_t text) const;
   const Shingle* end_of(int32_t text) const { return begin_of(text + 1); }
   double total(int32_t text) const;

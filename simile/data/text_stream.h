@@ -16,7 +16,7 @@
 
 namespace simile {
 
-// What reading a corpus from end to end showed.
+// Contents of a corpus file, read from end to end.
 struct CorpusFile {
   std::string path;
   int64_t texts = 0;  // not blank

@@ -38,7 +38,7 @@ bool is_header(const std::vector<std::string>& fields) {
   return fields.size() == 3 && (fields[0] == "query_id" || fields[0] == "query-id");
 }
 
-// What the fields of a line mean depends on the first line of the file.
+// The first line of the file decides what the fields of a line mean.
 Judgement parse_judgement(const std::vector<std::string>& fields, bool header,
                           const LineReader& lines) {
   const size_t expected = header ? 3 : 4;

@@ -36,7 +36,7 @@ class ArticleReader {
   ArticleReader(const std::string& path, const std::string& language, bool titles);
 
   // False at the end. `article` has at least one paragraph, and a title where articles have them; a
-  // title alone is passed over.
+  // title alone is skipped.
   bool next(Article& article);
 
   const ReadReport& report() const { return report_; }  // rows are paragraphs

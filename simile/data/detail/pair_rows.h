@@ -48,7 +48,7 @@ class PairRowReader {
 // Adds the pair, with the columns that the options ask for.
 void append_pair(PairRow pair, const PairDataOptions& options, PairDataset& data);
 
-// Those of a table with the columns `header` that are read.
+// Columns that are read of a table with the columns `header`.
 std::vector<std::string> used_columns(const PairDataOptions& options,
                                       const std::vector<std::string>& header);
 

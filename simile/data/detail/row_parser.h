@@ -56,7 +56,7 @@ struct JsonField {
   std::string value;  // the text; a number or truth value as written; nothing for the others
 };
 
-// The top-level members of one JSON object; what is nested in them is checked and passed over.
+// The top-level members of one JSON object; nested values are checked and skipped.
 // RowError, with `where`: text that is not one JSON object, too many members, a name twice.
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where);
 
@@ -68,11 +68,11 @@ bool parse_number(std::string_view text, int64_t& number);
 // "0,5" as "0.5"; an empty text for one that is no number with a decimal comma.
 std::string with_decimal_point(const std::string& text);
 
-// Does a field of a .tsv stand in quotes that pandas or a spreadsheet put there: with doubled
+// Is a field of a .tsv in quotes that pandas or a spreadsheet put there: with doubled
 // quotes inside and no single one?
 bool looks_quoted(std::string_view field);
 
-// What to say of a column that is not there: `message`, the columns found, and the nearest name.
+// Message about a missing column: `message`, the columns found, and the nearest name.
 std::string no_column(const std::string& message, const std::string& wanted,
                       const std::vector<std::string>& names);
 
