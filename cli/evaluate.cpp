@@ -12,7 +12,7 @@
 #include "simile/core/error.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/prediction_metric.h"
-#include "simile/eval/ranking_task.h"
+#include "simile/eval/ranking_run.h"
 #include "simile/eval/shared_texts.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"

@@ -9,11 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/event.h"
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
 
 namespace simile {
+
+// The heads of an encoder, as scorers ask for them; null without heads. `events` must outlive the
+// result, which keeps the encoder.
+EmbeddingScorer::RunHead head_runner(std::shared_ptr<const SentenceEncoder> encoder,
+                                     std::vector<Head> heads, const EncodeOptions& options,
+                                     EventSink& events);
 
 // `events` outlives the scorer. `counted` is told what happened to the texts of each call.
 std::unique_ptr<EmbeddingScorer> make_encoder_scorer(

@@ -1,14 +1,187 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/lexical_baseline.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
-#include "simile/eval/detail/inverted_index.h"
+#include "simile/text/split_words.h"
 
 namespace simile {
 namespace {
+
+// --- Texts as counted words, and for each word the texts it stands in ---
+
+struct WordCount {
+  int32_t word = 0;  // position in the vocabulary, which is in the order of the words' bytes
+  int32_t count = 0;
+};
+using CountedText = std::vector<WordCount>;  // sorted by word
+
+// The words of a collection of texts.
+class WordCollection {
+ public:
+  explicit WordCollection(const std::vector<std::string>& texts);
+
+  // Words that the collection lacks are left out.
+  CountedText count_words(const std::string& text) const;
+
+  const std::vector<CountedText>& texts() const { return texts_; }
+  int64_t words() const { return static_cast<int64_t>(text_frequency_.size()); }
+  int64_t text_frequency(int32_t word) const { return text_frequency_[static_cast<size_t>(word)]; }
+  double mean_length() const { return mean_length_; }  // in words, with repetition
+
+ private:
+  std::vector<int32_t> numbers_of(const std::vector<std::string>& words) const;
+
+  std::unordered_map<std::string, int32_t> vocabulary_;
+  std::vector<CountedText> texts_;
+  std::vector<int64_t> text_frequency_;  // per word, df
+  double mean_length_ = 0;
+};
+
+int64_t count_length(const CountedText& text);  // in words, with repetition
+
+struct WordWeight {
+  int32_t word = 0;
+  float weight = 0;
+};
+using WeightedText = std::vector<WordWeight>;  // sorted by word
+
+// sum over shared words of the product of weights.
+double multiply(const WeightedText& a, const WeightedText& b);
+
+// Scores texts by multiply(query, text), adding up in the order of the query's words; those that
+// share no word with the query score 0 and are not found.
+class WeightedScores : public CorpusScores {
+ public:
+  WeightedScores(std::vector<WeightedText> queries, std::vector<WeightedText> texts, int64_t words);
+
+  int64_t documents() const override { return static_cast<int64_t>(texts_.size()); }
+  void score(int64_t first, int64_t count, double* scores) const override;
+  void score_some(int64_t query, const std::vector<int64_t>& chosen, double* scores) const override;
+  double not_found() const override { return 0; }
+
+ private:
+  struct Posting {
+    int64_t text;
+    float weight;
+  };
+
+  std::vector<WeightedText> queries_, texts_;
+  // The postings of all words in one array: those of word w lie in [begin_[w], begin_[w + 1]).
+  std::vector<int64_t> begin_;
+  std::vector<Posting> postings_;
+};
+
+CountedText count_sorted(std::vector<int32_t> words) {
+  std::sort(words.begin(), words.end());
+  CountedText counted;
+  for (const int32_t word : words) {
+    if (counted.empty() || counted.back().word != word) counted.push_back({word, 0});
+    ++counted.back().count;
+  }
+  return counted;
+}
+
+WordCollection::WordCollection(const std::vector<std::string>& texts) {
+  std::vector<std::vector<std::string>> split;
+  std::set<std::string> different;
+  int64_t length = 0;
+  for (const std::string& text : texts) {
+    split.push_back(split_words(text));
+    different.insert(split.back().begin(), split.back().end());
+    length += static_cast<int64_t>(split.back().size());
+  }
+  for (const std::string& word : different) {
+    vocabulary_.emplace(word, static_cast<int32_t>(vocabulary_.size()));
+  }
+  text_frequency_.assign(vocabulary_.size(), 0);
+  for (const std::vector<std::string>& words : split) {
+    texts_.push_back(count_sorted(numbers_of(words)));
+    for (const WordCount& entry : texts_.back()) ++text_frequency_[static_cast<size_t>(entry.word)];
+  }
+  if (!texts.empty())
+    mean_length_ = static_cast<double>(length) / static_cast<double>(texts.size());
+}
+
+std::vector<int32_t> WordCollection::numbers_of(const std::vector<std::string>& words) const {
+  std::vector<int32_t> numbers;
+  for (const std::string& word : words) {
+    const auto known = vocabulary_.find(word);
+    if (known != vocabulary_.end()) numbers.push_back(known->second);
+  }
+  return numbers;
+}
+
+CountedText WordCollection::count_words(const std::string& text) const {
+  return count_sorted(numbers_of(split_words(text)));
+}
+
+int64_t count_length(const CountedText& text) {
+  int64_t length = 0;
+  for (const WordCount& entry : text) length += entry.count;
+  return length;
+}
+
+double multiply(const WeightedText& a, const WeightedText& b) {
+  double sum = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i].word == b[j].word) {
+      sum += static_cast<double>(a[i++].weight) * b[j++].weight;
+    } else {
+      ++(a[i].word < b[j].word ? i : j);
+    }
+  }
+  return sum;
+}
+
+WeightedScores::WeightedScores(std::vector<WeightedText> queries, std::vector<WeightedText> texts,
+                               int64_t words)
+    : queries_(std::move(queries)),
+      texts_(std::move(texts)),
+      begin_(static_cast<size_t>(words) + 1, 0) {
+  for (const WeightedText& text : texts_) {
+    for (const WordWeight& entry : text) ++begin_[static_cast<size_t>(entry.word) + 1];
+  }
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  postings_.resize(static_cast<size_t>(begin_.back()));
+  std::vector<int64_t> next = begin_;
+  for (size_t t = 0; t < texts_.size(); ++t) {
+    for (const WordWeight& entry : texts_[t]) {
+      const int64_t at = next[static_cast<size_t>(entry.word)]++;
+      postings_[static_cast<size_t>(at)] = {static_cast<int64_t>(t), entry.weight};
+    }
+  }
+}
+
+void WeightedScores::score(int64_t first, int64_t count, double* scores) const {
+  std::fill_n(scores, count * documents(), 0.0);
+  for (int64_t q = first; q < first + count; ++q, scores += documents()) {
+    for (const WordWeight& entry : queries_[static_cast<size_t>(q)]) {
+      const size_t word = static_cast<size_t>(entry.word);
+      for (int64_t p = begin_[word]; p < begin_[word + 1]; ++p) {
+        const Posting& posting = postings_[static_cast<size_t>(p)];
+        scores[posting.text] += static_cast<double>(entry.weight) * posting.weight;
+      }
+    }
+  }
+}
+
+void WeightedScores::score_some(int64_t query, const std::vector<int64_t>& chosen,
+                                double* scores) const {
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    scores[i] =
+        multiply(queries_[static_cast<size_t>(query)], texts_[static_cast<size_t>(chosen[i])]);
+  }
+}
+
+// --- How BM25 and tf-idf weigh words ---
 
 using Weigh = std::function<WeightedText(const CountedText&)>;
 

@@ -4,7 +4,7 @@
 //
 //   sts              spearman, pearson (simile/metric/correlation.h)
 //   pairs            ap; with the report's thresholds also accuracy ("threshold"), mcc and f1
-//                    ("f1_threshold") (simile/metric/threshold.h)
+//                    ("f1_threshold") (simile/metric/classification.h)
 //   classification   accuracy, macro_f1 of the classes that occur (simile/metric/classification.h)
 //   ranking          means of the table's columns
 //

@@ -5,8 +5,8 @@
 
 #include <random>
 
+#include "simile/metric/classification.h"
 #include "simile/metric/correlation.h"
-#include "simile/metric/threshold.h"
 
 namespace simile {
 namespace {

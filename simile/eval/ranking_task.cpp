@@ -10,8 +10,8 @@
 #include <unordered_set>
 
 #include "simile/core/error.h"
-#include "simile/eval/detail/ranking_predictions.h"
-#include "simile/eval/hybrid_weight.h"
+#include "simile/eval/hybrid_scorer.h"
+#include "simile/eval/ranking_run.h"
 
 namespace simile {
 namespace {
@@ -77,21 +77,6 @@ void check_scores(const std::string& scorer, const std::vector<Ranking>& ranking
                    fmt::format("{} gave the score {}: the model or its training is broken", scorer,
                                document.score));
     }
-  }
-}
-
-void add_metrics(const RankingScores& scores, Report& report) {
-  for (size_t m = 0; m < scores.metrics.size(); ++m) {
-    report.metrics.emplace_back(scores.metrics[m].name(), scores.means[m]);
-  }
-  report.examples = static_cast<int64_t>(scores.queries.size());
-  if (scores.queries_without_relevant > 0) {
-    report.notes.push_back(fmt::format("{} judged queries without a relevant document left out",
-                                       scores.queries_without_relevant));
-  }
-  if (scores.queries_without_results > 0) {
-    report.notes.push_back(
-        fmt::format("{} queries without results counted as 0", scores.queries_without_results));
   }
 }
 
@@ -217,7 +202,7 @@ Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path
       ++scores.queries_without_relevant;
     }
   }
-  add_metrics(scores, report);
+  add_ranking_metrics(scores, report);
   if (options_.judged_candidates) report.notes.push_back("ranks the judged documents only");
   const std::string seen = describe_seen(judged);
   if (!seen.empty()) report.notes.push_back(seen);
@@ -284,50 +269,6 @@ TestTexts RankingTask::texts() const {
     }
   }
   return texts;
-}
-
-std::vector<JudgedRanking> judge_run(const std::string& run_path, const std::string& qrels_path,
-                                     TieBreak ties) {
-  std::unordered_map<std::string, RunQuery> run;
-  for (RunQuery& query : read_run(run_path)) run.emplace(query.query, std::move(query));
-
-  std::vector<JudgedRanking> rankings;
-  std::unordered_map<std::string, size_t> position;
-  std::vector<std::unordered_map<std::string, int64_t>> relevance;
-  for (const Judgement& judgement : read_qrels(qrels_path)) {
-    const auto added = position.emplace(judgement.query, rankings.size());
-    if (added.second) {
-      rankings.push_back({judgement.query, {}, {}});
-      relevance.emplace_back();
-    }
-    rankings[added.first->second].judged.push_back(judgement.relevance);
-    relevance[added.first->second][judgement.document] = judgement.relevance;
-  }
-  for (size_t q = 0; q < rankings.size(); ++q) {
-    const auto found = run.find(rankings[q].query);
-    if (found == run.end()) continue;
-    const RunQuery& query = found->second;
-    for (const int64_t i : rank_by_score(query.scores, query.documents, ties)) {
-      const auto judged = relevance[q].find(query.documents[static_cast<size_t>(i)]);
-      rankings[q].retrieved.push_back(judged == relevance[q].end() ? 0 : judged->second);
-    }
-  }
-  return rankings;
-}
-
-Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
-                    const std::vector<RankingMetric>& metrics, TieBreak ties, Gain gain,
-                    Predictions* predictions) {
-  Report report;
-  report.task = "ranking";
-  report.model = run_path;
-  const std::vector<JudgedRanking> judged = judge_run(run_path, qrels_path, ties);
-  const RankingScores scores = score_rankings(judged, metrics, gain);
-  add_metrics(scores, report);
-  SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
-               qrels_path + ": no query has a relevant document (relevance of at least 1)");
-  if (predictions != nullptr) *predictions = make_run_table(judged, scores);
-  return report;
 }
 
 }  // namespace simile

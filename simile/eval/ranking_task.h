@@ -7,7 +7,7 @@
 // says, also at the cut to `depth` documents.
 //
 // With judgements of other queries, `dev`, a hybrid (simile/eval/hybrid_scorer.h) ranks with the
-// weight that is best on those by the first metric (simile/eval/hybrid_weight.h), which the notes
+// weight that is best on those by the first metric (simile/eval/hybrid_scorer.h), which the notes
 // tell. For other scorers they change nothing.
 #pragma once
 
@@ -71,19 +71,5 @@ class RankingTask : public Task {
   Queries queries_, dev_queries_;
   std::vector<char> is_seen_;  // of queries_: has a relevant document seen; empty: not known
 };
-
-// The rankings of a run file beside their judgements, of each judged query in the order of the
-// judgements: empty where the run lacks the query. A query without judgements and the rank column
-// are ignored.
-std::vector<JudgedRanking> judge_run(const std::string& run_path, const std::string& qrels_path,
-                                     TieBreak ties);
-
-// Scores a run file against judgements, as trec_eval -c does: a judged query that the run lacks
-// counts with zeros (and is noted). Other than there, queries without a relevant document are left
-// out of the mean. `predictions`, where given, gets the metrics of each query that counts and the
-// rank of its first relevant document.
-Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
-                    const std::vector<RankingMetric>& metrics, TieBreak ties,
-                    Gain gain = Gain::kLinear, Predictions* predictions = nullptr);
 
 }  // namespace simile

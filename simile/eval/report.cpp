@@ -98,13 +98,6 @@ std::string show_group(const std::vector<Report>& reports) {
 
 }  // namespace
 
-bool is_fraction(const std::string& metric_name) {
-  for (const char* other : {"threshold", "perplexity", "loss", "alignment", "uniformity"}) {
-    if (metric_name.find(other) != std::string::npos) return false;
-  }
-  return true;
-}
-
 FigureName split_figure_name(const std::string& name) {
   const size_t dot = std::min(name.find('.'), name.size());
   return {name.substr(0, dot), name.substr(std::min(dot + 1, name.size()))};
@@ -157,7 +150,7 @@ Report mean_report(const std::vector<Report>& reports) {
   for (const Report& report : reports) mean.examples += report.examples;
   for (const std::string& name : metric_names({reports[0]})) {
     double sum = 0;
-    bool in_all = name.find("threshold") == std::string::npos;
+    bool in_all = find_metric_row(name).unit != MetricUnit::kScore;
     for (const Report& report : reports) {
       const double* value = report.find_metric(name);
       in_all = in_all && value != nullptr;

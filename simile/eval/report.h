@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
+#include "simile/eval/metric_table.h"
 #include "simile/index/score_fusion.h"
 #include "simile/metric/significance.h"
 
@@ -55,18 +56,14 @@ FigureName split_figure_name(const std::string& name);
 // with `path`): not such an object.
 Report parse_report(const std::string& json, const std::string& path);
 
-// The unweighted mean of reports, one at least: of each metric that all of them have, thresholds
-// left out, which are in the unit of the scores. Its task and model are those of the first, its
+// The unweighted mean of reports, one at least: of each metric that all of them have, but for those
+// in the unit of the scores (MetricUnit::kScore). Its task and model are those of the first, its
 // name is "mean".
 Report mean_report(const std::vector<Report>& reports);
 
 // Of the same evaluation in several runs, one at least: the mean and the sample standard deviation
 // of each metric that all of them have. They are called "mean" and "sd", the rest is the first's.
 std::array<Report, 2> mean_and_deviation(const std::vector<Report>& runs);
-
-// Is a metric of this name a fraction, which tables show x 100? Thresholds are in the unit of the
-// scores; perplexities and losses have no upper end, alignment and uniformity are no shares.
-bool is_fraction(const std::string& metric_name);
 
 // A table for people: one row per metric and one column per report (a model against baselines), x
 // 100 with two decimals; those that are no fractions as they are. Of reports on parts of a set the

@@ -19,8 +19,8 @@
 #include "simile/eval/classification_task.h"
 #include "simile/eval/geometry_task.h"
 #include "simile/eval/pair_task.h"
+#include "simile/eval/pair_tasks.h"
 #include "simile/eval/ranking_task.h"
-#include "simile/eval/sts_task.h"
 
 namespace simile {
 namespace {

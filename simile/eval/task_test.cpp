@@ -10,7 +10,7 @@
 #include "simile/core/file.h"
 #include "simile/data/detail/test_files.h"
 #include "simile/eval/predictions.h"
-#include "simile/eval/ranking_task.h"
+#include "simile/eval/ranking_run.h"
 #include "simile/metric/correlation.h"
 
 namespace simile {

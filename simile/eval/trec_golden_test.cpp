@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/data/detail/test_files.h"
-#include "simile/eval/ranking_task.h"
+#include "simile/eval/ranking_run.h"
 
 namespace simile {
 namespace {

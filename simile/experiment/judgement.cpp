@@ -8,7 +8,7 @@
 #include "simile/core/error.h"
 #include "simile/core/text_table.h"
 #include "simile/eval/report.h"
-#include "simile/metric/order_agreement.h"
+#include "simile/metric/correlation.h"
 #include "simile/report/comparison.h"
 
 namespace simile {

@@ -8,7 +8,6 @@
 #include "simile/metric/classification.h"
 #include "simile/metric/correlation.h"
 #include "simile/metric/ranking.h"
-#include "simile/metric/threshold.h"
 
 namespace simile {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "simile/core/random.h"
+#include "simile/metric/classification.h"
 #include "simile/metric/correlation.h"
 #include "simile/metric/ranking.h"
-#include "simile/metric/threshold.h"
 
 namespace simile {
 namespace {

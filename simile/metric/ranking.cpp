@@ -14,52 +14,25 @@
 #include "simile/metric/detail/check.h"
 
 namespace simile {
-namespace {
 
-using Kind = RankingMetric::Kind;
+// What a metric of one query is computed from.
+struct Retrieved {
+  const JudgedRanking& ranking;
+  Gain gain;
+  size_t cut;       // k, or the whole list
+  double relevant;  // R, above 0
+  double hits = 0,
+         precisions = 0;  // sums over the first k: of r_i, and of precision where r_i is 1
+  size_t first = 0;       // rank of the first relevant document; 0: none
+};
 
-struct MetricName {
+struct RankingMetricRow {
   const char* name;
-  Kind kind;
   bool needs_cut;
-};
-const MetricName kMetricNames[] = {
-    {"map", Kind::kMap, false},    {"mrr", Kind::kMrr, false},
-    {"p", Kind::kPrecision, true}, {"recall", Kind::kRecall, true},
-    {"ndcg", Kind::kNdcg, false},  {"has_positive", Kind::kHasPositive, true},
+  double (*value)(const Retrieved&);
 };
 
-[[noreturn]] void fail_unknown(const std::string& name) {
-  std::vector<std::string> known;
-  for (const MetricName& metric : kMetricNames) {
-    known.push_back(std::string(metric.name) + (metric.needs_cut ? "@k" : ""));
-  }
-  const std::string nearest = nearest_name(name, known);
-  throw Error(
-      ErrorKind::kRecipe,
-      fmt::format("unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
-                  "mrr and ndcg may have one too)",
-                  name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                  fmt::join(known, ", ")));
-}
-
-RankingMetric parse_metric(const std::string& name) {
-  const size_t at = name.find('@');
-  const std::string head = name.substr(0, at);
-  for (const MetricName& known : kMetricNames) {
-    if (head != known.name) continue;
-    RankingMetric metric{known.kind, 0};
-    if (at == std::string::npos) {
-      if (known.needs_cut) fail_unknown(name);
-      return metric;
-    }
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + at + 1, end, metric.cut);
-    if (parsed.ec != std::errc() || parsed.ptr != end || metric.cut < 1) fail_unknown(name);
-    return metric;
-  }
-  fail_unknown(name);
-}
+namespace {
 
 double gain_of(int64_t relevance, Gain gain) {
   const double g = static_cast<double>(std::max<int64_t>(relevance, 0));
@@ -74,15 +47,57 @@ double discounted_gain(const std::vector<int64_t>& relevances, size_t cut, Gain 
   return sum;
 }
 
-double normalised_gain(const JudgedRanking& ranking, size_t cut, Gain gain) {
-  std::vector<int64_t> ideal = ranking.judged;
+double normalised_gain(const Retrieved& r) {
+  std::vector<int64_t> ideal = r.ranking.judged;
   std::sort(ideal.begin(), ideal.end(), std::greater<int64_t>());
-  const double best = discounted_gain(ideal, cut, gain);
-  return best > 0 ? discounted_gain(ranking.retrieved, cut, gain) / best : 0;
+  const double best = discounted_gain(ideal, r.cut, r.gain);
+  return best > 0 ? discounted_gain(r.ranking.retrieved, r.cut, r.gain) / best : 0;
 }
 
 int64_t count_relevant(const std::vector<int64_t>& relevances) {
   return std::count_if(relevances.begin(), relevances.end(), [](int64_t r) { return r >= 1; });
+}
+
+const RankingMetricRow kRows[] = {
+    {"map", false, [](const Retrieved& r) { return r.precisions / r.relevant; }},
+    {"mrr", false,
+     [](const Retrieved& r) { return r.first > 0 ? 1 / static_cast<double>(r.first) : 0; }},
+    {"p", true, [](const Retrieved& r) { return r.hits / static_cast<double>(r.cut); }},
+    {"recall", true, [](const Retrieved& r) { return r.hits / r.relevant; }},
+    {"ndcg", false, normalised_gain},
+    {"has_positive", true, [](const Retrieved& r) { return r.hits > 0 ? 1.0 : 0.0; }},
+};
+
+[[noreturn]] void fail_unknown(const std::string& name) {
+  std::vector<std::string> known;
+  for (const RankingMetricRow& metric : kRows) {
+    known.push_back(std::string(metric.name) + (metric.needs_cut ? "@k" : ""));
+  }
+  const std::string nearest = nearest_name(name, known);
+  throw Error(
+      ErrorKind::kRecipe,
+      fmt::format("unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
+                  "mrr and ndcg may have one too)",
+                  name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                  fmt::join(known, ", ")));
+}
+
+RankingMetric parse_metric(const std::string& name) {
+  const size_t at = name.find('@');
+  const std::string head = name.substr(0, at);
+  for (const RankingMetricRow& known : kRows) {
+    if (head != known.name) continue;
+    RankingMetric metric{&known, 0};
+    if (at == std::string::npos) {
+      if (known.needs_cut) fail_unknown(name);
+      return metric;
+    }
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + at + 1, end, metric.cut);
+    if (parsed.ec != std::errc() || parsed.ptr != end || metric.cut < 1) fail_unknown(name);
+    return metric;
+  }
+  fail_unknown(name);
 }
 
 }  // namespace
@@ -103,10 +118,7 @@ Gain parse_gain(const std::string& name) {
 }
 
 std::string RankingMetric::name() const {
-  for (const MetricName& known : kMetricNames) {
-    if (known.kind == kind) return cut > 0 ? fmt::format("{}@{}", known.name, cut) : known.name;
-  }
-  return "";
+  return cut > 0 ? fmt::format("{}@{}", row->name, cut) : row->name;
 }
 
 std::vector<RankingMetric> parse_ranking_metrics(const std::vector<std::string>& names) {
@@ -134,30 +146,14 @@ double compute_ranking_metric(const RankingMetric& metric, const JudgedRanking& 
   if (relevant == 0) return 0;
   const size_t cut = metric.cut > 0 ? static_cast<size_t>(metric.cut)
                                     : std::max(ranking.retrieved.size(), ranking.judged.size());
-  if (metric.kind == Kind::kNdcg) return normalised_gain(ranking, cut, gain);
-  double hits = 0, precision_sum = 0;
-  size_t first = 0;
+  Retrieved r{ranking, gain, cut, static_cast<double>(relevant)};
   for (size_t i = 0; i < std::min(cut, ranking.retrieved.size()); ++i) {
     if (ranking.retrieved[i] < 1) continue;
-    hits += 1;
-    precision_sum += hits / static_cast<double>(i + 1);
-    if (first == 0) first = i + 1;
+    r.hits += 1;
+    r.precisions += r.hits / static_cast<double>(i + 1);
+    if (r.first == 0) r.first = i + 1;
   }
-  switch (metric.kind) {
-    case Kind::kMap:
-      return precision_sum / static_cast<double>(relevant);
-    case Kind::kMrr:
-      return first > 0 ? 1.0 / static_cast<double>(first) : 0;
-    case Kind::kPrecision:
-      return hits / static_cast<double>(cut);
-    case Kind::kRecall:
-      return hits / static_cast<double>(relevant);
-    case Kind::kHasPositive:
-      return hits > 0 ? 1 : 0;
-    case Kind::kNdcg:
-      break;
-  }
-  return 0;
+  return metric.row->value(r);
 }
 
 RankingScores score_rankings(const std::vector<JudgedRanking>& rankings,

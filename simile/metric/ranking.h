@@ -38,9 +38,10 @@ enum class Gain {
 // From "linear" or "exponential"; another name is ErrorKind::kRecipe.
 Gain parse_gain(const std::string& name);
 
+struct RankingMetricRow;  // a metric's name and formula, in ranking.cpp
+
 struct RankingMetric {
-  enum class Kind { kMap, kMrr, kPrecision, kRecall, kHasPositive, kNdcg };
-  Kind kind = Kind::kMap;
+  const RankingMetricRow* row = nullptr;
   int64_t cut = 0;  // k; 0 looks at the whole list
 
   std::string name() const;  // "ndcg@10"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/metric/sorted_values.h"
+#include "simile/metric/significance.h"
 #include "simile/report/detail/side_examples.h"
 
 namespace simile {

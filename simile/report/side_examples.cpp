@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "simile/eval/prediction_metric.h"
-#include "simile/metric/sorted_values.h"
+#include "simile/metric/significance.h"
 
 namespace simile {
 

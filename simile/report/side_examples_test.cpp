@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "simile/metric/sorted_values.h"
+#include "simile/metric/significance.h"
 #include "simile/report/detail/run_fixture.h"
 
 namespace simile {

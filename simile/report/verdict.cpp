@@ -11,7 +11,7 @@
 
 #include "simile/core/text_table.h"
 #include "simile/eval/prediction_metric.h"
-#include "simile/metric/sorted_values.h"
+#include "simile/metric/significance.h"
 #include "simile/report/detail/run_format.h"
 
 namespace simile {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/eval/classification_task.h"
+#include "simile/eval/pair_tasks.h"
 
 #include <gmock/gmock.h>
 
