@@ -5,7 +5,7 @@
 #include "cli/index_export.h"
 #include "cli/index_model.h"
 #include "simile/core/error.h"
-#include "simile/encode/vector_rows.h"
+#include "simile/encode/document_vectors.h"
 #include "simile/index/index_description.h"
 
 namespace simile::cli {

@@ -12,6 +12,7 @@
 #include "simile/core/file.h"
 #include "simile/encode/vector_rows.h"
 #include "simile/index/index_builder.h"
+#include "simile/encode/document_vectors.h"
 #include "simile/index/index_description.h"
 
 namespace simile::cli {

@@ -8,6 +8,7 @@
 #include "cli/model.h"
 #include "simile/encode/reranker.h"
 #include "simile/index/index_folder.h"
+#include "simile/encode/predictor.h"
 #include "simile/index/search_index.h"
 
 namespace simile::cli {

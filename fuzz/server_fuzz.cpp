@@ -13,6 +13,7 @@
 
 #include "simile/encode/passage_splitter.h"
 #include "simile/index/index_builder.h"
+#include "simile/encode/document_vectors.h"
 #include "simile/serve/service.h"
 
 namespace {

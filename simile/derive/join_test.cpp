@@ -13,9 +13,9 @@
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
 #include "simile/derive/convert.h"
-#include "simile/encode/pooling.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/encode/word_vectors.h"
+#include "simile/kernel/pooling.h"
 #include "simile/model/fingerprint.h"
 
 namespace simile {

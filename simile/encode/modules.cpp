@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "simile/encode/pooling.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/pooling.h"
+#include "simile/kernel/pooling.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 
 #include "simile/core/file.h"
 #include "simile/core/random.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
 namespace {
@@ -22,7 +23,7 @@ const std::vector<int32_t> kOffsets = {0, 2, 2, 3};
 
 std::vector<float> pooled(PoolingMode mode) {
   std::vector<float> out(6, 99.0f);
-  pool(mode, kHidden.data(), kOffsets, 2, out.data());
+  pool_states({mode}, kHidden.data(), kOffsets, 2, out.data());
   return out;
 }
 
@@ -49,7 +50,7 @@ TEST(PoolingGolden, EveryModeAndConcatenationMatchesTheIndependentImplementation
     for (const json& mode : item["modes"]) pooling.modes.push_back(parse_pooling_mode(mode));
     const int64_t size = H * static_cast<int64_t>(pooling.modes.size());
     std::vector<float> out(golden["lengths"].size() * static_cast<size_t>(size), 99.0f);
-    pool(pooling, hidden.data(), offsets, H, out.data(), item["left_out"]);
+    pool_states(pooling.modes, hidden.data(), offsets, H, out.data(), item["left_out"]);
     size_t i = 0;
     for (const json& row : item["expected"]) {
       for (const json& value : row) {
@@ -63,7 +64,7 @@ TEST(PoolingGolden, EveryModeAndConcatenationMatchesTheIndependentImplementation
 TEST(Pooling, TokensLeftOutMayBeAll) {
   for (const PoolingModeRow& row : pooling_modes()) {
     std::vector<float> out(6, 99.0f);
-    pool(row.mode, kHidden.data(), kOffsets, 2, out.data(), 5);
+    pool_states({row.mode}, kHidden.data(), kOffsets, 2, out.data(), 5);
     EXPECT_THAT(out, testing::Each(0.0f)) << row.name;
   }
 }

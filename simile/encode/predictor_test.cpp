@@ -5,8 +5,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
-#include "simile/encode/pooling.h"
 #include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {
@@ -43,8 +43,8 @@ std::vector<float> embed_jointly(const SentenceEncoder& encoder, size_t i) {
   batch.type_ids = pair.type_ids;
   batch.offsets = {0, static_cast<int32_t>(pair.ids.size())};
   std::vector<float> pooled(static_cast<size_t>(H));
-  pool(encoder.settings().pooling, encoder.hidden_states(batch).data(), batch.offsets, H,
-       pooled.data());
+  pool_states(encoder.settings().pooling.modes, encoder.hidden_states(batch).data(), batch.offsets,
+              H, pooled.data());
   return pooled;
 }
 

@@ -10,7 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/float_buffer.h"
-#include "simile/encode/pooling.h"
+#include "simile/kernel/pooling.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/text/words.h"
 
@@ -48,6 +48,21 @@ int64_t count_dimensions(const EncodeOptions& options, const ModelSettings& sett
 }
 
 }  // namespace
+
+void EncodeOptions::visit_texts(OptionVisitor& v) {
+  v.field("batch_tokens", batch_tokens,
+          {"encoded at a time; a longer text makes its own batch", "tokens", 1, 1 << 30});
+  v.field("prompt", prompt_name,
+          {"name of the model's prompt to put before texts; document is the first there is of "
+           "document, passage and corpus. Empty: of a search's queries the prompt query, of its "
+           "documents the prompt document, else the model's default prompt, if any"});
+}
+
+void EncodeOptions::visit(OptionVisitor& v) {
+  visit_texts(v);
+  v.field("dimensions", dimensions,
+          {"leading dimensions to keep; 0 keeps what the model says", "", 0, 1 << 20});
+}
 
 // Rows of a matrix from `first` on.
 struct SentenceEncoder::VectorRows {
@@ -346,8 +361,8 @@ void SentenceEncoder::encode_batch(const PackedBatch& batch, const std::vector<s
   } else {
     float* const hidden = output.hidden.reserve(encoder_->states(batch) * encoder_->hidden_size());
     (*encoder_)(batch, hidden);
-    pool(settings_.pooling, hidden, batch.offsets, encoder_->hidden_size(), pooled.values.data(),
-         output.left_out);
+    pool_states(settings_.pooling.modes, hidden, batch.offsets, encoder_->hidden_size(),
+                pooled.values.data(), output.left_out);
   }
   pooled = (*modules_)(std::move(pooled));
   const int64_t D = output.vectors.cols;

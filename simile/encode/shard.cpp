@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <memory>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/model/npy.h"
 
 namespace simile {
 namespace {
@@ -96,6 +100,140 @@ ShardRows read_shard_rows(const std::string& vectors_path) {
   found.vectors = object.text("vectors");
   found.rows = object.at("rows").get<std::vector<int64_t>>();
   return found;
+}
+
+namespace {
+
+// Vectors are copied this many at a time.
+constexpr size_t kRowsWritten = 4096;
+
+// The vectors of a shard and the rows they are, each checked against the other.
+struct ShardFile {
+  explicit ShardFile(const std::string& path)
+      : path(path), rows(read_shard_rows(path)), file(path), matrix(parse_npy(path, file.bytes())) {
+    const std::string_view numbers = file.bytes().substr(matrix.offset);
+    SIMILE_CHECK(matrix.number == NpyNumber::kFloat &&
+                     matrix.rows == static_cast<int64_t>(rows.rows.size()) &&
+                     hash_bytes(numbers) == rows.vectors,
+                 ErrorKind::kInput,
+                 fmt::format("{}: its vectors are not those that '{}' was written with; encode "
+                             "shard {} again",
+                             path, rows_path(path), rows.shard.name()));
+  }
+
+  std::string_view next() {
+    const size_t width = static_cast<size_t>(matrix.columns) * sizeof(float);
+    return file.bytes().substr(matrix.offset + written++ * width, width);
+  }
+
+  std::string path;
+  ShardRows rows;
+  MappedFile file;
+  NpyMatrix matrix;
+  size_t written = 0;
+};
+
+void check_alike(const ShardFile& first, const ShardFile& other) {
+  const auto differs = [&](const std::string& what, const std::string& one,
+                           const std::string& two) {
+    SIMILE_CHECK(one == two, ErrorKind::kInput,
+                 fmt::format("{} and {} do not belong together: the {} is '{}' in the one and '{}' "
+                             "in the other; encode all shards in the same way",
+                             first.path, other.path, what, one, two));
+  };
+  differs("number of shards", std::to_string(first.rows.shard.count),
+          std::to_string(other.rows.shard.count));
+  differs("list of texts", first.rows.list, other.rows.list);
+  differs("number of settings", std::to_string(first.rows.settings.size()),
+          std::to_string(other.rows.settings.size()));
+  for (size_t i = 0; i < first.rows.settings.size(); ++i) {
+    const auto& [name, value] = first.rows.settings[i];
+    const auto& [other_name, other_value] = other.rows.settings[i];
+    differs("setting", name, other_name);
+    differs(name, value, other_value);
+  }
+  differs("size of a vector", std::to_string(first.matrix.columns),
+          std::to_string(other.matrix.columns));
+}
+
+using ShardFiles = std::vector<std::unique_ptr<ShardFile>>;
+
+ShardFiles open_shards(const std::vector<std::string>& paths) {
+  SIMILE_CHECK(!paths.empty(), ErrorKind::kUsage, "no shard was given to merge");
+  ShardFiles files;
+  for (const std::string& path : paths) files.push_back(std::make_unique<ShardFile>(path));
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a->rows.shard.index < b->rows.shard.index; });
+  const int64_t count = files[0]->rows.shard.count;
+  for (size_t i = 0; i < files.size(); ++i) {
+    check_alike(*files[0], *files[i]);
+    SIMILE_CHECK(i == 0 || files[i - 1]->rows.shard.index != files[i]->rows.shard.index,
+                 ErrorKind::kInput,
+                 fmt::format("{} and {} are both shard {}", files[i - 1]->path, files[i]->path,
+                             files[i]->rows.shard.name()));
+  }
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    SIMILE_CHECK(i < files.size() && files[i]->rows.shard.index == static_cast<int64_t>(i),
+                 ErrorKind::kInput, fmt::format("shard {}/{} is missing", i, count));
+  }
+  return files;
+}
+
+// Which shard holds each row.
+std::vector<int32_t> find_owners(const ShardFiles& files) {
+  std::vector<int32_t> owners(static_cast<size_t>(files[0]->rows.texts), -1);
+  size_t rows = 0;
+  for (size_t i = 0; i < files.size(); ++i) {
+    rows += files[i]->rows.rows.size();
+    int64_t before = -1;
+    for (const int64_t row : files[i]->rows.rows) {
+      const bool good =
+          row > before && row < files[0]->rows.texts && owners[static_cast<size_t>(row)] < 0;
+      SIMILE_CHECK(good, ErrorKind::kInput,
+                   fmt::format("{}: row {} is out of its order, or in two shards",
+                               rows_path(files[i]->path), row));
+      owners[static_cast<size_t>(row)] = static_cast<int32_t>(i);
+      before = row;
+    }
+  }
+  SIMILE_CHECK(rows == owners.size(), ErrorKind::kInput,
+               fmt::format("the shards hold {} rows of {}", rows, owners.size()));
+  return owners;
+}
+
+void check_output(const std::vector<std::string>& paths, const std::string& output) {
+  SIMILE_CHECK(ends_with(output, ".npy"), ErrorKind::kUsage,
+               fmt::format("output '{}': expected a name ending in .npy", output));
+  std::error_code none;
+  for (const std::string& path : paths) {
+    SIMILE_CHECK(!std::filesystem::equivalent(path, output, none), ErrorKind::kUsage,
+                 fmt::format("output '{}' is one of the shards", output));
+  }
+}
+
+}  // namespace
+
+MergedShards merge_shards(const std::vector<std::string>& paths, const std::string& output,
+                          EventSink& events) {
+  check_output(paths, output);
+  const ShardFiles files = open_shards(paths);
+  const std::vector<int32_t> owners = find_owners(files);
+  MergedShards merged;
+  merged.shards = static_cast<int64_t>(files.size());
+  merged.rows = static_cast<int64_t>(owners.size());
+  merged.columns = files[0]->matrix.columns;
+  AtomicFile file(output);
+  file.write(npy_header(NpyNumber::kFloat, merged.rows, merged.columns));
+  for (size_t begin = 0; begin < owners.size(); begin += kRowsWritten) {
+    const size_t end = std::min(owners.size(), begin + kRowsWritten);
+    std::string bytes;
+    for (size_t row = begin; row < end; ++row)
+      bytes += files[static_cast<size_t>(owners[row])]->next();
+    file.write(bytes);
+    events.progress({"merge", static_cast<int64_t>(end), merged.rows, "rows", {}});
+  }
+  file.commit();
+  return merged;
 }
 
 }  // namespace simile

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/encode/pooling.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {

@@ -11,10 +11,10 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/encode/pooling.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {

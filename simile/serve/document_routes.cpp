@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "simile/encode/passage_splitter.h"
+#include "simile/encode/document_vectors.h"
 #include "simile/serve/detail/index_answers.h"
 #include "simile/serve/request_error.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/encode/head.h"
-#include "simile/encode/reranker.h"
+#include "simile/encode/predictor.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/serve/batching_worker.h"
 #include "simile/serve/embedder.h"

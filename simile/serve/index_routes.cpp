@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "simile/encode/passage_splitter.h"
+#include "simile/encode/document_vectors.h"
 #include "simile/serve/detail/index_answers.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/utf8.h"
