@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::bench {

@@ -31,8 +31,9 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/vector_kernels.h"
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
 #include "simile/train/trainer.h"
 
 namespace simile::bench {

@@ -12,7 +12,7 @@
 #include "simile/index/index_folder.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/embedding_store.h"
-#include "simile/model/fingerprint.h"
+#include "simile/model/model_check.h"
 #include "simile/report/run_check.h"
 
 namespace simile::cli {

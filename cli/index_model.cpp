@@ -11,7 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/model/builtin_model.h"
-#include "simile/model/fingerprint.h"
+#include "simile/model/model_check.h"
 
 namespace simile::cli {
 namespace {

@@ -2,8 +2,9 @@
 // `simile join` as a user runs it, and what every other command makes of its model.
 #include <nlohmann/json.hpp>
 
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
 #include "tests/shell.h"
 
 namespace simile {

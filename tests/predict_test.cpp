@@ -6,6 +6,7 @@
 
 #include "simile/encode/predictor.h"
 #include "simile/eval/predictions.h"
+#include "simile/model/model_writer.h"
 #include "tests/shell.h"
 
 namespace simile {

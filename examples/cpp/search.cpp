@@ -7,7 +7,7 @@
 #include "simile/index/index_folder.h"
 #include "simile/index/search_index.h"
 #include "simile/model/builtin_model.h"
-#include "simile/model/fingerprint.h"
+#include "simile/model/model_check.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) return std::fprintf(stderr, "search INDEX QUERY...\n"), 2;

@@ -9,7 +9,6 @@
 #include "simile/core/file.h"
 #include "simile/derive/detail/derived_folder.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/model/detail/joined_folder.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/model_card.h"
 
@@ -170,7 +169,7 @@ JoinReport join_models(const std::vector<ModelToJoin>& models, const std::string
   JoinReport report;
   report.dimensions = save.settings.embedding_size();
   for (size_t i = 0; i < parts.size(); ++i) {
-    report.parts.push_back({parts[i].folder.path, fmt::format("{}/{}", detail::kJoinedFolder, i),
+    report.parts.push_back({parts[i].folder.path, fmt::format("{}/{}", kJoinedFolder, i),
                             parts[i].weight, shape.parts[i].size(), save.parts[i].weight_type});
   }
   return report;

@@ -16,7 +16,8 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/kernel/pooling.h"
-#include "simile/model/fingerprint.h"
+#include "simile/model/model_check.h"
+#include "simile/model/model_writer.h"
 
 namespace simile {
 namespace {

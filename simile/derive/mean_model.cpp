@@ -11,8 +11,8 @@
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/derive/detail/derived_folder.h"
-#include "simile/model/fingerprint.h"
 #include "simile/model/model_card.h"
+#include "simile/model/model_check.h"
 
 namespace simile {
 namespace {

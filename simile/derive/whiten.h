@@ -25,7 +25,7 @@
 #include "simile/core/matrix.h"
 #include "simile/core/options.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/model/module_settings.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
 

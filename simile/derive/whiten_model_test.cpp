@@ -10,6 +10,7 @@
 #include "simile/core/random.h"
 #include "simile/derive/convert.h"
 #include "simile/derive/whiten.h"
+#include "simile/model/model_writer.h"
 
 namespace simile {
 namespace {

@@ -12,6 +12,7 @@
 #include "simile/core/detail/error_of.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/model/safetensors.h"
 
 namespace simile {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules between pooling and the Normalize at the end (simile/model/module_settings.h),
+// The modules between pooling and the Normalize at the end (simile/model/model_settings.h),
 // applied one after the other.
 //
 // A row's result is the same, bit for bit, whatever rows come with it and with however many
@@ -10,7 +10,7 @@
 
 #include "simile/core/matrix.h"
 #include "simile/kernel/packed_matrix.h"
-#include "simile/model/module_settings.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
 

@@ -53,7 +53,11 @@ void EncodeOptions::visit_texts(OptionVisitor& v) {
   v.field("batch_tokens", batch_tokens,
           {"encoded at a time; a longer text makes its own batch", "tokens", 1, 1 << 30});
   v.field("prompt", prompt_name,
-          {"name of the model's prompt to put before texts; document is the first there is of "
+          OptionInfo{
+              "name of the model's prompt to put before texts; document is the first there is of "
+              "document, passage and corpus. Empty: of a search's queries the prompt query, of its "
+              "documents the prompt document, else the model's default prompt, if any"}
+              .named("--prompt,--prompt-name")); document is the first there is of "
            "document, passage and corpus. Empty: of a search's queries the prompt query, of its "
            "documents the prompt document, else the model's default prompt, if any"});
 }

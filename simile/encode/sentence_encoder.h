@@ -22,6 +22,7 @@
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/packed.h"
 #include "simile/kernel/product_type.h"
+#include "simile/model/model_check.h"
 #include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
 

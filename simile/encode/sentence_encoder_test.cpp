@@ -17,6 +17,9 @@
 #include "simile/model/encoder_reader.h"
 #include "simile/model/initialise.h"
 #include "simile/text/words.h"
+#include "simile/model/encoder_writer.h"
+#include "simile/model/model_writer.h"
+#include "simile/text/lower_text.h"
 
 namespace simile {
 namespace {

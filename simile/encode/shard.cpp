@@ -12,7 +12,7 @@
 #include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/model/npy.h"
+#include "simile/model/embedding_store.h"
 
 namespace simile {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/model/npy.h"
+#include "simile/model/embedding_store.h"
 
 namespace simile {
 namespace {

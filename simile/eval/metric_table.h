@@ -5,7 +5,7 @@
 //
 //   task            metrics, in the order of reports                     defined in
 //   sts             spearman pearson                                     metric/correlation.h
-//   pairs           f1 accuracy ap mcc threshold f1_threshold            metric/threshold.h
+//   pairs           f1 accuracy ap mcc threshold f1_threshold            metric/classification.h
 //   classification  accuracy macro_f1                                    metric/classification.h
 //   geometry        alignment uniformity mean_cosine pc@1 pc@10 kernel/embedding_geometry.h ranking
 //   as asked for: ndcg@10 ...                            metric/ranking.h pre-training

@@ -2,13 +2,14 @@
 // Vectors of a frozen model, one per text, computed once, kept in a file and read by row: the file
 // is mapped, never held in memory.
 //
-// PATH is a .npy matrix [rows, D] (simile/model/npy.h) that other programs read too. Beside it
+// PATH is a .npy matrix [rows, D] (parse_npy()) that other programs read too. Beside it
 // PATH.json, {"fingerprint":..,"rows":..,"dimension":..,"precision":"fp32"|"fp16","checksum":..},
 // says what the vectors were made of and, as hash_file(), what PATH is. It is removed before PATH
 // is replaced and written after, so that a crash at any moment leaves no fingerprint with vectors
 // that are not its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,9 +18,34 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/matrix.h"
-#include "simile/model/npy.h"
 
 namespace simile {
+
+// NumPy's .npy format, version 1.0, for matrices in C order: the bytes "\x93NUMPY" 1 0, the length
+// of the header in 2 bytes (little-endian), the header
+//
+//   {'descr': '<f4', 'fortran_order': False, 'shape': (ROWS, COLUMNS), }
+//
+// padded with spaces and a line end so that the numbers begin at a multiple of 64 bytes, then the
+// numbers row by row: little-endian floats ('<f4') or halves ('<f2').
+enum class NpyNumber { kFloat, kHalf };
+
+constexpr size_t npy_number_width(NpyNumber number) { return number == NpyNumber::kFloat ? 4 : 2; }
+
+struct NpyMatrix {
+  NpyNumber number = NpyNumber::kFloat;
+  int64_t rows = 0, columns = 0;
+  size_t offset = 0;  // of the first number, in bytes from the start of the file
+};
+
+// All that stands before the numbers.
+std::string npy_header(NpyNumber number, int64_t rows, int64_t columns);
+
+// Where the numbers of the file `path` lie, given all of its bytes; they may be read to their end.
+// Errors (ErrorKind::kInput) name the file, what was expected and what was found: another format,
+// version, type or order of numbers, another number of dimensions, and a file that is shorter or
+// longer than its header says.
+NpyMatrix parse_npy(const std::string& path, std::string_view bytes);
 
 // Errors: ErrorKind::kIo when the file cannot be written, as when the disk is full;
 // ErrorKind::kFailed for vectors of another size, more or fewer of them than were announced, and a

@@ -10,7 +10,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/model/detail/family_config.h"
 #include "simile/model/encoder_family.h"
 
 namespace simile {
@@ -215,7 +214,7 @@ EncoderConfig parse_encoder_config(const std::string& text, const std::string& s
   }
   c.pad_token_id = json.integer_or("pad_token_id", family.pad_token_id, 0, kMostRows);
   if (!keys.activation.empty()) {
-    c.variant.activation = detail::parse_activation(
+    c.variant.activation = parse_activation(
         json.text_or(keys.activation.c_str(), family.activation), keys.activation, source);
   }
   family.read_variant(json, c);
@@ -265,12 +264,11 @@ std::string encoder_config_to_json(const EncoderConfig& c) {
                   "a config.json",
                   kSource, c.model_type));
   const EncoderKeys& keys = family.keys;
-  detail::Json json =
-      c.document.empty()
-          ? detail::Json{{"hidden_act", detail::activation_name(c.variant.activation)},
-                         {"initializer_range", 0.02},
-                         {"position_embedding_type", "absolute"}}
-          : detail::parse_json(c.document, kSource);
+  detail::Json json = c.document.empty()
+                          ? detail::Json{{"hidden_act", activation_name(c.variant.activation)},
+                                         {"initializer_range", 0.02},
+                                         {"position_embedding_type", "absolute"}}
+                          : detail::parse_json(c.document, kSource);
   const auto set = [&json](const std::string& key, const auto& value) {
     if (!key.empty()) json[key] = value;
   };

@@ -14,6 +14,7 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_training.h"
 #include "simile/model/detail/family_golden.h"
+#include "simile/model/encoder_writer.h"
 
 namespace simile {
 namespace {

@@ -1,10 +1,215 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/encoder_family.h"
 
-#include "simile/model/detail/family_config.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/model/encoder_config.h"
 
 namespace simile {
 namespace {
+
+using detail::describe_json;
+using detail::Json;
+using detail::JsonObject;
+
+struct NamedActivation {
+  const char* name;
+  Activation activation;
+};
+// The first name of each is the one written.
+constexpr NamedActivation kActivations[] = {
+    {"gelu", Activation::kGelu},          {"gelu_python", Activation::kGelu},
+    {"gelu_new", Activation::kGeluTanh},  {"gelu_pytorch_tanh", Activation::kGeluTanh},
+    {"gelu_fast", Activation::kGeluTanh}, {"gelu_accurate", Activation::kGeluTanh},
+    {"relu", Activation::kRelu},          {"silu", Activation::kSilu},
+    {"swish", Activation::kSilu}};
+
+// --- What each family's config.json says beyond the sizes that all have ---
+//
+// Errors (ErrorKind::kInput) name the key whose value would change what the encoder computes in a
+// way that it does not know.
+
+constexpr int64_t kWidest = 65536;
+
+// A key that may have one value only, absent being that value.
+void check_flag(const JsonObject& json, const char* key, bool only) {
+  SIMILE_CHECK(
+      json.flag_or(key, only) == only, ErrorKind::kInput,
+      fmt::format("{}: \"{}\" is {}; only {} is supported", json.source(), key, !only, only));
+}
+void check_absent(const JsonObject& json, const char* key) {
+  SIMILE_CHECK(!json.has(key), ErrorKind::kInput,
+               fmt::format("{}: \"{}\" is {}; only null is supported", json.source(), key,
+                           describe_json(json.at(key))));
+}
+void check_number(const JsonObject& json, const char* key, double only, double fallback) {
+  const double value = json.number_or(key, fallback, -1e300, 1e300);
+  SIMILE_CHECK(
+      value == only, ErrorKind::kInput,
+      fmt::format("{}: \"{}\" is {}; only {} is supported", json.source(), key, value, only));
+}
+
+// What the families of the transformers library that go by BERT's keys have in common.
+void check_encoder_only(const JsonObject& json) {
+  const std::string positions = json.text_or("position_embedding_type", "absolute");
+  SIMILE_CHECK(positions == "absolute", ErrorKind::kInput,
+               fmt::format("{}: \"position_embedding_type\" is \"{}\"; only \"absolute\" is "
+                           "supported",
+                           json.source(), positions));
+  SIMILE_CHECK(
+      !json.flag_or("is_decoder", false), ErrorKind::kInput,
+      fmt::format("{}: \"is_decoder\" is true; only encoders are supported", json.source()));
+}
+
+float read_base(const JsonObject& json, const char* key, double fallback) {
+  return static_cast<float>(json.number_or(key, fallback, 1.0, 1e12));
+}
+
+// rope_parameters: {"full_attention": {"rope_type": "default", "rope_theta": 160000.0}, ...}
+float read_rope(const JsonObject& json, const char* layer_type, const char* old_key,
+                double fallback) {
+  const float old = read_base(json, old_key, fallback);
+  if (!json.has("rope_parameters")) return old;
+  const std::string source = json.source() + ": \"rope_parameters\"";
+  const JsonObject types(json.at("rope_parameters"), source);
+  if (!types.has(layer_type)) return old;
+  const std::string inner = fmt::format("{} of \"{}\"", source, layer_type);
+  const JsonObject rope(types.at(layer_type), inner);
+  const std::string kind = rope.text_or("rope_type", "default");
+  SIMILE_CHECK(
+      kind == "default", ErrorKind::kInput,
+      fmt::format("{}: \"rope_type\" is \"{}\"; only \"default\" is supported", inner, kind));
+  return read_base(rope, "rope_theta", old);
+}
+
+// Every how many layers one is global, of ["full_attention", "sliding_attention", ...].
+int64_t read_layer_types(const JsonObject& json, int64_t layers, int64_t fallback) {
+  if (!json.has("layer_types")) return fallback;
+  const Json& types = json.at("layer_types");
+  std::vector<int64_t> global;
+  bool known = types.is_array() && static_cast<int64_t>(types.size()) == layers;
+  for (size_t i = 0; known && i < types.size(); ++i) {
+    if (types[i] == "full_attention") global.push_back(static_cast<int64_t>(i));
+    known = types[i] == "full_attention" || types[i] == "sliding_attention";
+  }
+  // With layer 0 alone global, any number from `layers` on says so.
+  const int64_t every = global.size() > 1 ? global[1] : std::max<int64_t>(layers, 1);
+  for (int64_t i = 0; known && i < layers; ++i) {
+    known = (i % every == 0) == (std::count(global.begin(), global.end(), i) > 0);
+  }
+  SIMILE_CHECK(known, ErrorKind::kInput,
+               fmt::format("{}: \"layer_types\" must say \"full_attention\" for layer 0 and every "
+                           "n-th from there, and \"sliding_attention\" for the others of the {} "
+                           "layers",
+                           json.source(), layers));
+  return every;
+}
+
+// Its code computes gelu by erf for every name but the gated ones.
+void check_nomic_activation(const std::string& name, const std::string& source) {
+  constexpr const char* kNames[] = {"gelu",   "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+                                    "swiglu", "geglu"};
+  SIMILE_CHECK(
+      std::count(std::begin(kNames), std::end(kNames), name) > 0, ErrorKind::kInput,
+      fmt::format("{}: \"activation_function\" is \"{}\", which is not supported; known: {}",
+                  source, name, fmt::join(kNames, ", ")));
+}
+
+int64_t read_embedding_size(const JsonObject& json) {
+  return json.integer_or("embedding_size", 128, 1, kWidest);
+}
+
+void read_bert_variant(const JsonObject& json, EncoderConfig&) { check_encoder_only(json); }
+
+// RoBERTa (Liu et al. 2019), XLM-R and CamemBERT: positions count from behind the padding token's.
+void read_roberta_variant(const JsonObject& json, EncoderConfig& config) {
+  check_encoder_only(json);
+  config.variant.position_offset = config.pad_token_id + 1;
+}
+
+void read_distilbert_variant(const JsonObject& json, EncoderConfig& config) {
+  // Checkpoints hold the position table also when it was filled with sines.
+  json.flag_or("sinusoidal_pos_embds", false);
+  config.variant.attended_dropout = false;
+}
+
+void read_mpnet_variant(const JsonObject& json, EncoderConfig& config) {
+  check_encoder_only(json);
+  config.variant.position_offset = 2;  // whatever the config's padding token
+  // Rows of a table of which the first 32 are used, whatever it has.
+  config.variant.relative_buckets = json.integer_or("relative_attention_num_buckets", 32, 32, 256);
+}
+
+void read_electra_variant(const JsonObject& json, EncoderConfig& config) {
+  check_encoder_only(json);
+  config.variant.embedding = read_embedding_size(json);
+  config.variant.projected = config.variant.embedding != config.hidden;
+}
+
+void read_albert_variant(const JsonObject& json, EncoderConfig& config) {
+  check_encoder_only(json);
+  check_number(json, "num_hidden_groups", 1, 1);
+  check_number(json, "inner_group_num", 1, 1);
+  config.variant.embedding = read_embedding_size(json);
+  config.variant.projected = true;
+  config.variant.shared_layers = true;
+  config.variant.output_dropout = false;
+}
+
+// Both spellings: global_rope_theta, local_rope_theta and global_attn_every_n_layers, or
+// rope_parameters and layer_types.
+void read_modernbert_variant(const JsonObject& json, EncoderConfig& config) {
+  check_absent(json, "rope_scaling");
+  EncoderVariant& v = config.variant;
+  v.pre_norm = v.gated = v.fused_qkv = v.fused_gate = true;
+  v.norm_bias = json.flag_or("norm_bias", false);
+  v.attention_bias = json.flag_or("attention_bias", false);
+  v.up_bias = v.down_bias = json.flag_or("mlp_bias", false);
+  v.rotary_base = read_rope(json, "full_attention", "global_rope_theta", 160000.0);
+  const double local_base = json.is_null("local_rope_theta") ? v.rotary_base : 10000.0;
+  v.local_rotary_base = read_rope(json, "sliding_attention", "local_rope_theta", local_base);
+  const int64_t local = json.integer_or("local_attention", 128, 2, int64_t{1} << 30);
+  v.local_window = local / 2;
+  v.global_every = read_layer_types(json, config.layers,
+                                    json.integer_or("global_attn_every_n_layers", 3, 1, 1024));
+  v.inner_dropout = true;
+  v.output_dropout = false;
+}
+
+// The keys of the model's own code (n_embd ...).
+void read_nomic_variant(const JsonObject& json, EncoderConfig& config) {
+  for (const char* key : {"prenorm", "causal", "use_rms_norm", "parallel_block",
+                          "rotary_emb_interleaved", "scale_attn_by_inverse_layer_idx"}) {
+    check_flag(json, key, false);
+  }
+  check_flag(json, "scale_attn_weights", true);
+  check_number(json, "rotary_emb_fraction", 1, 0);
+  check_absent(json, "rotary_emb_scale_base");
+  check_absent(json, "rotary_scaling_factor");
+  check_number(json, "moe_every_n_layers", 0, 0);
+  EncoderVariant& v = config.variant;
+  v.rotary_base = read_base(json, "rotary_emb_base", 10000.0);
+  v.fused_qkv = true;
+  v.attention_bias = json.flag_or("qkv_proj_bias", true);
+  v.up_bias = json.flag_or("mlp_fc1_bias", true);
+  v.down_bias = json.flag_or("mlp_fc2_bias", true);
+  const std::string activation = json.text_or("activation_function", "gelu");
+  v.gated = activation == "swiglu" || activation == "geglu";
+  v.activation = activation == "swiglu" ? Activation::kSilu : Activation::kGelu;
+  check_nomic_activation(activation, json.source());
+  const auto rounded = [](int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; };
+  if (v.gated) config.intermediate = rounded(config.intermediate, 256);
+  config.vocabulary =
+      rounded(config.vocabulary, json.integer_or("pad_vocab_size_multiple", 1, 1, kWidest));
+}
+
+// --- How each family calls tensors and keys ---
 
 using Renames = std::vector<std::pair<std::string, std::string>>;
 
@@ -105,7 +310,6 @@ EncoderKeys nomic_keys() {
 }
 
 const std::vector<EncoderFamily>& families() {
-  using namespace detail;
   static const std::vector<EncoderFamily> rows = {
       {"bert", "BertModel", "bert.", {}, {}, read_bert_variant},
       {"roberta", "RobertaModel", "roberta.", {}, {}, read_roberta_variant, 1},
@@ -156,7 +360,30 @@ std::vector<std::string> encoder_family_names() {
   return names;
 }
 
-std::vector<std::string> encoder_activation_names() { return detail::activation_names(); }
+Activation parse_activation(const std::string& name, const std::string& key,
+                            const std::string& source) {
+  std::string known;
+  for (const NamedActivation& row : kActivations) {
+    if (name == row.name) return row.activation;
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("{}: \"{}\" is \"{}\", which is not supported; known: {}", source, key,
+                          name, known));
+}
+
+std::vector<std::string> encoder_activation_names() {
+  std::vector<std::string> names;
+  for (const NamedActivation& row : kActivations) names.emplace_back(row.name);
+  return names;
+}
+
+std::string activation_name(Activation activation) {
+  for (const NamedActivation& row : kActivations) {
+    if (activation == row.activation) return row.name;
+  }
+  return "gelu";
+}
 
 std::string family_tensor_name(const EncoderFamily& family, const std::string& bert_name) {
   std::string name = bert_name;

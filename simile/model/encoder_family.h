@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "simile/kernel/encoder_parameters.h"
+
 namespace simile {
 
 namespace detail {
@@ -58,8 +60,12 @@ const EncoderFamily* find_encoder_family(const std::string& model_type);
 // Those with a config.json: "static" (model/static_weights.h) has none.
 std::vector<std::string> encoder_family_names();
 
-// What "hidden_act" and its like in other families may be.
+// What "hidden_act" and its like in other families may be: "gelu", "gelu_new" ...
 std::vector<std::string> encoder_activation_names();
+// Errors: kInput for other names, naming `key`.
+Activation parse_activation(const std::string& name, const std::string& key,
+                            const std::string& source);
+std::string activation_name(Activation activation);
 
 // The family's name of a tensor of encoder_layout(), without prefix.
 std::string family_tensor_name(const EncoderFamily& family, const std::string& bert_name);

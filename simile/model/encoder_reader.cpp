@@ -12,8 +12,8 @@
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/model/detail/joined_folder.h"
 #include "simile/model/encoder_family.h"
+#include "simile/model/joined_model.h"
 #include "simile/model/static_weights.h"
 #include "simile/model/weight_reader.h"
 
@@ -162,7 +162,7 @@ std::string hash_numbers(int64_t size, const Read& read) {
 template <typename Visit>
 void for_each_part(const std::string& path, const EncoderConfig& config, const Visit& visit) {
   check_encoder_config(config, path);
-  const std::vector<std::string> weights = detail::joined_weights(path);
+  const std::vector<std::string> weights = joined_weights(path);
   SIMILE_CHECK(
       weights.size() == config.parts.size(), ErrorKind::kInput,
       fmt::format("{}: it names {} parts; expected {}", path, weights.size(), config.parts.size()));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An encoder's weights from the files of tensor_source.h and to a safetensors file, in the flat
-// order of encoder_layout().
+// An encoder's weights from the files of tensor_source.h, in the flat order of encoder_layout().
 //
 // Of a joined model (config.is_joined()), `path` is the list of its parts,
 // ModelFolder::weights_path, and the functions below do the same part by part.
@@ -22,7 +21,6 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/encoder_config.h"
-#include "simile/model/safetensors.h"
 #include "simile/model/tensor_source.h"
 
 namespace simile {
@@ -79,24 +77,5 @@ class LoadedEncoder {
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
                                             EventSink& events,
                                             ProductType products = ProductType::kFloat);
-
-// Replaces each weight by what a file written with `type` gives back: the nearest half or bfloat16,
-// or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.
-void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat);
-
-// Writes the flat array, not of a joined model, under the family's names as F32, F16, BF16 or I8,
-// and `others` behind it. As I8 every matrix NAME becomes bytes and its rows' scales NAME.scale;
-// vectors stay in F32. Errors: kFailed for a weight beyond the largest half in F16, or not finite
-// in I8.
-void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
-                           TensorType type = TensorType::kF32,
-                           const std::vector<TensorView>& others = {});
-
-// The tensors of a checkpoint that are no part of the encoder (pooler, heads, position ids) and do
-// not share their numbers with one that is, for write_encoder_weights(): without the family's
-// prefix, valid while `source` and `memory`, which holds what has to be copied, live. Not of a
-// joined model.
-std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderConfig& config,
-                                      std::vector<std::string>& memory);
 
 }  // namespace simile

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/model/encoder_writer.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "simile/core/error.h"
 #include "simile/core/half.h"
+#include "simile/core/random.h"
+#include "simile/kernel/joined_encoder.h"
 #include "simile/kernel/quantise.h"
 #include "simile/model/encoder_family.h"
-#include "simile/model/encoder_reader.h"
 #include "simile/model/weight_reader.h"
 
 namespace simile {
 namespace {
 
+constexpr double kDeviation = 0.02;              // of new weights
 constexpr size_t kMostCopied = size_t{1} << 30;  // bytes of views that are written out
 
 bool is_matrix(const ParameterSlot& slot) { return slot.shape.size() == 2; }
@@ -81,6 +86,35 @@ std::string row_by_row(const TensorSource& source, const TensorInfo& tensor) {
 }
 
 }  // namespace
+
+void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat) {
+  const EncoderShape shape = config.shape();
+  if (config.is_joined()) {
+    const std::vector<int64_t> offsets = part_offsets(shape);
+    for (size_t i = 0; i < config.parts.size(); ++i) {
+      const uint64_t own = stream_key(seed, "part " + std::to_string(i));
+      initialise_encoder_weights(config.parts[i].encoder, own, flat + offsets[i]);
+    }
+    return;
+  }
+  const double deviation =
+      shape.averaged ? 1 / std::sqrt(static_cast<double>(shape.hidden)) : kDeviation;
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    float* values = flat + slot.offset;
+    if (!slot.decays) {  // biases and LayerNorm
+      const bool weight = slot.shape.size() == 1 && slot.name.find(".weight") != std::string::npos;
+      std::fill(values, values + slot.size, weight ? 1.0f : 0.0f);
+      continue;
+    }
+    RandomStream stream(seed, "initialise " + slot.name);
+    for (int64_t i = 0; i < slot.size; ++i) {
+      values[i] = static_cast<float>(deviation * stream.normal());
+    }
+  }
+  const int64_t E = shape.embedding_size();
+  float* padding = flat + config.pad_token_id * E;  // the word embedding comes first
+  std::fill(padding, padding + E, 0.0f);
+}
 
 void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat) {
   for (const ParameterSlot& slot : encoder_layout(config.shape())) {

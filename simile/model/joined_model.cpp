@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/model/detail/folder_config.h"
+#include "simile/model/tensor_source.h"
 
 namespace simile {
 namespace {
@@ -95,6 +99,70 @@ ModelSettings settings_of_part(const ModelSettings& joined, size_t number) {
   settings.default_prompt = joined.default_prompt;
   settings.similarity = joined.similarity;
   return settings;
+}
+
+namespace {
+
+using detail::describe_json;
+using detail::Json;
+using detail::JsonObject;
+
+constexpr int64_t kMostClosing = 16;
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// Where the encoder of a model folder lies.
+std::string encoder_folder(const std::string& model) {
+  const std::string modules = join_path(model, "modules.json");
+  if (!file_exists(modules)) return model;
+  return join_path(model, detail::read_module_list(modules)[0].folder);
+}
+
+}  // namespace
+
+JoinedList read_joined_list(const std::string& path) {
+  const Json parsed = detail::read_json(path);
+  const JsonObject json(parsed, path);
+  detail::check_keys(parsed, path, {"parts", "closing_tokens"});
+  JoinedList list;
+  list.closing_tokens = json.integer("closing_tokens", 0, kMostClosing);
+  const Json& parts = json.at("parts");
+  SIMILE_CHECK(parts.is_array(), ErrorKind::kInput,
+               fmt::format("{}: \"parts\" must be a list of {{\"path\": ..., \"weight\": ...}}, "
+                           "but it is {}",
+                           path, describe_json(parts)));
+  for (const Json& item : parts) {
+    const JsonObject part(item, path);
+    detail::check_keys(item, path, {"path", "weight"});
+    part.at("weight");  // it must be there
+    list.parts.push_back({part.text("path"), part.number_or("weight", 0, 0, 1e300)});
+    SIMILE_CHECK(!list.parts.back().folder.empty(), ErrorKind::kInput,
+                 fmt::format("{}: the \"path\" of part {} is empty; expected the name of a folder",
+                             path, list.parts.size() - 1));
+    detail::check_inside(list.parts.back().folder, path);
+  }
+  return list;
+}
+
+std::string joined_list_to_json(const JoinedList& list) {
+  Json parts = Json::array();
+  for (const JoinedPart& part : list.parts) {
+    parts.push_back({{"path", part.folder}, {"weight", part.weight}});
+  }
+  return detail::dump_json({{"parts", std::move(parts)}, {"closing_tokens", list.closing_tokens}}) +
+         "\n";
+}
+
+bool is_joined_list(const std::string& weights_path) {
+  return weights_path == kJoinedList || ends_with(weights_path, std::string("/") + kJoinedList);
+}
+
+std::vector<std::string> joined_weights(const std::string& path) {
+  std::vector<std::string> weights;
+  for (const JoinedPart& part : read_joined_list(path).parts) {
+    weights.push_back(find_weights(encoder_folder(join_path(folder_of(path), part.folder))));
+  }
+  return weights;
 }
 
 }  // namespace simile

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "simile/core/detail/json.h"
-#include "simile/model/detail/joined_folder.h"
+#include "simile/model/joined_model.h"
 
 namespace simile {
 namespace {
@@ -72,8 +72,8 @@ std::string parts_text(const EncoderConfig& config, const std::vector<TensorType
   const EncoderShape shape = config.shape();
   for (size_t i = 0; i < config.parts.size(); ++i) {
     const PartConfig& part = config.parts[i];
-    text += fmt::format("| {}/{} | {:g} | {} | {} | {} | {} |\n", detail::kJoinedFolder, i,
-                        part.weight, encoder_text(part.encoder), shape.parts[i].size(),
+    text += fmt::format("| {}/{} | {:g} | {} | {} | {} | {} |\n", kJoinedFolder, i, part.weight,
+                        encoder_text(part.encoder), shape.parts[i].size(),
                         limit_text(part.encoder, part.max_length), tensor_type_name(types[i]));
   }
   return text;
@@ -100,8 +100,8 @@ std::string joined_python(const ModelSettings& settings) {
   std::string parts;
   const std::vector<PartConfig>& configs = settings.encoder.parts;
   for (size_t i = 0; i < configs.size(); ++i) {
-    parts += fmt::format("    (SentenceTransformer(\"FOLDER/{}/{}\"), {:g}),\n",
-                         detail::kJoinedFolder, i, configs[i].weight);
+    parts += fmt::format("    (SentenceTransformer(\"FOLDER/{}/{}\"), {:g}),\n", kJoinedFolder, i,
+                         configs[i].weight);
   }
   const char* const length =
       settings.normalize ? "vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)\n" : "";
@@ -129,7 +129,7 @@ std::string own_parts(const EncoderConfig& config) {
     if (weighs_tokens(config.parts[i].encoder)) continue;
     others +=
         fmt::format(" The part `{}/{}` by itself is a model that sentence-transformers loads.",
-                    detail::kJoinedFolder, i);
+                    kJoinedFolder, i);
   }
   return "Simile alone reads it: the tokens of its static table weigh differently by place and "
          "repetition, which sentence-transformers has no module for. Other programs can take the "

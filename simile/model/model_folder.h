@@ -14,26 +14,21 @@
 // the family's usual one, vectors are not normalised, and a warning says so. A module, key or value
 // that is not known is an error that names it, never skipped.
 //
-// Written: the old schema, which old and new sentence-transformers load. Task heads lie beside
-// them, see head_reader.h, trained temperatures in simile.json, and in checksums.json
-// (simile/core/checksums.h) what all these files were: opening a folder that has one verifies all
-// but the weights, which are verified when they are read.
+// Task heads lie beside them, see module_reader.h, trained temperatures in simile.json, and in
+// checksums.json (simile/core/checksums.h) what all these files were: opening a folder that has one
+// verifies all but the weights, which are verified when they are read. model_writer.h writes
+// folders.
 //
-// Errors: ErrorKind::kInput for what cannot be read or used, ErrorKind::kIo for what cannot be
-// written, ErrorKind::kFailed for weights that the precision asked for cannot hold.
+// Errors: ErrorKind::kInput for what cannot be read or used.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "simile/core/event.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/model/head_reader.h"
 #include "simile/model/model_settings.h"
-#include "simile/model/safetensors.h"
-#include "simile/model/self_test.h"
-#include "simile/model/tokenizer_files.h"
+#include "simile/model/module_reader.h"
 
 namespace simile {
 
@@ -51,35 +46,5 @@ struct ModelFolder {
 // built-in model of that name (resolve_model() in simile/model/builtin_model.h); `path` of the
 // result is its folder.
 ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events);
-
-struct HeadToSave {
-  HeadSettings settings;
-  const float* weights = nullptr;  // flat, in the order of head_layout()
-};
-
-// What the parts of a joined model do not have in common.
-struct PartToSave {
-  TensorType weight_type = TensorType::kF32;
-  std::map<std::string, std::string> files;  // name and bytes: README.md, LICENSE
-};
-
-struct ModelToSave {
-  ModelSettings settings;
-  const float* weights = nullptr;  // flat, in the order of encoder_layout()
-  // kF32, kF16, kBf16 or kI8. The self test is of the weights as saved: those that
-  // round_encoder_weights() (encoder_reader.h) leaves.
-  TensorType weight_type = TensorType::kF32;
-  std::vector<TensorView> other_tensors;  // saved beside the encoder's, as they are; none of parts
-  std::vector<PartToSave> parts;  // of a joined model; none: all as weight_type, without files
-  TokenizerFiles tokenizer;       // completed by complete_tokenizer_files() when saved
-  std::string model_card;         // README.md
-  SelfTest self_test;             // written when it has texts
-  std::vector<HeadToSave> heads;  // always in single precision
-};
-
-// Writes the folder under a temporary name and moves it to `path`, replacing a model folder
-// there. Errors: kUsage when a folder without modules.json stands there that is not empty, kRecipe
-// for heads that check_heads() refuses.
-void save_model_folder(const std::string& path, const ModelToSave& model);
 
 }  // namespace simile

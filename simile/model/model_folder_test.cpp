@@ -14,8 +14,9 @@
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/hash.h"
-#include "simile/model/fingerprint.h"
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
+#include "simile/model/model_check.h"
+#include "simile/model/model_writer.h"
 
 namespace simile {
 namespace {

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/model/detail/folder_config.h"
 #include "simile/model/safetensors.h"
 
 namespace simile {
@@ -21,13 +24,9 @@ using detail::JsonObject;
 constexpr int64_t kWidest = 1 << 20;
 constexpr int64_t kMostNumbers = int64_t{1} << 32;
 
-void check_keys(const JsonObject& json, const Json& parsed, std::vector<std::string> known) {
+void check_module_keys(const JsonObject& json, const Json& parsed, std::vector<std::string> known) {
   known.insert(known.end(), {"module_input_name", "module_output_name"});
-  for (const auto& [key, value] : parsed.items()) {
-    SIMILE_CHECK(std::find(known.begin(), known.end(), key) != known.end(), ErrorKind::kInput,
-                 fmt::format("{}: \"{}\" is {}: this key is not known; known: {}", json.source(),
-                             key, detail::describe_json(value), fmt::join(known, ", ")));
-  }
+  detail::check_keys(parsed, json.source(), known);
   for (const char* key : {"module_input_name", "module_output_name"}) {
     const std::string name = json.text_or(key, "sentence_embedding");
     SIMILE_CHECK(name == "sentence_embedding", ErrorKind::kInput,
@@ -57,8 +56,8 @@ std::string read_activation(const JsonObject& json) {
 }
 
 void read_dense(const JsonObject& json, const Json& parsed, ModuleSettings& module) {
-  check_keys(json, parsed,
-             {"in_features", "out_features", "bias", "activation_function", "use_residual"});
+  check_module_keys(json, parsed,
+                    {"in_features", "out_features", "bias", "activation_function", "use_residual"});
   check_inputs(json, "in_features", module.inputs);
   module.outputs = json.integer("out_features", 1, kWidest);
   SIMILE_CHECK(module.inputs * module.outputs <= kMostNumbers, ErrorKind::kInput,
@@ -123,13 +122,13 @@ ModuleSettings read_module(const std::string& folder, ModuleKind kind, int64_t i
   const Json parsed = detail::read_json(path);
   const JsonObject json(parsed, path);
   if (kind == ModuleKind::kNormalize) {
-    check_keys(json, parsed, {});
+    check_module_keys(json, parsed, {});
     return module;
   }
   if (kind == ModuleKind::kDense) {
     read_dense(json, parsed, module);
   } else {
-    check_keys(json, parsed, {"dimension"});
+    check_module_keys(json, parsed, {"dimension"});
     check_inputs(json, "dimension", inputs);
   }
   const std::string weights = find_weights(folder);
@@ -156,6 +155,65 @@ void write_module(const std::string& folder, const ModuleSettings& module) {
     tensors.push_back({slot.name, slot.shape, module.weights->data() + slot.offset});
   }
   write_safetensors(join_path(folder, "model.safetensors"), tensors);
+}
+
+namespace {
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kWeights = "model.safetensors";
+
+HeadSettings read_settings(const std::string& path, const std::string& folder_name) {
+  SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
+               fmt::format("'{}' does not exist; each folder in heads should be a head", path));
+  HeadSettings settings;
+  try {
+    read_options(load_config(path), settings);
+    check_head(settings);
+  } catch (const Error& error) {  // options say "recipe", but this is a file of the model
+    const std::string message = error.what();
+    const bool named = message.find(path) != std::string::npos;
+    throw Error(ErrorKind::kInput, named ? message : fmt::format("{}: {}", path, message));
+  }
+  SIMILE_CHECK(settings.name == folder_name, ErrorKind::kInput,
+               fmt::format("{}: 'name' is '{}', expected '{}' like its folder", path, settings.name,
+                           folder_name));
+  return settings;
+}
+
+}  // namespace
+
+std::vector<SavedHead> open_heads(const std::string& model_folder) {
+  const std::string heads_folder = join_path(model_folder, "heads");
+  std::vector<std::string> names;
+  if (folder_exists(heads_folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(heads_folder)) {
+      if (entry.is_directory()) names.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<SavedHead> heads;
+  for (const std::string& name : names) {
+    const std::string folder = join_path(heads_folder, name);
+    heads.push_back({read_settings(join_path(folder, kConfig), name), join_path(folder, kWeights)});
+  }
+  return heads;
+}
+
+std::vector<float> read_head_weights(const SavedHead& head, int64_t H) {
+  verify_checksum(head.weights_path);
+  return read_tensors(SafetensorsFile(head.weights_path), head_layout(head.settings, H),
+                      fmt::format("{} and the encoder's size", kConfig));
+}
+
+void write_head(const std::string& folder, const HeadSettings& settings, int64_t H,
+                const float* weights) {
+  HeadSettings copy = settings;
+  write_file_atomic(join_path(folder, kConfig), options_to_json(copy) + "\n");
+  std::vector<TensorView> tensors;
+  for (const ParameterSlot& slot : head_layout(settings, H)) {
+    tensors.push_back({slot.name, slot.shape, weights + slot.offset});
+  }
+  write_safetensors(join_path(folder, kWeights), tensors);
 }
 
 }  // namespace simile

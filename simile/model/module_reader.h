@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module's folder inside a model folder: 2_Dense/config.json and its weights in model.safetensors
-// or pytorch_model.bin (also several files, see tensor_source.h).
+// Folders inside a model folder: modules after pooling, and task heads.
 //
-// Errors (ErrorKind::kInput) name file, key and value: an unknown key or activation, sizes that do
-// not fit the module before it, a module that reads or writes anything but the sentence's vector;
-// a tensor missing, left over, of another shape, or with a number that is not finite.
+// A module has 2_Dense/config.json and its weights in model.safetensors or pytorch_model.bin (also
+// several files, see tensor_source.h); a head heads/NAME/config.json (HeadSettings, each under its
+// option's name) and heads/NAME/model.safetensors (F32, named as in head_layout()). modules.json
+// does not mention heads, so sentence-transformers reads the folder as if they were not there.
+//
+// Errors: ErrorKind::kInput naming file, key and value: an unknown key or activation, a name that
+// is not the folder's, sizes that do not fit the module before, a module that reads or writes
+// anything but the sentence's vector; a tensor missing, left over, of another shape, or with a
+// number that is not finite. ErrorKind::kIo for what cannot be written.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "simile/model/module_settings.h"
+#include "simile/model/head_settings.h"
+#include "simile/model/model_settings.h"
 #include "simile/model/tensor_source.h"
 
 namespace simile {
@@ -28,5 +34,20 @@ void write_module(const std::string& folder, const ModuleSettings& module);
 // says in messages what their shapes follow from.
 std::vector<float> read_tensors(const TensorSource& file, const std::vector<ParameterSlot>& layout,
                                 const std::string& described_by);
+
+struct SavedHead {
+  HeadSettings settings;
+  std::string weights_path;
+};
+
+// The heads of a model folder, by name; none where it has no folder heads.
+std::vector<SavedHead> open_heads(const std::string& model_folder);
+
+// Weights [head_parameter_count(settings, H)].
+std::vector<float> read_head_weights(const SavedHead& head, int64_t H);
+
+// Writes config.json and model.safetensors into `folder`, which exists.
+void write_head(const std::string& folder, const HeadSettings& settings, int64_t H,
+                const float* weights);
 
 }  // namespace simile

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/model/npy.h"
-
 #include <gmock/gmock.h>
 
 #include "simile/core/error.h"
+#include "simile/model/embedding_store.h"
 
 namespace simile {
 namespace {

@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <tuple>
+#include <utility>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/half.h"
+#include "simile/core/hash.h"
 
 namespace simile {
 namespace {
@@ -163,6 +167,106 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : TensorSource(path) {
   add_file(std::move(file));
   set_tensors(std::move(parsed.tensors));
   metadata_ = std::move(parsed.metadata);
+}
+
+namespace {
+
+constexpr int64_t kBlock = int64_t{1} << 18;  // numbers converted at a time
+
+int64_t size_of(const TensorView& tensor) {
+  int64_t size = 1;
+  for (const int64_t side : tensor.shape) size *= side;
+  return size;
+}
+
+std::string make_header(const std::vector<TensorView>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  // Ordered, so that the names stand in the order of their bytes.
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  size_t offset = 0;
+  for (const TensorView& tensor : tensors) {
+    const size_t end =
+        offset + static_cast<size_t>(size_of(tensor)) * tensor_type_width(tensor.type);
+    header[tensor.name] = {{"dtype", tensor_type_name(tensor.type)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  return text;
+}
+
+void write_tensor(AtomicFile& file, const TensorView& tensor) {
+  const int64_t size = size_of(tensor);
+  if (tensor.as_it_is || (tensor.type != TensorType::kF16 && tensor.type != TensorType::kBf16)) {
+    const size_t bytes = static_cast<size_t>(size) * tensor_type_width(tensor.type);
+    return file.write({static_cast<const char*>(tensor.values), bytes});
+  }
+  std::vector<uint16_t> halves;
+  for (int64_t begin = 0; begin < size; begin += kBlock) {
+    const int64_t count = std::min(kBlock, size - begin);
+    const float* values = static_cast<const float*>(tensor.values) + begin;
+    halves.resize(static_cast<size_t>(count));
+    const auto round = tensor.type == TensorType::kF16 ? float_to_half : float_to_bfloat16;
+    std::transform(values, values + count, halves.begin(), round);
+    file.write({reinterpret_cast<const char*>(halves.data()), halves.size() * 2});
+  }
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path, const std::vector<TensorView>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  const std::string header = make_header(tensors, metadata);
+  std::string length(8, '\0');
+  for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
+  AtomicFile file(path);
+  file.write(length);
+  file.write(header);
+  for (const TensorView& tensor : tensors) {
+    assert(tensor.values != nullptr || size_of(tensor) == 0);
+    write_tensor(file, tensor);
+  }
+  file.commit();
+}
+
+namespace {
+
+constexpr const char* kChecksum = "checksum";
+
+std::string checksum_of(std::map<std::string, std::string> metadata,
+                        const std::map<std::string, std::string_view>& arrays) {
+  metadata.erase(kChecksum);
+  std::string all;
+  for (const auto& [name, text] : metadata) all += name + '\0' + text + '\0';
+  for (const auto& [name, bytes] : arrays) all += name + '\0' + hash_bytes(bytes);
+  return hash_bytes(all);
+}
+
+}  // namespace
+
+void write_sealed_tensors(const std::string& path, const std::vector<TensorView>& tensors,
+                          std::map<std::string, std::string> metadata) {
+  std::map<std::string, std::string_view> arrays;
+  for (const TensorView& tensor : tensors) {
+    size_t bytes = tensor_type_width(tensor.type);
+    for (const int64_t side : tensor.shape) bytes *= static_cast<size_t>(side);
+    arrays[tensor.name] = {static_cast<const char*>(tensor.values), bytes};
+  }
+  metadata[kChecksum] = checksum_of(metadata, arrays);
+  write_safetensors(path, tensors, metadata);
+}
+
+void check_seal(const SafetensorsFile& file) {
+  std::map<std::string, std::string_view> arrays;
+  for (const TensorInfo& tensor : file.tensors()) arrays[tensor.name] = file.bytes(tensor);
+  const auto found = file.metadata().find(kChecksum);
+  SIMILE_CHECK(
+      found != file.metadata().end() && found->second == checksum_of(file.metadata(), arrays),
+      ErrorKind::kInput,
+      fmt::format("'{}' is damaged: its checksum is not that of its contents", file.path()));
 }
 
 }  // namespace simile

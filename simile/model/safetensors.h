@@ -49,4 +49,13 @@ struct TensorView {
 void write_safetensors(const std::string& path, const std::vector<TensorView>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
+// Writes a file that knows when it is damaged, which a run keeps to go on from: "checksum" among
+// its metadata is a hash of all tensors, by name, and all other metadata. As write_safetensors(),
+// for tensors whose values are stored as they are.
+void write_sealed_tensors(const std::string& path, const std::vector<TensorView>& tensors,
+                          std::map<std::string, std::string> metadata);
+
+// Errors (kInput): the file has another checksum, or none.
+void check_seal(const SafetensorsFile& file);
+
 }  // namespace simile

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/model/sealed_tensors.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "simile/core/file.h"
 #include "simile/data/detail/test_files.h"
+#include "simile/model/safetensors.h"
 
 namespace simile {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/model/self_test.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/model/model_check.h"
 
 namespace simile {
 namespace {

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <vector>
 
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/kernel/static_encoder.h"
+#include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_reader.h"
 
 namespace simile {
@@ -154,6 +156,22 @@ std::shared_ptr<const Encoder> open_static_encoder(const std::string& path,
   }
   opened->encoder = std::make_unique<StaticEncoder>(config.shape(), place);
   return {opened, opened->encoder.get()};
+}
+
+void read_token_weights(const std::string& path, EncoderConfig& config) {
+  const detail::Json parsed = detail::read_json(path);
+  const detail::JsonObject json(parsed, path);
+  detail::check_keys(parsed, path, {"saturation", "half_position"});
+  EncoderVariant& variant = config.variant;
+  variant.saturation = static_cast<float>(json.number_or("saturation", 1, 0, 1));
+  variant.half_position =
+      static_cast<float>(json.number_or("half_position", 0, 0, kLargestHalfPosition));
+}
+
+std::string token_weights_to_json(const EncoderConfig& config) {
+  const detail::Json json = {{"saturation", config.variant.saturation},
+                             {"half_position", config.variant.half_position}};
+  return detail::dump_json(json) + "\n";
 }
 
 }  // namespace simile

@@ -15,6 +15,7 @@
 #include "simile/core/file.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
 
 namespace simile {
 namespace {

@@ -13,7 +13,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/model/embedding_store.h"
-#include "simile/model/sealed_tensors.h"
+#include "simile/model/safetensors.h"
 #include "simile/report/detail/run_format.h"
 
 namespace simile {

@@ -10,7 +10,7 @@
 #include "simile/core/detail/error_of.h"
 #include "simile/core/detail/sealed_json.h"
 #include "simile/model/embedding_store.h"
-#include "simile/model/sealed_tensors.h"
+#include "simile/model/safetensors.h"
 #include "simile/report/detail/run_fixture.h"
 #include "simile/report/run_folder.h"
 

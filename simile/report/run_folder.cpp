@@ -22,7 +22,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/threads.h"
-#include "simile/model/sealed_tensors.h"
+#include "simile/model/safetensors.h"
 #include "simile/report/detail/run_format.h"
 #include "simile/report/run_log.h"
 

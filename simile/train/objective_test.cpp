@@ -10,6 +10,8 @@
 #include "simile/core/random.h"
 #include "simile/loss/mnrl.h"
 #include "simile/model/initialise.h"
+#include "simile/loss/simcse.h"
+#include "simile/model/encoder_writer.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/head.h"
 

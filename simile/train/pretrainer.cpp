@@ -13,6 +13,8 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/model_folder.h"
 #include "simile/nn/device.h"
+#include "simile/model/model_writer.h"
+#include "simile/nn/device_memory.h"
 #include "simile/train/held_out.h"
 #include "simile/train/placement.h"
 #include "simile/train/read_recipe.h"

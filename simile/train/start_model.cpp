@@ -12,8 +12,9 @@
 #include "simile/core/half.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
 #include "simile/train/run_card.h"
 #include "simile/train/static_start.h"
 

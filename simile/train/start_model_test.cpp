@@ -4,8 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "simile/model/encoder_reader.h"
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
 #include "simile/train/detail/run_testing.h"
 
 namespace simile {

@@ -10,7 +10,7 @@
 #include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
 #include "simile/derive/ppmi_start.h"
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
 
 namespace simile {
 namespace {

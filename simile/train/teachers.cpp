@@ -13,7 +13,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/builtin_model.h"
-#include "simile/model/fingerprint.h"
+#include "simile/model/model_check.h"
 #include "simile/train/detail/bytes_of.h"
 
 namespace simile {

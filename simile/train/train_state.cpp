@@ -10,7 +10,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/model/sealed_tensors.h"
+#include "simile/model/safetensors.h"
 
 namespace simile {
 namespace {

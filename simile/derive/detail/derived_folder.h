@@ -7,6 +7,7 @@
 
 #include "simile/core/event.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::detail {

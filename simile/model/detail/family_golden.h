@@ -10,6 +10,7 @@
 #include "simile/kernel/packed.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/encoder_reader.h"
+#include "simile/model/safetensors.h"
 
 namespace simile {
 

@@ -9,9 +9,10 @@
 #include "simile/core/file.h"
 #include "simile/derive/join.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/model/initialise.h"
+#include "simile/model/encoder_writer.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_settings.h"
+#include "simile/model/model_writer.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::testing {

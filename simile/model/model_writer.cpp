@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/model/model_writer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +11,9 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/model/detail/joined_folder.h"
-#include "simile/model/detail/static_folder.h"
 #include "simile/model/joined_model.h"
-#include "simile/model/model_folder.h"
 #include "simile/model/module_reader.h"
+#include "simile/model/static_weights.h"
 
 namespace simile {
 namespace {
@@ -63,10 +63,10 @@ Json modules_json(const ModelSettings& settings) {
                        {"type", fmt::format("{}.{}", package, type)}});
   };
   if (settings.encoder.is_joined()) {
-    add(detail::kJoinedFolder, "Joined", "simile");
+    add(kJoinedFolder, "Joined", "simile");
   } else if (settings.encoder.variant.averaged) {
     const bool own = settings.encoder.variant.weighs_tokens();
-    add(detail::kStaticFolder, "StaticEmbedding", own ? "simile" : "sentence_transformers.models");
+    add(kStaticFolder, "StaticEmbedding", own ? "simile" : "sentence_transformers.models");
   } else {
     add("", "Transformer");
     add("1_Pooling", "Pooling");
@@ -143,13 +143,13 @@ void write_encoder(const ModelSettings& settings, const StoredEncoder& encoder,
                            tensor_type_name(encoder.type)));
   complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
   const bool is_static = settings.encoder.variant.averaged;
-  const FolderWriter writer = is_static ? model.folder(detail::kStaticFolder) : model;
+  const FolderWriter writer = is_static ? model.folder(kStaticFolder) : model;
   if (!is_static) {
     writer.text("config.json", encoder_config_to_json(settings.encoder));
     writer.folder("1_Pooling").json("config.json", pooling_json(settings));
   }
   if (settings.encoder.variant.weighs_tokens()) {
-    writer.text(detail::kTokenWeights, detail::token_weights_to_json(settings.encoder));
+    writer.text(kTokenWeights, token_weights_to_json(settings.encoder));
   }
   write_encoder_weights(writer.file(weight_file_name(encoder.type)), settings.encoder,
                         encoder.weights, encoder.type, encoder.others);
@@ -169,7 +169,7 @@ void write_sentence_files(const ModelSettings& settings, const FolderWriter& fol
 void write_parts(const ModelToSave& model, const FolderWriter& writer) {
   const EncoderConfig& joined = model.settings.encoder;
   const std::vector<int64_t> offsets = part_offsets(joined.shape());
-  detail::JoinedList list{{}, joined.closing_tokens};
+  JoinedList list{{}, joined.closing_tokens};
   for (size_t i = 0; i < joined.parts.size(); ++i) {
     list.parts.push_back({std::to_string(i), joined.parts[i].weight});
     const PartToSave part =
@@ -182,7 +182,7 @@ void write_parts(const ModelToSave& model, const FolderWriter& writer) {
     for (const auto& [name, bytes] : part.files) folder.text(name, bytes);
     write_checksums(folder.path());
   }
-  writer.text(detail::kJoinedList, detail::joined_list_to_json(list));
+  writer.text(kJoinedList, joined_list_to_json(list));
   writer.json("sentence_bert_config.json", {{"max_seq_length", model.settings.max_length}});
 }
 
@@ -193,7 +193,7 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
   AtomicFolder folder(path, "modules.json");
   const FolderWriter writer(folder.path());
   if (settings.encoder.is_joined()) {
-    write_parts(model, writer.folder(detail::kJoinedFolder));
+    write_parts(model, writer.folder(kJoinedFolder));
   } else {
     write_encoder(settings, {model.weights, model.weight_type, model.other_tensors},
                   model.tokenizer, writer);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/model/model_folder.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,13 +11,9 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/builtin_model.h"
-#include "simile/model/detail/joined_folder.h"
-#include "simile/model/detail/module_list.h"
-#include "simile/model/detail/sentence_config.h"
-#include "simile/model/detail/static_folder.h"
+#include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/joined_model.h"
-#include "simile/model/model_folder.h"
 #include "simile/model/static_weights.h"
 
 namespace simile {
@@ -87,7 +85,7 @@ void read_encoder_settings(const std::string& path, const std::string& encoder,
                          ? read_static_config(find_weights(encoder))
                          : read_encoder_config(join_path(encoder, "config.json"));
   if (detail::is_static(modules) && modules[0].own) {
-    detail::read_token_weights(join_path(encoder, detail::kTokenWeights), settings.encoder);
+    read_token_weights(join_path(encoder, kTokenWeights), settings.encoder);
   }
   if (modules.empty()) {
     use_family_pooling(path, settings, events);
@@ -112,10 +110,10 @@ void check_same_tokenizer(const ModelFolder& a, const ModelFolder& b) {
 
 // The parts in `folder`, that of the module; what comes after them is read as for other models.
 void open_parts(const std::string& folder, ModelFolder& model, EventSink& events) {
-  model.weights_path = join_path(folder, detail::kJoinedList);
-  const detail::JoinedList list = detail::read_joined_list(model.weights_path);
+  model.weights_path = join_path(folder, kJoinedList);
+  const JoinedList list = read_joined_list(model.weights_path);
   std::vector<ModelPart> parts;
-  for (const detail::JoinedPart& part : list.parts) {
+  for (const JoinedPart& part : list.parts) {
     parts.push_back({open_model_folder(join_path(folder, part.folder), events), part.weight});
     check_same_tokenizer(parts.front().folder, parts.back().folder);
   }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// An encoder's weights in the flat order of encoder_layout(): made new, rounded to a type, and
+// written to a safetensors file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simile/model/encoder_config.h"
+#include "simile/model/safetensors.h"
+#include "simile/model/tensor_source.h"
+
+namespace simile {
+
+// Random weights for an encoder that starts from nothing.
+// Fills flat[encoder_parameter_count(config.shape())] as BERT is initialised: matrices and
+// embeddings from N(0, 0.02^2), the padding token's embedding and all biases 0, LayerNorm
+// weights 1; or the table of a static encoder from N(0, 1/H), so that rows are about 1 long; or
+// each part of a joined one, under a seed of its own. Each tensor draws from its own stream, named
+// after it, so the numbers depend on `seed` and shape alone.
+void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat);
+
+// Replaces each weight by what a file written with `type` gives back: the nearest half or bfloat16,
+// or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.
+void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat);
+
+// Writes the flat array, not of a joined model, under the family's names as F32, F16, BF16 or I8,
+// and `others` behind it. As I8 every matrix NAME becomes bytes and its rows' scales NAME.scale;
+// vectors stay in F32. Errors: kFailed for a weight beyond the largest half in F16, or not finite
+// in I8.
+void write_encoder_weights(const std::string& path, const EncoderConfig& config, const float* flat,
+                           TensorType type = TensorType::kF32,
+                           const std::vector<TensorView>& others = {});
+
+// The tensors of a checkpoint that are no part of the encoder (pooler, heads, position ids) and do
+// not share their numbers with one that is, for write_encoder_weights(): without the family's
+// prefix, valid while `source` and `memory`, which holds what has to be copied, live. Not of a
+// joined model.
+std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderConfig& config,
+                                      std::vector<std::string>& memory);
+
+}  // namespace simile
