@@ -24,6 +24,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/file_lock.h"
 #include "simile/core/threads.h"
 
 namespace simile::cli {
@@ -73,25 +74,6 @@ std::vector<std::string> own_arguments() {
   }
   return words;
 }
-
-// A folder for what the processes put into temporary files, of which killed ones leave some.
-class ScratchFolder {
- public:
-  ScratchFolder()
-      : path_((std::filesystem::temp_directory_path() / "simile-train-XXXXXX").string()) {
-    check_system(mkdtemp(path_.data()) != nullptr, "make a temporary folder for");
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // In the new process: becomes the program.
 [[noreturn]] void become(int rank, int errors, pid_t parent,
@@ -218,7 +200,7 @@ void tell_failure(int rank, const Child& child) {
 bool is_started_process() { return std::getenv(kStarted) != nullptr; }
 
 int start_processes(int count, const CommonOptions& common) {
-  const ScratchFolder scratch;
+  const ScratchFolder scratch("simile-train");  // killed processes leave some of their files
   setenv(kStarted, std::to_string(count).c_str(), 1);
   setenv("WORLD_SIZE", std::to_string(count).c_str(), 1);
   setenv("MASTER_ADDR", "127.0.0.1", 1);

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/run_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -70,6 +66,11 @@ Json hash_files(const std::string& folder) {
   return files;
 }
 
+std::string made_folder(const std::string& path) {
+  make_folders(path);
+  return path;
+}
+
 // Files under the temporary names that a crash left.
 void remove_half_written(const std::string& folder) {
   std::error_code ignored;
@@ -89,24 +90,18 @@ ConfigNode without_environment(ConfigNode run) {
   return run;
 }
 
-RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite) : path_(path) {
-  make_folders(path_);
-  const std::string lock_path = join_path(path_, kLock);
-  lock_ = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  SIMILE_CHECK(lock_ >= 0, ErrorKind::kIo,
-               fmt::format("cannot write '{}': {}", lock_path, std::strerror(errno)));
-  const bool locked = flock(lock_, LOCK_EX | LOCK_NB) == 0;
-  held_run_ = file_exists(join_path(path_, kRecipe));
-  if (!locked || (held_run_ && !resume && !overwrite)) {
-    close(lock_);
-    throw Error(ErrorKind::kUsage,
-                locked ? fmt::format("'{}' already holds a run; add --resume to go on with it, "
-                                     "--overwrite to replace it, or choose another --output",
-                                     path_)
-                       : fmt::format("another process is training in '{}'; wait for it or choose "
-                                     "another --output",
-                                     path_));
-  }
+RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite)
+    : path_(made_folder(path)),
+      lock_(join_path(path_, kLock), FileLock::On::kFile),
+      held_run_(file_exists(join_path(path_, kRecipe))) {
+  SIMILE_CHECK(lock_.is_held(), ErrorKind::kUsage,
+               fmt::format("another process is training in '{}'; wait for it or choose another "
+                           "--output",
+                           path_));
+  SIMILE_CHECK(!held_run_ || resume || overwrite, ErrorKind::kUsage,
+               fmt::format("'{}' already holds a run; add --resume to go on with it, --overwrite "
+                           "to replace it, or choose another --output",
+                           path_));
   for (const char* part : {"", kStates, kStages, kTeachers, kMined, kPredictions}) {
     remove_half_written(join_path(path_, part));
   }
@@ -143,7 +138,6 @@ void RunFolder::check_resume(bool several) const {
 
 RunFolder::~RunFolder() {
   if (metrics_ != nullptr) std::fclose(metrics_);
-  close(lock_);
 }
 
 std::string RunFolder::states_path() const { return join_path(path_, kStates); }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simile/core/config.h"
+#include "simile/core/file_lock.h"
 #include "simile/eval/report.h"
 #include "simile/model/model_settings.h"
 #include "simile/report/step_result.h"
@@ -99,8 +100,8 @@ class RunFolder {
   TensorboardWriter& tensorboard();
 
   std::string path_;
-  int lock_ = -1;
-  bool held_run_ = false;  // when it was opened
+  FileLock lock_;
+  bool held_run_;  // when it was opened
   std::FILE* metrics_ = nullptr;
   std::unique_ptr<TensorboardWriter> tensorboard_;
 };

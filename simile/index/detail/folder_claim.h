@@ -2,7 +2,10 @@
 // The right to make what will stand in a folder: of several processes that want it, one has it.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "simile/core/file_lock.h"
 
 namespace simile::detail {
 
@@ -18,11 +21,10 @@ class FolderClaim {
 
  private:
   bool try_lock();
-  bool is_at_path() const;
   void release();
 
   std::string path_;
-  int folder_ = -1;
+  std::optional<FileLock> lock_;
   bool is_made_ = false;
 };
 
