@@ -159,6 +159,18 @@ PermutationTest paired_permutation_test(const std::vector<double>& a, const std:
                                            : count_random_signs(differences, samples, seed);
 }
 
+PairedTest test_pairs(const std::vector<double>& a, const std::vector<double>& b, int64_t samples,
+                      uint64_t seed) {
+  PairedTest test;
+  test.a = measure_spread(a);
+  test.b = measure_spread(b);
+  test.difference = test.b.mean - test.a.mean;
+  if (a.size() < 2 || b.size() < 2) return test;
+  test.t_test = paired_t_test(a, b);
+  if (samples > 0) test.permutation = paired_permutation_test(a, b, samples, seed);
+  return test;
+}
+
 // Sample i draws from its own substream, so threads may take the samples in any order.
 std::vector<double> bootstrap_values(int64_t examples, const Statistic& statistic, int64_t samples,
                                      uint64_t seed) {

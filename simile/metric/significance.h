@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace simile {
@@ -49,6 +50,18 @@ struct PermutationTest {
 
 PermutationTest paired_permutation_test(const std::vector<double>& a, const std::vector<double>& b,
                                         int64_t samples, uint64_t seed);
+
+// Two systems by their values under the same seeds (or folds), a and b.
+struct PairedTest {
+  Spread a, b;
+  double difference = 0;                       // mean of b - mean of a
+  std::optional<TTest> t_test;                 // with two pairs at least
+  std::optional<PermutationTest> permutation;  // likewise; none with `samples` 0
+};
+
+// Each side has a value at least. Lists of different length are tested only where neither is one.
+PairedTest test_pairs(const std::vector<double>& a, const std::vector<double>& b,
+                      int64_t samples = 0, uint64_t seed = 1);
 
 inline constexpr double kIntervalConfidence = 0.95;  // of the intervals that are shown
 

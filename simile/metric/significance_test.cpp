@@ -159,6 +159,17 @@ TEST(Bootstrap, TheSeedDecidesNotTheThreads) {
   EXPECT_NE(one.low, bootstrap_interval(50, mean, 0.9, 200, 6).low);
 }
 
+TEST(Significance, TwoSystemsAreTestedWhereTheyHaveTwoPairs) {
+  const std::vector<double> a = {1, 2, 3}, b = {2, 2, 5};
+  const PairedTest test = test_pairs(a, b, 10);
+  EXPECT_EQ(test.difference, 1);
+  EXPECT_EQ(test.t_test->p, paired_t_test(a, b).p);
+  EXPECT_EQ(test.permutation->p, paired_permutation_test(a, b, 10, 1).p);
+  EXPECT_FALSE(test_pairs(a, b).permutation);
+  EXPECT_FALSE(test_pairs({1}, {4}).t_test);
+  EXPECT_EQ(test_pairs({1}, {4, 6}).difference, 4);
+}
+
 TEST(Significance, WhatCannotBeTestedIsSaid) {
   EXPECT_THAT(error_of([] { paired_t_test({1}, {2}); }),
               HasSubstr("paired t-test: expected at least two pairs, found 1"));

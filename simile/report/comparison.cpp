@@ -183,13 +183,8 @@ ComparedMetric Comparer::compare_metric(const Shared& shared, const std::string&
   for (size_t r = 0; r < b_.runs.size(); ++r) {
     metric.b_values.push_back(*b_.runs[r].reports[shared.b[r]].find_metric(name));
   }
-  metric.a = measure_spread(metric.a_values);
-  metric.b = measure_spread(metric.b_values);
-  metric.difference = metric.b.mean - metric.a.mean;
-  if (metric.a_values.size() < 2 || metric.b_values.size() < 2) return metric;
-  metric.t_test = paired_t_test(metric.a_values, metric.b_values);
-  metric.permutation = paired_permutation_test(metric.a_values, metric.b_values, options_.samples,
-                                               static_cast<uint64_t>(options_.seed));
+  static_cast<PairedTest&>(metric) = test_pairs(metric.a_values, metric.b_values, options_.samples,
+                                                static_cast<uint64_t>(options_.seed));
   return metric;
 }
 

@@ -48,14 +48,10 @@ struct ComparisonOptions {
   }
 };
 
-struct ComparedMetric {
+struct ComparedMetric : PairedTest {  // over the runs
   std::string name;
   std::vector<double> a_values, b_values;  // one per run
-  Spread a, b;                             // over the runs
-  double difference = 0;                   // mean of B - mean of A
-  std::optional<TTest> t_test;
-  std::optional<PermutationTest> permutation;
-  std::optional<Interval> interval;  // of the difference
+  std::optional<Interval> interval;        // of the difference
 };
 
 struct ComparedReport {
