@@ -35,7 +35,7 @@
 #include "simile/loss/loss.h"
 #include "simile/train/epoch_planner.h"
 #include "simile/train/process_group.h"
-#include "simile/train/text_shares.h"
+#include "simile/train/gradient_cache.h"
 
 namespace {
 

@@ -12,9 +12,7 @@
 #include "simile/serve/routes.h"
 #ifdef SIMILE_WITH_TRAINING
 #include "simile/experiment/tune.h"
-#include "simile/train/method_reference.h"
-#include "simile/train/pretrainer.h"
-#include "simile/train/trainer.h"
+#include "simile/train/reference.h"
 #endif
 
 namespace simile::cli {

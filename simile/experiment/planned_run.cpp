@@ -17,7 +17,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/repeated_training.h"
-#include "simile/train/fold_runs.h"
+#include "simile/train/read_recipe.h"
 
 namespace simile {
 namespace {

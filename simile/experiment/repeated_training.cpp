@@ -16,11 +16,10 @@
 #include "simile/eval/predictions.h"
 #include "simile/metric/sorted_values.h"
 #include "simile/report/run_folder.h"
-#include "simile/train/fold_runs.h"
 #include "simile/train/process_group.h"
 #include "simile/train/read_recipe.h"
 #include "simile/train/selection.h"
-#include "simile/train/shared_run.h"
+#include "simile/train/shared_training.h"
 #include "simile/train/train_options.h"
 
 namespace simile {

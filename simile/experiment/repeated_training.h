@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recipe trained as often as it asks for: once; with several seeds, as what one run says may be
-// luck; or with each fold of its data in turn (simile/train/fold_runs.h), so that all of it is
+// luck; or with each fold of its data in turn (simile/train/read_recipe.h), so that all of it is
 // tested on.
 #pragma once
 

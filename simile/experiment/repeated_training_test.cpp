@@ -13,8 +13,8 @@
 #include "simile/core/threads.h"
 #include "simile/eval/predictions.h"
 #include "simile/report/comparison.h"
-#include "simile/train/detail/process_testing.h"
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/process_test.h"
+#include "simile/train/detail/run_test.h"
 
 namespace simile {
 namespace {

@@ -17,7 +17,7 @@
 #include "simile/experiment/proposal.h"
 #include "simile/model/builtin_model.h"
 #include "simile/train/evaluations.h"
-#include "simile/train/fold_runs.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/selection.h"
 
 namespace simile {

@@ -10,6 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/data/column_kinds.h"
 #include "simile/loss/loss_table.h"
+#include "simile/loss/bsc.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/read_recipe.h"
@@ -168,14 +169,7 @@ class Reviewer {
   }
 
   void check_columns(const std::string& place, const PairDataOptions& data) {
-    std::vector<SideColumn> sides;
-    if (data.format == "classes" && !data.text.empty()) {
-      sides = {{"text", data.text}};
-    } else if (data.format == "table" || data.format == "nli" || data.format == "classes") {
-      sides = {{"left", data.left}};
-      if (!data.right.empty()) sides.emplace_back("right", data.right);
-      for (const std::string& column : data.negatives) sides.emplace_back("negatives", column);
-    }
+    const std::vector<SideColumn> sides = side_columns(data);
     if (sides.empty()) return;
     const std::vector<std::string> files = pair_files(data);
     const std::string wrong = files.empty() ? "" : find_misplaced_side(files.front(), sides);

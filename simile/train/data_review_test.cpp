@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 #include "simile/train/trainer.h"
 
 namespace simile {

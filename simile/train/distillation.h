@@ -37,7 +37,7 @@ struct DistillationOptions {
 std::string prepare_distillation(const DistillationOptions& options, bool overwrite,
                                  EventSink& events);
 
-// Of a trained model: writes it with the dimensions asked for into the folder reduced/ of the
+// Writes a trained model with the dimensions asked for into the folder reduced/ of the
 // output, whose path it returns; nothing without. They come after training, which has more to learn
 // from all numbers of the teacher's vectors. Errors: those of save_reduced_table().
 std::optional<std::string> reduce_student(const DistillationOptions& options,

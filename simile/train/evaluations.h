@@ -35,7 +35,7 @@ class Evaluations {
   // Reads the data; what should be known about it goes to `events` as warnings.
   Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
 
-  // Those of one set, then of the next.
+  // The scores of one set, then of the next.
   using Sets = std::vector<const Evaluations*>;
 
   // One report per evaluation, in order, of weights as they are, and the predictions behind each. A

@@ -22,7 +22,6 @@
 
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/train/optimizer_rule.h"
-#include "simile/train/optimizer_state.h"
 
 namespace simile {
 

@@ -13,7 +13,7 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/train/detail/optimizer_golden_testing.h"
+#include "simile/train/detail/optimizer_golden_test.h"
 
 namespace simile {
 namespace {

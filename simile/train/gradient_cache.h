@@ -8,6 +8,9 @@
 // with the same dropout masks, and carries the gradient of its vectors to the weights. The price is
 // one more forward pass; memory holds one chunk's activations. Gradients differ from those of the
 // batch in one piece only by the order of the sums over chunks.
+//
+// The same chunks are cut from the share of a batch that each of several processes encodes. Which
+// process encodes a text decides nothing: its dropout masks are those it has in the whole batch.
 #pragma once
 
 #include <torch/types.h>
@@ -46,5 +49,17 @@ torch::Tensor encode_without_graph(const std::vector<BatchChunk>& chunks,
 // The second pass: `encode` again, and backwards with each chunk's part of `gradient` [texts, H].
 void carry_gradient(const std::vector<BatchChunk>& chunks, const EncodeChunk& encode,
                     const torch::Tensor& gradient);
+
+// Bounds [ranks + 1]: rank r has the texts which[bounds[r]] .. which[bounds[r + 1] - 1], about as
+// many tokens as any other; shares may be empty.
+std::vector<int64_t> cut_shares(const std::vector<std::vector<int32_t>>& texts,
+                                const std::vector<int32_t>& which, int64_t ranks);
+
+// The share begin .. end - 1 of cut_chunks() of the whole batch; none where it is empty.
+std::vector<BatchChunk> cut_share(const std::vector<std::vector<int32_t>>& texts,
+                                  const std::vector<int32_t>& second,
+                                  const std::vector<int32_t>& which, int64_t begin, int64_t end,
+                                  int64_t tokens, const EncoderShape& shape,
+                                  const EncoderDropout& dropout);
 
 }  // namespace simile

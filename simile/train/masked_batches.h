@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches for masked-language-model training, made in a thread of their own beside the training.
+// Batches for masked-language-model training, made in a thread of their own beside the training,
+// and how well an encoder and its head guess words of texts that training never sees.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,9 @@
 
 #include "simile/batch/masking.h"
 #include "simile/data/text_stream.h"
+#include "simile/eval/report.h"
+#include "simile/nn/masked_lm_module.h"
+#include "simile/nn/trainable_encoder.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/pretrain_options.h"
 
@@ -71,5 +75,21 @@ class MaskedBatches {
 // throw kInterrupted from events.progress().
 int64_t count_batches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
                       const Tokenizer& tokenizer, int64_t limit, EventSink& events);
+
+class HeldOut {
+ public:
+  // Reads and masks the texts. Without a path there is nothing to evaluate. Errors: as TextStream;
+  // ErrorKind::kInput when no word was masked.
+  HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer,
+          const MaskVocabulary& vocabulary, EventSink& events);
+
+  bool empty() const { return batches_.empty(); }
+
+  // Report `held_out` with masked_accuracy and perplexity, of weights as they are.
+  Report evaluate(TrainableEncoder& encoder, MaskedLmModule& head, const std::string& model) const;
+
+ private:
+  std::vector<MaskedBatch> batches_;
+};
 
 }  // namespace simile

@@ -15,7 +15,6 @@
 #include "simile/data/field_reader.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/precision.h"
-#include "simile/train/detail/bytes_of.h"
 #include "simile/train/shared_training.h"
 
 namespace simile {
@@ -161,7 +160,7 @@ class NegativeMiner::Pool {
     for (const auto* texts : {&set_->texts, &corpus_ids_}) {
       for (const auto& text : *texts) {
         keys.push_back(
-            first.emplace(detail::bytes_of(text), static_cast<int32_t>(keys.size())).first->second);
+            first.emplace(bytes_of(text), static_cast<int32_t>(keys.size())).first->second);
       }
     }
     const auto key_all = [&keys](const std::vector<int32_t>& texts) {
@@ -183,7 +182,7 @@ class NegativeMiner::Pool {
 
   std::string make_fingerprint() {
     std::string hashes = options_to_json(options_) + fingerprint_examples(*set_);
-    for (const auto& ids : corpus_ids_) hashes += hash_bytes(detail::bytes_of(ids));
+    for (const auto& ids : corpus_ids_) hashes += hash_bytes(bytes_of(ids));
     return hash_bytes(hashes);
   }
 

@@ -8,7 +8,8 @@
 #include <map>
 #include <set>
 
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
+#include "simile/train/option_rules.h"
 #include "simile/train/run_data.h"
 #include "simile/train/trainer.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One objective of a stage, ready to be trained: its data, its head, its loss and the batches of
-// its epochs.
+// One objective of a stage, ready to be trained: its data, its head, its loss, the batches of its
+// epochs, and what its loss takes of a batch.
 #pragma once
+
+#include <torch/types.h>
 
 #include <cstdint>
 #include <string>
@@ -10,12 +12,21 @@
 #include "simile/batch/plan.h"
 #include "simile/loss/loss.h"
 #include "simile/nn/head.h"
-#include "simile/train/batch_input.h"
 #include "simile/train/epoch_planner.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
 
 namespace simile {
+
+// How the examples of an objective are shown to its loss.
+struct BatchReader {
+  const Loss& loss;
+  HeadModule* head = nullptr;  // null: none
+
+  // `embeddings` [texts, H] are those of set->texts_of(examples). Errors: as HeadModule.
+  LossInput operator()(const ExampleSet& set, const std::vector<int32_t>& examples,
+                       const torch::Tensor& embeddings, const HeadDropout& dropout) const;
+};
 
 // What an objective trains and measures its loss on.
 struct ObjectiveData {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/train/optimizer_state.h"
+#include "simile/train/optimizer_rule.h"
 
 namespace simile {
 

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update rules of the optimisers: what one step makes of a weight w with gradient g (after
+// What one training step does to weights: the learning rate of the step, and the update rule.
+//
+// Learning rate schedules: with w warm-up steps of n in all, step s = 0 ... n-1 uses the peak
+// learning rate times
+//   s < w      s / w                              (every schedule)
+//   linear     (n - s) / (n - w)
+//   cosine     (1 + cos(π (s - w) / (n - w))) / 2
+//   constant   1
+// as transformers' get_linear_schedule_with_warmup and its like count steps.
+//
+// Update rules: what one step makes of a weight w with gradient g (after
 // clipping), learning rate η and decay λ (0 for weights that do not decay).
 //
 //   adamw    w = (1 - η λ) w,  m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²
@@ -21,6 +31,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "simile/core/options.h"
 
@@ -57,7 +68,7 @@ class OptimizerRule {
 
   bool has_second_moment() const { return kind_ != Kind::kSgd; }
 
-  // Of step `step`, from 1; for weights that decay, or not. gradient_scale is 1.
+  // The numbers of step `step`, from 1; for weights that decay, or not. gradient_scale is 1.
   StepConstants constants(int64_t step, double learning_rate, bool decays) const;
 
   // One step on `size` numbers; `second` is null where there is no second moment.
@@ -74,6 +85,37 @@ class OptimizerRule {
 
   OptimizerOptions options_;
   Kind kind_;
+};
+
+struct ScheduleOptions {
+  std::string name = "linear";
+  double warmup_fraction = 0.1;
+  int64_t warmup_steps = -1;
+
+  void visit(OptionVisitor& v);
+};
+
+// Steps of warm-up out of `total_steps`: warmup_steps when it is given, else the fraction rounded
+// up; never more than total_steps.
+int64_t warmup_step_count(const ScheduleOptions& options, int64_t total_steps);
+
+// Factor in [0, 1] of the peak learning rate at `step` (from 0); 0 from total_steps on, except for
+// `constant`. Errors (kRecipe): an unknown name.
+double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t total_steps);
+
+// The number of steps after which weights are no longer those of the start: 1, or 2 where the first
+// step's factor is 0.
+int64_t first_trained_step(const ScheduleOptions& options, int64_t total_steps);
+
+// What an optimiser remembers from step to step, the same for every engine. Everything a checkpoint
+// must hold to continue with the same bits (beside the weights).
+struct OptimizerState {
+  int64_t step = 0;                    // steps done
+  std::vector<float> first_moment;     // m: the flat array, then the extras in order
+  std::vector<float> second_moment;    // v; empty for sgd
+  std::vector<int64_t> row_steps;      // [rows] step each row of the table stands at; empty where
+                                       // rows that are not used are left alone
+  std::vector<double> learning_rates;  // of the last steps up to `step`: all that a row may lack
 };
 
 }  // namespace simile

@@ -28,10 +28,11 @@ enum class Engine {
 struct Placement {
   Engine engine = Engine::kFused;
   torch::Device device = torch::Device(torch::kCPU);
-  // Of the encoder's large matrix products, see fused_encoder.h and torch_encoder.h.
+  // The number type of the encoder's large matrix products, see fused_encoder.h and
+  // torch_encoder.h.
   ProductType products = ProductType::kFloat;
 
-  // Those that the losses are told, see LossInput: an option of the CPU's kernels alone.
+  // The products that losses are told, see LossInput: an option of the CPU's kernels alone.
   ProductType loss_products() const {
     return engine == Engine::kFused ? products : ProductType::kFloat;
   }
@@ -47,16 +48,16 @@ torch::Device choose_device(const std::string& name);
 // As recipes call the types of product.
 const std::vector<std::string>& compute_names();
 
-// Of a recipe's `engine`, `device` and `compute`. Engine auto is fused on the CPU and torch on any
-// other device. `tf32` lets a GPU round the operands of fp32 products to 11 bits, in all of the
-// process. Errors (kRecipe): an unknown name; a GPU for the fused engine, or one that this build or
-// machine does not have; bf16 for the fused engine on a processor without instructions for it; tf32
-// on the CPU.
+// Chooses by a recipe's `engine`, `device` and `compute`. Engine auto is fused on the CPU and torch
+// on any other device. `tf32` lets a GPU round the operands of fp32 products to 11 bits, in all of
+// the process. Errors (kRecipe): an unknown name; a GPU for the fused engine, or one that this
+// build or machine does not have; bf16 for the fused engine on a processor without instructions for
+// it; tf32 on the CPU.
 Placement choose_placement(const std::string& engine, const std::string& device,
                            const std::string& compute);
 
-// Of an option `precision`: what TrainableEncoder::inference() on `device` takes. Errors (kRecipe):
-// an unknown name, or products that the device does not have.
+// The products of an option `precision`: what TrainableEncoder::inference() on `device` takes.
+// Errors (kRecipe): an unknown name, or products that the device does not have.
 ProductType choose_inference_products(const std::string& precision, torch::Device device);
 
 std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
@@ -75,8 +76,8 @@ enum class EmbeddingGradient { kRows, kDense };
 // parts of a joined one, 1 for all others.
 std::vector<ParameterSlot> trained_slots(const EncoderShape& shape, double static_factor);
 
-// Of the encoder, null when it is frozen, and of tensors on the same device. Rows of its first
-// tensor, a table by token ids, are updated when they are used, where the engine does so.
+// The optimiser of the encoder, null when it is frozen, and of tensors on the same device. Rows of
+// its first tensor, a table by token ids, are updated when they are used, where the engine does so.
 std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            TrainableEncoder* encoder,
                                            const std::vector<TrainedTensor>& extras,

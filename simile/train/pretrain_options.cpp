@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/pretrain_options.h"
 
-#include "simile/core/error.h"
-#include "simile/train/option_review.h"
-
 namespace simile {
 
 void HeldOutOptions::visit(OptionVisitor& v) {
@@ -46,18 +43,6 @@ void PretrainOptions::visit(OptionVisitor& v) {
   v.group("schedule", schedule, "learning rate over the steps");
   v.group("held_out", held_out, "masked accuracy and perplexity on other texts");
   save.visit(v);
-}
-
-void check_pretrain_options(const PretrainOptions& options) {
-  check_start_options(options);
-  check_mask_options(options.mask);
-  SIMILE_CHECK(!options.corpus.empty(), ErrorKind::kRecipe,
-               "the recipe has no `corpus`: give text files to learn from");
-  SIMILE_CHECK(
-      !options.optimizer.used_rows(), ErrorKind::kRecipe,
-      "`optimizer.rows: used`: the word embedding is the output matrix too, and every step "
-      "uses all of its rows; leave it at all");
-  refuse_idle_options(options);
 }
 
 }  // namespace simile

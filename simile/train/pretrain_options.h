@@ -9,8 +9,6 @@
 #include "simile/batch/masking.h"
 #include "simile/core/options.h"
 #include "simile/train/optimizer_rule.h"
-#include "simile/train/schedule.h"
-#include "simile/train/state_store.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
@@ -43,8 +41,5 @@ struct PretrainOptions : StartOptions {
   PretrainOptions();
   void visit(OptionVisitor& v);
 };
-
-// Checks what can be seen without the data. Errors: ErrorKind::kRecipe.
-void check_pretrain_options(const PretrainOptions& options);
 
 }  // namespace simile

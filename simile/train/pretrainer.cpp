@@ -15,10 +15,10 @@
 #include "simile/nn/device.h"
 #include "simile/model/model_writer.h"
 #include "simile/nn/device_memory.h"
-#include "simile/train/held_out.h"
+#include "simile/train/masked_batches.h"
+#include "simile/train/option_rules.h"
 #include "simile/train/placement.h"
 #include "simile/train/read_recipe.h"
-#include "simile/train/run_card.h"
 #include "simile/train/run_loop.h"
 #include "simile/train/start_model.h"
 
@@ -277,11 +277,6 @@ TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool r
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
   }
-}
-
-std::string pretrain_reference() {
-  PretrainOptions options;
-  return options_to_markdown(options, "Recipe of `simile pretrain`");
 }
 
 }  // namespace simile

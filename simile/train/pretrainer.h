@@ -25,7 +25,4 @@ namespace simile {
 TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool resume,
                      bool overwrite, EventSink& events);
 
-// Every option of such a recipe, as Markdown.
-std::string pretrain_reference();
-
 }  // namespace simile

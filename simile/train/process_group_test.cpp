@@ -16,7 +16,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
-#include "simile/train/detail/process_testing.h"
+#include "simile/train/detail/process_test.h"
 
 namespace simile {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of several processes that train together this one is, as the program that started them says
-// in the environment.
+// in the environment, and by which address others reach its machine.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ProcessPlace {
 // The value of an environment variable; nothing where it is not set.
 using Variable = std::function<std::optional<std::string>(const std::string& name)>;
 
-// Of the process's own environment.
+// A variable of the process's own environment.
 std::optional<std::string> environment_variable(const std::string& name);
 
 // torchrun's RANK, WORLD_SIZE and LOCAL_RANK; else mpirun's OMPI_COMM_WORLD_RANK, ..._SIZE and
@@ -35,5 +35,13 @@ std::optional<ProcessPlace> find_process_place(const Variable& variable);
 
 // The first machine of a list as Slurm writes it: "node[07-09,12],gpu1" is node07.
 std::string first_machine(const std::string& list);
+
+// The numeric address from which this machine sends to `host`, a name or a numeric address: others
+// of that network reach it there. IPv4 where the host has both, as all machines must choose alike.
+// Where that is the loopback (on a machine whose own name stands for it) the address of the first
+// interface in use that is not; the loopback where there is no other, or `host` is numeric and
+// means it. Empty where the host is not known or not reached. Sends nothing but a question to a
+// name server.
+std::string own_address_towards(const std::string& host);
 
 }  // namespace simile

@@ -8,10 +8,11 @@
 #include <filesystem>
 #include <vector>
 
+#include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/eval/report.h"
 #include "simile/report/recipe_changes.h"
 #include "simile/report/run_folder.h"
-#include "simile/train/fold_runs.h"
 
 namespace simile {
 namespace {
@@ -103,6 +104,237 @@ void check_same_recipe(const std::string& folder, const std::string& begun,
                   "begun with, --overwrite or another --output begins with those given now",
                   folder, fmt::join(shown, "; "),
                   rest > 0 ? fmt::format("; and {} more", rest) : ""));
+}
+
+namespace {
+
+// Where a recipe says what part of folds it reads.
+struct FoldPlace {
+  std::string name;  // "stages.0.objectives.0.data"
+  FoldOptions* folds;
+  bool is_trained;
+  std::string source, files;
+};
+
+std::string join_all(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, "\t"));
+}
+
+// Texts that are equal where the same groups are dealt to the folds: the files, and what decides
+// the rows that are read and how they belong together.
+std::string source_of(const RankingDataOptions& data) {
+  return fmt::format("ranking\n{}\n{}\n{}\n{}\n{}\n{}\n{} {}", data.queries, data.qrels,
+                     data.folder, data.folder.empty() ? "" : data.split, join_all(data.semeval),
+                     data.semeval.empty() ? "" : data.subtask, data.skip_queries,
+                     data.limit_queries);
+}
+
+std::string source_of(const PairDataOptions& data) {
+  if (data.format == "ranking") return source_of(data.ranking);
+  const bool is_single = data.format == "classes" && !data.text.empty();
+  std::string columns = is_single ? data.text : data.left + "\t" + data.right;
+  if (!is_single) columns += "\t" + join_all(data.negatives);
+  return fmt::format("{}\n{}\n{}\n{}\n{} {} {}", data.format, join_all(pair_files(data)),
+                     data.group.empty() ? columns : "group " + data.group, join_all(data.filter),
+                     data.skip, data.limit, data.first_rows);
+}
+
+// Their judgements decide what is trained on or tested.
+std::string files_of(const RankingDataOptions& data) {
+  return data.qrels + data.folder + join_all(data.semeval);
+}
+
+std::string files_of(const PairDataOptions& data) {
+  return data.format == "ranking" ? files_of(data.ranking) : join_all(pair_files(data));
+}
+
+bool is_of_ranking_files(const EvaluationOptions& evaluation) {
+  return evaluation.task == "ranking" && evaluation.data.empty();
+}
+
+PairDataOptions pairs_of(const EvaluationOptions& evaluation) {
+  PairDataOptions data = evaluation.columns;
+  data.path = evaluation.data;
+  if (evaluation.task == "classification") data.format = "classes";
+  return data;
+}
+
+std::string source_of(const EvaluationOptions& evaluation) {
+  return is_of_ranking_files(evaluation) ? source_of(evaluation.ranking)
+                                         : source_of(pairs_of(evaluation));
+}
+
+std::string files_of(const EvaluationOptions& evaluation) {
+  return is_of_ranking_files(evaluation) ? files_of(evaluation.ranking)
+                                         : files_of(pairs_of(evaluation));
+}
+
+std::vector<FoldPlace> fold_places(TrainOptions& options) {
+  std::vector<FoldPlace> places;
+  const auto add = [&](const std::string& name, FoldOptions& folds, bool is_trained,
+                       const std::string& source, const std::string& files) {
+    if (folds.is_set()) places.push_back({name, &folds, is_trained, source, files});
+  };
+  for (size_t s = 0; s < options.stages.size(); ++s) {
+    for (size_t o = 0; o < options.stages[s].objectives.size(); ++o) {
+      PairDataOptions& data = options.stages[s].objectives[o].data;
+      const std::string name = fmt::format("stages.{}.objectives.{}.data", s, o);
+      add(name, data.folds, true, source_of(data), files_of(data));
+      add(name + ".ranking", data.ranking.folds, true, source_of(data), files_of(data));
+    }
+  }
+  for (size_t i = 0; i < options.evaluations.size(); ++i) {
+    EvaluationOptions& evaluation = options.evaluations[i];
+    add(fmt::format("evaluations.{}", i), evaluation.ranking.folds, false, source_of(evaluation),
+        files_of(evaluation));
+  }
+  for (size_t i = 0; i < options.tests.size(); ++i) {
+    EvaluationOptions& test = options.tests[i];
+    add(fmt::format("tests.{}", i), test.ranking.folds, false, source_of(test), files_of(test));
+  }
+  return places;
+}
+
+// A dev part that is trained on would choose what fits the training data best.
+void check_dev(const TrainOptions& options, const std::vector<FoldPlace>& places) {
+  bool reads_dev = false;
+  for (const FoldPlace& place : places) reads_dev = reads_dev || place.folds->part == "dev";
+  for (const StageOptions& stage : options.stages) {
+    for (const ObjectiveOptions& objective : stage.objectives) {
+      reads_dev = reads_dev || objective.dev.part == "dev";
+    }
+  }
+  // The weight of a hybrid is chosen on the dev part too.
+  for (const auto* evaluations : {&options.evaluations, &options.tests}) {
+    for (const EvaluationOptions& one : *evaluations) {
+      const bool is_ranking = one.task == "ranking" && one.ranking.folds.is_set();
+      reads_dev = reads_dev || (is_ranking && !one.dev.empty() && one.dev == one.ranking.qrels);
+    }
+  }
+  if (!reads_dev) return;
+  for (const FoldPlace& place : places) {
+    SIMILE_CHECK(!place.is_trained || place.folds->part == "fit", ErrorKind::kRecipe,
+                 fmt::format("{}: `part: {}` trains on what `part: dev` is for; take `part: fit`, "
+                             "which leaves it out",
+                             place.name, place.folds->part));
+  }
+}
+
+bool is_tested(const EvaluationOptions& evaluation) {
+  return evaluation.ranking.folds.part == "test";
+}
+
+[[noreturn]] void refuse_selection(const StageOptions& stage, const std::string& metric,
+                                   const std::string& place) {
+  throw Error(
+      ErrorKind::kRecipe,
+      fmt::format("stage '{}': selection.metric '{}' chooses by `part: test` of {}, which is "
+                  "to be tested on; let it read `part: dev`, and training `part: fit`",
+                  stage.name, metric, place));
+}
+
+// What is chosen on the part tested looks better there than it is.
+void check_selection(const TrainOptions& options) {
+  if (options.folds == 0 && std::none_of(options.tests.begin(), options.tests.end(), is_tested)) {
+    return;
+  }
+  for (const StageOptions& stage : options.stages) {
+    for (const std::string& metric : stage.selection.metric) {
+      const std::string name = split_figure_name(metric).evaluation;
+      for (const EvaluationOptions& evaluation : options.evaluations) {
+        if (evaluation.name == name && is_tested(evaluation)) {
+          refuse_selection(stage, metric, fmt::format("the evaluation '{}'", name));
+        }
+      }
+      for (const ObjectiveOptions& objective : stage.objectives) {
+        if (name == kLossEvaluation && objective.dev.part == "test") {
+          refuse_selection(stage, metric, "an objective's `dev`");
+        }
+      }
+    }
+  }
+}
+
+void check_place(const TrainOptions& options, const FoldPlace& place, const FoldPlace& first) {
+  const FoldOptions& folds = *place.folds;
+  SIMILE_CHECK(folds.folds == 0 || folds.folds == options.folds, ErrorKind::kRecipe,
+               fmt::format("`folds: {}` of the recipe and `folds: {}` of {} cut the same data "
+                           "differently; leave the latter out",
+                           options.folds, folds.folds, place.name));
+  SIMILE_CHECK(folds.fold == 0, ErrorKind::kRecipe,
+               fmt::format("{}: `fold: {}` reads one fold, and `folds: {}` of the recipe trains "
+                           "with each in turn; leave one of the two out",
+                           place.name, folds.fold, options.folds));
+  SIMILE_CHECK(
+      folds.fold_seed == first.folds->fold_seed, ErrorKind::kRecipe,
+      fmt::format("{} and {} have fold_seed {} and {}: what one of them tests on the other "
+                  "would train on; give both the same",
+                  first.name, place.name, first.folds->fold_seed, folds.fold_seed));
+  SIMILE_CHECK(place.source == first.source, ErrorKind::kRecipe,
+               fmt::format("{} and {} cut different data, or other rows or columns of it, into "
+                           "folds: what one of them tests on the other may train on; a recipe cuts "
+                           "one set, read the same way wherever it has a `part`",
+                           first.name, place.name));
+}
+
+// Data that is read whole beside a part of it.
+void check_uncut(const TrainOptions& options, const FoldPlace& cut) {
+  for (size_t s = 0; s < options.stages.size(); ++s) {
+    for (size_t o = 0; o < options.stages[s].objectives.size(); ++o) {
+      const PairDataOptions& data = options.stages[s].objectives[o].data;
+      const bool is_cut = data.folds.is_set() || data.ranking.folds.is_set();
+      SIMILE_CHECK(
+          is_cut || files_of(data) != cut.files, ErrorKind::kRecipe,
+          fmt::format("stages.{}.objectives.{}.data trains on all of what {} is a part of; "
+                      "set its `part` too",
+                      s, o, cut.name));
+    }
+  }
+}
+
+}  // namespace
+
+void apply_folds(TrainOptions& options) {
+  check_selection(options);
+  if (options.folds == 0) return;
+  SIMILE_CHECK(options.folds >= 2, ErrorKind::kRecipe,
+               fmt::format("`folds: {}`: expected at least 2", options.folds));
+  SIMILE_CHECK(options.runs == 1, ErrorKind::kRecipe,
+               fmt::format("the recipe has `folds: {}` and `runs: {}`: each fold is trained with "
+                           "one seed; leave one of the two out, and train with `seed: {}` again "
+                           "for another",
+                           options.folds, options.runs, options.seed + 1));
+  const std::vector<FoldPlace> places = fold_places(options);
+  const auto count = [&](bool is_trained) {
+    return std::count_if(places.begin(), places.end(),
+                         [&](const FoldPlace& place) { return place.is_trained == is_trained; });
+  };
+  SIMILE_CHECK(count(true) > 0, ErrorKind::kRecipe,
+               fmt::format("`folds: {}`, but no data that is trained on has a `part`; set `part: "
+                           "train` in an objective's data, or `part: fit` where `part: dev` is "
+                           "evaluated",
+                           options.folds));
+  SIMILE_CHECK(count(false) > 0, ErrorKind::kRecipe,
+               fmt::format("`folds: {}`, but nothing is tested on the part left out; set `part: "
+                           "test` in one of the tests",
+                           options.folds));
+  check_dev(options, places);
+  check_uncut(options, places[0]);
+  for (const FoldPlace& place : places) {
+    check_place(options, place, places[0]);
+    place.folds->folds = options.folds;
+  }
+}
+
+TrainOptions options_of_fold(const TrainOptions& options, int64_t fold) {
+  TrainOptions one = options;
+  one.folds = 0;
+  for (const FoldPlace& place : fold_places(one)) place.folds->fold = fold;
+  return one;
+}
+
+bool is_cut(const EvaluationOptions& evaluation) {
+  return evaluation.ranking.folds.part == "test" || evaluation.ranking.folds.part == "dev";
 }
 
 }  // namespace simile

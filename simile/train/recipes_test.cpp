@@ -12,7 +12,7 @@
 #include "simile/core/recipe.h"
 #include "simile/eval/task.h"
 #include "simile/loss/loss_table.h"
-#include "simile/train/pretrain_options.h"
+#include "simile/train/option_rules.h"
 #include "simile/train/train_options.h"
 
 namespace simile {

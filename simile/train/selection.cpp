@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "simile/core/error.h"
 
 namespace simile {
@@ -64,6 +66,25 @@ Report selection_report(const std::vector<Report>& reports,
   Report mean = mean_report(selected);
   mean.notes = {fmt::format("mean of {}", fmt::join(metrics, ", "))};
   return mean;
+}
+
+bool EarlyStop::update(double value) {
+  const int64_t number = state_.evaluations++;
+  const bool first = state_.best_evaluation < 0;
+  const double sign = options_.direction == "min" ? -1.0 : 1.0;
+  const bool is_best = std::isfinite(value) && (first || sign * (value - state_.best_value) > 0.0);
+  if (is_best) {
+    state_.best_value = value;
+    state_.best_evaluation = number;
+  }
+  const double gain = sign * (value - state_.reference_value);
+  if (is_best && (first || gain > options_.minimum_improvement)) {
+    state_.reference_value = value;
+    state_.without_improvement = 0;
+  } else {
+    ++state_.without_improvement;
+  }
+  return is_best;
 }
 
 }  // namespace simile

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "simile/core/config.h"
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 #include "simile/train/trainer.h"
 
 namespace simile {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training step in several processes does beside that of one: the gradients of all shares of
-// a batch become one sum, and a wish to stop is granted to all after the same step.
+// What several processes do beside one process. Before the first step: all have the same recipe and
+// program, and what rank 0 goes on from. In each step: the gradients of all shares of a batch
+// become one sum, and a wish to stop is granted to all after the same step.
 //
 // Every process computes the losses from all vectors of a batch, so that what is trained beside the
 // encoder, heads and temperatures, gets its whole gradient in each of them; that of rank 0 counts.
@@ -20,6 +21,7 @@
 #include "simile/train/flat_optimizer.h"
 #include "simile/train/optimizer.h"
 #include "simile/train/process_group.h"
+#include "simile/train/train_options.h"
 
 namespace simile {
 
@@ -106,5 +108,15 @@ Matrix<float> embed_in_shares(
 // Errors (kFailed): what `ours` is not the same in all processes; `what` names it: "the training
 // data".
 void check_equal(ProcessGroup& group, const std::string& what, const std::string& ours);
+
+// Errors (kRecipe): what cannot be trained in so many processes: a batch of fewer examples.
+void check_shared_options(const TrainOptions& options, int64_t processes);
+
+// Errors (kInput): another recipe or program than rank 0's, with the first keys that differ.
+void check_shared_recipe(ProcessGroup& group, const TrainOptions& options);
+
+// Rank 0 sends what a run in `folder` goes on from, states, kept stages and mined negatives, to the
+// others, which write it to theirs. Machines need no file system in common. Errors: kIo.
+void send_run(ProcessGroup& group, const std::string& folder);
 
 }  // namespace simile

@@ -13,11 +13,11 @@
 
 #include "simile/core/threads.h"
 #include "simile/report/run_folder.h"
-#include "simile/train/detail/joined_testing.h"
-#include "simile/train/detail/process_testing.h"
-#include "simile/train/detail/run_testing.h"
-#include "simile/train/state_store.h"
+#include "simile/train/detail/joined_test.h"
+#include "simile/train/detail/process_test.h"
+#include "simile/train/detail/run_test.h"
 #include "simile/train/train_options.h"
+#include "simile/train/train_state.h"
 #include "simile/train/trainer.h"
 
 namespace simile {

@@ -40,7 +40,8 @@ std::vector<Sign> read_signs(c10d::Store& store, int64_t size) {
   return signs;
 }
 
-// Of the ranks that keep the others waiting, "" where none stands out. `calls`: those begun here.
+// Describes the ranks that keep the others waiting; "" where none stands out. `calls`: those begun
+// here.
 std::string describe_silent(const std::vector<Sign>& before, const std::vector<Sign>& after,
                             int64_t calls) {
   std::vector<size_t> silent, behind;

@@ -34,7 +34,7 @@ torch::Tensor Smoothing::pool(const BatchChunk& chunk, const torch::Tensor& hidd
   return pool_tokens(hidden, chunk.packed.offsets, settings_.pooling);
 }
 
-// Of this process's share, and so is delta.
+// This process's share, and so is delta.
 torch::Tensor Smoothing::shifted(const StepBatch& batch, const torch::Tensor& delta,
                                  bool for_perturbation) {
   // Other processes ask for a gradient, and so it is one of nothing.

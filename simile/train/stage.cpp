@@ -18,6 +18,9 @@
 #include "simile/nn/device.h"
 #include "simile/nn/head.h"
 #include "simile/train/text_shares.h"
+#include "simile/nn/device_memory.h"
+#include "simile/nn/pooling.h"
+#include "simile/train/gradient_cache.h"
 
 namespace simile {
 namespace {
@@ -56,7 +59,7 @@ torch::Tensor gradient_of(const torch::Tensor& leaf) {
   return leaf.grad();
 }
 
-// Of the heads that objectives use tensor by tensor, then of the losses.
+// The heads that objectives use, tensor by tensor, then the losses.
 std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
                                            const std::vector<Objective>& objectives,
                                            ModelWeights& weights) {
@@ -81,7 +84,7 @@ std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
   return tensors;
 }
 
-// Of the first `end` of the texts.
+// The tokens of the first `end` texts.
 int64_t count_tokens(const TrainingSet& set, const std::vector<int32_t>& texts, int64_t end) {
   int64_t tokens = 0;
   for (int64_t i = 0; i < end; ++i) {
@@ -367,7 +370,8 @@ bool Stage::halve_chunks(const StepPart& part) {
   return true;
 }
 
-// Of one part, whose number among all parts of the stage tells its masks from those of others.
+// The gradients of one part, whose number among all parts of the stage tells its masks from those
+// of others.
 Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, double share,
                                      bool ends_step) {
   const Objective& objective = objectives_[part.objective];

@@ -34,10 +34,10 @@ struct StageCourse {
   bool is_start_best() const;
 };
 
-// Of `metrics`, each EVALUATION.METRIC or loss.NAME, as the lines of the stage in metrics.jsonl
-// have them. `loss_change` compares the medians of the first and the last tenth of the steps, five
-// at least, of each objective by itself; of several objectives it is the mean. Nothing while there
-// are fewer than four steps.
+// The course of `metrics`, each EVALUATION.METRIC or loss.NAME, as the lines of the stage in
+// metrics.jsonl have them. `loss_change` compares the medians of the first and the last tenth of
+// the steps, five at least, of each objective by itself; of several objectives it is the mean.
+// Nothing while there are fewer than four steps.
 StageCourse read_stage_course(const std::string& log_path, const StageOptions& options,
                               const std::vector<std::string>& metrics);
 

@@ -6,10 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
+#include "simile/core/matrix.h"
+#include "simile/data/path_list.h"
+#include "simile/data/text_list.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/encoder_writer.h"
@@ -17,6 +22,10 @@
 #include "simile/model/model_writer.h"
 #include "simile/train/run_card.h"
 #include "simile/train/static_start.h"
+#include "simile/model/initialise.h"
+#include "simile/model/model_card.h"
+#include "simile/model/piece_corpus.h"
+#include "simile/model/word_pieces.h"
 
 namespace simile {
 namespace {
@@ -262,6 +271,85 @@ void save_trained_model(const std::string& path, const TrainOptions& options,
   model.self_test = make_self_test(
       SentenceEncoder(weights.encoder().host_inference(), start.settings, start.tokenizer));
   save_model_folder(path, model);
+}
+
+namespace {
+
+constexpr size_t kLinesTokenised = 16384;
+
+// Tokens with a row of their own.
+std::vector<uint8_t> kept_tokens(const ArchitectureOptions& architecture,
+                                 const Tokenizer& tokenizer) {
+  if (!architecture.punctuation) return find_word_pieces(tokenizer);
+  std::vector<uint8_t> kept(static_cast<size_t>(tokenizer.vocabulary_size()));
+  for (size_t id = 0; id < kept.size(); ++id) {
+    kept[id] = tokenizer.is_special(static_cast<int32_t>(id)) ? 0 : 1;
+  }
+  return kept;
+}
+
+// Every line of the files that is not blank is a sequence.
+PieceCorpus read_pieces(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
+                        std::vector<uint8_t> kept, int64_t max_tokens) {
+  PieceCorpus corpus(std::move(kept), max_tokens);
+  TextListReader reader(expand_paths(paths), {true});
+  std::vector<std::string> texts;
+  const auto add_texts = [&] {
+    for (const auto& ids : tokenizer.encode_ids_batch(texts)) corpus.add(ids);
+    texts.clear();
+  };
+  for (TextItem item; reader.next(item);) {
+    texts.push_back(std::move(item.text));
+    if (texts.size() == kLinesTokenised) add_texts();
+  }
+  add_texts();
+  return corpus;
+}
+
+}  // namespace
+
+std::vector<float> static_start(const ArchitectureOptions& architecture, const Tokenizer& tokenizer,
+                                uint64_t seed, EventSink& events) {
+  const int64_t V = tokenizer.vocabulary_size(), H = architecture.hidden;
+  const std::vector<uint8_t> kept = kept_tokens(architecture, tokenizer);
+  if (architecture.corpus.empty()) {
+    SIMILE_CHECK(architecture.start == "random", ErrorKind::kRecipe,
+                 "`architecture.start: ppmi` counts which tokens stand together; give "
+                 "`architecture.corpus`, files with one text a line, or `start: random`");
+    std::vector<float> table(static_cast<size_t>(V * H));
+    const EncoderConfig config = static_encoder_config(V, H, "the recipe's `architecture`");
+    initialise_encoder_weights(config, seed, table.data());
+    scale_rows(std::vector<float>(static_cast<size_t>(V), 1.0f), kept, table.data(), H);
+    return table;
+  }
+  Tokenizer bare = tokenizer;
+  bare.set_special_tokens(false);
+  const PieceCorpus corpus =
+      read_pieces(architecture.corpus, bare, kept, architecture.ppmi.max_tokens);
+  if (architecture.start == "ppmi") {
+    PpmiOptions options = architecture.ppmi;
+    options.seed = static_cast<int64_t>(seed);
+    return ppmi_start(corpus, H, options, events).values;
+  }
+  return random_start(corpus, H, seed).values;
+}
+
+std::string make_run_card(const StartOptions& start, const RunCard& run,
+                          const ModelSettings& settings, TensorType type) {
+  ModelCard card;
+  card.title = start.name;
+  card.base_model = std::filesystem::path(start.model).filename().string();
+  card.introduction = run.introduction;
+  card.body = "## Training data\n\n";
+  for (const std::string& line : run.data) card.body += fmt::format("- {}\n", line);
+  card.body += "\n## Results\n\n| set | metric | value |\n| --- | --- | --- |\n";
+  for (const Report& report : run.reports) {
+    for (const auto& [name, value] : report.metrics) {
+      card.body += fmt::format("| {} | {} | {:.4f} |\n", report.name, name, value);
+    }
+  }
+  card.body += fmt::format("\n## Recipe\n\n```json\n{}\n```\n", run.recipe);
+  return make_model_card(card, settings, type);
 }
 
 }  // namespace simile

@@ -2,6 +2,7 @@
 // What a run starts from, and the model folder it ends with.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,30 @@ void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder);
 void save_trained_model(const std::string& path, const TrainOptions& options,
                         const StartModel& start, ModelWeights& weights,
                         const Temperatures& temperatures, const std::vector<Report>& reports);
+
+// The table [V, H] of a static encoder before its first step, as the recipe's `architecture` says.
+//
+//   random  random directions
+//   ppmi    directions in which tokens of the same neighbourhood are near each other
+//           (simile/model/ppmi_start.h)
+//
+// With a corpus the length of a row is its token's idf there over the mean, so that rare words
+// decide from the first step; ppmi needs one. Rows of tokens that are no part of a word are zero
+// and stay so (simile/kernel/static_encoder.h), unless `punctuation` keeps them; those of special
+// tokens always are. Errors: kRecipe for ppmi without a corpus; kInput for
+// a corpus that cannot be read or is too small.
+std::vector<float> static_start(const ArchitectureOptions& architecture, const Tokenizer& tokenizer,
+                                uint64_t seed, EventSink& events);
+
+struct RunCard {
+  std::string introduction;       // a paragraph
+  std::vector<std::string> data;  // a line for each set
+  std::vector<Report> reports;
+  std::string recipe;  // as JSON
+};
+
+// `type`: how the weights are stored.
+std::string make_run_card(const StartOptions& start, const RunCard& run,
+                          const ModelSettings& settings, TensorType type = TensorType::kF32);
 
 }  // namespace simile

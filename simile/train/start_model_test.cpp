@@ -8,6 +8,7 @@
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
 #include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 
 namespace simile {
 namespace {

@@ -12,7 +12,7 @@
 #include "simile/core/threads.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/bfloat_kernels.h"
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"
 

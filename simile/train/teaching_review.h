@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/data/column_kinds.h"
 #include "simile/train/data_review.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
@@ -22,7 +23,11 @@ namespace simile {
 std::vector<DataFinding> review_teaching(const std::string& place,
                                          const ObjectiveOptions& objective, const TrainingSet& set);
 
-// Of a stage whose options give it no step.
+// The columns that hold texts of the data's examples, with the option that names each; none where
+// the format reads no columns.
+std::vector<SideColumn> side_columns(const PairDataOptions& data);
+
+// Finds a stage whose options give it no step.
 std::vector<DataFinding> review_steps(const StageOptions& stage);
 
 }  // namespace simile

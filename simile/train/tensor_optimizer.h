@@ -27,7 +27,7 @@ class TensorOptimizer final : public Optimizer {
   TensorOptimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
                   const torch::Tensor& parameters, const torch::Tensor& gradients,
                   const std::vector<TrainedTensor>& extras = {}, int64_t rows = 0);
-  // Of a frozen encoder: the extras are all that is trained.
+  // For a frozen encoder: the extras are all that is trained.
   TensorOptimizer(const OptimizerOptions& options, const std::vector<TrainedTensor>& extras);
 
   void prepare_rows(const std::vector<int32_t>& ids) override;

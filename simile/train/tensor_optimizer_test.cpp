@@ -10,7 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/train/detail/optimizer_golden_testing.h"
+#include "simile/train/detail/optimizer_golden_test.h"
 #include "simile/train/flat_optimizer.h"
 
 namespace simile {

@@ -214,6 +214,30 @@ void StartOptions::visit_start(OptionVisitor& v) {
                   compute_names()));
 }
 
+void EarlyStopOptions::visit(OptionVisitor& v) {
+  v.field("patience", patience,
+          {"stop after this many evaluations in a row without improvement; 0 never stops",
+           "evaluations", 0.0});
+  v.field("minimum_improvement", minimum_improvement,
+          {"an evaluation must be better by more than this to restart the patience", "", 0.0});
+  v.field("direction", direction,
+          choice_info("whether a higher (max) or a lower (min) value is better; auto: lower for "
+                      "losses, higher for metrics",
+                      {"auto", "max", "min"}));
+}
+
+void SaveOptions::visit(OptionVisitor& v) {
+  v.field(
+      "save_every_minutes", save_every_minutes,
+      {"save the state also between evaluations, to resume from; 0: only with them", "minutes", 0});
+  v.field("keep_states", keep_states,
+          {"saved states that are kept; when the newest is damaged, --resume takes the one before",
+           "states", 1});
+  v.field(
+      "save_evaluations", save_evaluations,
+      {"save the state after every evaluation; false: between them alone, for many short runs"});
+}
+
 void TrainOptions::visit(OptionVisitor& v) {
   visit_start(v);
   v.field("max_length", max_length,

@@ -18,9 +18,8 @@
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
 #include "simile/train/early_stop.h"
+#include "simile/model/ppmi_start.h"
 #include "simile/train/optimizer_rule.h"
-#include "simile/train/schedule.h"
-#include "simile/train/state_store.h"
 
 namespace simile {
 
@@ -33,7 +32,7 @@ struct ArchitectureOptions {
   int64_t intermediate = 1024;
   int64_t positions = 512;
   std::string pooling = "mean";
-  // Of a static encoder, see static_start.h and simile/kernel/token_weights.h.
+  // For a static encoder, see start_model.h and simile/kernel/token_weights.h.
   std::string start = "random";
   std::vector<std::string> corpus;
   bool punctuation = false;
@@ -109,6 +108,15 @@ struct ObjectiveOptions {
   void visit(OptionVisitor& v);
 };
 
+// When a stage stops since its weights get no better.
+struct EarlyStopOptions {
+  int64_t patience = 0;
+  double minimum_improvement = 0.0;
+  std::string direction = "auto";  // who knows the metric puts max or min in its place
+
+  void visit(OptionVisitor& v);
+};
+
 // When to evaluate, and which weights to keep.
 struct SelectionOptions {
   std::vector<std::string> metric;  // "dev.spearman"; of several the mean; none keeps the last
@@ -142,7 +150,7 @@ struct StageOptions {
   SiarOptions siar;
   SelectionOptions selection;
 
-  // Of static parts, times the learning rate.
+  // The factor of static parts on the learning rate.
   double static_factor() const {
     return static_learning_rate > 0 ? static_learning_rate / learning_rate : 1.0;
   }
@@ -167,9 +175,14 @@ struct StartOptions {
   void visit_start(OptionVisitor& v);
 };
 
-// A starting point is given, and only one; the engine and its device are there. Errors:
-// ErrorKind::kRecipe.
-void check_start_options(const StartOptions& options);
+// When states are saved, and how many are kept.
+struct SaveOptions {
+  double save_every_minutes = 10;
+  int64_t keep_states = 2;
+  bool save_evaluations = true;
+
+  void visit(OptionVisitor& v);
+};
 
 struct TrainOptions : StartOptions {
   int64_t max_length = 0;
@@ -202,11 +215,6 @@ inline constexpr const char* kLossEvaluation = "loss";
 // default, a loss, an order of examples, a metric. What is kept by what it depends on, as runs of
 // papers' tables are, is made anew then.
 inline constexpr int kTrainingVersion = 2;
-
-// Checks what can be seen without the data: a starting point, at least one stage, each with an
-// objective, names that are unique and refer to what there is, a selection metric that names one of
-// `evaluations`. Errors: ErrorKind::kRecipe.
-void check_train_options(const TrainOptions& options);
 
 // The number of the earlier stage that `name` means, or -1 where it is none.
 int64_t find_stage(const TrainOptions& options, const std::string& name, size_t before);

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/model/safetensors.h"
+#include "simile/core/file.h"
+#include "simile/model/sealed_tensors.h"
 
 namespace simile {
 namespace {
@@ -18,7 +22,6 @@ namespace {
 using detail::Json;
 
 constexpr const char* kFormat = "simile state 5";
-constexpr const char* kEarlierFormats = "simile training state";  // what they begin with
 
 template <typename T>
 TensorType type_of();
@@ -157,8 +160,7 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
     return found->second;
   };
   const std::string format = text("format");
-  const bool is_earlier = format.rfind(kEarlierFormats, 0) == 0;  // with another checksum
-  if (!is_earlier) check_seal(file);
+  check_seal(file);
   SIMILE_CHECK(format == kFormat, ErrorKind::kUsage,
                fmt::format("'{}' has the format '{}', this version reads '{}'; go on with the "
                            "version that wrote it, or start anew with --overwrite",
@@ -195,6 +197,58 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   });
   check_plans(state.objectives, path);
   return state;
+}
+
+namespace {
+
+constexpr const char* kEnding = ".safetensors";
+constexpr const char* kDamaged = ".damaged";
+
+// Names sort as the states follow one another.
+std::string file_name(const TrainState& state) {
+  return fmt::format("{:04}-{:012}{}", state.stage, state.step, kEnding);
+}
+
+}  // namespace
+
+void StateStore::save(const TrainState& state, const std::string& recipe) const {
+  make_folders(folder_);
+  save_train_state(join_path(folder_, file_name(state)), state, recipe);
+  const std::vector<std::string> states = list(kEnding);
+  for (size_t i = static_cast<size_t>(keep_); i < states.size(); ++i) {
+    std::error_code ignored;  // the next save tries again
+    std::filesystem::remove(states[i], ignored);
+  }
+}
+
+std::optional<TrainState> StateStore::load(const std::string& recipe, EventSink& events) const {
+  const std::vector<std::string> states = list(kEnding);
+  for (const std::string& path : states) {
+    try {
+      return load_train_state(path, recipe);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInput || !std::ifstream(path).good()) throw;
+      std::error_code ignored;
+      std::filesystem::rename(path, path + kDamaged, ignored);
+      events.warning(
+          fmt::format("{}; it was renamed to .damaged, trying the state before", error.what()));
+    }
+  }
+  SIMILE_CHECK(list(kDamaged).empty(), ErrorKind::kInput,
+               fmt::format("no state in '{}' can be read, all are damaged; start again with "
+                           "--overwrite, or bring back a copy of one",
+                           folder_));
+  return std::nullopt;
+}
+
+std::vector<std::string> StateStore::list(const std::string& ending) const {
+  std::vector<std::string> states;
+  std::error_code ignored;  // no folder: no states
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    if (entry.path().extension() == ending) states.push_back(entry.path().string());
+  }
+  std::sort(states.rbegin(), states.rend());
+  return states;
 }
 
 }  // namespace simile

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a run needs to go on from where it stopped with the same bits, in one file.
+// Everything a run needs to go on from where it stopped with the same bits, in one file, and the
+// files of a run: the newest few are kept, and a run goes on from the newest that can be read.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "simile/batch/plan.h"
 #include "simile/loss/loss_options.h"
+#include "simile/core/event.h"
+#include "simile/loss/loss_state.h"
 #include "simile/model/model_settings.h"
-#include "simile/train/early_stop.h"
-#include "simile/train/optimizer_state.h"
+#include "simile/train/optimizer_rule.h"
+#include "simile/train/selection.h"
 
 namespace simile {
 
@@ -53,5 +57,27 @@ void save_train_state(const std::string& path, const TrainState& state, const st
 // all of it); ErrorKind::kUsage for one that belongs to another recipe or
 // has another format.
 TrainState load_train_state(const std::string& path, const std::string& recipe);
+
+class StateStore {
+ public:
+  // Files STAGE-STEP.safetensors in `folder`, which is made with the first.
+  StateStore(std::string folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {}
+
+  // Writes the state, complete or not at all, and then removes the oldest beyond `keep`. Errors:
+  // ErrorKind::kIo; those saved before stay.
+  void save(const TrainState& state, const std::string& recipe) const;
+
+  // The newest state that is whole; nothing when none was saved. One that is damaged is renamed to
+  // NAME.damaged, told to `events` as a warning, and the one before is taken. Errors:
+  // ErrorKind::kUsage for the state of another recipe or version of
+  // Simile, ErrorKind::kInput when all are damaged, also when that was told before.
+  std::optional<TrainState> load(const std::string& recipe, EventSink& events) const;
+
+ private:
+  std::vector<std::string> list(const std::string& ending) const;  // paths, newest first
+
+  std::string folder_;
+  int64_t keep_;
+};
 
 }  // namespace simile

@@ -11,14 +11,13 @@
 #include <optional>
 
 #include "simile/core/error.h"
+#include "simile/core/file_lock.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/index/search_settings.h"
 #include "simile/nn/device.h"
 #include "simile/train/batch_feed.h"
-#include "simile/train/collapse.h"
 #include "simile/train/data_review.h"
-#include "simile/train/detail/bytes_of.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/mined_negatives.h"
 #include "simile/train/read_recipe.h"
@@ -26,7 +25,6 @@
 #include "simile/train/run_loop.h"
 #include "simile/train/run_verdict.h"
 #include "simile/train/selection.h"
-#include "simile/train/shared_run.h"
 #include "simile/train/shared_training.h"
 #include "simile/train/stage.h"
 #include "simile/train/start_model.h"
@@ -73,7 +71,7 @@ class TrainingRun final : public SteppedTraining {
   }
 
  private:
-  // Of several processes one writes and evaluates what was trained.
+  // Rank 0 alone of several processes writes and evaluates what was trained.
   bool is_first() const { return processes_ == nullptr || processes_->group.rank() == 0; }
 
   SaveOptions save_options() const {
@@ -108,7 +106,7 @@ class TrainingRun final : public SteppedTraining {
     return key_set(std::move(keys));
   }
 
-  // Of all that the stages train on.
+  // A hash of all that the stages train on.
   std::string fingerprint_data() const {
     std::map<const TrainingSet*, std::string> known;  // objectives share sets
     std::string all;
@@ -123,7 +121,7 @@ class TrainingRun final : public SteppedTraining {
     return hash_bytes(all);
   }
 
-  std::string fingerprint_weights() const { return hash_bytes(detail::bytes_of(weights_.copy())); }
+  std::string fingerprint_weights() const { return hash_bytes(bytes_of(weights_.copy())); }
 
   // The rest is taken up by resume_stage().
   void take_state(TrainState& state) override {
@@ -213,7 +211,7 @@ class TrainingRun final : public SteppedTraining {
     if (!options.metric.empty()) {
       const double value = selection_value(reports, options.metric);
       const bool is_best = counts && selection_->update(value);
-      if (counts) tell_selected(value);
+      if (counts) report_selected(value);
       if (is_best && options.keeps_best()) {
         state_.best = weights_.copy();
         state_.best_temperatures = current_temperatures();
@@ -245,7 +243,7 @@ class TrainingRun final : public SteppedTraining {
         sets, name, {weights_, start_.tokenizer, start_.settings, products}, events_, predictions);
   }
 
-  void tell_selected(double value) const {
+  void report_selected(double value) const {
     auto* sink = dynamic_cast<SelectionSink*>(&events_);
     if (sink == nullptr) return;
     const auto steps = static_cast<double>(std::max<int64_t>(1, stage_->total_steps()));
@@ -324,7 +322,7 @@ class TrainingRun final : public SteppedTraining {
     state_ = std::move(next);
   }
 
-  // Of the last weights, before the best take their place.
+  // Warns if a triplet loss stands at its margin; call before the best weights are restored.
   void warn_of_margins() {
     const std::vector<Objective>& objectives = stage_->objectives();
     for (const auto& [name, loss] : loop_.recent_losses().values()) {
@@ -405,7 +403,8 @@ class TrainingRun final : public SteppedTraining {
     return is_reported ? selection_value(trained, last.metric) : state_.selected_value;
   }
 
-  // Those of the start's weights, which have taken the trained ones' place, or the others.
+  // Evaluates the baselines of the start's weights, which have replaced the trained ones, or the
+  // others.
   void evaluate_baselines(bool of_start, const std::vector<Report>& start,
                           std::vector<std::vector<Report>>& by_model) {
     for (size_t i = 0; i < options_.baselines.size(); ++i) {
@@ -442,8 +441,9 @@ class TrainingRun final : public SteppedTraining {
     }
   }
 
-  // Of the weights before the first step: the evaluations, which a run that was not interrupted
-  // has from then, and the tests for the baseline `untrained`, or where there is nothing else.
+  // Scores of the weights before the first step: the evaluations, which a run that was not
+  // interrupted has from then, and the tests for the baseline `untrained`, or where there is
+  // nothing else.
   Scores evaluate_start() {
     const bool is_baseline = std::count(options_.baselines.begin(), options_.baselines.end(),
                                         std::string("untrained")) > 0;
@@ -492,8 +492,8 @@ TrainResult train_shared(const TrainOptions& options, const std::string& path,
   ProcessGroup& group = *mode.processes;
   check_shared_options(options, group.size());
   check_shared_recipe(group, options);
-  std::optional<ScratchRun> scratch;
-  if (group.rank() > 0) scratch.emplace();
+  std::optional<ScratchFolder> scratch;
+  if (group.rank() > 0) scratch.emplace("simile-rank");
   const std::string& folder = scratch ? scratch->path() : path;
   if (mode.resume) send_run(group, folder);
   SharedEvents shared_events(events);
@@ -541,11 +541,6 @@ TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resu
   const TrainOptions options = read_recipe(recipe, events);
   const std::string path = open_run(options, folder, resume, events);
   return train(options, path, {resume, overwrite, processes, false, {}}, events);
-}
-
-std::string recipe_reference() {
-  TrainOptions recipe;
-  return options_to_markdown(recipe, "Recipe of `simile train`");
 }
 
 }  // namespace simile

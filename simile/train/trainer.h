@@ -60,7 +60,4 @@ TrainResult train(const TrainOptions& options, const std::string& folder, const 
 TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
                   EventSink& events, ProcessGroup* processes = nullptr);
 
-// Every option of a recipe as Markdown.
-std::string recipe_reference();
-
 }  // namespace simile

@@ -11,7 +11,7 @@
 #include "simile/eval/task.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/safetensors.h"
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 #include "simile/train/trainer.h"
 
 namespace simile {

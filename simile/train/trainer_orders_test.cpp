@@ -8,7 +8,7 @@
 
 #include "simile/model/safetensors.h"
 #include "simile/train/batch_listing.h"
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 #include "simile/train/trainer.h"
 
 namespace simile {

@@ -22,7 +22,7 @@
 #include "simile/eval/predictions.h"
 #include "simile/eval/task.h"
 #include "simile/model/safetensors.h"
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 
 namespace simile {
 namespace {

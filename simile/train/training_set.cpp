@@ -13,7 +13,6 @@
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/loss/loss.h"
-#include "simile/train/detail/bytes_of.h"
 
 namespace simile {
 namespace {
@@ -178,7 +177,7 @@ Tokenizer with_limit(const TrainingSetSource& source) {
 
 }  // namespace
 
-// Of blocks of texts, so that memory holds but one.
+// A hash of blocks of texts, so that memory holds but one.
 std::string fingerprint_texts(const TrainingSet& set) {
   std::string hashes;
   const auto texts = static_cast<int64_t>(set.texts.size());
@@ -189,7 +188,7 @@ std::string fingerprint_texts(const TrainingSet& set) {
       bytes += text;
     };
     for (int64_t i = begin; i < std::min(texts, begin + kTextsHashed); ++i) {
-      add(detail::bytes_of(set.texts[static_cast<size_t>(i)]));
+      add(bytes_of(set.texts[static_cast<size_t>(i)]));
       if (!set.originals.empty()) add(set.originals[static_cast<size_t>(i)]);
     }
     hashes += hash_bytes(bytes);
@@ -200,10 +199,10 @@ std::string fingerprint_texts(const TrainingSet& set) {
 std::string fingerprint_examples(const TrainingSet& set) {
   std::string hashes = fingerprint_texts(set);
   for (const auto* column : {&set.second, &set.left, &set.right, &set.classes}) {
-    hashes += hash_bytes(detail::bytes_of(*column));
+    hashes += hash_bytes(bytes_of(*column));
   }
-  for (const auto& column : set.negatives) hashes += hash_bytes(detail::bytes_of(column));
-  return hash_bytes(hashes + hash_bytes(detail::bytes_of(set.target)));
+  for (const auto& column : set.negatives) hashes += hash_bytes(bytes_of(column));
+  return hash_bytes(hashes + hash_bytes(bytes_of(set.target)));
 }
 
 std::vector<int32_t> TrainingSet::texts_of(const std::vector<int32_t>& examples) const {

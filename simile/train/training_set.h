@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simile/core/event.h"
@@ -88,5 +89,11 @@ std::vector<std::vector<int32_t>> tokenise_as(const TrainingSetSource& source,
 // data of another kind than the head reads, a class that it does not know, or a length limit above
 // the tokenizer's.
 TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events);
+
+// The memory of numbers as bytes, for hashes.
+template <typename T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
 
 }  // namespace simile

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "simile/train/detail/run_testing.h"
+#include "simile/train/detail/run_test.h"
 #include "simile/train/run_data.h"
 
 namespace simile {

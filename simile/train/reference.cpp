@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/method_reference.h"
+#include "simile/train/reference.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,8 @@
 #include "simile/loss/loss_table.h"
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
+#include "simile/train/pretrain_options.h"
+#include "simile/train/train_options.h"
 
 namespace simile {
 namespace {
@@ -83,6 +85,16 @@ std::string method_reference() {
          to_table("Heads", kHeads) + "\n" + options_to_markdown(head, "A head's options") +
          to_table("Regularisers", kRegularizers) + "\n" +
          options_to_markdown(siar, "The options of siar");
+}
+
+std::string pretrain_reference() {
+  PretrainOptions recipe;
+  return options_to_markdown(recipe, "Recipe of `simile pretrain`");
+}
+
+std::string recipe_reference() {
+  TrainOptions recipe;
+  return options_to_markdown(recipe, "Recipe of `simile train`");
 }
 
 }  // namespace simile

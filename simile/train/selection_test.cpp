@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/early_stop.h"
+#include "simile/train/selection.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/schedule.h"
+#include "simile/train/optimizer_rule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/option_review.h"
+#include "simile/train/option_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ std::string refusal_of(const std::vector<std::string>& overrides) {
   }
 }
 
-TEST(OptionReview, OptionsOfWhatTheRecipeHasNotAreRefused) {
+TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
   EXPECT_EQ(refusal_of({}), "");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"stages.objectives.teacher_precision=fp16"},
@@ -66,7 +66,7 @@ TEST(OptionReview, OptionsOfWhatTheRecipeHasNotAreRefused) {
   EXPECT_EQ(refusal_of({"stages.optimizer={name: sgd, momentum: 0.9}"}), "");
 }
 
-TEST(OptionReview, OptionsOfWhatIsSwitchedOffAreToldOf) {
+TEST(OptionRules, OptionsOfWhatIsSwitchedOffAreToldOf) {
   EXPECT_THAT(idle_option_warnings(reviewed({})), IsEmpty());
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"stages.steps=9", "stages.epochs=3"}, "`epochs` does nothing beside `steps: 9`"},
@@ -95,7 +95,7 @@ TEST(OptionReview, OptionsOfWhatIsSwitchedOffAreToldOf) {
   EXPECT_THAT(idle_option_warnings(reviewed({"stages.siar={weight: 1, radius: 0.1}"})), IsEmpty());
 }
 
-TEST(OptionReview, SoInPreTraining) {
+TEST(OptionRules, SoInPreTraining) {
   const auto options = [](const std::vector<std::string>& overrides) {
     return read_reviewed<PretrainOptions>("model: simile-mini\ncorpus: a.txt\n", overrides);
   };

@@ -21,8 +21,8 @@
 #include "simile/core/event.h"
 #include "simile/core/file.h"
 #include "simile/report/run_folder.h"
-#include "simile/train/state_store.h"
 #include "simile/train/train_options.h"
+#include "simile/train/train_state.h"
 
 namespace simile::testing {
 

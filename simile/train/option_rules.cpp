@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simile/train/option_rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "simile/core/error.h"
+#include "simile/core/idle_options.h"
+#include "simile/core/owned_options.h"
+#include "simile/eval/report.h"
+#include "simile/kernel/precision.h"
+#include "simile/loss/loss_table.h"
+#include "simile/train/placement.h"
+#include "simile/train/selection.h"
+
+namespace simile {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+struct OptionRule {
+  bool is_broken;
+  std::string message;
+};
+
+// Errors (ErrorKind::kRecipe): the first that is broken.
+void check_rules(const std::vector<OptionRule>& rules) {
+  for (const OptionRule& rule : rules) {
+    SIMILE_CHECK(!rule.is_broken, ErrorKind::kRecipe, rule.message);
+  }
+}
+
+// The name is new among `names`.
+void check_new_name(std::set<std::string>& names, const std::string& name,
+                    const std::string& what) {
+  SIMILE_CHECK(names.insert(name).second, ErrorKind::kRecipe,
+               fmt::format("two {} are called '{}'; give each its own name", what, name));
+}
+
+template <typename T>
+bool has(const std::vector<T>& values, const T& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool has_head(const StageOptions& stage) {
+  return std::any_of(stage.objectives.begin(), stage.objectives.end(),
+                     [](const ObjectiveOptions& objective) { return !objective.head.empty(); });
+}
+
+void check_dev(const ObjectiveOptions& objective) {
+  const DevDataOptions& dev = objective.dev;
+  const PairDataOptions& data = objective.data;
+  check_rules(
+      {{!dev.part.empty() && !data.folds.is_set() && !data.ranking.folds.is_set(),
+        fmt::format("{}: `dev: {{part: {}}}` is a part of folds, and the data has none; set folds "
+                    "there",
+                    data.file(), dev.part)},
+       {dev.limit > 0 && dev.path.empty() && dev.qrels.empty() && dev.skip == 0 && dev.part.empty(),
+        fmt::format(
+            "{}: `dev: {{limit: {}}}` would measure the loss on the first training examples; "
+            "give dev.path, or dev.skip and data.limit",
+            data.file(), dev.limit)}});
+}
+
+void check_mining(const StageOptions& stage, const ObjectiveOptions& objective) {
+  ObjectiveMiningOptions mine = objective.mine, untouched;
+  const std::string place = fmt::format("stage '{}': `mine`", stage.name);
+  if (!mine.is_on()) {
+    return check_rules({{options_to_json(mine) != options_to_json(untouched),
+                         place + " has options but no method, so nothing would be mined; set "
+                                 "mine.method to top, random or ranks"}});
+  }
+  check_mining_options(mine);
+  const bool pairs = mine.as_pairs(), again = mine.every_epochs > 0;
+  check_rules(
+      {{pairs && !objective.data.negatives.empty(),
+        place +
+            ": the data has negative columns, which mined pairs would lack; take `as: columns`"},
+       {pairs && again,
+        place +
+            ": `every_epochs` goes with columns: the number of pairs could change; set it to 0"},
+       {!pairs && mine.wanted() == 0, place + ": columns need a number: set `count`"},
+       {!pairs && mine.oversample > 0,
+        place + ": `oversample` repeats positives among pairs; take `as: pairs`"},
+       {again && objective.order.name == "no_duplicates",
+        place + ": `order: no_duplicates` counts its batches by the texts, which `every_epochs` "
+                "changes; set every_epochs: 0, or take another order"},
+       {again && !objective.teachers.empty(),
+        place + ": teachers' vectors are stored once, `every_epochs` brings other texts; set "
+                "every_epochs: 0"},
+       {again && stage.frozen,
+        place + ": the encoder is `frozen`, so mining again would find the same; set "
+                "every_epochs: 0"}});
+}
+
+void check_objectives(const TrainOptions& options, size_t number) {
+  const StageOptions& stage = options.stages[number];
+  std::set<std::string> names = {"all"};  // of the sum in loss.all
+  for (size_t i = 0; i < stage.objectives.size(); ++i) {
+    const ObjectiveOptions& objective = stage.objectives[i];
+    check_new_name(names, stage.objective_name(i), fmt::format("objectives of '{}'", stage.name));
+    check_dev(objective);
+    check_order_options(objective.order, objective.data.file());
+    choose_precision(objective.mine.precision);
+    check_mining(stage, objective);
+    for (const std::string& teacher : objective.teachers) {
+      const int64_t found = find_stage(options, teacher, options.stages.size());
+      check_rules({{found >= static_cast<int64_t>(number),
+                    fmt::format("stage '{}': the teacher '{}' is trained no earlier than it; "
+                                "teachers are earlier stages or models",
+                                stage.name, teacher)}});
+    }
+  }
+}
+
+// The losses that Stage::measure_losses() reports.
+Lines loss_names(const StageOptions& stage) {
+  Lines names;
+  for (size_t i = 0; i < stage.objectives.size(); ++i) {
+    if (stage.objectives[i].dev.is_set()) names.push_back(stage.objective_name(i));
+  }
+  if (!names.empty()) names.emplace_back("all");
+  return names;
+}
+
+void check_selection(const TrainOptions& options, const StageOptions& stage) {
+  const std::string place = fmt::format("stage '{}': ", stage.name);
+  const Lines measured = loss_names(stage);
+  Lines during;
+  for (const EvaluationOptions& evaluation : options.evaluations) during.push_back(evaluation.name);
+  if (!measured.empty()) during.emplace_back(kLossEvaluation);
+  const Lines& metrics = stage.selection.metric;
+  const auto losses = std::count_if(metrics.begin(), metrics.end(), is_loss_metric);
+  check_rules(
+      {{metrics.empty() && stage.selection.early_stop.patience > 0,
+        place + "early_stop.patience counts evaluations without a better selection.metric, and "
+                "there is none; name one, such as dev.spearman or loss.all"},
+       {losses > 0 && losses < static_cast<int64_t>(metrics.size()),
+        fmt::format("{}selection.metric [{}] mixes losses, which should fall, with metrics, which "
+                    "should rise; name one kind",
+                    place, fmt::join(metrics, ", "))}});
+  for (const std::string& metric : metrics) {
+    const FigureName figure = split_figure_name(metric);
+    check_rules({{!has(during, figure.evaluation),
+                  fmt::format("{}selection.metric '{}' should be EVALUATION.METRIC with one of the "
+                              "evaluations [{}]",
+                              place, metric, fmt::join(during, ", "))},
+                 {is_loss_metric(metric) && !has(measured, figure.metric),
+                  fmt::format("{}selection.metric '{}': there is no loss '{}'; there are {}", place,
+                              metric, figure.metric, fmt::join(measured, ", "))}});
+  }
+  try {
+    choose_inference_products(stage.selection.precision, choose_device(options.device));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kRecipe, place + "selection.precision: " + error.what());
+  }
+}
+
+void check_stage(const TrainOptions& options, size_t number) {
+  const StageOptions& stage = options.stages[number];
+  const std::string place = fmt::format("stage '{}'", stage.name);
+  const MixingOptions& mixing = stage.mixing;
+  const bool has_share =
+      std::any_of(stage.objectives.begin(), stage.objectives.end(),
+                  [](const ObjectiveOptions& objective) { return objective.share != 1; });
+  check_rules({{stage.objectives.empty(),
+                place + " has no `objectives`, expected at least one: {data: ..., loss: ...}"}});
+  check_objectives(options, number);
+  check_rules({{mixing.mixing != "shares" && has_share,
+                fmt::format("{}: an objective's `share` belongs to `mixing: shares`, found "
+                            "`mixing: {}`",
+                            place, mixing.mixing)},
+               {mixing.mixing != "round_robin" && mixing.mixing_ends != "longest",
+                fmt::format("{}: `mixing_ends: {}` belongs to `mixing: round_robin`, found "
+                            "`mixing: {}`, whose epochs end by themselves",
+                            place, mixing.mixing_ends, mixing.mixing)}});
+  check_selection(options, stage);
+  const bool is_smoothed = stage.siar.weight > 0 || stage.siar.bregman > 0;
+  check_rules(
+      {{stage.from != "previous" && stage.from != "start" &&
+            find_stage(options, stage.from, number) < 0,
+        fmt::format("{}: `from: {}` should be previous, start, or the name of an earlier stage",
+                    place, stage.from)},
+       {stage.frozen && !has_head(stage),
+        place + " is `frozen` and its objectives have no head: nothing would be trained"}});
+  for (const ObjectiveOptions& objective : stage.objectives) {
+    const bool is_chunked = objective.chunk_tokens > 0;
+    check_rules({{is_chunked && stage.frozen,
+                  place + " is `frozen`: its batches need no memory but their vectors', so "
+                          "chunk_tokens would do nothing; remove it"},
+                 {is_chunked && is_smoothed,
+                  fmt::format("{}: `siar` perturbs a batch as a whole, `chunk_tokens: {}` never "
+                              "has it as a whole; leave one of the two out",
+                              place, objective.chunk_tokens)}});
+  }
+  check_rules({{stage.frozen && is_smoothed,
+                place + ": `siar` smooths the encoder, which is `frozen`; leave one of the two "
+                        "out"}});
+}
+
+template <typename T>
+void refuse_idle(const std::string& place, const T& options, const std::vector<IdleRule>& rules) {
+  refuse_idle_options(place, find_idle_options(options, rules));
+}
+
+template <typename T>
+void add_idle(const std::string& place, const T& options, const std::vector<IdleRule>& rules,
+              Lines& lines) {
+  for (const IdleOptions& idle : find_idle_options(options, rules)) {
+    lines.push_back(place + idle.to_line());
+  }
+}
+
+// `defaults` are those of the recipe, which differ between kinds of training.
+void refuse_foreign(const OptimizerOptions& given, OptimizerOptions defaults) {
+  OptimizerOptions options = given;
+  const std::string foreign = find_foreign_options(
+      "optimizer", "name", [&](OptionVisitor& v) { options.visit(v); },
+      [&](OptionVisitor& v) { defaults.visit(v); });
+  check_rules({{!foreign.empty(), foreign}});
+}
+
+bool is_of_single_texts(const PairDataOptions& data) {
+  if (data.format == "classes") return !data.text.empty() || data.right.empty();
+  return data.format == "table" && data.right.empty();
+}
+
+void refuse_idle_options(const StageOptions& stage) {
+  const std::string place = fmt::format("stage '{}': ", stage.name);
+  refuse_idle(
+      place, stage,
+      {{!has_head(stage), {"head_learning_rate"}, "where no objective of the stage has a `head`"},
+       {stage.frozen, {"static_learning_rate"}, "in a stage that is `frozen`"}});
+  refuse_foreign(stage.optimizer, {});
+  for (const ObjectiveOptions& objective : stage.objectives) {
+    const bool has_other_texts = !objective.data.negatives.empty() || objective.mine.is_on();
+    refuse_idle(place, objective,
+                {{objective.teachers.empty(), {"teacher_precision"}, "without `teachers`"},
+                 {is_of_single_texts(objective.data) && !has_other_texts,
+                  {"prompts.right"},
+                  "with single texts"}});
+  }
+}
+
+void refuse_idle_options(const TrainOptions& options) {
+  const auto is_hybrid = [](const std::string& name) { return name.rfind("hybrid", 0) == 0; };
+  refuse_idle("", options,
+              {{std::none_of(options.baselines.begin(), options.baselines.end(), is_hybrid),
+                {"hybrid_weight", "hybrid_rule"},
+                "where no hybrid is among the `baselines`"}});
+  for (const HeadSettings& head : options.heads) {
+    refuse_idle(
+        fmt::format("head '{}': ", head.name), head,
+        {{head.kind != "mlp", {"layers", "width"}, fmt::format("with `kind: {}`", head.kind)},
+         {head.layers == 1, {"width"}, "with one layer"}});
+  }
+  for (const StageOptions& stage : options.stages) refuse_idle_options(stage);
+}
+
+void add_idle(const std::string& place, const LossOptions& loss, Lines& lines) {
+  for (const LossTerm& term : loss.of) add_idle(place, term, lines);
+  const TemperatureOptions* temperature = find_loss(loss.name).parts(loss).temperature;
+  if (temperature == nullptr) return;
+  add_idle(fmt::format("{}loss '{}', temperature: ", place, loss.name), *temperature,
+           {{!temperature->trainable,
+             {"learning_rate", "parametrization"},
+             "without `trainable: true`"}},
+           lines);
+}
+
+IdleRule fraction_rule(const ScheduleOptions& schedule) {
+  return {schedule.warmup_steps >= 0, {"schedule.warmup_fraction"}, "beside `warmup_steps`"};
+}
+
+IdleRule epochs_rule(int64_t steps) {
+  return {steps > 0, {"epochs"}, fmt::format("beside `steps: {}`", steps)};
+}
+
+std::vector<IdleRule> stage_rules(const TrainOptions& options, const StageOptions& stage) {
+  const SiarOptions& siar = stage.siar;
+  const SelectionOptions& selection = stage.selection;
+  return {
+      epochs_rule(stage.steps),
+      fraction_rule(stage.schedule),
+      {siar.weight == 0,
+       {"siar.steps", "siar.noise", "siar.step_size", "siar.radius", "siar.norm", "siar.mode"},
+       "without `siar.weight`"},
+      {siar.weight > 0 && siar.mode == "peer", {"siar.radius"}, "with `siar.mode: peer`"},
+      {siar.bregman == 0, {"siar.bregman_decay"}, "without `siar.bregman`"},
+      {stage.objectives.size() == 1, {"mixing", "mixing_ends"}, "with one objective"},
+      {selection.every_steps > 0, {"selection.every_epochs"}, "beside `every_steps`"},
+      {selection.early_stop.patience == 0,
+       {"selection.early_stop.minimum_improvement"},
+       "without `patience`"},
+      {selection.metric.empty(), {"selection.early_stop.direction"}, "without `selection.metric`"},
+      {options.evaluations.empty(), {"selection.precision"}, "without `evaluations`"}};
+}
+
+bool is_trained(const TrainOptions& options, const HeadSettings& head) {
+  return std::any_of(options.stages.begin(), options.stages.end(), [&](const StageOptions& stage) {
+    return std::any_of(stage.objectives.begin(), stage.objectives.end(),
+                       [&](const auto& objective) { return objective.head == head.name; });
+  });
+}
+
+}  // namespace
+
+void check_start_options(const StartOptions& options) {
+  const std::string& name = options.name;
+  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  const bool has_architecture = options.architecture.is_set();
+  check_rules(
+      {{name.empty() || name == "." || name == ".." || has_control ||
+            name.find('/') != std::string::npos,
+        fmt::format("`name: {}` names the folder of the run in runs/: expected a name without '/' "
+                    "and control characters; --output puts a run elsewhere",
+                    name)},
+       {options.model.empty() && !has_architecture,
+        "the recipe names no starting point: give `model: FOLDER`, or `architecture: {layers: 4}` "
+        "or `architecture: {family: static}` and `tokenizer:` to start from random weights"},
+       {!options.model.empty() && has_architecture,
+        "the recipe gives both `model` and `architecture`; a model brings its own architecture"},
+       {options.model.empty() && options.tokenizer.empty(),
+        "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
+        "(`simile train-tokenizer` makes one)"}});
+  for (const char* choice : {"family", "start"}) {
+    const std::string foreign = find_foreign_options(choice, choice, options.architecture);
+    check_rules({{!foreign.empty(), "`architecture`: " + foreign}});
+  }
+  choose_placement(options.engine, options.device, options.compute);
+}
+
+void check_train_options(const TrainOptions& options) {
+  check_start_options(options);
+  check_rules({{options.stages.empty(), "the recipe has no `stages`: nothing would be trained"}});
+  std::set<std::string> names = {kLossEvaluation}, stages = {"previous", "start"};
+  for (const auto* list : {&options.evaluations, &options.tests}) {
+    for (const EvaluationOptions& evaluation : *list) {
+      check_rules({{evaluation.name.empty(), "every evaluation needs a `name`, such as dev"}});
+      check_new_name(names, evaluation.name, "evaluations");
+    }
+  }
+  check_heads(options.heads);
+  for (size_t i = 0; i < options.stages.size(); ++i) {
+    const std::string& name = options.stages[i].name;
+    check_new_name(stages, name, "stages");
+    check_rules({{name.empty() || name.find('/') != std::string::npos,
+                  fmt::format("a stage is called '{}'; its weights may be kept in a file of that "
+                              "name, so it should not be empty and have no '/'",
+                              name)}});
+    check_stage(options, i);
+  }
+  refuse_idle_options(options);
+}
+
+void check_pretrain_options(const PretrainOptions& options) {
+  check_start_options(options);
+  check_mask_options(options.mask);
+  check_rules(
+      {{options.corpus.empty(), "the recipe has no `corpus`: give text files to learn from"},
+       {options.optimizer.used_rows(),
+        "`optimizer.rows: used`: the word embedding is the output matrix too, and every step uses "
+        "all of its rows; leave it at all"}});
+  refuse_idle("", options,
+              {{options.held_out.path.empty(),
+                {"held_out.limit", "held_out.every_steps"},
+                "without `held_out.path`"}});
+  refuse_foreign(options.optimizer, PretrainOptions().optimizer);
+}
+
+std::vector<std::string> idle_option_warnings(const TrainOptions& options) {
+  Lines lines;
+  add_idle("", options, {{!options.model.empty(), {"architecture"}, "beside `model`"}}, lines);
+  for (const HeadSettings& head : options.heads) {
+    if (is_trained(options, head)) continue;
+    lines.push_back(
+        fmt::format("head '{}': no objective has it, so that it keeps random weights", head.name));
+  }
+  for (const StageOptions& stage : options.stages) {
+    const std::string place = fmt::format("stage '{}': ", stage.name);
+    add_idle(place, stage, stage_rules(options, stage), lines);
+    for (const ObjectiveOptions& objective : stage.objectives)
+      add_idle(place, objective.loss, lines);
+  }
+  return lines;
+}
+
+std::vector<std::string> idle_option_warnings(const PretrainOptions& options) {
+  Lines lines;
+  add_idle("", options,
+           {{!options.model.empty(), {"architecture"}, "beside `model`"},
+            epochs_rule(options.steps),
+            fraction_rule(options.schedule)},
+           lines);
+  return lines;
+}
+
+}  // namespace simile
