@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "simile/core/parallel.h"
-#include "simile/experiment/detail/synthetic_functions.h"
+#include "simile/experiment/detail/synthetic_functions_test.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "simile/experiment/surrogate.h"
+#include "simile/experiment/proposal.h"
 
 namespace simile {
 

@@ -13,8 +13,9 @@ namespace simile {
 // Hashes of files and folders; each file is read once.
 class ContentHashes {
  public:
-  // Of a file, of all files below a folder (their names too, hidden ones left out, links to files
-  // and folders followed), or of the files that a pattern means. Empty where there is none.
+  // The hash of a file, of all files below a folder (their names too, hidden ones left out, links
+  // to files and folders followed), or of the files that a pattern means. Empty where there is
+  // none.
   const std::string& of(const std::string& path);
 
  private:

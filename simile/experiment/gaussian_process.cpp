@@ -5,15 +5,79 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/experiment/detail/minimise.h"
 
 namespace simile {
 namespace {
+
+struct Minimum {
+  std::vector<double> at;
+  double value = 0;
+};
+
+// The value at a place; fills in the gradient where the value is finite.
+using SmoothFunction =
+    std::function<double(const std::vector<double>& at, std::vector<double>& gradient)>;
+
+constexpr int kMaxSteps = 100, kMaxHalvings = 25;
+constexpr double kMinGain = 1e-9, kSufficient = 1e-4;
+constexpr double kLongestStep = 2;  // in any coordinate
+
+// An Eigen view of the numbers.
+Eigen::Map<Eigen::VectorXd> view(std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+// The approximation of the inverse Hessian, which one step changes.
+void update_inverse(Eigen::MatrixXd& inverse, const Eigen::VectorXd& step,
+                    const Eigen::VectorXd& change) {
+  const double curvature = step.dot(change);
+  if (curvature <= 1e-12) return;
+  const Eigen::VectorXd product = inverse * change;
+  const double factor = (1 + change.dot(product) / curvature) / curvature;
+  inverse += factor * step * step.transpose() -
+             (product * step.transpose() + step * product.transpose()) / curvature;
+}
+
+// BFGS with a line search by halving (Nocedal & Wright, Numerical Optimization, 2006, ch. 6) from
+// `at` on, until a step gains less than 1e-9 or 100 were taken. Where the function is infinite at
+// the start it stays there.
+Minimum minimise(const SmoothFunction& function, std::vector<double> at) {
+  const auto size = static_cast<Eigen::Index>(at.size());
+  std::vector<double> gradient(at.size()), next(at.size()), next_gradient(at.size());
+  double value = function(at, gradient);
+  Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(size, size);
+  for (int taken = 0; taken < kMaxSteps && std::isfinite(value); ++taken) {
+    Eigen::VectorXd direction = -(inverse * view(gradient));
+    if (direction.dot(view(gradient)) >= 0) {
+      inverse.setIdentity();
+      direction = -view(gradient);
+    }
+    const double longest = direction.cwiseAbs().maxCoeff();
+    if (longest > kLongestStep) direction *= kLongestStep / longest;
+    const double slope = direction.dot(view(gradient));
+    double length = 1, next_value = 0;
+    int halvings = 0;
+    for (; halvings < kMaxHalvings; ++halvings, length /= 2) {
+      view(next) = view(at) + length * direction;
+      next_value = function(next, next_gradient);
+      if (next_value <= value + kSufficient * length * slope) break;
+    }
+    if (halvings == kMaxHalvings) break;
+    update_inverse(inverse, length * direction, view(next_gradient) - view(gradient));
+    const double gain = value - next_value;
+    std::swap(at, next);
+    std::swap(gradient, next_gradient);
+    value = next_value;
+    if (gain < kMinGain) break;
+  }
+  return {std::move(at), value};
+}
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -23,7 +87,7 @@ constexpr double kLogTwoPi = 1.8378770664093454836;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSmallest = -18, kLargest = 12;  // logarithms of settings
 
-// Of logarithms: normal distributions.
+// Normal distributions of logarithms.
 constexpr double kLengthScaleDeviation = 1.7320508075688772;
 constexpr double kLengthScaleMean = 1.4142135623730951 - 3.0;  // of the mode, see the header
 constexpr double kSignalDeviation = 1.0;

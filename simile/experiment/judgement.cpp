@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/text_table.h"
@@ -15,11 +16,14 @@ namespace simile {
 namespace {
 
 constexpr int64_t kSamples = 2000;  // of the bootstrap
+constexpr int64_t kPermutations = 10000;
 
 // The values of two cells under the seeds that both have.
 struct PairedCells {
   std::vector<double> a, b;
   std::vector<std::string> a_folders, b_folders;
+
+  PairedTest test(int64_t samples = 0) const { return test_pairs(b, a, samples); }
 };
 
 PairedCells pair_cells(const TableCell& a, const TableCell& b) {
@@ -36,7 +40,7 @@ PairedCells pair_cells(const TableCell& a, const TableCell& b) {
   return pairs;
 }
 
-// Of a row that is the same for all seeds.
+// A baseline is the same for all seeds.
 TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained) {
   TableCell cell = baseline;
   if (baseline.values.empty()) return cell;
@@ -46,7 +50,7 @@ TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained)
   return cell;
 }
 
-// Of the mean of all metrics; none where one has none.
+// The interval of the mean of all metrics; none where a metric has none.
 std::optional<Interval> interval_of_difference(const std::vector<ComparedReport>& reports) {
   std::vector<FigureInterval> figures;
   for (const ComparedReport& report : reports) {
@@ -84,7 +88,7 @@ class InterruptedOnly : public EventSink {
   EventSink& events_;
 };
 
-// Of the rows' means.
+// Compares the order of the rows' means.
 JudgedOrder compare_with_paper(const Reproduction& result, size_t column) {
   std::vector<double> paper, ours;
   for (size_t r = 0; r < result.table.rows.size(); ++r) {
@@ -103,6 +107,38 @@ JudgedOrder compare_with_paper(const Reproduction& result, size_t column) {
     order.verdict = order.tau > 0 ? ClaimVerdict::kHolds : ClaimVerdict::kDoesNotHold;
   }
   return order;
+}
+
+using Outcomes = std::vector<RunOutcome>;
+
+bool has_name(const std::vector<EvaluationOptions>& evaluations, const std::string& name) {
+  return std::any_of(evaluations.begin(), evaluations.end(),
+                     [&](const auto& evaluation) { return evaluation.name == name; });
+}
+
+const double* find_metric(const RunOutcome& outcome, const std::string& evaluation,
+                          const std::string& metric) {
+  for (const Report& report : outcome.reports) {
+    if (report.name == evaluation) return report.find_metric(metric);
+  }
+  return nullptr;
+}
+
+TestedMetric compare_metric(const std::string& evaluation, const std::string& metric,
+                            const Outcomes& outcomes) {
+  TestedMetric tested;
+  tested.name = evaluation + "." + metric;
+  for (size_t i = 0; i < outcomes.size(); i += 2) {
+    const double* const own = find_metric(outcomes[i], evaluation, metric);
+    const double* const best = find_metric(outcomes[i + 1], evaluation, metric);
+    if (own == nullptr || best == nullptr) continue;
+    tested.own.push_back(*own);
+    tested.best.push_back(*best);
+  }
+  if (!tested.own.empty()) {
+    static_cast<PairedTest&>(tested) = test_pairs(tested.own, tested.best);
+  }
+  return tested;
 }
 
 }  // namespace
@@ -185,13 +221,8 @@ JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell be
     judged.remark = "no seed was finished by both rows";
     return judged;
   }
-  judged.difference = measure_spread(pairs.a).mean - measure_spread(pairs.b).mean;
-  if (judged.seeds < 2) {
-    judged.remark = "one seed tells nothing of another";
-  } else {
-    judged.t_test = paired_t_test(pairs.b, pairs.a);
-    judged.permutation = paired_permutation_test(pairs.b, pairs.a, 10000, 1);
-  }
+  static_cast<PairedTest&>(judged) = pairs.test(kPermutations);
+  if (!judged.t_test) judged.remark = "one seed tells nothing of another";
   if (has_examples && !column.metrics.empty() && are_apart(column.metrics)) {
     InterruptedOnly sink(events);
     compare_examples(pairs, column, judged, sink);
@@ -204,7 +235,7 @@ std::string cell_mark(const TableCell& cell, const TableCell& reference) {
   if (cell.folders.empty() || reference.folders.empty()) return "";
   const PairedCells pairs = pair_cells(cell, reference);
   if (pairs.a.size() < 2) return "";
-  return significance_mark(paired_t_test(pairs.b, pairs.a).p);
+  return significance_mark(pairs.test().t_test->p);
 }
 
 JudgedOrder judge_order(const Reproduction& result, size_t column) {
@@ -219,19 +250,39 @@ JudgedOrder judge_order(const Reproduction& result, size_t column) {
       }
       const PairedCells pairs = pair_cells(result.cells[a][column], result.cells[b][column]);
       if (pairs.a.empty()) continue;
-      const double difference = measure_spread(pairs.a).mean - measure_spread(pairs.b).mean;
-      const bool is_significant =
-          pairs.a.size() > 1 && paired_t_test(pairs.b, pairs.a).p < kSignificance;
-      if (difference > 0) {
+      const PairedTest test = pairs.test();
+      const bool is_significant = test.t_test && test.t_test->p < kSignificance;
+      if (test.difference > 0) {
         ++order.same;
         order.same_significant += is_significant ? 1 : 0;
-      } else if (difference < 0) {
+      } else if (test.difference < 0) {
         ++order.reversed;
         order.reversed_significant += is_significant ? 1 : 0;
       }
     }
   }
   return order;
+}
+
+std::vector<TestedMetric> compare_tests(const TrainOptions& recipe, const Outcomes& outcomes) {
+  const auto& shown = recipe.tests.empty() ? recipe.evaluations : recipe.tests;
+  std::vector<TestedMetric> all;
+  const auto add = [&](const std::string& evaluation, const std::string& metric) {
+    TestedMetric tested = compare_metric(evaluation, metric, outcomes);
+    const bool is_there = std::any_of(
+        all.begin(), all.end(), [&](const TestedMetric& one) { return one.name == tested.name; });
+    if (!is_there && !tested.own.empty()) all.push_back(std::move(tested));
+  };
+  for (const size_t first :
+       {size_t{0}, size_t{1}}) {  // the recipe's, of which the first may have failed
+    for (size_t i = first; i < outcomes.size(); i += 2) {
+      for (const Report& report : outcomes[i].reports) {
+        if (!has_name(shown, report.name)) continue;
+        for (const auto& metric : report.metrics) add(report.name, metric.first);
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace simile

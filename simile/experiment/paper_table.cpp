@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <utility>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/core/recipe.h"
 #include "simile/eval/report.h"
 #include "simile/experiment/detail/map_reader.h"
@@ -18,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostRows = 1000;
+constexpr size_t kMaxRows = 1000;
 
 bool is_digit_at(const std::string& text, size_t place) {
   return place < text.size() && std::isdigit(static_cast<unsigned char>(text[place])) != 0;
@@ -220,8 +222,8 @@ class PaperTableReader {
   }
 
   void check_room(const ConfigNode& grid) const {
-    SIMILE_CHECK(table_.rows.size() < kMostRows, ErrorKind::kRecipe,
-                 fmt::format("{}: the grid has more than {} rows", grid.where(), kMostRows));
+    SIMILE_CHECK(table_.rows.size() < kMaxRows, ErrorKind::kRecipe,
+                 fmt::format("{}: the grid has more than {} rows", grid.where(), kMaxRows));
   }
 
   void read_reference(MapReader& reader) {
@@ -312,5 +314,96 @@ const TableRow* PaperTable::find_row(const std::string& label) const {
 }
 
 PaperTable read_paper_table(const std::string& path) { return PaperTableReader(path).read(); }
+
+namespace {
+
+// A variant first, wherever it stands: the other values are put into what it makes of the recipe.
+void put_members(const ConfigNode& values, ConfigNode& recipe) {
+  const auto put = [&](bool variants) {
+    for (const auto& [key, value] : values.members) {
+      if ((key == "variant") == variants) apply_recipe_override(recipe, key, value);
+    }
+  };
+  put(true);
+  put(false);
+}
+
+void put_values(const TableValues& values, const std::string& set, ConfigNode& recipe) {
+  put_members(values.all, recipe);
+  const auto found = values.of_set.find(set);
+  if (found != values.of_set.end()) put_members(found->second, recipe);
+}
+
+void put_text(ConfigNode& recipe, const char* key, const std::string& text) {
+  ConfigNode value;
+  value.kind = ConfigNode::Kind::kScalar;
+  value.scalar = text;
+  value.source = "command line";
+  apply_override(recipe, key, value);
+}
+
+}  // namespace
+
+ConfigNode row_recipe(const PaperTable& table, const TableRow& row, const std::string& set_name,
+                      const TableSettings* settings, const std::string& model,
+                      const std::string& data, DataFolder folder) {
+  const TableSet& set = table.find_set(set_name);
+  ConfigNode recipe = set.recipe;
+  put_values(row.values, set_name, recipe);
+  if (settings != nullptr) put_values(settings->values, set_name, recipe);
+  if (!model.empty()) put_text(recipe, "model", model);
+  if (!data.empty()) put_text(recipe, "data", join_path(data, set.folder));
+  put_text(recipe, "name", fmt::format("{}-{}", table.name, row.name));
+  return finish_recipe(std::move(recipe), set.source, folder);
+}
+
+namespace {
+
+constexpr int kMaxFoldersAbove = 6;
+
+std::string table_folder() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> folders;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    fs::path folder = program.parent_path();
+    folders.push_back(folder.parent_path() / "share/simile/recipes/tables");
+    for (int above = 0; above <= kMaxFoldersAbove; ++above, folder = folder.parent_path()) {
+      folders.push_back(folder / "recipes/tables");
+    }
+  }
+  folders.emplace_back(SIMILE_LAST_TABLES);
+  const auto found = std::find_if(folders.begin(), folders.end(), [](const fs::path& folder) {
+    return folder_exists(folder.string());
+  });
+  return found == folders.end() ? "" : found->string();
+}
+
+}  // namespace
+
+std::vector<std::string> list_tables() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(table_folder(), error)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string find_table(const std::string& name) {
+  if (file_exists(name)) return name;
+  const std::vector<std::string> names = list_tables();
+  if (std::find(names.begin(), names.end(), name) != names.end()) {
+    return join_path(table_folder(), name + ".yaml");
+  }
+  const std::string nearest = nearest_name(name, names);
+  throw Error(ErrorKind::kUsage,
+              fmt::format("there is no table '{}'{}; there are {}; a table of your own is given by "
+                          "its file (docs/reproduce.md)",
+                          name, nearest.empty() ? "" : " (did you mean '" + nearest + "'?)",
+                          fmt::join(names, ", ")));
+}
 
 }  // namespace simile

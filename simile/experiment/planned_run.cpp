@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/planned_run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -37,7 +32,7 @@ struct RunNote {
 
 std::string note_path(const PlannedRun& run) { return run.folder + ".json"; }
 
-// Of a note that is missing or damaged: that of no run.
+// A missing or damaged note counts as no note.
 RunNote read_note(const PlannedRun& run) {
   if (!file_exists(note_path(run))) return {};
   try {
@@ -71,7 +66,7 @@ std::string recipe_hash(const PlannedRun& run) {
   return hash_bytes(options_to_json(options));
 }
 
-// Of the run, and of the runs it is made of.
+// Removes a part of the run, and of the runs it is made of.
 void remove_part(const PlannedRun& run, const std::string& part) {
   std::error_code ignored;
   std::filesystem::remove_all(join_path(run.folder, part), ignored);
@@ -81,7 +76,7 @@ void remove_part(const PlannedRun& run, const std::string& part) {
   }
 }
 
-// Of a run that is made of others, their mean stands for each of them. Errors (kInput): not what a
+// The mean of a run that is made of others stands for each of them. Errors (kInput): not what a
 // run wrote.
 void read_results(const PlannedRun& run, RunOutcome& outcome) {
   const std::string path = join_path(run.folder, kResults);
@@ -178,16 +173,10 @@ void leave_tests_out(TrainOptions& options) {
 
 }  // namespace
 
-RunLock::RunLock(const std::string& folder) {
+FileLock lock_run(const std::string& folder) {
   make_folders(std::filesystem::path(folder).parent_path().string());
-  const std::string path = folder + ".lock";
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  SIMILE_CHECK(file_ >= 0, ErrorKind::kIo,
-               fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
-  held_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
+  return FileLock(folder + ".lock", FileLock::On::kFile);
 }
-
-RunLock::~RunLock() { close(file_); }
 
 PlannedRun plan_run(const ConfigNode& recipe, const RunChanges& changes, const std::string& folder,
                     const std::string& label, ContentHashes& hashes) {
@@ -236,14 +225,14 @@ RunOutcome read_outcome(const PlannedRun& run) {
 void abandon_run(const PlannedRun& run) { remove_parts(run, false); }
 
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, EventSink& events) {
-  const RunLock lock(run.folder);
+  const FileLock lock = lock_run(run.folder);
   if (lock.is_held()) return complete_run(run, keep_model, lock, events);
   RunOutcome outcome = read_outcome(run);
   if (outcome.state != RunOutcome::State::kFinished) outcome.state = RunOutcome::State::kRunning;
   return outcome;
 }
 
-RunOutcome complete_run(const PlannedRun& run, bool keep_model, const RunLock& lock,
+RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events) {
   SIMILE_CHECK(lock.is_held(), ErrorKind::kUsage,
                fmt::format("'{}' is trained by another process", run.folder));

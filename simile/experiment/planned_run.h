@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "simile/core/event.h"
+#include "simile/core/file_lock.h"
 #include "simile/eval/report.h"
 #include "simile/experiment/fingerprint.h"
 #include "simile/train/train_options.h"
@@ -54,19 +55,9 @@ struct RunOutcome {
 // What is known of it, without training.
 RunOutcome read_outcome(const PlannedRun& run);
 
-// Held while a process trains in a run's folder, or settles what becomes of it. Not waited for.
-class RunLock {
- public:
-  explicit RunLock(const std::string& folder);  // errors: ErrorKind::kIo
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
-  ~RunLock();
-  bool is_held() const { return held_; }  // no other process has it
-
- private:
-  int file_ = -1;
-  bool held_ = false;
-};
+// Held while a process trains in a run's folder, or settles what becomes of it. Errors:
+// ErrorKind::kIo.
+FileLock lock_run(const std::string& folder);
 
 // Removes what a run that was begun would go on from: it is not wanted any more. To be called with
 // the run's lock held.
@@ -77,7 +68,7 @@ void abandon_run(const PlannedRun& run);
 // ErrorKind::kInterrupted, kIo.
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, EventSink& events);
 // The same by who holds the run's lock.
-RunOutcome complete_run(const PlannedRun& run, bool keep_model, const RunLock& lock,
+RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events);
 
 }  // namespace simile

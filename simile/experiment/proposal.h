@@ -16,10 +16,42 @@
 #include <string>
 #include <vector>
 
+#include "simile/experiment/gaussian_process.h"
 #include "simile/experiment/search_space.h"
-#include "simile/experiment/surrogate.h"
 
 namespace simile {
+
+struct Observation {
+  SearchPoint point;
+  double cost = 0;  // lower is better; not finite: it failed, and counts as the worst of the others
+};
+
+// What a search believes of points it has not tried: a Gaussian process over the features of a
+// search space, of costs scaled to mean 0 and variance 1.
+class Surrogate {
+ public:
+  // `space` outlives this; one observation at least. Costs further above the median than 5 times
+  // what the best is below it count as being there: how bad is no matter. Settings are fitted
+  // (fit_gp_settings()) and then `believed` points are taken as measured at their own mean, so that
+  // the next ones stay away from them (the kriging believer; Ginsbourger et al. 2010).
+  Surrogate(const SearchSpace& space, const std::vector<Observation>& observations,
+            const std::vector<SearchPoint>& believed, uint64_t seed);
+
+  GpPrediction predict(const SearchPoint& point) const;  // in the unit of costs
+  const std::vector<double>& length_scales() const { return process_.settings().length_scales; }
+  double noise() const;                                // standard deviation, in the unit of costs
+  double lowest_mean() const { return lowest_mean_; }  // at the points observed
+
+ private:
+  const SearchSpace& space_;
+  double mean_ = 0, scale_ = 1;
+  GaussianProcess process_;
+  double lowest_mean_ = 0;
+};
+
+// log E[max(best - f, 0)] for f of N(mean, deviation^2), also where that is too small for a double
+// (Jones et al. 1998; Ament et al., NeurIPS 2023, on its logarithm).
+double log_expected_improvement(double best, double mean, double deviation);
 
 struct ProposalOptions {
   std::string method = "gp";

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "simile/core/error.h"
-#include "simile/experiment/detail/synthetic_functions.h"
+#include "simile/experiment/detail/synthetic_functions_test.h"
 
 namespace simile {
 namespace {

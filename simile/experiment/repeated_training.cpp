@@ -20,7 +20,6 @@
 #include "simile/train/read_recipe.h"
 #include "simile/train/selection.h"
 #include "simile/train/shared_training.h"
-#include "simile/train/train_options.h"
 
 namespace simile {
 namespace {

@@ -132,7 +132,7 @@ class Reproducer {
     }
   }
 
-  // Those of the sets asked for.
+  // Keeps the columns of the sets asked for.
   void keep_columns_asked_for() {
     const std::vector<std::string>& sets = options().set;
     if (sets.empty()) return;

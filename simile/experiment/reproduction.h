@@ -66,13 +66,10 @@ struct TableCell {
 enum class ClaimVerdict { kUndecided, kHolds, kDoesNotHold };
 std::string name_of(ClaimVerdict verdict);
 
-struct JudgedClaim {
-  size_t claim = 0, column = 0;  // places in the table's lists
+struct JudgedClaim : PairedTest {  // b: the row that is claimed to be above
+  size_t claim = 0, column = 0;    // places in the table's lists
   std::optional<double> paper_difference;
   size_t seeds = 0;  // that both rows have
-  double difference = 0;
-  std::optional<TTest> t_test;
-  std::optional<PermutationTest> permutation;
   std::optional<Interval> interval;
   ClaimVerdict verdict = ClaimVerdict::kUndecided;
   std::string remark;  // why it could not be judged
@@ -84,7 +81,7 @@ struct JudgedClaim {
 ClaimVerdict judge(double difference, const std::optional<TTest>& t_test,
                    const std::optional<Interval>& interval);
 
-// Of all pairs of rows that the paper orders in a column; there is none of a column that it does
+// All pairs of rows that the paper orders in a column; there is none for a column that it does
 // not. The paper's order holds (does not hold) where tau is above (below) 0 with p < 0.05.
 struct JudgedOrder {
   size_t column = 0;

@@ -16,7 +16,7 @@ namespace {
 using SettingKind = SearchSetting::Kind;
 
 constexpr double kInactive = 0.5;
-constexpr int64_t kMostGridPoints = 100000;
+constexpr int64_t kMaxGridPoints = 100000;
 
 void check_condition(const std::vector<SearchSetting>& settings, size_t at,
                      const SearchCondition& condition) {
@@ -42,8 +42,8 @@ void check_setting(const SearchSetting& setting) {
         fmt::format("`points` should be 1 at least, found {}; the grid would be empty",
                     setting.grid_points));
   check(
-      setting.grid_points <= kMostGridPoints,
-      fmt::format("`points` should be {} at most, found {}", kMostGridPoints, setting.grid_points));
+      setting.grid_points <= kMaxGridPoints,
+      fmt::format("`points` should be {} at most, found {}", kMaxGridPoints, setting.grid_points));
   if (setting.kind != SettingKind::kInteger) return;
   check(setting.low == std::floor(setting.low) && setting.high == std::floor(setting.high),
         fmt::format("the ends of a range of whole numbers should be such, found {} and {}",
@@ -93,7 +93,7 @@ double SearchSpace::value_at(const SearchSetting& setting, double unit) const {
   const double place = low + unit * (high - low);
   const double value = setting.is_log ? std::exp(place) : place;
   const bool is_whole = setting.kind == SettingKind::kInteger;
-  // Of a logarithm a whole number may be just missed from below.
+  // Rounding of the logarithm may miss a whole number from below.
   return std::clamp(is_whole ? std::floor(value + 1e-9) : round_to_digits(value), setting.low,
                     setting.high);
 }
@@ -180,9 +180,9 @@ std::vector<SearchPoint> SearchSpace::grid() const {
     const std::vector<double> values = grid_values(settings_[i]);
     std::vector<SearchPoint> longer;
     const auto check_size = [&longer] {
-      SIMILE_CHECK(static_cast<int64_t>(longer.size()) <= kMostGridPoints, ErrorKind::kRecipe,
+      SIMILE_CHECK(static_cast<int64_t>(longer.size()) <= kMaxGridPoints, ErrorKind::kRecipe,
                    fmt::format("the grid has more than {} points; take fewer `points` or choices",
-                               kMostGridPoints));
+                               kMaxGridPoints));
     };
     for (SearchPoint& point : points) {
       point.emplace_back();

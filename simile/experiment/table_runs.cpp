@@ -11,7 +11,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/experiment/detail/run_events.h"
 
 namespace simile {
 namespace {
@@ -85,14 +84,15 @@ TableRuns::TableRuns(const PaperTable& table, const TableSettings* settings,
       model_(model),
       data_(data),
       options_(options),
-      events_(events) {
+      events_(events),
+      scheduler_(events) {
   parse_share(options.rows, share_, shares_);
   check_choice();
-  tell_missing_sets();
+  warn_of_missing_sets();
   plan();
-  tell_missing_files();
-  tell_outdated();
-  tell_missing_models();
+  warn_of_missing_files();
+  warn_of_outdated();
+  warn_of_missing_models();
 }
 
 void TableRuns::check_choice() const {
@@ -112,7 +112,7 @@ void TableRuns::check_name(const char* option, const std::string& name,
                            name, fmt::join(names, "', '")));
 }
 
-void TableRuns::tell_missing_sets() const {
+void TableRuns::warn_of_missing_sets() const {
   for (const TableSet& set : table_.sets) {
     if (data_.has(set) || (!options_.set.empty() && !has(options_.set, set.name))) continue;
     std::vector<std::string> rows;
@@ -126,8 +126,8 @@ void TableRuns::tell_missing_sets() const {
   }
 }
 
-// Of sets whose folder is there.
-void TableRuns::tell_missing_files() const {
+// Files that are missing in sets whose folder is there.
+void TableRuns::warn_of_missing_files() const {
   std::map<std::string, std::vector<std::string>> rows;  // by what is missing
   for (const TableRun& run : runs_) {
     if (run.problem.empty() || run.is_wrong || !run.is_ours || run.seed != 1) continue;
@@ -199,7 +199,13 @@ void TableRuns::complete() {
     if (run.run && run.is_ours) ours.push_back(&run);
   }
   try {
-    complete_all(ours);
+    scheduler_.complete_all(
+        ours.size(),
+        [&](size_t i) {
+          complete_one(*ours[i], i + 1, ours.size());
+          return ours[i]->outcome.state != RunOutcome::State::kRunning;
+        },
+        Scheduler::Others::kSkip);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInterrupted) throw;
     const auto finished = std::count_if(ours.begin(), ours.end(),
@@ -215,8 +221,8 @@ void TableRuns::complete() {
   }
 }
 
-// Of what the table was before.
-void TableRuns::tell_outdated() const {
+// Finished runs of what the table was before.
+void TableRuns::warn_of_outdated() const {
   const auto is_outdated = [](const TableRun& run) {
     return run.run && run.is_ours && run.outcome.state == RunOutcome::State::kNotRun &&
            file_exists(join_path(run.run->folder, "results.json"));
@@ -229,7 +235,7 @@ void TableRuns::tell_outdated() const {
                   options_.out, count));
 }
 
-void TableRuns::tell_missing_models() const {
+void TableRuns::warn_of_missing_models() const {
   if (!options_.keep_models || options_.show) return;
   const auto lacks_model = [](const TableRun& run) {
     return run.is_ours && run.outcome.state == RunOutcome::State::kFinished &&
@@ -243,36 +249,22 @@ void TableRuns::tell_missing_models() const {
       count, options_.out, std::find_if(runs_.begin(), runs_.end(), lacks_model)->run->folder));
 }
 
-void TableRuns::complete_all(const std::vector<TableRun*>& ours) {
-  for (size_t i = 0; i < ours.size(); ++i) complete_one(*ours[i], i + 1, ours.size());
-  // A run that another process was at may be finished by now, or left by one that died; and while
-  // one of them is trained here, others may come to be.
-  for (bool has_changed = true; has_changed;) {
-    has_changed = false;
-    for (size_t i = 0; i < ours.size(); ++i) {
-      if (ours[i]->outcome.state != RunOutcome::State::kRunning) continue;
-      complete_one(*ours[i], i + 1, ours.size());
-      has_changed = has_changed || ours[i]->outcome.state != RunOutcome::State::kRunning;
-    }
-  }
-}
-
 void TableRuns::complete_one(TableRun& run, size_t number, size_t count) {
   const PlannedRun own = *run.run;
-  const bool is_lent = lend_baselines(run);
+  const bool is_shared = share_baselines(run);
   if (!is_complete(run)) {
     events_.info(fmt::format("run {} of {}: {}", number, count, run.run->label));
   }
-  train(run);
-  if (!is_lent || run.outcome.state != RunOutcome::State::kFailed) return;
+  run.outcome = scheduler_.complete(*run.run, options_.keep_models);
+  if (!is_shared || run.outcome.state != RunOutcome::State::kFailed) return;
   run.run = own;  // it may be the baselines that failed
-  train(run);
+  run.outcome = scheduler_.complete(*run.run, options_.keep_models);
 }
 
 // Where the run that computes a set's baselines failed, the next run of the set has them too; one
 // of them, as all would fail where the baselines do.
-bool TableRuns::lend_baselines(TableRun& run) {
-  if (run.run->with_baselines || lent_.count(run.set) > 0) return false;
+bool TableRuns::share_baselines(TableRun& run) {
+  if (run.run->with_baselines || sharing_.count(run.set) > 0) return false;
   bool has_failed = false;
   for (const TableRun& other : runs_) {
     if (other.set != run.set || !other.run) continue;
@@ -281,19 +273,11 @@ bool TableRuns::lend_baselines(TableRun& run) {
                  (other.run->with_baselines && other.outcome.state == RunOutcome::State::kFailed);
   }
   if (!has_failed) return false;
-  TableRun lent = plan_one(run.row, run.set, run.seed, true);
-  if (!lent.run) return false;
-  lent_.insert(run.set);
-  run.run = std::move(lent.run);
+  TableRun shared = plan_one(run.row, run.set, run.seed, true);
+  if (!shared.run) return false;
+  sharing_.insert(run.set);
+  run.run = std::move(shared.run);
   return true;
-}
-
-void TableRuns::train(TableRun& run) {
-  RunEvents events(run.run->label, told_, events_);
-  run.outcome = complete_run(*run.run, options_.keep_models, events);
-  if (run.outcome.state == RunOutcome::State::kFailed) {
-    events_.warning(fmt::format("{}: {}", run.run->label, run.outcome.error));
-  }
 }
 
 }  // namespace simile

@@ -7,7 +7,7 @@
 namespace simile {
 namespace {
 
-constexpr size_t kLeastOthers = 5;
+constexpr size_t kMinOthers = 5;
 constexpr double kRounding = 1e-9;  // of parts of a stage
 
 bool has_reached(const SelectedValue& value, double part) {
@@ -75,7 +75,7 @@ bool TrialJudge::is_hopeless(const SelectedValues& values, const Trial* others,
     if (other.state == Trial::State::kFailed || other.values.size() < values.size()) continue;
     if (const auto best = best_of(other.values, values.size())) theirs.push_back(*best);
   }
-  if (theirs.size() < kLeastOthers) return false;
+  if (theirs.size() < kMinOthers) return false;
   const std::optional<double> best = best_of(values, values.size());
   return !best || is_better(middle_of(theirs), *best);
 }

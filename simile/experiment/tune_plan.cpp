@@ -13,10 +13,11 @@
 #include "simile/core/file.h"
 #include "simile/core/recipe.h"
 #include "simile/experiment/detail/map_reader.h"
-#include "simile/experiment/detail/option_paths.h"
+#include "simile/experiment/detail/recipe_options.h"
 #include "simile/experiment/proposal.h"
 #include "simile/model/builtin_model.h"
 #include "simile/train/evaluations.h"
+#include "simile/train/option_rules.h"
 #include "simile/train/read_recipe.h"
 #include "simile/train/selection.h"
 
@@ -27,7 +28,7 @@ using NodeKind = ConfigNode::Kind;
 using Setting = SearchSetting;
 
 constexpr const char* kTune = "tune";
-constexpr double kMostPoints = 100000;
+constexpr double kMaxPoints = 100000;
 constexpr int64_t kGpIterations = 8, kHalvingTrials = 27;
 
 ConfigNode scalar_like(const ConfigNode& place, const std::string& text) {
@@ -283,9 +284,9 @@ class PlanReader {
                       "number above 0, found {}; the grid would be empty",
                       setting.name, points));
     }
-    if (points > kMostPoints) {
+    if (points > kMaxPoints) {
       reader.fail(fmt::format("'{}': `points` should be {:.0f} at most, found {}", setting.name,
-                              kMostPoints, points));
+                              kMaxPoints, points));
     }
     setting.grid_points = static_cast<int64_t>(points);
   }
@@ -387,12 +388,11 @@ class PlanReader {
                                                   node.where(), setting.name));
     }
     for (const FoundOption& option : found) {
-      const bool is_whole = option.kind == FoundOption::Kind::kWhole;
-      SIMILE_CHECK(is_whole || option.kind == FoundOption::Kind::kReal, ErrorKind::kRecipe,
+      SIMILE_CHECK(option.is_number, ErrorKind::kRecipe,
                    fmt::format("{}: a range of numbers does not fit '{}', which is {}; give "
                                "`choices`",
-                               node.where(), setting.name, name_of(option.kind)));
-      if (is_whole) setting.kind = Setting::Kind::kInteger;
+                               node.where(), setting.name, option.kind));
+      if (option.is_whole) setting.kind = Setting::Kind::kInteger;
     }
     check_range(node);
   }

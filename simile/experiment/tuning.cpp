@@ -5,31 +5,27 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
-#include <set>
-#include <thread>
 #include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/recipe.h"
-#include "simile/experiment/detail/recipe_yaml.h"
-#include "simile/experiment/detail/run_events.h"
-#include "simile/experiment/detail/tested_metrics.h"
+#include "simile/experiment/detail/judgement.h"
+#include "simile/experiment/detail/recipe_options.h"
 #include "simile/experiment/detail/trial_journal.h"
 #include "simile/experiment/detail/trial_judge.h"
 #include "simile/experiment/planned_run.h"
 #include "simile/experiment/proposal.h"
+#include "simile/experiment/scheduler.h"
 #include "simile/train/selection.h"
 
 namespace simile {
 namespace {
 
-constexpr size_t kLeastForSurface = 4, kMostFailures = 3;
-constexpr auto kPause = std::chrono::milliseconds(200);
+constexpr size_t kMinForSurface = 4, kMaxFailures = 3;
 
 // Notes the values of a trial and ends it where a rule says so.
 class TrialEvents : public RunEvents {
@@ -108,6 +104,7 @@ class Tuner {
   Tuner(const std::string& recipe, const std::vector<std::string>& overrides,
         const TuneOptions& options, EventSink& events)
       : events_(events),
+        scheduler_(events),
         result_{read_tune_plan(recipe, overrides), options, {}, {}, {}, 0, {}, {}, {}} {
     if (options.trials > 0) settings().trials = options.trials;
     if (options.runs >= 0) settings().runs = options.runs;
@@ -193,15 +190,15 @@ class Tuner {
     return true;
   }
 
-  // Of what processes propose, the first that is noted is what all of them have.
+  // The first proposal that a process notes is what all processes have.
   void note_proposal(Trial& trial) const {
     for (;;) {
-      const RunLock lock(folder_of(trial.number));
+      const FileLock lock = lock_run(folder_of(trial.number));
       const std::optional<Trial> noted = read_trial(journal_of(trial.number), search_);
       if (noted) trial = *noted;
       if (noted) return;
       if (lock.is_held()) return write_trial(journal_of(trial.number), search_, trial);
-      wait_for_others();
+      scheduler_.wait();
     }
   }
 
@@ -265,7 +262,7 @@ class Tuner {
     const bool have_all_failed = std::all_of(all.begin(), all.end(), [](const Trial& trial) {
       return trial.state == Trial::State::kFailed;
     });
-    SIMILE_CHECK(!have_all_failed || all.size() < kMostFailures, ErrorKind::kFailed,
+    SIMILE_CHECK(!have_all_failed || all.size() < kMaxFailures, ErrorKind::kFailed,
                  fmt::format("the first {} trials failed, so the search ends; the first said: {}",
                              all.size(), all[0].error));
   }
@@ -300,16 +297,17 @@ class Tuner {
                      [&](size_t a, size_t b) { return judge_.is_better(value(a), value(b)); });
     const size_t kept =
         std::max<size_t>(1, alive.size() / static_cast<size_t>(settings().reduction));
-    for (size_t i = kept; i < alive.size(); ++i) {
-      while (!leave_behind(trials()[alive[i]])) wait_for_others();
-    }
-    alive.resize(std::min(kept, alive.size()));
+    const size_t dropped = alive.size() - std::min(kept, alive.size());
+    scheduler_.complete_all(
+        dropped, [&](size_t i) { return drop_trial(trials()[alive[kept + i]]); },
+        Scheduler::Others::kAwait);
+    alive.resize(alive.size() - dropped);
     return alive;
   }
 
   // False where another process is at it.
-  bool leave_behind(Trial& trial) {
-    const RunLock lock(trial.folder);
+  bool drop_trial(Trial& trial) {
+    const FileLock lock = lock_run(trial.folder);
     if (!lock.is_held()) return false;
     reload(trial);
     if (trial.state != Trial::State::kOpen) return true;
@@ -326,19 +324,10 @@ class Tuner {
 
   // Until each has ended, or where `pauses` come as far as the rule says, here or elsewhere.
   void complete_trials(const std::vector<size_t>& numbers, const StopRule& rule, bool pauses) {
-    for (;;) {
-      bool are_all_done = true;
-      for (const size_t number : numbers) {
-        are_all_done &= complete_trial(trials()[number], rule, pauses);
-      }
-      if (are_all_done) return;
-      wait_for_others();
-    }
-  }
-
-  void wait_for_others() const {
-    events_.progress({"waiting for another process", 0, 0, "", {}});
-    std::this_thread::sleep_for(kPause);
+    scheduler_.complete_all(
+        numbers.size(),
+        [&](size_t i) { return complete_trial(trials()[numbers[i]], rule, pauses); },
+        Scheduler::Others::kAwait);
   }
 
   // What another process may have noted since.
@@ -361,17 +350,15 @@ class Tuner {
     reload(trial);
     if (trial.state != Trial::State::kOpen) return true;
     if (pauses && has_stopped(trial.values, rule)) return true;
-    const RunLock lock(trial.folder);
+    const FileLock lock = lock_run(trial.folder);
     if (!lock.is_held()) return false;
     reload(trial);  // what the process noted that had it before
     return trial.state != Trial::State::kOpen || train_trial(trial, rule, pauses, lock);
   }
 
-  bool train_trial(Trial& trial, const StopRule& rule, bool pauses, const RunLock& lock) {
+  bool train_trial(Trial& trial, const StopRule& rule, bool pauses, const FileLock& lock) {
     if (has_stopped(trial.values, rule)) return stop(trial, pauses);
-    if (said_.insert(trial.number).second) {
-      events_.info(fmt::format("trial {} of {}: {}", trial.number, trials_, describe(trial)));
-    }
+    scheduler_.info_once(fmt::format("trial {} of {}: {}", trial.number, trials_, describe(trial)));
     std::optional<PlannedRun> run;
     try {
       run = plan_trial(trial);
@@ -381,8 +368,8 @@ class Tuner {
     }
     const StageOptions& last = run->options.stages.back();  // a choice may bring its own stages
     trial.keeps_best = last.selection.keeps_best();
-    TrialEvents events(trial, journal_of(trial.number), search_, last.name, rule, run->label, told_,
-                       events_);
+    TrialEvents events(trial, journal_of(trial.number), search_, last.name, rule, run->label,
+                       scheduler_.told(), events_);
     RunOutcome outcome;
     try {
       outcome = complete_run(*run, false, lock, events);
@@ -398,7 +385,7 @@ class Tuner {
     return true;
   }
 
-  // Of folds the mean, at their end.
+  // The mean over the folds, at their end.
   void note_folds(Trial& trial, const std::string& stage, const RunOutcome& outcome) const {
     trial.values = {{stage, 1, 1, selection_value(outcome.reports, settings().metric)}};
   }
@@ -451,7 +438,7 @@ class Tuner {
     result_.best_recipe = recipe_to_yaml(best, out());
   }
 
-  // Of halving the values after its first part, which all trials have.
+  // Halving compares the values after its first part, which all trials have.
   void measure_surface() {
     std::vector<Observation> measured = observations(trials().size());
     if (settings().method == "halving") {
@@ -464,7 +451,7 @@ class Tuner {
     }
     const auto count = std::count_if(measured.begin(), measured.end(),
                                      [](const auto& one) { return std::isfinite(one.cost); });
-    if (static_cast<size_t>(count) < kLeastForSurface) return;
+    if (static_cast<size_t>(count) < kMinForSurface) return;
     const auto seed = static_cast<uint64_t>(settings().seed);
     const Surrogate surrogate(plan().space, measured, {}, seed);
     result_.noise = surrogate.noise();
@@ -474,23 +461,28 @@ class Tuner {
     }
   }
 
+  // Trains both settings with each seed of the tests, unless they are one.
   void test_best() {
-    std::vector<PlannedRun> own, best;
+    const Trial& trial = trials()[*result_.best];
+    const ConfigNode recipe = finish_recipe(plan().recipe, plan().recipe.source);
+    std::vector<PlannedRun> runs;  // of a seed the recipe's, then the best setting's
     for (int64_t i = 1; i <= settings().runs; ++i) {
       result_.seeds.push_back(options_.seed + i);
-      own.push_back(plan_test(finish_recipe(plan().recipe, plan().recipe.source), "recipe", i));
-      const Trial& trial = trials()[*result_.best];
-      best.push_back(
+      runs.push_back(plan_test(recipe, "recipe", i));
+      runs.push_back(
           trial.origin == "recipe"
-              ? own.back()
+              ? runs.back()
               : plan_test(plan().recipe_at(trial.point), fmt::format("trial-{}", trial.number), i));
     }
-    std::vector<RunOutcome> own_outcomes, best_outcomes;
-    for (size_t i = 0; i < own.size(); ++i) {
-      own_outcomes.push_back(complete_test(own[i]));
-      best_outcomes.push_back(complete_test(best[i]));
-    }
-    result_.tests = compare_tests(options_, own_outcomes, best_outcomes);
+    std::vector<RunOutcome> outcomes(runs.size());
+    scheduler_.complete_all(
+        runs.size(),
+        [&](size_t i) {
+          outcomes[i] = complete_test(runs[i]);
+          return outcomes[i].state != RunOutcome::State::kRunning;
+        },
+        Scheduler::Others::kAwait);
+    result_.tests = compare_tests(options_, outcomes);
   }
 
   PlannedRun plan_test(const ConfigNode& recipe, const std::string& name, int64_t number) {
@@ -501,19 +493,10 @@ class Tuner {
   }
 
   RunOutcome complete_test(const PlannedRun& run) {
-    for (;;) {
-      RunOutcome outcome = read_outcome(run);
-      if (outcome.state == RunOutcome::State::kFinished) return outcome;
-      const std::string test = "test: " + run.label;
-      if (told_.insert(test).second) events_.info(test);
-      RunEvents events(run.label, told_, events_);
-      outcome = complete_run(run, false, events);
-      if (outcome.state == RunOutcome::State::kFailed) {
-        events_.warning(fmt::format("{}: {}", run.label, outcome.error));
-      }
-      if (outcome.state != RunOutcome::State::kRunning) return outcome;
-      wait_for_others();
-    }
+    const RunOutcome outcome = read_outcome(run);
+    if (outcome.state == RunOutcome::State::kFinished) return outcome;
+    scheduler_.info_once("test: " + run.label);
+    return scheduler_.complete(run, false);
   }
 
   void write_files() const {
@@ -530,6 +513,7 @@ class Tuner {
   }
 
   EventSink& events_;
+  Scheduler scheduler_;
   Tuning result_;
   TrainOptions options_;  // of the recipe's own values
   std::string search_;
@@ -537,8 +521,6 @@ class Tuner {
   int64_t trials_ = 0;
   double first_part_ = 1;
   ContentHashes hashes_;
-  std::set<std::string> told_;
-  std::set<int64_t> said_;  // trials whose settings were told
 };
 
 }  // namespace

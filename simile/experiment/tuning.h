@@ -44,10 +44,9 @@ struct Trial {
 std::string name_of(Trial::State state);  // "open", "finished", ...
 
 // A metric of the tests, of the seeds that both settings have.
-struct TestedMetric {
+struct TestedMetric : PairedTest {
   std::string name;               // EVALUATION.METRIC
   std::vector<double> own, best;  // one for each seed
-  std::optional<TTest> t_test;
 };
 
 struct Tuning {

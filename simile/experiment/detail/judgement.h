@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a paper's table stands in ours: simile/experiment/reproduction.h.
+// What runs of several seeds say together: which claims of a paper's table hold in ours
+// (simile/experiment/reproduction.h), and whether a search found better settings
+// (simile/experiment/tuning.h).
 #pragma once
 
 #include <map>
@@ -8,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "simile/experiment/planned_run.h"
 #include "simile/experiment/reproduction.h"
+#include "simile/experiment/tuning.h"
 #include "simile/report/example_interval.h"
 
 namespace simile {
@@ -41,5 +45,11 @@ JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell be
 std::string cell_mark(const TableCell& cell, const TableCell& reference);
 
 JudgedOrder judge_order(const Reproduction& result, size_t column);
+
+// The metrics of the recipe's tests, or, where it has none, of its evaluations: of each seed those
+// that both of its outcomes have, in the order of the reports. `outcomes`: for each seed that of
+// the recipe as it is, then that of the best settings.
+std::vector<TestedMetric> compare_tests(const TrainOptions& recipe,
+                                        const std::vector<RunOutcome>& outcomes);
 
 }  // namespace simile

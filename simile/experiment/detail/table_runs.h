@@ -10,6 +10,7 @@
 
 #include "simile/experiment/planned_run.h"
 #include "simile/experiment/reproduction.h"
+#include "simile/experiment/scheduler.h"
 
 namespace simile {
 
@@ -59,17 +60,15 @@ class TableRuns {
   void check_choice() const;
   void check_name(const char* option, const std::string& name,
                   const std::vector<std::string>& names) const;
-  void tell_missing_sets() const;
-  void tell_missing_files() const;
+  void warn_of_missing_sets() const;
+  void warn_of_missing_files() const;
   void plan();
   TableRun plan_one(size_t row, const std::string& set, int64_t seed, bool with_baselines);
   bool is_chosen(size_t row, const std::string& set) const;
-  void tell_outdated() const;
-  void tell_missing_models() const;
-  void complete_all(const std::vector<TableRun*>& ours);
+  void warn_of_outdated() const;
+  void warn_of_missing_models() const;
   void complete_one(TableRun& run, size_t number, size_t count);
-  bool lend_baselines(TableRun& run);
-  void train(TableRun& run);
+  bool share_baselines(TableRun& run);
 
   const PaperTable& table_;
   const TableSettings* settings_;
@@ -77,11 +76,11 @@ class TableRuns {
   const TableData& data_;
   const ReproduceOptions& options_;
   EventSink& events_;
+  Scheduler scheduler_;
   int64_t share_ = 1, shares_ = 1;  // of --rows
   ContentHashes hashes_;
   std::vector<TableRun> runs_;
-  std::set<std::string> told_;
-  std::set<std::string> lent_;  // sets whose baselines another run than the first was given
+  std::set<std::string> sharing_;  // sets whose baselines another run than the first was given
 };
 
 }  // namespace simile
