@@ -26,6 +26,8 @@ using detail::Json;
 using detail::JsonObject;
 using namespace run_format;
 
+constexpr int64_t kMostFolders = 20000;  // looked at for runs
+
 // The order of names in a file is the order to show.
 OrderedJson read_object(const std::string& path) {
   detail::read_json(path);  // says what is wrong with the file
@@ -34,9 +36,8 @@ OrderedJson read_object(const std::string& path) {
   return json;
 }
 
-std::string show_value(const OrderedJson& value) {
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+std::string dump(const OrderedJson& json, int indent = -1) {
+  return json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 void read_recipe(RunFiles& run) {
@@ -44,14 +45,15 @@ void read_recipe(RunFiles& run) {
   OrderedJson recipe = read_object(path);
   if (recipe.contains(kEnvironment) && recipe[kEnvironment].is_object()) {
     for (const auto& [name, value] : recipe[kEnvironment].items()) {
-      run.environment.emplace_back(name, show_value(value));
+      run.environment.emplace_back(name,
+                                   value.is_string() ? value.get<std::string>() : dump(value));
     }
   }
   recipe.erase(kEnvironment);
   const Json plain(recipe);
   const JsonObject object(plain, path);
   if (object.has(kSeed)) run.seed = object.integer(kSeed, 0, std::numeric_limits<int64_t>::max());
-  run.recipe = recipe.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
+  run.recipe = dump(recipe, 2);
 }
 
 ReadVerdict read_verdict(const Json& results, const std::string& path) {
@@ -108,20 +110,67 @@ bool is_run(const std::string& path) {
          file_exists(join_path(path, kResults));
 }
 
-// The folders run-N by N.
-std::map<int64_t, std::string> find_runs(const std::string& path) {
-  std::map<int64_t, std::string> found;
+// The folders in `path` by name, without hidden ones. Returns why it cannot be listed, if so.
+std::error_code list_folders(const std::string& path, std::map<std::string, bool>& is_link) {
   std::error_code code, unknown;
   fs::directory_iterator entries(path, code);
   for (; !code && entries != fs::directory_iterator(); entries.increment(code)) {
     const std::string name = entries->path().filename();
-    const std::optional<int64_t> number = seed_folder_number(name);
-    if (number && entries->is_directory(unknown)) found[*number] = entries->path();
+    if (name[0] != '.' && entries->is_directory(unknown)) {
+      is_link[name] = entries->is_symlink(unknown);
+    }
   }
-  SIMILE_CHECK(!code, ErrorKind::kInput,
-               fmt::format("cannot list the folder '{}': {}", path, code.message()));
+  return code;
+}
+
+// The folders run-N of `path` that are runs, by N.
+std::map<int64_t, std::string> seed_folders(const std::string& path,
+                                            const std::map<std::string, bool>& folders) {
+  std::map<int64_t, std::string> found;
+  for (const auto& [name, is_link] : folders) {
+    const std::optional<int64_t> number = seed_folder_number(name);
+    if (number && is_run(join_path(path, name))) found[*number] = name;
+  }
   return found;
 }
+
+class RunFinder {
+ public:
+  explicit RunFinder(const std::string& root) : root_(root) {}
+
+  // Looks at the folders in `name`, which is empty for the root.
+  std::error_code look_in(const std::string& name) {
+    std::map<std::string, bool> folders;
+    const std::error_code code = list_folders(join_path(root_, name), folders);
+    for (const auto& [folder, is_link] : folders) {
+      if (++looked_at_ > kMostFolders) break;
+      if (name.empty() || !is_link) look_at(name.empty() ? folder : name + "/" + folder);
+    }
+    return code;
+  }
+
+  std::vector<FoundRuns> found;
+
+ private:
+  void look_at(const std::string& name) {
+    const std::string path = join_path(root_, name);
+    std::map<std::string, bool> folders;
+    list_folders(path, folders);
+    FoundRuns set{name, {}};
+    for (const auto& [number, seed] : seed_folders(path, folders)) {
+      set.runs.push_back(name + "/" + seed);
+    }
+    if (set.runs.empty() && is_run(path)) set.runs = {name};
+    if (set.runs.empty()) {
+      look_in(name);
+    } else {
+      found.push_back(std::move(set));
+    }
+  }
+
+  const std::string& root_;
+  int64_t looked_at_ = 0;
+};
 
 // Of the results above the runs: "runs", the seed of each folder, and "verdict".
 void read_seeds(RunSet& set) {
@@ -139,6 +188,46 @@ void read_seeds(RunSet& set) {
       if (object.has(kFold))
         run.fold = object.integer(kFold, 0, std::numeric_limits<int64_t>::max());
     }
+  }
+}
+
+// The same place in each recipe; null where it has nothing there.
+using Places = std::vector<const OrderedJson*>;
+
+// A member by its name, or an element by its number.
+const OrderedJson* find_part(const OrderedJson& json, const std::string& name) {
+  if (json.is_object()) return json.contains(name) ? &json.at(name) : nullptr;
+  const size_t place = std::stoul(name);
+  return place < json.size() ? &json.at(place) : nullptr;
+}
+
+void add_changes(const std::string& key, const Places& places, std::vector<RecipeChange>& changes) {
+  const auto all = [&places](const auto& has) {
+    return std::all_of(places.begin(), places.end(), [&has](const OrderedJson* value) {
+      return value != nullptr && has(*value);
+    });
+  };
+  if (all([&](const OrderedJson& value) { return value == *places[0]; })) return;
+  if (!all([&](const OrderedJson& value) {
+        return value.is_structured() && value.type() == places[0]->type();
+      })) {
+    changes.push_back({key, {}});
+    for (const OrderedJson* value : places) {
+      changes.back().values.push_back(value == nullptr ? kNoValue : dump(*value));
+    }
+    return;
+  }
+  std::vector<std::string> names;
+  for (const OrderedJson* value : places) {
+    for (const auto& member : value->items()) {
+      const bool seen = std::find(names.begin(), names.end(), member.key()) != names.end();
+      if (!seen) names.push_back(member.key());
+    }
+  }
+  for (const std::string& name : names) {
+    Places parts;
+    for (const OrderedJson* value : places) parts.push_back(find_part(*value, name));
+    add_changes(key.empty() ? name : key + "." + name, parts, changes);
   }
 }
 
@@ -200,8 +289,12 @@ RunSet read_run_set(const std::string& path) {
   RunSet set;
   set.path = path;
   set.name = last_part(path);
-  for (const auto& [number, folder] : find_runs(path)) {
-    if (is_run(folder)) set.runs.push_back(read_run(folder));
+  std::map<std::string, bool> folders;
+  const std::error_code code = list_folders(path, folders);
+  SIMILE_CHECK(!code, ErrorKind::kInput,
+               fmt::format("cannot list the folder '{}': {}", path, code.message()));
+  for (const auto& [number, name] : seed_folders(path, folders)) {
+    set.runs.push_back(read_run(join_path(path, name)));
   }
   if (set.runs.empty()) {
     SIMILE_CHECK(is_run(path), ErrorKind::kInput,
@@ -214,6 +307,38 @@ RunSet read_run_set(const std::string& path) {
     read_seeds(set);
   }
   return set;
+}
+
+std::vector<FoundRuns> find_runs(const std::string& folder) {
+  RunFinder finder(folder);
+  const std::error_code code = finder.look_in("");
+  SIMILE_CHECK(!code, ErrorKind::kIo,
+               fmt::format("cannot list the folder '{}': {}", folder, code.message()));
+  return std::move(finder.found);
+}
+
+std::vector<RunSet> read_run_sets(const std::string& path) {
+  std::map<std::string, bool> folders;
+  list_folders(path, folders);
+  std::vector<RunSet> sets;
+  if (!is_run(path) && seed_folders(path, folders).empty() && folder_exists(path)) {
+    for (const FoundRuns& found : find_runs(path)) {
+      sets.push_back(read_run_set(join_path(path, found.name)));
+      sets.back().name = found.name;
+    }
+  }
+  if (sets.empty()) sets.push_back(read_run_set(path));
+  return sets;
+}
+
+std::vector<RecipeChange> find_recipe_changes(const std::vector<std::string>& recipes) {
+  std::vector<OrderedJson> parsed;
+  for (const std::string& recipe : recipes) parsed.push_back(OrderedJson::parse(recipe));
+  Places places;
+  for (const OrderedJson& recipe : parsed) places.push_back(&recipe);
+  std::vector<RecipeChange> changes;
+  add_changes("", places, changes);
+  return changes;
 }
 
 }  // namespace simile

@@ -10,6 +10,9 @@
 //   run-1/ ...       of a recipe with several runs: one such folder per seed or fold, with a
 //                    results.json of their "runs" (folder, seed, fold) and "verdict" above them
 //
+// The runs of one recipe are a set of runs. Sets are found in a folder at any depth, such as that
+// of a table or of a search.
+//
 // Errors: ErrorKind::kInput for a folder that is no run, with what was looked for, and for a file
 // that is damaged.
 #pragma once
@@ -63,8 +66,33 @@ struct RunSet {
 
 RunSet read_run_set(const std::string& path);
 
+// A set of runs in a folder, by the names of folders from there on: "table/row/set".
+struct FoundRuns {
+  std::string name;
+  std::vector<std::string> runs;  // "table/row/set/run-1" and so on, or `name` alone
+};
+
+// The sets of runs below `folder` at any depth, sorted by name. Leaves out hidden folders, links
+// that are not in `folder` itself, what lies within a run, and what lies beyond 20,000 folders.
+// Errors (ErrorKind::kIo): the folder cannot be listed.
+std::vector<FoundRuns> find_runs(const std::string& folder);
+
+// The set of runs that `path` is, or all that find_runs() finds in it, under the names it gives.
+std::vector<RunSet> read_run_sets(const std::string& path);
+
 // The files of one run, which may be none at all: what is damaged is left out, and told in
 // `problems`.
 RunFiles read_run_files(const std::string& path, std::vector<std::string>& problems);
+
+// What differs between recipes.
+struct RecipeChange {
+  std::string key;                  // "stages.0.epochs"
+  std::vector<std::string> values;  // of each recipe, as JSON; kNoValue where it has no such key
+};
+constexpr const char* kNoValue = "nothing";
+
+// Between recipes as JSON, whose keys are walked in the order in which they appear; lists are
+// compared element by element. What some recipes lack is one change, whatever is in it.
+std::vector<RecipeChange> find_recipe_changes(const std::vector<std::string>& recipes);
 
 }  // namespace simile

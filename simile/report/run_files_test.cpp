@@ -75,5 +75,53 @@ TEST(RunFiles, WhatIsNoRunIsAnError) {
   EXPECT_THAT(error_of([&] { read_run_set(files.path("bad")); }), HasSubstr("\"reports\""));
 }
 
+TEST(RunFiles, RunsAreFoundAtAnyDepth) {
+  const RunFixture files;
+  files.run("runs/faq", 1, 0.5, "");
+  files.run("runs/faq/states/deep", 1, 0.5, "");
+  files.run("runs/table/row/set/run-10", 1, 0.5, "");
+  files.run("runs/table/row/set/run-2", 2, 0.5, "");
+  files.run("runs/.hidden", 1, 0.5, "");
+  files.write_in("runs/notes", "notes.txt", "-");
+  std::filesystem::create_directory_symlink("..", files.path("runs/table/loop"));
+  std::vector<std::string> found;
+  for (const FoundRuns& set : find_runs(files.path("runs"))) {
+    found.push_back(set.name);
+    found.insert(found.end(), set.runs.begin(), set.runs.end());
+  }
+  EXPECT_THAT(found, testing::ElementsAre("faq", "faq", "table/row/set", "table/row/set/run-2",
+                                          "table/row/set/run-10"));
+  const std::vector<RunSet> sets = read_run_sets(files.path("runs"));
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[1].name, "table/row/set");
+  EXPECT_EQ(sets[1].runs.size(), 2u);
+  EXPECT_EQ(read_run_sets(files.path("runs/faq"))[0].name, "faq");
+  EXPECT_THAT(error_of([&] { read_run_sets(files.path("runs/notes")); }),
+              HasSubstr("is not a run"));
+}
+
+std::vector<std::string> changes(const std::string& before, const std::string& after) {
+  std::vector<std::string> lines;
+  for (const RecipeChange& change : find_recipe_changes({before, after})) {
+    lines.push_back(change.key + ": " + change.values[0] + " -> " + change.values[1]);
+  }
+  return lines;
+}
+
+TEST(RecipeChanges, NameTheKeysThatDiffer) {
+  const std::string recipe = R"({"seed": 1, "stages": [{"epochs": 5.0, "loss": {"name": "bsc"}}]})";
+  EXPECT_THAT(changes(recipe, recipe), IsEmpty());
+  EXPECT_THAT(
+      changes(recipe, R"({"seed": 2, "stages": [{"epochs": 1.5, "loss": {"name": "mse"}}]})"),
+      ElementsAre("seed: 1 -> 2", "stages.0.epochs: 5.0 -> 1.5",
+                  "stages.0.loss.name: \"bsc\" -> \"mse\""));
+}
+
+TEST(RecipeChanges, OfWhatOneLacks) {
+  EXPECT_THAT(changes(R"({"a": [1], "b": {"c": 1}})", R"({"a": [1, 2], "d": [], "b": {}})"),
+              ElementsAre("a.1: nothing -> 2", "b.c: 1 -> nothing", "d: nothing -> []"));
+  EXPECT_THAT(changes(R"({"a": [1]})", R"({"a": {"x": 1}})"), ElementsAre("a: [1] -> {\"x\":1}"));
+}
+
 }  // namespace
 }  // namespace simile

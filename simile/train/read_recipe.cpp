@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
-#include "simile/report/recipe_changes.h"
+#include "simile/report/run_files.h"
 #include "simile/report/run_folder.h"
 
 namespace simile {
@@ -90,11 +90,11 @@ std::optional<ConfigNode> read_resumed_recipe(const std::string& folder, EventSi
 void check_same_recipe(const std::string& folder, const std::string& begun,
                        const std::string& given) {
   std::vector<std::string> shown;
-  const std::vector<RecipeChange> changes = find_recipe_changes(begun, given);
+  const std::vector<RecipeChange> changes = find_recipe_changes({begun, given});
   if (changes.empty()) return;
   for (const RecipeChange& change : changes) {
     if (shown.size() == kShownChanges) break;
-    shown.push_back(fmt::format("{} {}, now {}", change.key, change.before, change.after));
+    shown.push_back(fmt::format("{} {}, now {}", change.key, change.values[0], change.values[1]));
   }
   const size_t rest = changes.size() - shown.size();
   throw Error(

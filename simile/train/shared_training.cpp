@@ -15,7 +15,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/report/recipe_changes.h"
+#include "simile/report/run_files.h"
 #include "simile/train/gradient_cache.h"
 
 namespace simile {
@@ -248,7 +248,7 @@ void check_shared_recipe(ProcessGroup& group, const TrainOptions& options) {
   TrainOptions resolved = options;
   const std::vector<std::string> all = group.gather(options_to_json(resolved));
   for (size_t rank = 1; rank < all.size(); ++rank) {
-    const std::vector<RecipeChange> changes = find_recipe_changes(all[0], all[rank]);
+    const std::vector<RecipeChange> changes = find_recipe_changes({all[0], all[rank]});
     if (changes.empty()) continue;
     const RecipeChange& first = changes.front();
     group.leave();
@@ -256,7 +256,7 @@ void check_shared_recipe(ProcessGroup& group, const TrainOptions& options) {
         ErrorKind::kInput,
         fmt::format("rank {} has another recipe than rank 0: {} is {} there and {} for "
                     "rank 0{}; give all processes the same recipe and options",
-                    rank, first.key, first.after, first.before,
+                    rank, first.key, first.values[1], first.values[0],
                     changes.size() > 1 ? fmt::format(" (and {} more)", changes.size() - 1) : ""));
   }
 }
