@@ -13,8 +13,8 @@ struct Arguments {
 
   void visit(OptionVisitor& v) {
     v.field("runs", runs,
-            OptionInfo{"Run folders, also of runs that are not finished; one of several seeds "
-                       "counts as one"}
+            OptionInfo{"Run folders, also of runs that are not finished, and folders that hold some "
+                       "at any depth; one of several seeds counts as one"}
                 .named("runs")
                 .required());
     v.field("output", output, OptionInfo{"The page to write (- for stdout)"}.required());

@@ -19,6 +19,5 @@ fetch() {
   done
 }
 
-fetch uplot 1.6.32 dist/uPlot.iife.min.js uPlot-1.6.32.min.js dist/uPlot.min.css uPlot-1.6.32.min.css LICENSE uPlot.LICENSE
 fetch umap-js 1.4.0 lib/umap-js.min.js umap-js-1.4.0.min.js LICENSE umap-js.LICENSE
 sha256sum --check SHA256SUMS

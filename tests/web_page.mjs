@@ -355,52 +355,69 @@ const steps = {
   async "shows training runs"() {
     const page = await newPage(open);
     await page.click("nav >> text=Runs");
-    await page.waitForSelector("#run-charts canvas");
+    await page.waitForSelector("#run-report svg[data-x]");
     expect(await text(page, "#runs-status") === "5 runs, 1 of them not finished", "all runs");
     const named = (name) => page.locator("#run-list label", { hasText: name });
+    const report = (part) => page.locator(`#run-report section#${part}`);
+    const plot = () => page.locator("#run-report svg[data-x]").last();
+    const described = (words) => page.locator("#run-report desc", { hasText: words }).first().waitFor({ state: "attached" });
     expect(await named("beta").locator("input").isChecked(), "the last one is chosen");
     await named("alpha").locator("input").check();
-    await page.waitForFunction(() => document.querySelectorAll("#run-charts figure").length === 2 &&
-      document.querySelector("#run-charts .chart").getAttribute("aria-label").includes("alpha"));
-    const captions = await page.locator("#run-charts figcaption").allInnerTexts();
-    expect(captions.join() === "loss,dev.spearman", `a chart for each kind: ${captions}`);
+    await described("alpha: ");
+    const captions = await page.locator("#run-report figcaption").allInnerTexts();
+    expect(captions.join() === "dev.spearman,loss", `a chart for each kind: ${captions}`);
     expect(page.url().endsWith("#/runs?run=beta&run=alpha"), "the state in the address");
-    expect((await text(page, "#run-results")).includes("0.78") && (await text(page, "#run-results")).includes("bm25"), "results");
-    expect((await text(page, "#run-told")).includes("verdict: dev spearman 30.0 -> 78"), "the verdict");
+    const results = await report("results").innerText();
+    expect(results.includes("78.00") && results.includes("bm25"), "results");
+    expect((await report("runs").innerText()).includes("verdict: dev spearman 30.0 -> 78"), "the verdict");
     await page.mouse.move(5, 5);
     await settled(page);
     await picture(page, "runs-light");
-    const end = () => page.locator("#run-charts .chart").first().getAttribute("aria-label");
-    expect((await end()).includes("beta: ") && (await end()).includes("at step 150"), "the curves in words");
+    await described(/beta: .* at step 150/);
 
     appendFileSync(`${runs}/beta/metrics.jsonl`, '{"stage":"sts","step":151,"epoch":0.8,"loss":0.125,"gradient_norm":1,' +
       '"learning_rate":0.001}\n{"stage":"sts","step":152,"ep');
-    await page.waitForFunction(() => document.querySelector("#run-charts .chart").getAttribute("aria-label")
-      .includes("beta: 0.125 at step 151"));
+    await described("beta: 0.125 at step 151");
     await page.check("#run-all");
-    await page.waitForFunction(() => document.querySelectorAll("#run-charts figure").length === 5);
+    await page.waitForFunction(() => document.querySelector("#run-report").shadowRoot.querySelectorAll("figure").length === 5);
     await page.selectOption("#run-smooth", "25");
     expect(page.url().endsWith("all=1&smooth=25"), "what is shown in the address");
-    await page.locator("#run-charts .chart").first().hover();
+    await plot().hover();
+    await page.waitForSelector("#run-report figcaption .at-pointer");
+    expect(/at \d+: beta [\d.]+, alpha [\d.]+/.test(await page.locator("#run-report .plots").last().innerText()), "the values at the pointer");
     await settled(page);
     await page.screenshot({ path: `${pictures}/runs-all.png`, fullPage: true });
     await page.uncheck("#run-all");
 
-    await page.click("#run-errors > summary");
-    await page.waitForSelector("#run-errors-list li");
-    const worst = await page.locator("#run-errors-list li").first().innerText();
+    await page.waitForFunction(() => document.querySelector("#run-report").shadowRoot.querySelectorAll("figure").length === 2);
+    await plot().scrollIntoViewIfNeeded();
+    const box = await plot().boundingBox();
+    await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
+    await page.mouse.up();
+    await page.waitForFunction(() => /steps=\d+-\d+$/.test(location.hash));
+    const [from, to] = page.url().match(/\d+-\d+$/)[0].split("-").map(Number);
+    await page.locator(`#run-report svg[data-x^="${from} ${to} "]`).first().waitFor();
+    await picture(page, "runs-zoomed");
+    await plot().dblclick();
+    await page.waitForFunction(() => !location.hash.includes("steps="));
+
+    await page.check("#run-errors");
+    await report("errors").locator("li").first().waitFor();
+    const worst = await report("errors").locator("li").first().innerText();
     expect(worst.includes("<b>Left</b> text 7") || worst.includes("by gold"), "the worst error, as text");
-    expect(await page.locator("#run-errors-list li").count() <= 20, "not all of them");
-    await page.locator("#run-errors").scrollIntoViewIfNeeded();
+    expect(await report("errors").locator("li").count() <= 20, "not all of them");
+    await report("errors").scrollIntoViewIfNeeded();
     await picture(page, "runs-errors");
 
     await named("beta").locator("input").uncheck();
     await named("broken").locator("input").focus();
     await page.keyboard.press("Space");
-    await page.waitForSelector("#run-told >> text=results.json");
-    const complaint = await text(page, "#run-told");
+    await report("runs").locator(".missing", { hasText: "results.json" }).waitFor();
+    const complaint = await report("runs").innerText();
     expect(complaint.includes("metrics.jsonl") && !complaint.includes("/tmp"), `what is damaged, without where it lies: ${complaint}`);
-    expect((await text(page, "#run-told")).includes("verdict: dev spearman 30.0 -> 78"), "and the others");
+    expect(complaint.includes("verdict: dev spearman 30.0 -> 78"), "and the others");
     expect(await page.evaluate(() => document.activeElement.value) === "broken", "the focus stays where it was");
     await picture(page, "runs-broken");
     rmSync(`${runs}/broken`, { recursive: true });
@@ -408,8 +425,7 @@ const steps = {
 
     const shared = await newPage(open);
     await shared.goto(`${address(open)}#/runs?run=seeds%2Frun-1&run=seeds%2Frun-2&run=gone`);
-    await shared.waitForFunction(() => document.querySelector("#run-charts .chart")?.getAttribute("aria-label")
-      .includes("seeds/run-2"));
+    await shared.locator("#run-report desc", { hasText: "seeds/run-2" }).first().waitFor({ state: "attached" });
     await shared.route("**/runs", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "1" }, json: {} }));
     await shared.waitForSelector("#runs-problem >> text=The server is busy");
     await picture(shared, "runs-busy");
@@ -466,7 +482,7 @@ const steps = {
       await page.waitForSelector("#heat table");
       await picture(page, `compare-${name}`);
       await page.goto(`${address(open)}#/runs?run=alpha&run=beta`);
-      await page.waitForFunction(() => document.querySelector("#run-charts .chart")?.getAttribute("aria-label").includes("beta"));
+      await page.locator("#run-report desc", { hasText: "beta" }).first().waitFor({ state: "attached" });
       await settled(page);
       await page.screenshot({ path: `${pictures}/runs-${name}.png`, fullPage: true });
       const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
+#include "simile/core/file.h"
 #include "simile/report/detail/html.h"
-#include "simile/report/detail/html_parts.h"
 #include "simile/report/plot.h"
 
 namespace simile {
@@ -19,13 +20,43 @@ std::vector<std::string> curve_names(const std::vector<ShownRun>& runs, Curves c
   std::vector<std::string> names;
   for (const ShownRun& run : runs) {
     for (const RunLog& log : run.logs) {
-      for (const Curve& curve : log.*curves) {
-        const bool seen = std::find(names.begin(), names.end(), curve.name) != names.end();
-        if (!seen) names.push_back(curve.name);
-      }
+      for (const Curve& curve : log.*curves) add_once(names, curve.name);
     }
   }
   return names;
+}
+
+// Losses; of metrics the first of each evaluation.
+std::vector<std::string> main_names(const std::vector<std::string>& names, bool are_metrics) {
+  std::vector<std::string> chosen;
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    const bool is_first = seen.insert(name.substr(0, name.rfind('.'))).second;
+    if (are_metrics ? is_first : starts_with(name, "loss")) chosen.push_back(name);
+  }
+  return chosen;
+}
+
+// The means of the last 2 `half` + 1 points around each, of fewer near the ends.
+void smooth(std::vector<CurvePoint>& points, size_t half) {
+  std::vector<double> sums = {0};
+  for (const CurvePoint& point : points) sums.push_back(sums.back() + point.y);
+  for (size_t i = 0; i < points.size(); ++i) {
+    const size_t near = std::min({half, i, points.size() - 1 - i});
+    points[i].y = (sums[i + near + 1] - sums[i - near]) / static_cast<double>(2 * near + 1);
+  }
+}
+
+// The curve from the first step to the last one shown.
+std::vector<CurvePoint> shown_points(const Curve& curve, const HtmlReportOptions& options) {
+  std::vector<CurvePoint> points;
+  for (const CurvePoint& point : curve.points) {
+    const bool is_shown =
+        point.x >= static_cast<double>(options.first_step) &&
+        (options.last_step == 0 || point.x <= static_cast<double>(options.last_step));
+    if (is_shown) points.push_back(point);
+  }
+  return thin_curve(points, kPoints);
 }
 
 std::string line_label(const ShownRun& run, size_t r) {
@@ -45,7 +76,8 @@ void add_stage_marks(const RunLog& log, std::vector<PlotMark>& marks) {
   }
 }
 
-Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::string& name) {
+Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::string& name,
+               const HtmlReportOptions& options) {
   const bool is_evaluation = curves == &RunLog::evaluations;
   Plot plot;
   plot.title = name;
@@ -53,14 +85,18 @@ Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::stri
   plot.x_label = "step";
   const std::string metric = name.substr(name.rfind('.') + 1);  // after the data set's name
   const double scale = is_evaluation && is_fraction(metric) ? 100 : 1;
+  const bool is_noisy = name.find("loss") != name.npos || name.find("norm") != name.npos;
+  plot.first_x = static_cast<double>(options.first_step);
   for (const ShownRun& run : runs) {
     for (size_t r = 0; r < run.logs.size(); ++r) {
       for (const Curve& curve : run.logs[r].*curves) {
         if (curve.name != name) continue;
-        plot.last_x = std::max(plot.last_x, static_cast<double>(run.logs[r].steps));
+        const int64_t last = options.last_step > 0 ? options.last_step : run.logs[r].steps;
+        plot.last_x = std::max(plot.last_x, static_cast<double>(last));
         add_stage_marks(run.logs[r], plot.marks);
-        PlotLine line{line_label(run, r), thin_curve(curve.points, kPoints), run.series,
+        PlotLine line{line_label(run, r), shown_points(curve, options), run.series,
                       is_evaluation && curve.points.size() <= 60};
+        if (!is_evaluation && is_noisy) smooth(line.points, static_cast<size_t>(options.smooth));
         for (CurvePoint& point : line.points) point.y *= scale;
         plot.lines.push_back(std::move(line));
       }
@@ -69,16 +105,16 @@ Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::stri
   return plot;
 }
 
-std::string show_plots(const std::vector<ShownRun>& runs, Curves curves) {
-  std::string html;
-  for (const std::string& name : curve_names(runs, curves)) {
-    const Plot plot = make_plot(runs, curves, name);
-    const std::string svg = plot_to_svg(plot);
-    if (svg.empty()) continue;
-    html +=
-        "<figure><figcaption>" + escape_html(plot.title) + "</figcaption>\n" + svg + "</figure>\n";
+std::string show_plots(const std::vector<ShownRun>& runs, Curves curves,
+                       const HtmlReportOptions& options) {
+  std::vector<std::string> names = curve_names(runs, curves);
+  if (options.curves == "main") names = main_names(names, curves == &RunLog::evaluations);
+  std::string figures;
+  for (const std::string& name : names) {
+    const Plot plot = make_plot(runs, curves, name, options);
+    figures += html_figure(escape_html(plot.title), plot_to_svg(plot));
   }
-  return html.empty() ? "" : "<div class=\"plots\">\n" + html + "</div>\n";
+  return figure_grid(figures);
 }
 
 std::string legend(const std::vector<ShownRun>& runs) {
@@ -94,9 +130,9 @@ std::string legend(const std::vector<ShownRun>& runs) {
 
 }  // namespace
 
-std::string curves_part(const std::vector<ShownRun>& runs) {
-  const std::string training = show_plots(runs, &RunLog::training);
-  const std::string evaluations = show_plots(runs, &RunLog::evaluations);
+std::string curves_part(const std::vector<ShownRun>& runs, const HtmlReportOptions& options) {
+  const std::string training = show_plots(runs, &RunLog::training, options);
+  const std::string evaluations = show_plots(runs, &RunLog::evaluations, options);
   if (training.empty() && evaluations.empty()) return "";
   std::string html = legend(runs);
   if (!evaluations.empty()) html += "<h3>Evaluations</h3>\n" + evaluations;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "simile/eval/predictions.h"
 #include "simile/report/detail/html.h"
-#include "simile/report/detail/html_parts.h"
 #include "simile/report/plot.h"
 #include "simile/report/worst_errors.h"
 #include "simile/text/words.h"
@@ -68,34 +68,37 @@ std::string show_error(const Predictions& predictions, const WorstError& error) 
   return html;
 }
 
-// The first seed of the run that has predictions of the evaluation, and their file.
-std::string find_predictions(const ShownRun& run, const EvaluationName& evaluation,
-                             std::string& seed) {
+// The predictions of the evaluation of the first seed of the run that has some, and their folder.
+struct FoundPredictions {
+  std::string problem;
+  Predictions predictions;
+  std::string folder;  // where the run has several
+};
+
+std::optional<FoundPredictions> find_predictions(const ShownRun& run,
+                                                 const EvaluationName& evaluation,
+                                                 const PredictionReader& read) {
   for (const OwnReport& own : own_reports_of(run, evaluation)) {
     const std::string path = own.run->predictions_of(own.report);
     if (path.empty()) continue;
-    if (run.set.runs.size() > 1) {
-      seed = " <small>" + escape_html(std::filesystem::path(own.run->path).filename().string()) +
-             "</small>";
-    }
-    return path;
+    FoundPredictions found;
+    found.predictions = read(path, found.problem);
+    if (run.set.runs.size() > 1) found.folder = std::filesystem::path(own.run->path).filename();
+    return found;
   }
-  return "";
+  return std::nullopt;
 }
 
-std::string show_errors(const ShownRun& run, const EvaluationName& evaluation, int64_t count,
+std::string show_errors(const ShownRun& run, const FoundPredictions& found, int64_t count,
                         bool open) {
-  std::string seed;
-  const std::string path = find_predictions(run, evaluation, seed);
-  if (path.empty()) return "";
-  const Predictions predictions = read_predictions(path);
-  const std::vector<WorstError> errors = find_worst_errors(predictions, count);
-  std::string html = fmt::format("<details{}><summary>{}{}</summary>\n<ol class=\"errors\">\n",
-                                 open ? " open" : "", show_run_name(run), seed);
-  for (const WorstError& error : errors) {
-    html += "<li>" + show_error(predictions, error) + "</li>\n";
+  std::string items;
+  for (const WorstError& error : find_worst_errors(found.predictions, count)) {
+    items += "<li>" + show_error(found.predictions, error) + "</li>\n";
   }
-  return html + "</ol>" + (errors.empty() ? "<p>No errors.</p>" : "") + "</details>\n";
+  return fmt::format(
+      "<details{}><summary>{}{}</summary>\n{}</details>\n", open ? " open" : "", show_run_name(run),
+      found.folder.empty() ? "" : " <small>" + escape_html(found.folder) + "</small>",
+      items.empty() ? "<p>No errors.</p>" : "<ol class=\"errors\">\n" + items + "</ol>");
 }
 
 std::string length_figure(const std::string& title, const std::vector<std::string>& texts) {
@@ -107,13 +110,12 @@ std::string length_figure(const std::string& title, const std::vector<std::strin
     histogram.values.push_back(static_cast<int64_t>(split_words(text).size()));
     sum += static_cast<double>(histogram.values.back());
   }
-  const std::string svg = histogram_to_svg(histogram);
-  if (svg.empty()) return "";
-  return fmt::format(
-      "<figure><figcaption>{} <small>mean {:.1f}, longest {} words</small></figcaption>\n{}"
-      "</figure>\n",
-      escape_html(title), sum / static_cast<double>(texts.size()),
-      *std::max_element(histogram.values.begin(), histogram.values.end()), svg);
+  if (texts.empty()) return "";
+  return html_figure(
+      fmt::format("{} <small>mean {:.1f}, longest {} words</small>", escape_html(title),
+                  sum / static_cast<double>(texts.size()),
+                  *std::max_element(histogram.values.begin(), histogram.values.end())),
+      histogram_to_svg(histogram));
 }
 
 std::string show_lengths(const EvaluationName& evaluation, const Predictions& predictions) {
@@ -128,32 +130,30 @@ std::string show_lengths(const EvaluationName& evaluation, const Predictions& pr
 
 }  // namespace
 
-std::string errors_part(const std::vector<ShownRun>& runs, int64_t count) {
-  std::string html;
+PredictionParts prediction_parts(const std::vector<ShownRun>& runs, int64_t errors,
+                                 const PredictionReader& read) {
+  PredictionParts parts;
   for (const EvaluationName& evaluation : evaluations_of(runs)) {
-    std::string of_evaluation;
+    std::string shown, lengths;
     for (const ShownRun& run : runs) {
-      of_evaluation += show_errors(run, evaluation, count, of_evaluation.empty());
+      const auto found = find_predictions(run, evaluation, read);
+      if (!found) continue;
+      if (!found->problem.empty()) {
+        shown += "<p class=\"missing\">" + escape_html(found->problem) + "</p>\n";
+        continue;
+      }
+      shown += show_errors(run, *found, errors, shown.empty());
+      // All runs have the same examples.
+      if (lengths.empty()) lengths = show_lengths(evaluation, found->predictions);
     }
-    if (of_evaluation.empty()) continue;
-    html += "<h3>" + escape_html(evaluation.title()) + " <small>" + escape_html(evaluation.task) +
-            "</small></h3>\n" + of_evaluation;
+    parts.lengths += lengths;
+    if (shown.empty()) continue;
+    parts.errors +=
+        fmt::format("<h3>{} <small>{}</small></h3>\n{}", escape_html(evaluation.title()),
+                    escape_html(evaluation.task), shown);
   }
-  return html;
-}
-
-std::string lengths_part(const std::vector<ShownRun>& runs) {
-  std::string html;
-  for (const EvaluationName& evaluation : evaluations_of(runs)) {
-    for (const ShownRun& run : runs) {
-      std::string seed;
-      const std::string path = find_predictions(run, evaluation, seed);
-      if (path.empty()) continue;
-      html += show_lengths(evaluation, read_predictions(path));
-      break;  // all runs have the same examples
-    }
-  }
-  return html.empty() ? "" : "<div class=\"plots\">\n" + html + "</div>\n";
+  parts.lengths = figure_grid(parts.lengths);
+  return parts;
 }
 
 }  // namespace simile

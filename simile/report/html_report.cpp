@@ -5,12 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/report/detail/html.h"
-#include "simile/report/detail/html_parts.h"
-#include "simile/report/plot.h"
 
 namespace simile {
 namespace {
@@ -18,10 +17,10 @@ namespace {
 // Colours are those of Okabe and Ito, which readers with any kind of colour vision tell apart;
 // brighter on a dark page.
 constexpr const char* kStyle = R"(
-:root { color-scheme: light dark; --page: #ffffff; --text: #1c1e21; --soft: #5c6269;
+:root, :host { color-scheme: light dark; --page: #ffffff; --text: #1c1e21; --soft: #5c6269;
   --line: #dfe2e6; --panel: #f6f7f8; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b8578d;
   --c4: #56b4e9; --c5: #e69f00; --c6: #1c1e21; --c7: #8a8f96; }
-@media (prefers-color-scheme: dark) { :root { --page: #16181b; --text: #e6e8ea; --soft: #a2a8af;
+@media (prefers-color-scheme: dark) { :root, :host { --page: #16181b; --text: #e6e8ea; --soft: #a2a8af;
   --line: #33373c; --panel: #1f2226; --c0: #4fa8e0; --c1: #ff8a4c; --c2: #35c79b; --c3: #e59cc4;
   --c4: #9ad8f8; --c5: #f2b94b; --c6: #e6e8ea; --c7: #858b92; } }
 * { box-sizing: border-box; }
@@ -51,7 +50,7 @@ th { font-weight: 600; }
 .plots { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 23rem), 1fr)); }
 figure { margin: 0; }
 figcaption { font-weight: 600; font-size: .93rem; }
-svg { display: block; width: 100%; height: auto; overflow: visible; }
+svg { display: block; width: 100%; height: auto; overflow: visible; user-select: none; }
 svg text { font-family: inherit; fill: var(--soft); }
 svg .tick { font-size: 12px; } svg .label { font-size: 12px; }
 svg .grid { stroke: var(--line); stroke-width: 1; }
@@ -80,6 +79,7 @@ std::string section(const std::string& id, const std::string& title, const std::
 }
 
 std::string show_seconds(double seconds) {
+  if (seconds <= 0) return "\u2013";
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
@@ -97,118 +97,158 @@ std::string describe_run(const ShownRun& run) {
       seeds.push_back(std::to_string(*files.seed));
     }
     seconds += files.seconds;
-    for (const std::string& name : files.missing) {
-      if (std::find(missing.begin(), missing.end(), name) == missing.end()) missing.push_back(name);
-    }
+    for (const std::string& name : files.missing) add_once(missing, name);
   }
   for (const RunLog& log : run.logs) steps = std::max(steps, log.steps);
   const std::string state =
       missing.empty() ? "finished" : fmt::format("not finished: no {}", fmt::join(missing, ", "));
-  return fmt::format(
-      "<tr><th scope=\"row\">{}</th><td><code>{}</code></td><td class=\"number\">{}</td>"
-      "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
-      show_run_name(run), escape_html(run.set.path), fmt::join(seeds, ", "), steps,
-      seconds > 0 ? show_seconds(seconds) : "\u2013", escape_html(state));
+  return "<tr>" + row_head(show_run_name(run)) +
+         html_cell("<code>" + escape_html(run.set.path) + "</code>") +
+         number_cell(fmt::format("{}", fmt::join(seeds, ", "))) +
+         number_cell(std::to_string(steps)) + number_cell(show_seconds(seconds)) +
+         html_cell(escape_html(state)) + "</tr>\n";
 }
 
-// What the run brought; set off where it kept the weights it began with.
+// What the run brought, set off where it kept the weights it began with, and what cannot be read.
 std::string show_verdict(const ShownRun& run) {
   const ReadVerdict& verdict = run.set.verdict;
-  if (verdict.line.empty()) return "";
-  std::string html =
-      fmt::format("<p{}>{} {}</p>\n", verdict.start_kept > 0 ? " class=\"missing\"" : "",
-                  show_run_name(run), escape_html(verdict.line));
-  if (verdict.causes.empty()) return html;
-  html += "<ul>\n";
-  for (const std::string& cause : verdict.causes) html += "<li>" + escape_html(cause) + "</li>\n";
-  return html + "</ul>\n";
+  std::string html;
+  if (!verdict.line.empty()) {
+    html += fmt::format("<p{}>{} {}</p>\n", verdict.start_kept > 0 ? " class=\"missing\"" : "",
+                        show_run_name(run), escape_html(verdict.line));
+    std::string causes;
+    for (const std::string& cause : verdict.causes)
+      causes += "<li>" + escape_html(cause) + "</li>\n";
+    if (!causes.empty()) html += "<ul>\n" + causes + "</ul>\n";
+  }
+  for (const std::string& problem : run.problems) {
+    html += "<p class=\"missing\">" + show_run_name(run) + " " + escape_html(problem) + "</p>\n";
+  }
+  return html;
 }
 
-std::string runs_table(const std::vector<ShownRun>& runs) {
-  std::string html =
-      "<div class=\"wide\"><table>\n<tr><th>run</th><th>folder</th><th class=\"number\">seed</th>"
-      "<th class=\"number\">steps</th><th class=\"number\">time</th><th>state</th></tr>\n";
-  for (const ShownRun& run : runs) html += describe_run(run);
-  html += "</table></div>\n";
-  for (const ShownRun& run : runs) html += show_verdict(run);
-  return html;
+std::string runs_part(const std::vector<ShownRun>& runs) {
+  std::string rows, verdicts;
+  for (const ShownRun& run : runs) {
+    rows += describe_run(run);
+    verdicts += show_verdict(run);
+  }
+  return html_table(
+             "<th>run</th><th>folder</th><th class=\"number\">seed</th>"
+             "<th class=\"number\">steps</th><th class=\"number\">time</th><th>state</th>",
+             rows) +
+         verdicts;
+}
+
+// Empty when all recipes are the same.
+std::string difference_table(const std::vector<ShownRun>& runs) {
+  std::vector<std::string> recipes;
+  for (const ShownRun& run : runs) {
+    recipes.push_back(run.set.runs[0].recipe.empty() ? "{}" : run.set.runs[0].recipe);
+  }
+  std::string rows;
+  for (const RecipeChange& change : find_recipe_changes(recipes)) {
+    rows += "<tr>" + row_head("<code>" + escape_html(change.key) + "</code>");
+    for (const std::string& value : change.values) {
+      const std::string shown = value == kNoValue ? "\u2013"
+                                : value[0] == '"' ? nlohmann::json::parse(value).get<std::string>()
+                                                  : value;
+      rows += html_cell(escape_shortened(shown, 120));
+    }
+    rows += "</tr>\n";
+  }
+  return rows.empty() ? "" : html_table(run_heads(runs), rows);
+}
+
+std::string recipe_part(const std::vector<ShownRun>& runs) {
+  std::string details;
+  for (const ShownRun& run : runs) {
+    const std::string& recipe = run.set.runs[0].recipe;
+    if (recipe.empty()) continue;
+    details += "<details><summary>" + show_run_name(run) + "</summary><pre>" + escape_html(recipe) +
+               "</pre></details>\n";
+  }
+  if (details.empty() || runs.size() < 2) return details;
+  const std::string differences = difference_table(runs);
+  return (differences.empty() ? "<p>The recipes are the same.</p>\n"
+                              : "<h3>What differs</h3>\n" + differences) +
+         details;
+}
+
+std::string environment_part(const std::vector<ShownRun>& runs) {
+  std::vector<std::string> names;
+  for (const ShownRun& run : runs) {
+    for (const auto& [name, value] : run.set.runs[0].environment) add_once(names, name);
+  }
+  std::string rows;
+  for (const std::string& name : names) {
+    rows += "<tr>" + row_head(escape_html(name));
+    for (const ShownRun& run : runs) {
+      const auto& environment = run.set.runs[0].environment;
+      const auto found = std::find_if(environment.begin(), environment.end(),
+                                      [&](const auto& entry) { return entry.first == name; });
+      rows += html_cell(found == environment.end() ? "\u2013" : escape_html(found->second));
+    }
+    rows += "</tr>\n";
+  }
+  return rows.empty() ? "" : html_table(run_heads(runs), rows);
 }
 
 std::vector<ShownRun> read_runs(const std::vector<std::string>& paths) {
   std::vector<ShownRun> runs;
   for (const std::string& path : paths) {
-    ShownRun run;
-    run.set = read_run_set(path);
-    run.series = static_cast<int>(runs.size());
-    for (const RunFiles& files : run.set.runs) {
-      const std::string log = join_path(files.path, "metrics.jsonl");
-      run.logs.push_back(file_exists(log) ? read_run_log(log) : RunLog());
+    for (RunSet& set : read_run_sets(path)) {
+      ShownRun run{std::move(set), {}, {}};
+      for (const RunFiles& files : run.set.runs) {
+        const std::string log = join_path(files.path, "metrics.jsonl");
+        run.logs.push_back(file_exists(log) ? read_run_log(log) : RunLog());
+      }
+      // The same name of two paths would not tell them apart.
+      for (const ShownRun& other : runs) {
+        if (other.set.name == run.set.name) run.set.name = run.set.path;
+      }
+      runs.push_back(std::move(run));
     }
-    // The same last part of two paths would not tell them apart.
-    for (const ShownRun& other : runs) {
-      if (other.set.name == run.set.name) run.set.name = run.set.path;
-    }
-    runs.push_back(std::move(run));
   }
   return runs;
 }
 
 }  // namespace
 
-std::string show_run_name(const ShownRun& run) {
-  return fmt::format("<span class=\"name\"><span class=\"swatch c{}\"></span>{}</span>",
-                     run.series % kPlotColours, escape_html(run.set.name));
-}
-
-std::vector<EvaluationName> evaluations_of(const std::vector<ShownRun>& runs) {
-  std::vector<EvaluationName> names;
-  for (const ShownRun& run : runs) {
-    for (const RunFiles& files : run.set.runs) {
-      for (const Report& report : files.own_reports()) {
-        const bool seen = std::any_of(names.begin(), names.end(), [&](const EvaluationName& name) {
-          return name.task == report.task && name.name == report.name;
-        });
-        if (!seen) names.push_back({report.task, report.name});
-      }
-    }
-  }
-  return names;
-}
-
-std::vector<OwnReport> own_reports_of(const ShownRun& run, const EvaluationName& evaluation) {
-  std::vector<OwnReport> found;
-  for (const RunFiles& files : run.set.runs) {
-    for (Report& report : files.own_reports()) {
-      if (report.task != evaluation.task || report.name != evaluation.name) continue;
-      found.push_back({&files, std::move(report)});
-    }
-  }
-  return found;
-}
-
 std::string html_report(const std::vector<std::string>& paths, const HtmlReportOptions& options) {
   SIMILE_CHECK(!paths.empty(), ErrorKind::kUsage, "a report needs at least one run folder");
-  const std::vector<ShownRun> runs = read_runs(paths);
+  return html_report(read_runs(paths), options,
+                     [](const std::string& path, std::string&) { return read_predictions(path); });
+}
+
+std::string html_report(std::vector<ShownRun> runs, const HtmlReportOptions& options,
+                        const PredictionReader& read) {
   std::vector<std::string> names;
-  for (const ShownRun& run : runs) names.push_back(escape_html(run.set.name));
-  const std::string title = fmt::format("Simile report: {}", fmt::join(names, ", "));
-  std::string html =
+  for (ShownRun& run : runs) {
+    run.series = static_cast<int>(names.size());
+    names.push_back(escape_html(run.set.name));
+  }
+  std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>" +
-      title + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
-  html +=
+      "<title>Simile report: {}</title>\n<style>{}</style>\n</head>\n<body>\n"
       "<h1>Simile report</h1>\n<nav><a href=\"#results\">Results</a><a href=\"#curves\">Curves"
       "</a><a href=\"#errors\">Worst errors</a><a href=\"#lengths\">Text lengths</a><a "
-      "href=\"#recipe\">Recipe</a><a href=\"#environment\">Environment</a></nav>\n";
-  html += section("runs", "Runs", runs_table(runs), "");
+      "href=\"#recipe\">Recipe</a><a href=\"#environment\">Environment</a></nav>\n",
+      fmt::join(names, ", "), kStyle);
+  html += section("runs", "Runs", runs_part(runs), "");
   html += section("results", "Results", results_part(runs),
                   "No results yet: results.json is written when a run is finished.");
-  html += section("curves", "Curves", curves_part(runs), "No metrics.jsonl with steps yet.");
-  html += section("errors", "Worst errors", errors_part(runs, options.errors),
-                  "No predictions: they are written with the results, in the folder predictions.");
-  html += section("lengths", "Text lengths", lengths_part(runs),
-                  "No predictions, from whose texts the lengths are counted.");
+  html +=
+      section("curves", "Curves", curves_part(runs, options), "No metrics.jsonl with steps yet.");
+  if (read) {
+    const PredictionParts parts = prediction_parts(runs, options.errors, read);
+    html +=
+        section("errors", "Worst errors", parts.errors,
+                "No predictions: they are written with the results, in the folder predictions.");
+    html += section("lengths", "Text lengths", parts.lengths,
+                    "No predictions, from whose texts the lengths are counted.");
+  }
   html += section("recipe", "Recipe", recipe_part(runs), "No run.json with a recipe.");
   html += section("environment", "Environment", environment_part(runs),
                   "No run.json that says what the run was made on.");

@@ -101,7 +101,8 @@ TEST(HtmlReport, ARunInProgressIsShownAsFarAsItIs) {
   files.write_in("new", "metrics.jsonl", "{\"stage\":\"s\",\"step\":1,\"loss\":1}\n{\"stage");
   EXPECT_THAT(html_report({files.path("new")}, {}),
               AllOf(HasSubstr("not finished: no results.json"), HasSubstr("<circle")));
-  EXPECT_THAT(error_of([&] { html_report({files.path("")}, {}); }), HasSubstr("is not a run"));
+  files.write_in("other", "notes.txt", "");
+  EXPECT_THAT(error_of([&] { html_report({files.path("other")}, {}); }), HasSubstr("is not a run"));
   EXPECT_THAT(error_of([] { html_report({}, {}); }), HasSubstr("at least one run"));
 }
 
@@ -112,6 +113,37 @@ TEST(HtmlReport, TheNameOfASetDoesNotChangeTheUnitOfItsMetric) {
       R"({"stage":"s","step":2,"epoch":1.0,"evaluation":"loss-set","metrics":{"spearman":0.75}})"
       "\n");
   EXPECT_THAT(html_report({files.path("r")}, {}), HasSubstr(": 75 at 2<"));
+}
+
+TEST(HtmlReport, OptionsChooseAndSmoothCurves) {
+  const RunFixture files;
+  std::string log;
+  for (const int step : {1, 2, 3, 4}) {
+    log += fmt::format(R"({{"stage":"s","step":{},"loss":{},"learning_rate":0.5}})"
+                       "\n",
+                       step, step % 2);
+  }
+  files.write_in("r", "metrics.jsonl",
+                 log + R"({"stage":"s","step":4,"evaluation":"dev","metrics":{"map":0.5,"mrr":0.5}}
+)");
+  HtmlReportOptions options;
+  options.curves = "main";
+  options.smooth = 1;
+  const std::string html = html_report({files.path("r")}, options);
+  EXPECT_THAT(html, AllOf(HasSubstr("<figcaption>loss<"), HasSubstr("<figcaption>dev.map<"),
+                          Not(HasSubstr("learning rate")), Not(HasSubstr("dev.mrr"))));
+  EXPECT_THAT(html, HasSubstr("data-x=\"0 4 58 468\" data-y=\"0 1.0"));  // the ends stay
+  options.first_step = 2;
+  options.last_step = 3;
+  EXPECT_THAT(html_report({files.path("r")}, options), HasSubstr("<desc>r: 1 at step 3</desc>"));
+}
+
+TEST(HtmlReport, AFolderOfRunsShowsAllOfThem) {
+  const RunFixture files;
+  files.run("runs/a", 1, 0.5, "");
+  files.run("runs/table/row/run-1", 1, 0.6, "");
+  EXPECT_THAT(html_report({files.path("runs")}, {}),
+              AllOf(HasSubstr("<title>Simile report: a, table/row</title>"), HasSubstr("60.00")));
 }
 
 TEST(HtmlReport, OfTheRecipesShowsWhatDiffers) {

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "simile/core/text_table.h"
 #include "simile/metric/significance.h"
 #include "simile/report/detail/html.h"
-#include "simile/report/detail/html_parts.h"
 
 namespace simile {
 namespace {
@@ -29,13 +28,12 @@ std::vector<double> values_of(const ResultRow& row, const std::string& metric) {
 
 std::string show_cell(const ResultRow& row, const std::string& metric, double best) {
   const std::vector<double> values = values_of(row, metric);
-  if (values.empty()) return "<td class=\"number\">\u2013</td>";
+  if (values.empty()) return number_cell("\u2013");
   const Spread spread = measure_spread(values);
-  const double scale = is_fraction(metric) ? 100 : 1;
-  std::string text = fmt::format("{:.{}f}", scale * spread.mean, is_fraction(metric) ? 2 : 4);
+  std::string text = show_figure(spread.mean, is_fraction(metric));
   if (is_fraction(metric) && spread.mean == best) text = "<strong>" + text + "</strong>";
-  if (values.size() > 1) text += fmt::format(" \u00b1 {:.2f}", scale * spread.deviation);
-  return "<td class=\"number\">" + text + "</td>";
+  if (values.size() > 1) text += " \u00b1 " + show_figure(spread.deviation, is_fraction(metric));
+  return number_cell(text);
 }
 
 // The same of every seed or fold that has it: the model together with BM25 is another with each,
@@ -94,9 +92,7 @@ std::vector<std::string> metrics_of(const std::vector<ResultRow>& rows) {
   std::vector<std::string> names;
   for (const ResultRow& row : rows) {
     for (const Report& report : row.reports) {
-      for (const auto& [name, value] : report.metrics) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      }
+      for (const auto& [name, value] : report.metrics) add_once(names, name);
     }
   }
   return names;
@@ -126,20 +122,18 @@ std::string result_table(const std::vector<ShownRun>& runs, const EvaluationName
   for (const ResultRow& row : rows) {
     for (const Report& report : row.reports) examples = std::max(examples, report.examples);
   }
-  std::string html = fmt::format(
-      "<h3>{} <small>{}, {} examples</small></h3>\n<div class=\"wide\"><table>\n<tr><th></th>",
-      escape_html(evaluation.title()), escape_html(evaluation.task), examples);
+  std::string head = "<th></th>", body;
   for (const std::string& metric : metrics) {
-    html += "<th class=\"number\">" + escape_html(metric) + "</th>";
+    head += "<th class=\"number\">" + escape_html(metric) + "</th>";
   }
-  html += "</tr>\n";
   for (const ResultRow& row : rows) {
-    html += fmt::format("<tr{}><th scope=\"row\">{}</th>",
-                        row.is_baseline ? " class=\"baseline\"" : "", row.label);
-    for (const std::string& metric : metrics) html += show_cell(row, metric, best.at(metric));
-    html += "</tr>\n";
+    body += (row.is_baseline ? "<tr class=\"baseline\">" : "<tr>") + row_head(row.label);
+    for (const std::string& metric : metrics) body += show_cell(row, metric, best.at(metric));
+    body += "</tr>\n";
   }
-  return html + "</table></div>\n";
+  return fmt::format("<h3>{} <small>{}, {} examples</small></h3>\n",
+                     escape_html(evaluation.title()), escape_html(evaluation.task), examples) +
+         html_table(head, body);
 }
 
 }  // namespace

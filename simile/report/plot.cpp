@@ -2,6 +2,7 @@
 #include "simile/report/plot.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +82,7 @@ std::string draw_line(const PlotLine& line, const PlotAxis& x, const PlotAxis& y
   std::string points, dots;
   for (const CurvePoint& point : line.points) {
     const double px = x.place(point.x), py = y.place(point.y);
-    points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", px, py);
+    points += fmt::format("{}{:.1f},{:.2f}", points.empty() ? "" : " ", px, py);
     if (line.markers || line.points.size() == 1) {
       dots += svg_dot(("dot " + colour).c_str(), px, py, 3,
                       fmt::format("{}: {:.6g} at {}", line.label, point.y, point.x));
@@ -103,9 +104,24 @@ std::string draw_marks(const std::vector<PlotMark>& marks, const PlotAxis& x, co
   return svg;
 }
 
-std::string begin_svg(const std::string& title) {
-  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", kWidth,
-                     kHeight, escape_html(title));
+std::string begin_svg(const std::string& title, const std::string& attributes = "") {
+  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"{}>\n", kWidth,
+                     kHeight, escape_html(title), attributes);
+}
+
+// For scripts: the values at its ends, and where these are.
+std::string describe(const PlotAxis& axis) {
+  return fmt::format("{:.9g} {:.9g} {} {}", axis.low, axis.high, axis.begin, axis.end);
+}
+
+// The lines in words.
+std::string describe_ends(const std::vector<PlotLine>& lines, const std::string& x_label) {
+  std::vector<std::string> ends;
+  for (const PlotLine& line : lines) {
+    const CurvePoint& end = line.points.back();
+    ends.push_back(fmt::format("{}: {:.6g} at {} {}", line.label, end.y, x_label, end.x));
+  }
+  return fmt::format("<desc>{}</desc>\n", escape_html(fmt::format("{}", fmt::join(ends, "; "))));
 }
 
 std::vector<PlotLine> finite_lines(const Plot& plot) {
@@ -212,7 +228,7 @@ std::string svg_document(double width, double height, const std::string& title,
 std::string plot_to_svg(const Plot& plot) {
   const std::vector<PlotLine> lines = finite_lines(plot);
   if (lines.empty()) return "";
-  PlotAxis x{0, plot.last_x, kLeft, kWidth - kRight};
+  PlotAxis x{plot.first_x, plot.last_x, kLeft, kWidth - kRight};
   PlotAxis y{lines[0].points[0].y, lines[0].points[0].y, kHeight - kBottom, kTop};
   for (const PlotLine& line : lines) {
     for (const CurvePoint& point : line.points) {
@@ -224,7 +240,9 @@ std::string plot_to_svg(const Plot& plot) {
   }
   if (x.high <= x.low) x.high = x.low + 1;
   spread_range(y.low, y.high);
-  std::string svg = begin_svg(plot.title) + draw_axes(x, y, plot.x_label);
+  std::string svg =
+      begin_svg(plot.title, " data-x=\"" + describe(x) + "\" data-y=\"" + describe(y) + "\"");
+  svg += describe_ends(lines, plot.x_label) + draw_axes(x, y, plot.x_label);
   svg += draw_marks(plot.marks, x, y);
   for (const PlotLine& line : lines) svg += draw_line(line, x, y);
   return svg + "</svg>\n";

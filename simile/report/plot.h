@@ -29,9 +29,9 @@ struct PlotMark {
 
 struct Plot {
   std::string title, x_label;
-  std::vector<PlotLine> lines;  // points that are not finite are left out
-  std::vector<PlotMark> marks;  // vertical lines; those beyond the axis are left out
-  double last_x = 0;            // the x axis goes from 0 to here, and as far as there are points
+  std::vector<PlotLine> lines;     // points that are not finite are left out
+  std::vector<PlotMark> marks;     // vertical lines; those beyond the axis are left out
+  double first_x = 0, last_x = 0;  // the x axis goes so far at least, and as there are points
 };
 
 // Empty without a point to draw.

@@ -53,11 +53,12 @@ The page colours documents by a key of their metadata, and can arrange them by t
 [umap-js](https://github.com/PAIR-code/umap-js), computed in the browser), where a query lies among the documents nearest to
 it.
 
-**Runs.** With `--runs DIR` the page, and `/runs`, show the training runs whose folders lie in DIR (`runs` of `simile train`):
-their curves, also while they go on, several of them in one chart, their results, and the examples that they get most wrong.
-A slash in a run's name, of one of several seeds (`faq/run-1`), may be written `%2F`. Names are looked for among those that DIR
-has; files that are damaged or beyond 128 MiB are told in `problems`, and the others shown. With `--runs` alone the model is
-simile-mini-2.
+**Runs.** With `--runs DIR` the page shows the training runs in DIR, at any depth: their curves, also while they go on,
+several of them in one chart, results, recipes, and on request the examples that they get most wrong. It is the page that
+`simile report` writes; `/runs/faq` is that of one run. The pointer reads values off the curves; dragging it over steps
+shows these alone, a double click all. Runs are named by their folders, each of several seeds for itself (`faq/run-1`); a
+slash may be written `%2F`. Names are looked up among the runs that DIR has. Files that are damaged or have more than
+128 MiB are named, and the others shown. With `--runs` alone the model is simile-mini-2.
 
 **Who may.** It listens on this machine alone. `--host 0.0.0.0` lets others in and asks for `--api-key-file FILE`, one key a
 line, of which requests send one as `Authorization: Bearer KEY`, or for `--allow-open`. With `--tls-certificate FILE

@@ -13,7 +13,10 @@
 namespace simile {
 namespace {
 
+using detail::kInteger;
 using detail::kObject;
+using detail::kText;
+using detail::kTexts;
 using detail::page;
 
 constexpr const char* kRunsSchema =
@@ -21,23 +24,6 @@ constexpr const char* kRunsSchema =
     R"("properties":{"name":{"type":"string"},"version":{"type":"string"},)"
     R"("finished":{"type":"boolean"},"seconds_ago":{"type":"integer"}}}},)"
     R"("left_out":{"type":"integer"}}})";
-
-constexpr const char* kRunSchema =
-    R"({"type":"object","properties":{"name":{"type":"string"},"finished":{"type":"boolean"},)"
-    R"("problems":{"type":"array","items":{"type":"string"}},"steps":{"type":"integer"},)"
-    R"("training":{"type":"array","items":{"type":"object","properties":{)"
-    R"("name":{"type":"string"},"steps":{"type":"array","items":{"type":"integer"}},)"
-    R"("values":{"type":"array","items":{"type":"number"}}}}},)"
-    R"("evaluations":{"type":"array","items":{"type":"object"}},"verdict":{"type":"string"},)"
-    R"("recipe":{"type":"object","nullable":true},)"
-    R"("reports":{"type":"array","items":{"type":"object"}}}})";
-
-constexpr const char* kRunErrorsSchema =
-    R"({"type":"object","properties":{"evaluations":{"type":"array","items":{"type":"object",)"
-    R"("properties":{"task":{"type":"string"},"name":{"type":"string"},)"
-    R"("kind":{"type":"string","enum":["scores","classes","queries"]},)"
-    R"("worst":{"type":"array","items":{"type":"object"}}}}},)"
-    R"("problems":{"type":"array","items":{"type":"string"}}}})";
 
 // Where {name} or {id} stands in a route's path.
 struct NamePlace {
@@ -88,13 +74,24 @@ std::vector<Route> other_routes() {
            "The training runs, those changed last first, and whether they are finished (with "
            "--runs)",
            kRunsSchema, false, detail::answer_runs),
-      page("getRunErrors", "/runs/{name}/errors",
-           "The examples that a finished run gets most wrong (with --runs)", kRunErrorsSchema,
-           false, detail::answer_run_errors),
       page("getRun", "/runs/{name}",
-           "The curves of a run as far as it has come, of about 1000 points at most, its recipe "
-           "and results, and which of its files cannot be read (with --runs)",
-           kRunSchema, false, detail::answer_run),
+           "The HTML report of a run as far as it has come, that of `simile report`, with files "
+           "that cannot be read (with --runs)",
+           "", false, detail::answer_run),
+      {"reportRuns",
+       "POST",
+       "/runs",
+       "The HTML report of several runs, up to 8 (with --runs)",
+       {{"runs", kTexts, "", "names of runs", true},
+        {"curves", kText, "\"all\"",
+         "`main`: losses and the first metric of each evaluation alone"},
+        {"smooth", kInteger, "0", "points on each side over which losses and norms are averaged"},
+        {"errors", kInteger, "10", "worst errors of each evaluation; 0: no texts are shown"},
+        {"first_step", kInteger, "0", "first step of the curves"},
+        {"last_step", kInteger, "0", "last step of the curves; 0: the end"}},
+       "",
+       false,
+       detail::answer_run_report},
       page("getInfo", "/info", "The model and the server's limits", kObject, false,
            detail::answer_info),
       page("getHealth", "/health", "Status 200 while the server answers", "", true,

@@ -19,29 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostScanned = 20000;           // folders
 constexpr int64_t kMostSettingsBytes = 16 << 20;  // of run.json, of results.json
 constexpr size_t kMostKnown = 32;                 // runs whose curves are kept
-constexpr double kQuick = 0.2;                    // seconds to read a run; one slower than that
-constexpr double kReadingShare = 10;              // is read a tenth of the time at most
 constexpr int kReadRetry = 2;                     // seconds
 
 const char* const kRunFiles[] = {run_format::kRecipe, run_format::kLog, run_format::kResults};
-
-// Calls take(path, name) for folders in `folder`, hidden ones left out. Returns why it cannot be
-// listed, if it cannot.
-template <typename Take>
-std::error_code for_each_folder(const std::string& folder, const Take& take) {
-  std::error_code code, unknown;
-  fs::directory_iterator entries(folder, code);
-  int64_t scanned = 0;
-  for (; !code && entries != fs::directory_iterator() && scanned < kMostScanned;
-       entries.increment(code), ++scanned) {
-    const std::string name = entries->path().filename();
-    if (name[0] != '.' && entries->is_directory(unknown)) take(entries->path().string(), name);
-  }
-  return code;
-}
 
 // False where the folder has none of a run's files.
 bool look_at(const std::string& path, std::time_t now, ListedRun& run) {
@@ -61,23 +43,25 @@ bool look_at(const std::string& path, std::time_t now, ListedRun& run) {
   return !run.version.empty();
 }
 
+// Clients are not told where the folder is.
+std::vector<FoundRuns> find_runs_in(const std::string& folder) {
+  try {
+    return find_runs(folder);
+  } catch (const Error&) {
+    throw Error(ErrorKind::kIo, "the folder of the runs cannot be listed");
+  }
+}
+
 std::vector<ListedRun> find_all(const std::string& folder) {
   const std::time_t now = std::time(nullptr);
   std::vector<ListedRun> runs;
-  const auto take = [&](const std::string& path, const std::string& name) {
-    const size_t before = runs.size();
-    for_each_folder(path, [&](const std::string& seed_path, const std::string& seed_name) {
-      ListedRun seed;
-      seed.name = name + "/" + seed_name;
-      if (run_format::seed_folder_number(seed_name) && look_at(seed_path, now, seed))
-        runs.push_back(seed);
-    });
-    ListedRun run;
-    run.name = name;
-    if (runs.size() == before && look_at(path, now, run)) runs.push_back(run);
-  };
-  const std::error_code code = for_each_folder(folder, take);
-  SIMILE_CHECK(!code, ErrorKind::kIo, "the folder of the runs cannot be listed: " + code.message());
+  for (const FoundRuns& set : find_runs_in(folder)) {
+    for (const std::string& name : set.runs) {
+      ListedRun run;
+      run.name = name;
+      if (look_at(join_path(folder, name), now, run)) runs.push_back(std::move(run));
+    }
+  }
   return runs;
 }
 
@@ -92,10 +76,6 @@ void check_size(const std::string& path, int64_t most) {
 void thin(std::vector<Curve>& curves) {
   if (curves.size() > kMostCurves) curves.resize(kMostCurves);
   for (Curve& curve : curves) curve.points = thin_curve(curve.points, kCurvePoints);
-}
-
-double seconds_since(ServeClock::time_point begin) {
-  return std::chrono::duration<double>(ServeClock::now() - begin).count();
 }
 
 }  // namespace
@@ -141,24 +121,9 @@ std::shared_ptr<const RunDetails> ServedRuns::read(const std::string& name,
   const ListedRun run = find(name);
   const std::unique_lock<std::timed_mutex> lock = begin_reading(deadline);
   const auto found = known_.find(name);
-  if (found != known_.end()) {
-    const Known& known = found->second;
-    const bool is_same = known.details->run.version == run.version;
-    const bool is_new = known.seconds > kQuick && known.details->run.finished == run.finished &&
-                        seconds_since(known.read_at) < kReadingShare * known.seconds;
-    if (is_same || is_new) return known.details;
-  }
-  const ServeClock::time_point begin = ServeClock::now();
-  Known known;
-  known.details = read_files(run);
-  known.read_at = ServeClock::now();
-  known.seconds = seconds_since(begin);
-  if (known_.size() >= kMostKnown) {
-    known_.erase(std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
-      return a.second.read_at < b.second.read_at;
-    }));
-  }
-  return (known_[name] = std::move(known)).details;
+  if (found != known_.end() && found->second->run.version == run.version) return found->second;
+  if (known_.size() >= kMostKnown) known_.clear();
+  return known_[name] = read_files(run);
 }
 
 std::shared_ptr<const RunDetails> ServedRuns::read_files(const ListedRun& run) const {
@@ -191,36 +156,36 @@ std::shared_ptr<const RunDetails> ServedRuns::read_files(const ListedRun& run) c
   return details;
 }
 
-RunErrors ServedRuns::worst_errors(const std::string& name, ServeClock::time_point deadline) {
-  const std::shared_ptr<const RunDetails> details = read(name, deadline);
+std::string ServedRuns::report(const std::vector<std::string>& names,
+                               const HtmlReportOptions& options, ServeClock::time_point deadline) {
+  std::vector<ShownRun> runs;
+  for (const std::string& name : names) {
+    const std::shared_ptr<const RunDetails> details = read(name, deadline);
+    const RunFiles& files = details->files;
+    runs.push_back({{name, name, {files}, files.verdict}, {details->log}, details->problems});
+  }
   const std::unique_lock<std::timed_mutex> lock = begin_reading(deadline);
-  RunErrors errors;
-  for (const Report& report : details->files.own_reports()) {
-    try {
-      EvaluationErrors of_report = read_errors(details->files, report);
-      if (of_report.predictions.size() > 0) errors.evaluations.push_back(std::move(of_report));
-    } catch (const Error& error) {
-      errors.problems.push_back(without_folder(error.what()));
-    }
+  PredictionReader reader;
+  if (options.errors > 0) {
+    reader = [this](const std::string& path, std::string& problem) {
+      return read_predictions(path, problem);
+    };
   }
-  return errors;
+  return html_report(std::move(runs), options, reader);
 }
 
-EvaluationErrors ServedRuns::read_errors(const RunFiles& files, const Report& report) const {
-  EvaluationErrors errors;
-  errors.report = report;
-  const std::string path = files.predictions_of(report);
-  if (path.empty()) return errors;
-  check_size(report.task == "ranking" ? query_table_file(path) : path, kMostPredictionBytes);
-  errors.predictions = read_predictions(path);
-  errors.worst = find_worst_errors(errors.predictions, kWorstExamples);
-  if (errors.predictions.kind == PredictionKind::kQueries && errors.predictions.size() > 0) {
-    errors.metric = error_metric(errors.predictions);
+Predictions ServedRuns::read_predictions(const std::string& path, std::string& problem) const {
+  try {
+    const std::string queries = query_table_file(path);
+    check_size(file_exists(queries) ? queries : path, kMostPredictionBytes);
+    return simile::read_predictions(path);
+  } catch (const Error& error) {
+    problem = without_folder(error.what());
+    return {};
   }
-  return errors;
 }
 
-// Where the folder lies is nobody's business.
+// Clients are not told where the folder is.
 std::string ServedRuns::without_folder(std::string message) const {
   const std::string prefix = join_path(folder_, "");
   for (size_t at = message.find(prefix); at != std::string::npos; at = message.find(prefix)) {

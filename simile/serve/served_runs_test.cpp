@@ -16,6 +16,7 @@ namespace simile {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -115,15 +116,39 @@ TEST_F(ServedRunsTest, FilesThatAreTooLargeAreToldNotRead) {
   EXPECT_EQ(details->files.reports.size(), 2u);
 }
 
-TEST_F(ServedRunsTest, KnowsTheWorstErrors) {
-  const RunErrors errors = runs_->worst_errors("faq", soon());
-  ASSERT_EQ(errors.evaluations.size(), 1u);
-  EXPECT_EQ(errors.evaluations[0].report.name, "test");
-  EXPECT_EQ(errors.evaluations[0].worst[0].example, 4);
-  EXPECT_TRUE(runs_->worst_errors("several/run-1", soon()).evaluations.empty());
+TEST_F(ServedRunsTest, RunsAreFoundAtAnyDepth) {
+  files_.run("runs/table/row/set/run-1", 1, 0.7, "");
+  files_.run("runs/tune/trial-3", 1, 0.7, "");
+  EXPECT_THAT(names(), UnorderedElementsAre("faq", "several/run-1", "several/run-2",
+                                            "table/row/set/run-1", "tune/trial-3"));
+  EXPECT_EQ(runs_->read("table/row/set/run-1", soon())->files.seed, 1);
+}
+
+TEST_F(ServedRunsTest, TheReportHasTheWorstErrors) {
+  const std::string html = runs_->report({"faq"}, {}, soon());
+  EXPECT_THAT(html, HasSubstr("<ol class=\"errors\">\n<li><p class=\"meta\">gold 4,"));
+  EXPECT_THAT(html, Not(HasSubstr(files_.path(""))));
+  EXPECT_THAT(runs_->report({"several/run-1"}, {}, soon()), HasSubstr("No predictions:"));
+  HtmlReportOptions without;
+  without.errors = 0;
+  EXPECT_THAT(runs_->report({"faq"}, without, soon()), Not(HasSubstr("left 4")));
   files_.write_in("runs/faq", "predictions/test.tsv", "left\tright\n1\n");
-  EXPECT_THAT(runs_->worst_errors("faq", soon()).problems,
-              ElementsAre(HasSubstr("faq/predictions/test.tsv")));
+  EXPECT_THAT(runs_->report({"faq"}, {}, soon()),
+              HasSubstr("<p class=\"missing\">faq/predictions/test.tsv"));
+}
+
+TEST_F(ServedRunsTest, TheReportShowsRunsSideBySideWithTheirProblems) {
+  files_.write_in("runs/several/run-2", "results.json", "{\"seconds\":");
+  const std::string html = runs_->report({"faq", "several/run-2"}, {}, soon());
+  EXPECT_THAT(
+      html, AllOf(HasSubstr("<title>Simile report: faq, several/run-2</title>"), HasSubstr("75.00"),
+                  HasSubstr("\"curve c1\""), HasSubstr("several/run-2/results.json"),
+                  Not(HasSubstr(files_.path("")))));
+  EXPECT_THAT(refusal_of(Refusal::kNotFound,
+                         [&] {
+                           runs_->report({"faq", "gone"}, {}, soon());
+                         }),
+              HasSubstr("no such run"));
 }
 
 TEST_F(ServedRunsTest, AFolderThatIsNoneIsRefused) {
@@ -140,13 +165,16 @@ ServedModel model_with_runs(const std::string& folder) {
 
 class RunRoutesTest : public ServedRunsTest {
  protected:
-  Reply get(const std::string& path) {
+  Reply send(const std::string& method, const std::string& path, const std::string& body = "") {
     Call call;
-    call.method = "GET";
+    call.method = method;
     call.path = path;
+    call.read_body = [body] { return body; };
+    call.content_type = "application/json";
     call.deadline = soon();
     return service_.answer(call);
   }
+  Reply get(const std::string& path) { return send("GET", path); }
   json read(const std::string& path) {
     const Reply reply = get(path);
     EXPECT_EQ(reply.status, 200) << path << reply.body;
@@ -159,25 +187,36 @@ class RunRoutesTest : public ServedRunsTest {
 TEST_F(RunRoutesTest, GiveWhatThePageShows) {
   EXPECT_EQ(read("/info")["runs"], true);
   EXPECT_EQ(read("/runs")["runs"].size(), 3u);
-  const json run = read("/runs/faq");
-  EXPECT_EQ(run["name"], "faq");
-  EXPECT_EQ(run["seed"], 7);
-  EXPECT_EQ(run["steps"], 2);
-  EXPECT_EQ(run["recipe"]["stages"][0]["epochs"], 2);
-  EXPECT_EQ(run["training"][0]["name"], "loss");
-  EXPECT_EQ(run["training"][0]["steps"], json({1, 2}));
-  EXPECT_EQ(run["training"][0]["values"], json({0.5, 0.25}));
-  EXPECT_EQ(run["evaluations"][0]["name"], "test.spearman");
-  EXPECT_EQ(run["reports"][1]["model"], "bm25");
-  EXPECT_EQ(read("/runs/several/run-2")["seed"], 2);
+  const Reply run = get("/runs/faq");
+  EXPECT_EQ(run.content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(run.headers, testing::Contains(testing::Pair("Content-Security-Policy",
+                                                           HasSubstr("default-src 'none'"))));
+  EXPECT_THAT(
+      run.body,
+      AllOf(testing::StartsWith("<!DOCTYPE html>"), HasSubstr("<td class=\"number\">7</td>"),
+            HasSubstr("&quot;epochs&quot;: 2"), HasSubstr("<desc>faq: 0.25 at step 2</desc>"),
+            HasSubstr("<figcaption>test.spearman<"), HasSubstr("bm25")));
+  EXPECT_THAT(get("/runs/several/run-2").body, HasSubstr("<td class=\"number\">2</td>"));
   EXPECT_EQ(get("/runs/several").status, 404);
   EXPECT_EQ(get("/runs/../outside").status, 404);
 }
 
+TEST_F(RunRoutesTest, ReportSeveralRunsAsAsked) {
+  const Reply reply = send("POST", "/runs",
+                           R"({"runs":["faq","several/run-1"],"curves":"main","errors":0,)"
+                           R"("first_step":2,"smooth":5})");
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_THAT(reply.body, AllOf(HasSubstr("faq: 0.25 at step 2; several/run-1: 0.25 at step 2"),
+                                HasSubstr("data-x=\"2 3 "), Not(HasSubstr("learning rate")),
+                                Not(HasSubstr("left 4"))));
+  EXPECT_EQ(send("POST", "/runs", R"({"runs":["faq","gone"]})").status, 404);
+  EXPECT_EQ(send("POST", "/runs", R"({"curves":"main"})").status, 422);
+  EXPECT_EQ(send("POST", "/runs", R"({"runs":["faq"],"smooth":-1})").status, 422);
+}
+
 TEST_F(RunRoutesTest, GiveTheWorstErrorsOfEachKind) {
-  json worst = read("/runs/faq/errors")["evaluations"][0];
-  EXPECT_EQ(worst["kind"], "scores");
-  EXPECT_EQ(worst["worst"][0]["texts"], json({"left 4", "right text 4"}));
+  EXPECT_THAT(get("/runs/faq").body, HasSubstr("<p class=\"text\">left 4</p>"
+                                               "<p class=\"text\">right text 4</p>"));
   files_.write_in("runs/faq", "results.json",
                   R"({"seconds":1,"reports":[
   {"task":"classification","name":"c","model":"own","examples":2,"metrics":{"accuracy":0.5}},
@@ -188,11 +227,9 @@ TEST_F(RunRoutesTest, GiveTheWorstErrorsOfEachKind) {
   files_.write_in("runs/faq", "predictions/r.queries.tsv",
                   "query_id\tquery\tmap\tfirst_relevant\ttop_id\ttop_text\trelevant_id\t"
                   "relevant_text\n1\twho\t0.25\t4\ta\tText a\tb\tText b\n");
-  worst = read("/runs/faq/errors")["evaluations"];
-  ASSERT_EQ(worst.size(), 2u);
-  EXPECT_EQ(worst[0]["worst"][0]["predicted"], "b");
-  EXPECT_EQ(worst[1]["worst"][0]["query"], "who");
-  EXPECT_EQ(worst[1]["worst"][0]["first_relevant"], 4);
+  EXPECT_THAT(get("/runs/faq").body,
+              AllOf(HasSubstr("predicted <b>b</b>"), HasSubstr("<b>query 1</b> who"),
+                    HasSubstr("first relevant document at rank 4")));
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text inside HTML and SVG.
+// What the HTML report is made of: escaped text, tables, and its parts, each of which is empty when
+// there is nothing to show.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "simile/report/html_report.h"
 
 namespace simile {
 
@@ -13,5 +18,45 @@ std::string escape_html(std::string_view text);
 
 // Escaped, and cut after `characters` with an ellipsis.
 std::string escape_shortened(std::string_view text, size_t characters);
+
+// Cells of a table, from HTML.
+std::string html_cell(const std::string& html);
+std::string number_cell(const std::string& html);
+std::string row_head(const std::string& html);
+// A table under a head, which scrolls where the page is too narrow.
+std::string html_table(const std::string& head, const std::string& rows);
+// A grid of figures, each with its caption; empty without any.
+std::string html_figure(const std::string& caption, const std::string& svg);
+std::string figure_grid(const std::string& figures);
+
+void add_once(std::vector<std::string>& names, const std::string& name);
+
+// The run's name with its colour before it, and a head with all of them.
+std::string show_run_name(const ShownRun& run);
+std::string run_heads(const std::vector<ShownRun>& runs);
+
+std::string results_part(const std::vector<ShownRun>& runs);
+std::string curves_part(const std::vector<ShownRun>& runs, const HtmlReportOptions& options);
+
+// Two parts from the same predictions.
+struct PredictionParts {
+  std::string errors, lengths;
+};
+PredictionParts prediction_parts(const std::vector<ShownRun>& runs, int64_t errors,
+                                 const PredictionReader& read);
+
+// An evaluation of the reports of some run, told apart by task and name.
+struct EvaluationName {
+  std::string task, name;
+  std::string title() const { return name.empty() ? task : name; }
+};
+std::vector<EvaluationName> evaluations_of(const std::vector<ShownRun>& runs);
+
+// The first run's own report of the evaluation; null where it has none.
+struct OwnReport {
+  const RunFiles* run = nullptr;
+  Report report;
+};
+std::vector<OwnReport> own_reports_of(const ShownRun& run, const EvaluationName& evaluation);
 
 }  // namespace simile

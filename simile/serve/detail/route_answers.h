@@ -28,8 +28,8 @@ Reply answer_delete(const Engine& engine, const RouteCall& call);  // from it
 Reply answer_delete_one(const Engine& engine, const RouteCall& call);
 Reply answer_document(const Engine& engine, const RouteCall& call);
 Reply answer_runs(const Engine& engine, const RouteCall& call);
-Reply answer_run(const Engine& engine, const RouteCall& call);         // one of them
-Reply answer_run_errors(const Engine& engine, const RouteCall& call);  // what it gets most wrong
+Reply answer_run(const Engine& engine, const RouteCall& call);         // report of one of them
+Reply answer_run_report(const Engine& engine, const RouteCall& call);  // report of several
 Reply answer_info(const Engine& engine, const RouteCall& call);
 Reply answer_models(const Engine& engine, const RouteCall& call);  // OpenAI's
 Reply answer_model(const Engine& engine, const RouteCall& call);

@@ -81,7 +81,8 @@ export async function ask(path, body, signal) {
   const reply = await send(path, body, signal);
   if (!reply.ok) throw await problemOf(reply);
   try {
-    const answer = await reply.json();
+    const isPage = reply.headers.get("Content-Type")?.startsWith("text/html");
+    const answer = await (isPage ? reply.text() : reply.json());
     const told = reply.headers.get("x-total-time");
     return { answer, ms: performance.now() - begin, serverMs: told === null ? null : Number(told) };
   } catch (error) {

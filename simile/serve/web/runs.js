@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of training runs: which there are, their curves while they go on, results, and worst errors.
+// The view of training runs: which there are, and the report of those chosen, also while they go on.
 import { byId, canCopy, copiesLink, el, linkTo, plural } from "./dom.js";
 import { ask } from "./http.js";
 import { clearProblem, showProblem } from "./problem.js";
-import { figure, showCharts } from "./run_charts.js";
-import { offerErrors } from "./run_errors.js";
+import { watchPlots } from "./run_cursor.js";
 
-const kEvery = 4000;      // ms between two looks
+const kEvery = 4000;      // ms between two looks, and
+const kShare = 10;        // times as long as a report takes
 const kMostChosen = 8;    // colours
 const kManyRuns = 12;     // from which on they are searched
-const kMetrics = 4;       // of a report in the table
+const kErrors = 20;       // of an evaluation
 
 const status = byId("runs-status");
 const problem = byId("runs-problem");
@@ -17,18 +17,17 @@ const body = byId("runs-body");
 const list = byId("run-list");
 const find = byId("run-find");
 const all = byId("run-all");
+const errors = byId("run-errors");
 const smooth = byId("run-smooth");
-const table = byId("run-results");
-const told = byId("run-told");
 const share = byId("runs-share");
+const report = byId("run-report").attachShadow({ mode: "open" });  // its styles are its own
 let server = {};
-let listing = null;        // the runs that there are
-let chosen = [];           // names, whose places are their colours; null: one that was let go
-let details = new Map();   // name to what is known of it
+let listing = null;     // the runs that there are
+let chosen = [];        // names, in the order of their colours
+let steps = [0, 0];     // the first and last one shown; 0: the end
+let shown = "";         // the request whose answer is shown, with the runs' versions
 let timer = 0;
 let asking = null;
-
-const names = () => chosen.filter((name) => name !== null);
 
 function ago(seconds) {
   const sizes = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
@@ -36,17 +35,10 @@ function ago(seconds) {
   return `${Math.floor(seconds / size).toLocaleString("en")} ${unit} ago`;
 }
 
-function choose(name, on) {
-  const free = chosen.indexOf(null);
-  if (!on) chosen = chosen.map((other) => (other === name ? null : other));
-  else if (free >= 0) chosen[free] = name;
-  else chosen.push(name);
-}
-
 function showRun(run) {
   const colour = chosen.indexOf(run.name);
   const box = el("input", { type: "checkbox", checked: colour >= 0, value: run.name });
-  box.disabled = colour < 0 && names().length >= kMostChosen;
+  box.disabled = colour < 0 && chosen.length >= kMostChosen;
   const mark = el("i", { "aria-hidden": "true" });
   if (colour >= 0) mark.style.background = `var(--c${colour})`;
   const state = run.finished ? "finished" : "unfinished";
@@ -59,51 +51,9 @@ function showList() {
   const focused = list.contains(document.activeElement) ? document.activeElement.value : null;
   const words = find.value.trim().toLowerCase();
   byId("run-find-part").hidden = listing.runs.length < kManyRuns;
-  const shown = listing.runs.filter(({ name }) => chosen.includes(name) || name.toLowerCase().includes(words));
-  list.replaceChildren(...shown.map(showRun));
+  const wanted = listing.runs.filter(({ name }) => chosen.includes(name) || name.toLowerCase().includes(words));
+  list.replaceChildren(...wanted.map(showRun));
   for (const box of list.querySelectorAll("input")) if (box.value === focused) box.focus();
-}
-
-// Of each evaluation the runs' own models, and beside them the other models of the first run that has it.
-function showTable(runs) {
-  const groups = new Map();
-  for (const { name: run, details: { reports } } of runs) {
-    const own = new Set();
-    for (const report of reports) {
-      const evaluation = report.name || report.task;
-      const isOwn = !own.has(evaluation) && Boolean(own.add(evaluation));
-      if (!groups.has(evaluation)) groups.set(evaluation, { first: run, rows: [] });
-      const { first, rows } = groups.get(evaluation);
-      if (isOwn || first === run) rows.push({ label: isOwn ? run : report.model, isOwn, report });
-    }
-  }
-  table.replaceChildren(...[...groups].map(([evaluation, { rows }]) => {
-    const metrics = [...new Set(rows.flatMap(({ report }) => Object.keys(report.metrics)))].slice(0, kMetrics);
-    const head = el("tr", {}, el("th", { scope: "col" }, evaluation), ...metrics.map((name) => el("th", { scope: "col" }, name)));
-    const lines = rows.map(({ label, isOwn, report }) => el("tr", isOwn ? {} : { className: "other" }, el("th", { scope: "row" }, label),
-      ...metrics.map((name) => el("td", {}, figure(report.metrics[name])))));
-    return el("div", { className: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...lines)));
-  }));
-}
-
-function showTold(runs) {
-  told.replaceChildren(...runs.flatMap(({ name, details: { finished, verdict, causes, problems, steps, missing } }) => {
-    const state = `${plural(steps, "step", "steps")}${finished ? "" : " so far"}`;
-    const words = [el("p", {}, el("b", {}, name), ` ${verdict || state}`)];
-    if (causes.length > 0) words.push(el("p", { className: "hint" }, `Nothing was gained: ${causes.join("; ")}`));
-    for (const each of problems) words.push(el("p", { className: "filter-problem" }, `${name}: ${each}`));
-    if (missing.includes("metrics.jsonl")) words.push(el("p", { className: "filter-problem" }, `${name}: metrics.jsonl is missing`));
-    return words;
-  }));
-}
-
-async function showChosen() {
-  const runs = chosen.map((name, colour) => ({ name, colour, details: details.get(name) })).filter((run) => run.details);
-  showTold(runs);
-  showTable(runs);
-  offerErrors(runs.map((run) => run.details));
-  byId("run-controls").hidden = runs.length === 0;
-  await showCharts(runs, all.checked, Number(smooth.value));
 }
 
 function tell() {
@@ -112,24 +62,56 @@ function tell() {
   status.textContent = listing.runs.length === 0 ? "There are no runs in this folder yet."
     : `${plural(listing.runs.length, "run", "runs")}${more}${going > 0 ? `, ${going} of them not finished` : ""}`;
   body.hidden = listing.runs.length === 0;
-  share.hidden = !canCopy() || names().length === 0;
+  byId("run-controls").hidden = chosen.length === 0;
+  share.hidden = !canCopy() || chosen.length === 0;
+}
+
+// Sections that are as before stay, and of others what was opened stays open.
+function putReport(html) {
+  const [head, style, rest] = html.split(/<\/?style>/);  // which the page's policy allows as a sheet alone
+  if (report.adoptedStyleSheets.length === 0) {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    report.adoptedStyleSheets = [sheet];
+  }
+  const page = new DOMParser().parseFromString(head + rest, "text/html");
+  const sections = [...page.querySelectorAll("section")].map((section) => {
+    const before = report.getElementById(section.id);
+    const opened = before?.querySelectorAll("details") ?? [];
+    section.querySelectorAll("details").forEach((part, i) => { if (opened[i]) part.open = opened[i].open; });
+    return before?.isEqualNode(section) ? before : document.adoptNode(section);
+  });
+  sections.forEach((section, i) => { if (report.children[i] !== section) report.insertBefore(section, report.children[i] ?? null); });
+  while (report.children.length > sections.length) report.lastElementChild.remove();
+}
+
+// Returns how long the report took.
+async function showReport(signal) {
+  const request = { runs: chosen, curves: all.checked ? "all" : "main", smooth: Number(smooth.value),
+    errors: errors.checked ? kErrors : 0, first_step: steps[0], last_step: steps[1] };
+  const versions = listing.runs.filter(({ name }) => chosen.includes(name)).map(({ version }) => version);
+  const wanted = JSON.stringify([request, versions]);
+  if (wanted === shown) return 0;
+  if (chosen.length === 0) {
+    report.replaceChildren();
+    shown = wanted;
+    return 0;
+  }
+  const { answer, ms } = await ask("runs", request, signal);
+  putReport(answer);
+  shown = wanted;
+  return ms;
 }
 
 // What changed since the last look.
 async function look(signal) {
-  const { answer } = await ask("runs", undefined, signal);
-  listing = answer;
-  const there = new Map(listing.runs.map((run) => [run.name, run]));
-  if (names().length === 0 && listing.runs.length > 0 && location.hash.split("?")[1] === undefined) chosen = [listing.runs[0].name];
-  chosen = chosen.map((name) => (there.has(name) ? name : null));
-  for (const name of names()) {
-    if (details.get(name)?.version === there.get(name).version) continue;
-    const reply = await ask(`runs/${encodeURIComponent(name)}`, undefined, signal);
-    details.set(name, reply.answer);
-  }
+  listing = (await ask("runs", undefined, signal)).answer;
+  const there = new Set(listing.runs.map(({ name }) => name));
+  if (chosen.length === 0 && listing.runs.length > 0 && location.hash.split("?")[1] === undefined) chosen = [listing.runs[0].name];
+  chosen = chosen.filter((name) => there.has(name));
   tell();
   showList();
-  await showChosen();
+  return showReport(signal);
 }
 
 async function refresh() {
@@ -143,8 +125,7 @@ async function refresh() {
   }
   const mine = asking = new AbortController();
   try {
-    await look(mine.signal);
-    schedule();
+    schedule(await look(mine.signal));
   } catch (error) {
     if (error.name === "AbortError") return;
     status.textContent = "";
@@ -153,46 +134,46 @@ async function refresh() {
 }
 
 // Only who looks at it asks.
-function schedule() {
+function schedule(ms = 0) {
   clearTimeout(timer);
   timer = setTimeout(() => {
     if (document.hidden || byId("runs").hidden) return schedule();
     refresh();
-  }, kEvery);
+  }, Math.max(kEvery, kShare * ms));
 }
 
-const state = () => [...names().map((name) => ["run", name]), ...(all.checked ? [["all", "1"]] : []),
-  ...(smooth.value !== "0" ? [["smooth", smooth.value]] : [])];
-
-function keepState() {
-  history.replaceState(null, "", linkTo("runs", names().length > 0 ? state() : { run: "" }));
+function change() {
+  const state = [...chosen.map((name) => ["run", name]), ...(all.checked ? [["all", "1"]] : []), ...(errors.checked ? [["errors", "1"]] : []),
+    ...(smooth.value !== "0" ? [["smooth", smooth.value]] : []), ...(steps[1] > 0 ? [["steps", steps.join("-")]] : [])];
+  history.replaceState(null, "", linkTo("runs", chosen.length > 0 ? state : { run: "" }));
+  refresh();
 }
 
 list.addEventListener("change", ({ target }) => {
-  choose(target.value, target.checked);
-  keepState();
-  refresh();
+  chosen = target.checked ? [...chosen, target.value] : chosen.filter((name) => name !== target.value);
+  change();
 });
 find.addEventListener("input", showList);
-for (const control of [all, smooth]) {
-  control.addEventListener("change", () => {
-    keepState();
-    showChosen();
-  });
-}
+for (const control of [all, errors, smooth]) control.addEventListener("change", change);
+watchPlots(report, (first, last) => {
+  steps = [first, last];
+  change();
+});
 copiesLink(share);
 
 export const runsView = {
-  title: () => (names().length > 0 ? `${names().join(", ")} · Runs · Simile` : "Runs · Simile"),
+  title: () => (chosen.length > 0 ? `${chosen.join(", ")} · Runs · Simile` : "Runs · Simile"),
   learn(info) {
     server = info;
-    details = new Map();
+    shown = "";
   },
   show(parameters) {
     chosen = parameters.getAll("run").filter((name) => name !== "").slice(0, kMostChosen);
     all.checked = parameters.get("all") === "1";
+    errors.checked = parameters.get("errors") === "1";
     const wanted = parameters.get("smooth") ?? "0";
     smooth.value = [...smooth.options].some((option) => option.value === wanted) ? wanted : "0";
+    steps = /^\d+-\d+$/.test(parameters.get("steps")) ? parameters.get("steps").split("-").map(Number) : [0, 0];
     refresh();
   },
   focus: () => list.querySelector("input")?.focus(),
