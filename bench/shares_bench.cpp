@@ -34,8 +34,8 @@
 #include "simile/core/threads.h"
 #include "simile/loss/loss.h"
 #include "simile/train/epoch_planner.h"
-#include "simile/train/process_group.h"
 #include "simile/train/gradient_cache.h"
+#include "simile/train/process_group.h"
 
 namespace {
 

@@ -15,9 +15,8 @@
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/data/corpus.h"
-#include "simile/encode/passage_splitter.h"
-#include "simile/index/index_builder.h"
 #include "simile/encode/document_vectors.h"
+#include "simile/index/index_builder.h"
 #include "simile/model/builtin_model.h"
 #include "simile/text/utf8.h"
 

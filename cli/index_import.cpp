@@ -10,9 +10,8 @@
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/encode/vector_rows.h"
-#include "simile/index/index_builder.h"
 #include "simile/encode/document_vectors.h"
+#include "simile/index/index_builder.h"
 #include "simile/index/index_description.h"
 
 namespace simile::cli {

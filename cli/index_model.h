@@ -6,9 +6,8 @@
 #include <string>
 
 #include "cli/model.h"
-#include "simile/encode/reranker.h"
-#include "simile/index/index_folder.h"
 #include "simile/encode/predictor.h"
+#include "simile/index/index_folder.h"
 #include "simile/index/search_index.h"
 
 namespace simile::cli {

@@ -87,7 +87,7 @@ CLI::Option* OptionFlags::add(const std::string& flag, const OptionValue& value,
               flag, value, [value] { return value; }, info);
           return option->default_str(show_default(value));
         } else if constexpr (std::is_same_v<Reference, OptionValue::Optional>) {
-          return add_optional(flag, reference, info);
+          return declare_optional(flag, reference, info);
         } else if constexpr (std::is_pointer_v<Reference> &&
                              !std::is_same_v<Reference, ConfigNode*>) {
           return command_.add_option(flag, *reference, help_of(info))->capture_default_str();
@@ -112,7 +112,7 @@ CLI::Option* OptionFlags::add_list(const std::string& flag, const OptionValue& e
   const auto& list = std::get<OptionValue::List>(example.reference());
   CLI::Option* option = command_.add_option(flag, take, help_of(info));
   option->type_name(type_name(list.element(list.size)));
-  option->expected(1, CLI::detail::expected_max_vector_size);
+  option->expected(CLI::detail::expected_max_vector_size);
   if (info.has_commas) {
     option->expected(1)->take_all();
   } else if (!info.takes_words && !option->get_positional()) {
@@ -121,8 +121,9 @@ CLI::Option* OptionFlags::add_list(const std::string& flag, const OptionValue& e
   return option;
 }
 
-CLI::Option* OptionFlags::add_optional(const std::string& flag, const OptionValue::Optional& value,
-                                       const OptionInfo& info) {
+CLI::Option* OptionFlags::declare_optional(const std::string& flag,
+                                           const OptionValue::Optional& value,
+                                           const OptionInfo& info) {
   const OptionValue example = value.example();
   CLI::Option* option = nullptr;
   if (std::holds_alternative<OptionValue::List>(example.reference())) {

@@ -31,8 +31,8 @@ class OptionFlags : public OptionVisitor {
   // Flags whose value is made when they are given; `example` has its type.
   CLI::Option* add_list(const std::string& flag, const OptionValue& example, const MakeValue& make,
                         const OptionInfo& info);
-  CLI::Option* add_optional(const std::string& flag, const OptionValue::Optional& value,
-                            const OptionInfo& info);
+  CLI::Option* declare_optional(const std::string& flag, const OptionValue::Optional& value,
+                                const OptionInfo& info);
 
   CLI::App& command_;
 };

@@ -11,9 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "simile/encode/passage_splitter.h"
-#include "simile/index/index_builder.h"
 #include "simile/encode/document_vectors.h"
+#include "simile/index/index_builder.h"
 #include "simile/serve/service.h"
 
 namespace {

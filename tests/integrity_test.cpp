@@ -191,7 +191,8 @@ TEST_F(IntegrityTest, AChangedTextIsFoundByACheckAlsoWhereNobodyAsksForIt) {
   documents[documents.find("springrain") + 6] = 'R';  // an id, and behind it the text
   std::ofstream(path("index/documents.sqlite"), std::ios::binary) << documents;
   expect_error("simile check --index index", 3,
-               "documents.sqlite is damaged: the checksum of its page ");
+               "documents.sqlite' is damaged: document \"id of rain in spring\" is not the one of "
+               "its vector");
   expect_error("simile search --index index --query 'rain in spring'", 3, "documents.sqlite");
   write("same.tsv", "id\ttext\nid of rain in spring\tmore\n");
   expect_error("simile index add --index index --corpus same.tsv", 3, "documents.sqlite");

@@ -14,9 +14,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/detail/byte_source.h"
-#include "simile/text/utf8.h"
 #include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 

@@ -14,8 +14,7 @@
 #include "simile/data/line_reader.h"
 #include "simile/model/embedding_store.h"
 #include "simile/text/utf8.h"
-#include "simile/text/lower_text.h"
-#include "simile/text/white_space.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -57,9 +57,7 @@ void EncodeOptions::visit_texts(OptionVisitor& v) {
               "name of the model's prompt to put before texts; document is the first there is of "
               "document, passage and corpus. Empty: of a search's queries the prompt query, of its "
               "documents the prompt document, else the model's default prompt, if any"}
-              .named("--prompt,--prompt-name")); document is the first there is of "
-           "document, passage and corpus. Empty: of a search's queries the prompt query, of its "
-           "documents the prompt document, else the model's default prompt, if any"});
+              .named("--prompt,--prompt-name"));
 }
 
 void EncodeOptions::visit(OptionVisitor& v) {

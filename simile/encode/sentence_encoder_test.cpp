@@ -15,11 +15,9 @@
 #include "simile/core/threads.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/model/initialise.h"
-#include "simile/text/words.h"
 #include "simile/model/encoder_writer.h"
 #include "simile/model/model_writer.h"
-#include "simile/text/lower_text.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

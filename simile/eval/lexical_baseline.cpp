@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "simile/text/split_words.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -16,9 +16,6 @@
 #include "simile/data/leave_out.h"
 #include "simile/data/path_list.h"
 #include "simile/data/ranking_data.h"
-#include "simile/eval/classification_task.h"
-#include "simile/eval/geometry_task.h"
-#include "simile/eval/pair_task.h"
 #include "simile/eval/pair_tasks.h"
 #include "simile/eval/ranking_task.h"
 

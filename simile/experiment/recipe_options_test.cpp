@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simile/core/file.h"
+#include "simile/core/file_lock.h"
 #include "simile/core/recipe.h"
 
 namespace simile {
@@ -46,10 +48,16 @@ TEST(FindOptions, FollowsStarsNumbersAndTheFirstItem) {
 }
 
 TEST(RecipeToYaml, IsTheSameRecipeWithPathsRelativeToItsFolder) {
-  const std::string yaml = recipe_to_yaml(recipe(), "/data/search");
-  EXPECT_THAT(yaml, HasSubstr("path: ../a.tsv"));
-  ConfigNode read = parse_config(yaml, "/data/search/best.yaml");
-  TrainOptions before = options_of(recipe()), after = options_of(finish_recipe(read, "best.yaml"));
+  const ScratchFolder scratch("simile-yaml-test");
+  const std::string folder = join_path(scratch.path(), "search");
+  make_folders(folder);
+  ConfigNode given = recipe();
+  apply_override(given, "stages.1.objectives.0.data.path=" + join_path(scratch.path(), "b.tsv"));
+  const std::string yaml = recipe_to_yaml(given, folder);
+  EXPECT_THAT(yaml, HasSubstr("path: ../b.tsv"));
+  const std::string best = join_path(folder, "best.yaml");
+  write_file_atomic(best, yaml);
+  TrainOptions before = options_of(given), after = options_of(load_recipe(best, {}));
   EXPECT_EQ(options_to_json(after), options_to_json(before));
 }
 

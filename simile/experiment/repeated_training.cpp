@@ -14,7 +14,7 @@
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/prediction_metric.h"
 #include "simile/eval/predictions.h"
-#include "simile/metric/sorted_values.h"
+#include "simile/metric/significance.h"
 #include "simile/report/run_folder.h"
 #include "simile/train/process_group.h"
 #include "simile/train/read_recipe.h"

@@ -45,7 +45,14 @@ Database::Access access_of(DocumentStore::Access access) {
                                                    : Database::Access::kRead;
 }
 
+constexpr const char* kTable =
+    "CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,"
+    " metadata TEXT NOT NULL, title TEXT NOT NULL, passages TEXT NOT NULL,"
+    " id_hash INTEGER NOT NULL);"
+    "CREATE INDEX ids ON documents (id_hash)";
 constexpr const char* kSelectKey = "SELECT key FROM documents WHERE id = ?";
+
+int64_t hash_of_id(const std::string& id) { return static_cast<int64_t>(hash64(id)); }
 
 // Of all there is of a document, its key included.
 uint64_t content_hash(int64_t key, const Document& document) {
@@ -86,6 +93,7 @@ class DocumentHash {
 
 std::vector<Passage> read_passages(const std::string& written) {
   std::vector<Passage> passages;
+  if (written.empty()) return passages;
   std::istringstream numbers(written);
   for (Passage passage; numbers >> passage.begin >> passage.end;) passages.push_back(passage);
   // What was not written so is no document's: its hash will be another.
@@ -122,48 +130,32 @@ std::vector<VectorKey> vector_keys(int64_t key, const Document& document) {
 struct DocumentStore::Connection {
   Database database;
   mutable std::mutex mutex;
-  const bool with_passages;
-  bool with_titles = true;
+  const int64_t keys_of_document;
 
-  Connection(const std::string& path, Access access, bool passages)
-      : database(path, access_of(access)), with_passages(passages) {
-    if (access == Access::kCreate) {
-      create();
-    } else {
-      with_titles = database.read_number(
-                        "SELECT count(*) FROM pragma_table_info('documents')"
-                        " WHERE name = 'title'") > 0;
-    }
+  Connection(const std::string& path, Access access, bool with_passages)
+      : database(path, access_of(access)), keys_of_document(with_passages ? kMostPassages : 1) {
+    if (access == Access::kCreate) create();
   }
 
   void create() const {
     Transaction transaction(database, Transaction::Kind::kWrite);
-    database.execute(
-        std::string("CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
-                    " text TEXT NOT NULL, metadata TEXT NOT NULL, title TEXT NOT NULL") +
-        (with_passages ? ", passages TEXT NOT NULL)" : ")"));
-    detail::create_state(database, with_passages);
+    database.execute(kTable);
+    detail::create_state(database, keys_of_document);
     transaction.commit();
   }
 
-  // The last two where the store has them.
-  std::string columns() const {
-    return std::string("key, id, text, metadata") + (with_titles ? ", title" : ", ''") +
-           (with_passages ? ", passages" : "");
-  }
-
-  int64_t keys_of_document() const { return with_passages ? kMostPassages : 1; }
   Statement select_where(const std::string& condition) const {
-    return {database, ("SELECT " + columns() + " FROM documents WHERE " + condition).c_str()};
+    return {database,
+            ("SELECT key, id, text, metadata, title, passages FROM documents WHERE " + condition)
+                .c_str()};
   }
-  Document row_of(const Statement& select) const {
-    Document document{select.text(1), select.text(2), select.text(3)};
-    document.title = select.text(4);
-    if (with_passages) document.passages = read_passages(select.text(5));
-    return document;
+  static Document row_of(const Statement& select) {
+    return {select.text(1), select.text(2), select.text(3), read_passages(select.text(5)),
+            select.text(4)};
   }
   Document read_document(Statement& select, int64_t key) const;
   std::optional<Stored> find_id(Statement& find, Statement& select, const std::string& id) const;
+  bool has_hash_of(const std::string& id) const;
 
   void remove_ids(const std::set<std::string>& ids, Change& change,
                   std::vector<std::string>* unknown) const;
@@ -180,21 +172,25 @@ Document DocumentStore::Connection::read_document(Statement& select, int64_t key
   return document;
 }
 
-// What an id leads to is read again by its key: a damaged table of ids must not remove or show
-// another document.
+// SQLite believes its index on `id`. If damage makes it lead to another document, the id of that
+// document tells; if damage hides the id, the index on its hash does.
 std::optional<DocumentStore::Stored> DocumentStore::Connection::find_id(
     Statement& find, Statement& select, const std::string& id) const {
   const bool found = find.bind(1, id).step();
   Stored stored;
   if (found) stored.key = find.number(0);
   find.reset();
-  if (!found) return std::nullopt;
-  stored.document = read_document(select, stored.key);
-  SIMILE_CHECK(stored.document.id == id, ErrorKind::kInput,
-               fmt::format("{}: its table of ids leads from \"{}\" to another document: the "
+  if (found) stored.document = read_document(select, stored.key);
+  SIMILE_CHECK(found ? stored.document.id == id : !has_hash_of(id), ErrorKind::kInput,
+               fmt::format("{}: its index on ids does not lead from \"{}\" to its document: the "
                            "index is damaged, build it again",
                            database.path(), id));
-  return stored;
+  return found ? std::optional<Stored>(std::move(stored)) : std::nullopt;
+}
+
+bool DocumentStore::Connection::has_hash_of(const std::string& id) const {
+  Statement find(database, "SELECT key FROM documents WHERE id_hash = ? AND +id = ?");
+  return find.bind(1, hash_of_id(id)).bind(2, id).step();
 }
 
 void DocumentStore::Connection::remove_ids(const std::set<std::string>& ids, Change& change,
@@ -216,28 +212,22 @@ void DocumentStore::Connection::remove_ids(const std::set<std::string>& ids, Cha
 
 void DocumentStore::Connection::add_documents(const std::vector<Document>& documents,
                                               Change& change, StoreState& state) const {
-  const std::string names = std::string("key, id, text, metadata") +
-                            (with_titles ? ", title" : "") + (with_passages ? ", passages" : "");
-  const std::string values =
-      std::string("?1, ?2, ?3, ?4") + (with_titles ? ", ?5" : "") + (with_passages ? ", ?6" : "");
-  Statement insert(database,
-                   ("INSERT INTO documents (" + names + ") VALUES (" + values + ")").c_str());
-  for (const Document& given : documents) {
-    std::optional<Document> untitled;
-    if (!with_titles && !given.title.empty()) {
-      untitled = given;
-      untitled->title.clear();
-    }
-    const Document& document = untitled ? *untitled : given;
+  Statement insert(database, "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const Document& document : documents) {
     const int64_t key = state.next_key;
-    state.next_key += keys_of_document();
+    state.next_key += keys_of_document;
     const std::string places = write_passages(document.passages);
-    insert.bind(1, key).bind(2, document.id).bind(3, document.text).bind(4, document.metadata);
-    if (with_titles) insert.bind(5, document.title);
-    if (with_passages) insert.bind(6, places);
-    insert.run();
+    insert.bind(1, key)
+        .bind(2, document.id)
+        .bind(3, document.text)
+        .bind(4, document.metadata)
+        .bind(5, document.title)
+        .bind(6, places)
+        .bind(7, hash_of_id(document.id))
+        .run();
     append(vector_keys(key, document), change.added);
   }
+  state.documents += static_cast<int64_t>(documents.size());
 }
 
 DocumentStore::DocumentStore(const std::string& path, Access access, bool with_passages)
@@ -259,14 +249,14 @@ int64_t DocumentStore::generation() const {
 StoreState DocumentStore::state() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
   Transaction transaction(connection_->database, Transaction::Kind::kRead);
-  return detail::read_state(connection_->database, connection_->with_passages);
+  return detail::read_state(connection_->database);
 }
 
 StoreSnapshot DocumentStore::snapshot() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
   Transaction transaction(connection_->database, Transaction::Kind::kRead);
   StoreSnapshot snapshot;
-  snapshot.state = detail::read_state(connection_->database, connection_->with_passages);
+  snapshot.state = detail::read_state(connection_->database);
   snapshot.removed = detail::read_removed(connection_->database, snapshot.state);
   return snapshot;
 }
@@ -291,7 +281,7 @@ std::optional<DocumentStore::Stored> DocumentStore::find_id(const std::string& i
 }
 
 int64_t DocumentStore::document_key(int64_t key) const {
-  return key - key % connection_->keys_of_document();
+  return key - key % connection_->keys_of_document;
 }
 
 void DocumentStore::for_each(int64_t first, int64_t last, const TakeDocument& take) const {
@@ -304,7 +294,6 @@ void DocumentStore::for_each(int64_t first, int64_t last, const TakeDocument& ta
 void DocumentStore::check() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
   Transaction transaction(connection_->database, Transaction::Kind::kRead);
-  connection_->database.check_pages();
   Statement statement(connection_->database, "PRAGMA integrity_check(1)");
   const std::string found = statement.step() ? statement.text(0) : "nothing";
   SIMILE_CHECK(found == "ok", ErrorKind::kInput,
@@ -321,17 +310,17 @@ DocumentStore::Change DocumentStore::change(const std::vector<std::string>& remo
   Transaction transaction(database, Transaction::Kind::kWrite);
   database.check_in_place();
   Change change;
-  StoreState state = change.before = detail::read_state(database, connection_->with_passages);
+  StoreState state = change.before = detail::read_state(database);
   connection_->remove_ids({removed_ids.begin(), removed_ids.end()}, change, &change.unknown);
   const std::vector<std::string> replaced = ids_of(documents);
   connection_->remove_ids({replaced.begin(), replaced.end()}, change, nullptr);
   connection_->add_documents(documents, change, state);
   detail::add_removed(database, change.removed, state);
-  if (state.documents) {
-    *state.documents += static_cast<int64_t>(documents.size()) - change.removed_documents;
-  }
+  state.documents -= change.removed_documents;
+  std::optional<std::vector<int64_t>> removed;  // read when asked for, as it is of the whole store
   const SegmentChange segments = before_commit(change, [&](const SegmentRow& segment) {
-    return detail::read_removed_within(database, segment);
+    if (!removed) removed = detail::read_removed(database, state);
+    return keys_within(segment, *removed);
   });
   detail::change_segments(database, segments, state);
   ++state.generation;

@@ -12,7 +12,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/index/detail/sqlite.h"
 
 namespace simile {
 namespace {
@@ -127,7 +126,7 @@ TEST_F(DocumentStoreTest, SegmentsComeAndGoWithTheirRemovedKeys) {
   DocumentStore store = make_segments();
   StoreSnapshot found = store.snapshot();
   EXPECT_THAT(found.removed, ElementsAre(1, 4));
-  EXPECT_EQ(found.state.count(), 3);
+  EXPECT_EQ(found.state.documents, 3);
   EXPECT_EQ(found.state.next_segment, 3);
   SegmentRow merged{3, 2, 3, 2, std::string(32, 'z')};
   std::vector<int64_t> within;
@@ -216,16 +215,38 @@ TEST_F(DocumentStoreTest, TitlesAreKeptAndArePartOfADocument) {
   EXPECT_EQ(store.find_id("a")->document.title, "");
 }
 
-TEST_F(DocumentStoreTest, AStoreOfAnEarlierVersionHasNoTitles) {
-  DocumentStore(path_, DocumentStore::Access::kCreate);
-  detail::Database(path_, detail::Database::Access::kWrite)
-      .execute("ALTER TABLE documents DROP COLUMN title");
-  DocumentStore store(path_, DocumentStore::Access::kWrite);
-  const Document titled{"a", "A boat at sea", "", {}, "A boat"};
-  const DocumentStore::Change change = store.change({}, {titled}, nothing);
-  EXPECT_EQ(store.find_id("a")->document.title, "");
-  EXPECT_EQ(store.find_id("a")->document.text, "A boat at sea");
-  EXPECT_EQ(change.added[0].content, vector_key(1, {"a", "A boat at sea"}, 0).content);
+// Otherwise the document would be as good as gone, and could be added a second time.
+TEST_F(DocumentStoreTest, AnIdThatIsNotFoundForDamageIsTold) {
+  const std::string id = "an-id-of-its-own";
+  {
+    DocumentStore store(path_, DocumentStore::Access::kCreate);
+    store.change({}, {{id, "text"}, {"b", "other"}}, nothing);
+  }
+  const std::string whole = read_file(path_);
+  const size_t in_table = whole.find(id);
+  const size_t in_ids = whole.find(id, in_table + 1);
+  ASSERT_NE(in_ids, std::string::npos);
+  for (const size_t at : {in_table, in_ids}) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    std::ofstream(path_, std::ios::binary) << damaged;
+    DocumentStore store(path_, DocumentStore::Access::kWrite);
+    const auto expect_told = [&](const auto& call) {
+      try {
+        call();
+        ADD_FAILURE() << at;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kInput);
+        EXPECT_THAT(error.what(), HasSubstr(path_));
+      }
+    };
+    expect_told([&] { store.find_id(id); });
+    expect_told([&] { store.change({id}, {}, nothing); });
+    expect_told([&] { store.change({}, {{id, "new"}}, nothing); });
+    expect_told([&] { store.check(); });
+  }
+  std::ofstream(path_, std::ios::binary) << whole;
+  EXPECT_NO_THROW(DocumentStore(path_, DocumentStore::Access::kRead).check());
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ DocumentStore open_documents(const std::string& folder, const IndexedModel& mode
 IndexInfo make_info(const IndexedModel& model, const StoreState& state) {
   IndexInfo info;
   info.model = model;
-  info.count = state.count();
+  info.count = state.documents;
   info.vectors = state.vectors();
   info.generation = state.generation;
   info.segments = static_cast<int64_t>(state.segments.size());

@@ -19,9 +19,8 @@ struct IndexedModel {
   std::string name;  // of a built-in model, else its folder relative to the index folder
   int64_t dimension = 0;
   VectorMetric metric = VectorMetric::kInnerProduct;
-  std::string precision =
-      "fp32";               // of the products that computed the vectors, as the user names it
-  std::string folder = "";  // the model's folder when the index was built (empty: built-in)
+  std::string precision = "fp32";  // of the products that computed the vectors
+  std::string folder = "";         // the model's folder when the index was built (empty: built-in)
   // Name of the documents' prompt (empty: the model's prompt for documents; none: not recorded).
   std::optional<std::string> prompt_name = std::nullopt;
   PassageOptions passages = {};                // how long documents are split

@@ -18,14 +18,7 @@
 namespace simile::detail {
 namespace {
 
-constexpr int64_t kFormat = 4;
-constexpr int64_t kFormatOfPassages = 5;  // the same with passages
-constexpr int64_t kFormatOfNumbers = 6;   // with or without passages, vectors not of floats
-
-int64_t format_of(const IndexedModel& model) {
-  if (model.vectors != StoredNumber::kFp32) return kFormatOfNumbers;
-  return model.passages.splits() ? kFormatOfPassages : kFormat;
-}
+constexpr int64_t kFormat = 7;
 
 // In the order of VectorMetric.
 constexpr const char* kMetricNames[] = {"inner_product", "squared_distance", "absolute_distance"};
@@ -88,7 +81,7 @@ std::vector<std::string> read_names(const Json& list, const std::string& path) {
 }  // namespace
 
 Json manifest_json(const IndexedModel& model) {
-  Json json = {{"format", format_of(model)},
+  Json json = {{"format", kFormat},
                {"model", model.name},
                {"fingerprint", model.fingerprint},
                {"precision", model.precision},
@@ -100,7 +93,7 @@ Json manifest_json(const IndexedModel& model) {
     json["passage_tokens"] = model.passages.passage_tokens;
     json["passage_overlap"] = model.passages.passage_overlap;
   }
-  if (model.vectors != StoredNumber::kFp32) json["vectors"] = number_name(model.vectors);
+  json["vectors"] = number_name(model.vectors);
   if (model.vectors_recall) json["vectors_recall"] = *model.vectors_recall;
   if (model.metadata) json["metadata"] = *model.metadata;
   return json;
@@ -138,25 +131,22 @@ IndexedModel read_manifest(const std::string& folder) {
 IndexedModel parse_manifest(const Json& parsed, const std::string& path) {
   const JsonObject json(parsed, path);
   const int64_t format = json.integer("format", 1, int64_t{1} << 32);
-  SIMILE_CHECK(format >= kFormat && format <= kFormatOfNumbers, ErrorKind::kInput,
-               fmt::format("{}: format {}, this program reads {} to {}; build the index again",
-                           path, format, kFormat, kFormatOfNumbers));
+  SIMILE_CHECK(format == kFormat, ErrorKind::kInput,
+               fmt::format("{}: format {}, this program reads format {}; build the index again",
+                           path, format, kFormat));
   check_seal(parsed, path, "build the index again");
   IndexedModel model;
   model.name = json.text("model");
   model.folder = json.text_or("model_folder", "");
   model.fingerprint = json.text("fingerprint");
   model.precision = json.text("precision");
-  if (parsed.contains("prompt")) model.prompt_name = json.text("prompt");
+  if (json.has("prompt")) model.prompt_name = json.text("prompt");
   model.dimension = json.integer("dimension", 1, 1 << 20);
-  if (format == kFormatOfNumbers) {
-    model.vectors = parse_stored_number(json.text("vectors"));
-    if (parsed.contains("vectors_recall")) {
-      model.vectors_recall = json.number_or("vectors_recall", 0, 0, 1);
-    }
+  model.vectors = parse_stored_number(json.text("vectors"));
+  if (json.has("vectors_recall")) {
+    model.vectors_recall = json.number_or("vectors_recall", 0, 0, 1);
   }
-  if (format == kFormatOfPassages ||
-      (format == kFormatOfNumbers && parsed.contains("passage_tokens"))) {
+  if (json.has("passage_tokens")) {
     constexpr int64_t kMost = 1 << 20;
     model.passages.passage_tokens = json.integer("passage_tokens", 1, kMost);
     model.passages.passage_overlap = json.integer("passage_overlap", 0, kMost);

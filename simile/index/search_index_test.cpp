@@ -267,7 +267,7 @@ TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
 TEST_F(SearchIndexTest, AnIndexOfAnEarlierFormatIsToBeBuiltAgain) {
   build();
   write(file("manifest.json"), R"({"format":3,"model":"m","fingerprint":"f"})");
-  expect_error(ErrorKind::kInput, "format 3, this program reads 4 to 6; build the index again");
+  expect_error(ErrorKind::kInput, "format 3, this program reads format 7; build the index again");
 }
 
 TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedByteOfASegmentIsRefused) {

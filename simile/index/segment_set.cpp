@@ -37,12 +37,6 @@ LiveSegment::Rows live_rows(const Segment& segment, const std::vector<int64_t>& 
   return rows;
 }
 
-// Of `keys`, which rise, those within the segment.
-std::vector<int64_t> keys_within(const SegmentRow& segment, const std::vector<int64_t>& keys) {
-  return {std::lower_bound(keys.begin(), keys.end(), segment.first_key),
-          std::upper_bound(keys.begin(), keys.end(), segment.last_key)};
-}
-
 bool is_better(const IndexHit& a, const IndexHit& b) {
   return a.score != b.score ? a.score > b.score : a.vector.key < b.vector.key;
 }

@@ -5,16 +5,24 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include <system_error>
+#include <cstring>
 
 #include "simile/core/error.h"
-#include "simile/index/detail/checked_pages.h"
 
 namespace simile::detail {
 namespace {
 
 // "SIML": marks the file as ours.
 constexpr int64_t kApplication = 0x53494d4c;
+
+// The fields of the file's header that never change (sqlite.org/fileformat.html): 4096 bytes a page,
+// a rollback journal; schema format 4, UTF-8, the application.
+constexpr size_t kPageFieldsAt = 16, kPageFieldBytes = 8;
+constexpr char kPageFields[kPageFieldBytes + 1] = "\x10\0\1\1\0\x40\x20\x20";
+constexpr size_t kSchemaFieldsAt = 44, kSchemaFieldBytes = 48;
+constexpr char kSchemaFields[kSchemaFieldBytes] =
+    "\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0SIML";
+
 constexpr int kWaitMinutes = 10;  // for other processes' changes
 
 bool is_of_system(int code) {
@@ -31,8 +39,8 @@ std::string hint_for(int code) {
   return damaged ? "; the index is damaged, build it again" : "";
 }
 
-// What a lost machine may not undo is on disk before it counts: a merge deletes the files of the
-// state before. Readers go on until a change is committed, so no page is written earlier.
+// A commit is on the disk before a merge deletes the files of the state before it. No page is
+// written before the commit, so readers are not blocked until then.
 constexpr const char* kForWriting = "PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF";
 constexpr const char* kForReading = "PRAGMA query_only = ON";
 constexpr const char* kForBuilding = "PRAGMA cache_size = -65536";  // KiB
@@ -43,7 +51,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                     (access == Access::kCreate ? SQLITE_OPEN_CREATE : 0);
   try {
-    const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, checked_pages());
+    const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
     if (code != SQLITE_OK) fail(code);
     struct stat status {};
     SIMILE_CHECK(stat(path.c_str(), &status) == 0, ErrorKind::kInput,
@@ -58,55 +66,41 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     execute(access == Access::kRead    ? kForReading
             : access == Access::kWrite ? kForWriting
                                        : kForBuilding);
-    if (access == Access::kCreate) create();
-    SIMILE_CHECK(read_number("PRAGMA application_id") == kApplication, ErrorKind::kInput,
-                 fmt::format("{}: not a document store of this program", path));
+    if (access == Access::kCreate) {
+      execute(fmt::format("PRAGMA page_size = 4096; PRAGMA application_id = {}", kApplication));
+    } else {
+      check_header();
+    }
   } catch (...) {
     close();
     throw;
   }
 }
 
-// The reserved bytes must be known before the first page is written.
-void Database::create() const {
-  int reserved = kReservedBytes;
-  const int code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
-  if (code != SQLITE_OK) fail(code);
-  execute(fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT",
-                      kApplication, kCheckedVersion));
-}
-
 Database::~Database() { close(); }
+
+// Reads through SQLite: closing the file elsewhere would release the locks of this process.
+void Database::check_header() const {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  char header[kSchemaFieldsAt + kSchemaFieldBytes];
+  const bool is_read = file->pMethods->xRead(file, header, sizeof header, 0) == SQLITE_OK;
+  SIMILE_CHECK(is_read && std::memcmp(header + kPageFieldsAt, kPageFields, kPageFieldBytes) == 0 &&
+                   std::memcmp(header + kSchemaFieldsAt, kSchemaFields, kSchemaFieldBytes) == 0,
+               ErrorKind::kInput,
+               fmt::format("{}: not a document store of this program, or damaged; build the index "
+                           "again",
+                           path_));
+}
 
 void Database::close() { sqlite3_close_v2(handle_); }
 
 void Database::fail(int code) const {
-  if (handle_ != nullptr && sqlite3_extended_errcode(handle_) == SQLITE_IOERR_DATA) {
-    fail_damaged_page(damaged_page(handle_));
-  }
   const int basic = code & 0xff;
   throw Error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput,
               fmt::format("{}: {}{}", path_,
                           handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code),
                           hint_for(basic)));
-}
-
-void Database::fail_damaged_page(int64_t number) const {
-  throw Error(ErrorKind::kInput,
-              fmt::format("{} is damaged: the checksum of its page {} is another; build the index "
-                          "again",
-                          path_, number));
-}
-
-void Database::check_pages() const {
-  const int64_t pages = read_number("PRAGMA page_count");
-  const PageFault fault = find_page_fault(handle_, pages, read_number("PRAGMA page_size"));
-  if (fault.number == 0) return;
-  if (fault.code == SQLITE_OK) fail_damaged_page(fault.number);
-  throw Error(ErrorKind::kIo, fmt::format("{}: page {} cannot be read: {}", path_, fault.number,
-                                          fault.system_error != 0
-                                              ? std::generic_category().message(fault.system_error)
-                                              : sqlite3_errstr(fault.code)));
 }
 
 void Database::execute(const std::string& sql) const {

@@ -16,31 +16,34 @@ int64_t StoreState::vectors() const {
   return rows;
 }
 
+std::vector<int64_t> keys_within(const SegmentRow& segment, const std::vector<int64_t>& keys) {
+  return {std::lower_bound(keys.begin(), keys.end(), segment.first_key),
+          std::upper_bound(keys.begin(), keys.end(), segment.last_key)};
+}
+
 namespace detail {
 namespace {
-
-constexpr const char* kGraphTable =
-    "CREATE TABLE IF NOT EXISTS graph (number INTEGER NOT NULL, segments INTEGER NOT NULL,"
-    " rows INTEGER NOT NULL, breadth INTEGER NOT NULL, found INTEGER NOT NULL,"
-    " checksum TEXT NOT NULL)";
 
 constexpr const char* kTables =
     "CREATE TABLE segments (number INTEGER PRIMARY KEY, first_key INTEGER NOT NULL,"
     " last_key INTEGER NOT NULL, rows INTEGER NOT NULL, checksum TEXT NOT NULL);"
     "CREATE TABLE removed (key INTEGER PRIMARY KEY);"
-    "CREATE TABLE state (generation INTEGER NOT NULL, next_key INTEGER NOT NULL,"
-    " next_segment INTEGER NOT NULL, removed_rows INTEGER NOT NULL, removed_sum INTEGER NOT NULL,"
+    "CREATE TABLE graph (number INTEGER NOT NULL, segments INTEGER NOT NULL,"
+    " rows INTEGER NOT NULL, breadth INTEGER NOT NULL, found INTEGER NOT NULL,"
     " checksum TEXT NOT NULL);"
-    "INSERT INTO state VALUES (0, 0, 0, 0, 0, '')";
+    "CREATE TABLE state (generation INTEGER NOT NULL, next_key INTEGER NOT NULL,"
+    " next_segment INTEGER NOT NULL, documents INTEGER NOT NULL, removed_rows INTEGER NOT NULL,"
+    " removed_sum INTEGER NOT NULL, checksum TEXT NOT NULL);"
+    "INSERT INTO state VALUES (0, 0, 0, 0, 0, 0, '')";
 
 uint64_t hash_of_key(int64_t key) {
   return hash64({reinterpret_cast<const char*>(&key), sizeof key});
 }
 
 std::string seal_of_state(const StoreState& state) {
-  std::string text = fmt::format("{} {} {} {} {}", state.generation, state.next_key,
-                                 state.next_segment, state.removed_rows, state.removed_sum);
-  if (state.documents) text += fmt::format(" {}", *state.documents);
+  std::string text =
+      fmt::format("{} {} {} {} {} {}", state.generation, state.next_key, state.next_segment,
+                  state.documents, state.removed_rows, state.removed_sum);
   for (const SegmentRow& segment : state.segments) {
     text += fmt::format("\n{} {} {} {} {}", segment.number, segment.first_key, segment.last_key,
                         segment.rows, segment.checksum);
@@ -55,8 +58,7 @@ std::string seal_of_state(const StoreState& state) {
 
 void check_seal_of(bool good, const Database& database, const char* what) {
   SIMILE_CHECK(good, ErrorKind::kInput,
-               fmt::format("{} is damaged: the checksum of its {} is another; build the index "
-                           "again",
+               fmt::format("{} is damaged: checksum mismatch in its {}; build the index again",
                            database.path(), what));
 }
 
@@ -66,9 +68,6 @@ void sort_segments(std::vector<SegmentRow>& segments) {
 }
 
 std::optional<GraphRow> read_graph(const Database& database) {
-  if (database.read_number("SELECT count(*) FROM sqlite_master WHERE name = 'graph'") == 0) {
-    return std::nullopt;
-  }
   Statement select(database, "SELECT number, segments, rows, breadth, found, checksum FROM graph");
   if (!select.step()) return std::nullopt;
   return GraphRow{select.number(0), select.number(1), select.number(2),
@@ -76,8 +75,6 @@ std::optional<GraphRow> read_graph(const Database& database) {
 }
 
 void set_graph(const Database& database, const std::optional<GraphRow>& graph, StoreState& state) {
-  if (!state.graph && !graph) return;
-  database.execute(kGraphTable);
   Statement(database, "DELETE FROM graph").run();
   if (graph) {
     Statement(database, "INSERT INTO graph VALUES (?, ?, ?, ?, ?, ?)")
@@ -92,7 +89,7 @@ void set_graph(const Database& database, const std::optional<GraphRow>& graph, S
   state.graph = graph;
 }
 
-// Whether one of the segments of the graph is among those dropped.
+// Whether the change drops the graph, or a segment whose vectors are in it.
 bool loses_graph(const SegmentChange& change, const StoreState& state) {
   if (change.drops_graph || !state.graph) return change.drops_graph;
   const auto end = state.segments.begin() + state.graph->segments;
@@ -103,9 +100,11 @@ bool loses_graph(const SegmentChange& change, const StoreState& state) {
 }
 
 void drop_segment(const Database& database, const SegmentRow& segment, StoreState& state) {
-  for (const int64_t key : read_removed_within(database, segment)) {
+  Statement select(database, "SELECT key FROM removed WHERE key BETWEEN ? AND ?");
+  select.bind(1, segment.first_key).bind(2, segment.last_key);
+  while (select.step()) {
     --state.removed_rows;
-    state.removed_sum -= hash_of_key(key);
+    state.removed_sum -= hash_of_key(select.number(0));
   }
   Statement(database, "DELETE FROM removed WHERE key BETWEEN ? AND ?")
       .bind(1, segment.first_key)
@@ -132,32 +131,26 @@ void insert_segment(const Database& database, const SegmentRow& segment, StoreSt
 
 }  // namespace
 
-void create_state(const Database& database, bool with_passages) {
+void create_state(const Database& database, int64_t first_key) {
   database.execute(kTables);
   StoreState state;
-  if (with_passages) {
-    database.execute("ALTER TABLE state ADD COLUMN documents INTEGER NOT NULL DEFAULT 0");
-    state.next_key = kMostPassages;
-    state.documents = 0;
-  }
+  state.next_key = first_key;
   write_state(database, state);
 }
 
-StoreState read_state(const Database& database, bool with_passages) {
+StoreState read_state(const Database& database) {
   StoreState state;
-  Statement counts(database, with_passages
-                                 ? "SELECT generation, next_key, next_segment, removed_rows,"
-                                   " removed_sum, checksum, documents FROM state"
-                                 : "SELECT generation, next_key, next_segment, removed_rows,"
-                                   " removed_sum, checksum FROM state");
+  Statement counts(database,
+                   "SELECT generation, next_key, next_segment, documents, removed_rows,"
+                   " removed_sum, checksum FROM state");
   SIMILE_CHECK(counts.step(), ErrorKind::kInput,
                fmt::format("{}: not a document store of this program", database.path()));
   state.generation = counts.number(0);
   state.next_key = counts.number(1);
   state.next_segment = counts.number(2);
-  state.removed_rows = counts.number(3);
-  state.removed_sum = static_cast<uint64_t>(counts.number(4));
-  if (with_passages) state.documents = counts.number(6);
+  state.documents = counts.number(3);
+  state.removed_rows = counts.number(4);
+  state.removed_sum = static_cast<uint64_t>(counts.number(5));
   Statement segments(database, "SELECT number, first_key, last_key, rows, checksum FROM segments");
   while (segments.step()) {
     state.segments.push_back({segments.number(0), segments.number(1), segments.number(2),
@@ -165,7 +158,7 @@ StoreState read_state(const Database& database, bool with_passages) {
   }
   sort_segments(state.segments);
   state.graph = read_graph(database);
-  check_seal_of(counts.text(5) == seal_of_state(state), database, "list of segments");
+  check_seal_of(counts.text(6) == seal_of_state(state), database, "list of segments");
   return state;
 }
 
@@ -179,14 +172,6 @@ std::vector<int64_t> read_removed(const Database& database, const StoreState& st
   }
   check_seal_of(static_cast<int64_t>(keys.size()) == state.removed_rows && sum == state.removed_sum,
                 database, "list of removed documents");
-  return keys;
-}
-
-std::vector<int64_t> read_removed_within(const Database& database, const SegmentRow& segment) {
-  std::vector<int64_t> keys;
-  Statement select(database, "SELECT key FROM removed WHERE key BETWEEN ? AND ? ORDER BY key");
-  select.bind(1, segment.first_key).bind(2, segment.last_key);
-  while (select.step()) keys.push_back(select.number(0));
   return keys;
 }
 
@@ -210,17 +195,16 @@ void change_segments(const Database& database, const SegmentChange& change, Stor
 
 void write_state(const Database& database, const StoreState& state) {
   Statement(database,
-            "UPDATE state SET generation = ?, next_key = ?, next_segment = ?, removed_rows = ?,"
-            " removed_sum = ?, checksum = ?")
+            "UPDATE state SET generation = ?, next_key = ?, next_segment = ?, documents = ?,"
+            " removed_rows = ?, removed_sum = ?, checksum = ?")
       .bind(1, state.generation)
       .bind(2, state.next_key)
       .bind(3, state.next_segment)
-      .bind(4, state.removed_rows)
-      .bind(5, static_cast<int64_t>(state.removed_sum))
-      .bind(6, seal_of_state(state))
+      .bind(4, state.documents)
+      .bind(5, state.removed_rows)
+      .bind(6, static_cast<int64_t>(state.removed_sum))
+      .bind(7, seal_of_state(state))
       .run();
-  if (!state.documents) return;
-  Statement(database, "UPDATE state SET documents = ?").bind(1, *state.documents).run();
 }
 
 }  // namespace detail

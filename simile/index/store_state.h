@@ -26,20 +26,22 @@ struct StoreState {
   int64_t generation = 0;  // changes so far
   int64_t next_key = 1;
   int64_t next_segment = 1;
+  int64_t documents = 0;
   int64_t removed_rows = 0;          // number of keys in the table `removed`
   uint64_t removed_sum = 0;          // of hash64() of each of them, modulo 2^64
   std::vector<SegmentRow> segments;  // by their keys
-  std::optional<int64_t> documents;  // their number, in a store of passages
   std::optional<GraphRow> graph = {};
 
   int64_t vectors() const;  // whose document is there
-  int64_t count() const { return documents.value_or(vectors()); }
 };
 
 struct StoreSnapshot {
   StoreState state;
   std::vector<int64_t> removed;  // rising
 };
+
+// Those of `keys`, which rise, that are within the segment.
+std::vector<int64_t> keys_within(const SegmentRow& segment, const std::vector<int64_t>& keys);
 
 // What a change does to the segments.
 struct SegmentChange {

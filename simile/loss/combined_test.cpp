@@ -5,6 +5,7 @@
 #include "simile/loss/bsc.h"
 #include "simile/loss/detail/loss_testing.h"
 #include "simile/loss/graded.h"
+#include "simile/loss/loss_options.h"
 
 namespace simile {
 namespace {

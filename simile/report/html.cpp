@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/detail/html.h"
 
-#include "simile/text/utf8.h"
 #include <fmt/format.h>
 
 #include <algorithm>
+
 #include "simile/data/line_reader.h"
 #include "simile/report/plot.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 

@@ -9,8 +9,8 @@
 
 #include "simile/core/error.h"
 #include "simile/data/column_kinds.h"
-#include "simile/loss/loss_table.h"
 #include "simile/loss/bsc.h"
+#include "simile/loss/loss_table.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/read_recipe.h"

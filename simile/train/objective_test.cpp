@@ -8,9 +8,8 @@
 
 #include "simile/batch/pack.h"
 #include "simile/core/random.h"
+#include "simile/loss/detail/row_parts.h"
 #include "simile/loss/mnrl.h"
-#include "simile/model/initialise.h"
-#include "simile/loss/simcse.h"
 #include "simile/model/encoder_writer.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/head.h"

@@ -19,8 +19,6 @@
 
 #include "simile/core/error.h"
 #include "simile/nn/device.h"
-#include "simile/train/own_address.h"
-#include "simile/nn/torch_threads.h"
 #include "simile/train/process_place.h"
 #ifdef SIMILE_WITH_GLOO
 #include "simile/train/detail/signs_of_life.h"

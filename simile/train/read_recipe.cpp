@@ -123,10 +123,8 @@ std::string join_all(const std::vector<std::string>& parts) {
 // Texts that are equal where the same groups are dealt to the folds: the files, and what decides
 // the rows that are read and how they belong together.
 std::string source_of(const RankingDataOptions& data) {
-  return fmt::format("ranking\n{}\n{}\n{}\n{}\n{}\n{}\n{} {}", data.queries, data.qrels,
-                     data.folder, data.folder.empty() ? "" : data.split, join_all(data.semeval),
-                     data.semeval.empty() ? "" : data.subtask, data.skip_queries,
-                     data.limit_queries);
+  return fmt::format("ranking\n{}\n{}\n{}\n{}\n{} {}", data.queries, data.qrels, data.folder,
+                     data.folder.empty() ? "" : data.split, data.skip_queries, data.limit_queries);
 }
 
 std::string source_of(const PairDataOptions& data) {
@@ -140,9 +138,7 @@ std::string source_of(const PairDataOptions& data) {
 }
 
 // Their judgements decide what is trained on or tested.
-std::string files_of(const RankingDataOptions& data) {
-  return data.qrels + data.folder + join_all(data.semeval);
-}
+std::string files_of(const RankingDataOptions& data) { return data.qrels + data.folder; }
 
 std::string files_of(const PairDataOptions& data) {
   return data.format == "ranking" ? files_of(data.ranking) : join_all(pair_files(data));

@@ -17,9 +17,6 @@
 #include "simile/kernel/precision.h"
 #include "simile/nn/device.h"
 #include "simile/nn/head.h"
-#include "simile/train/text_shares.h"
-#include "simile/nn/device_memory.h"
-#include "simile/nn/pooling.h"
 #include "simile/train/gradient_cache.h"
 
 namespace simile {

@@ -15,17 +15,13 @@
 #include "simile/core/matrix.h"
 #include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
+#include "simile/derive/ppmi_start.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/encoder_writer.h"
+#include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
-#include "simile/train/run_card.h"
-#include "simile/train/static_start.h"
-#include "simile/model/initialise.h"
-#include "simile/model/model_card.h"
-#include "simile/model/piece_corpus.h"
-#include "simile/model/word_pieces.h"
 
 namespace simile {
 namespace {

@@ -7,7 +7,6 @@
 #include "simile/model/encoder_writer.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
-#include "simile/train/detail/run_testing.h"
 #include "simile/train/detail/run_test.h"
 
 namespace simile {

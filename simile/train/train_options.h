@@ -17,8 +17,6 @@
 #include "simile/loss/loss_options.h"
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
-#include "simile/train/early_stop.h"
-#include "simile/model/ppmi_start.h"
 #include "simile/train/optimizer_rule.h"
 
 namespace simile {

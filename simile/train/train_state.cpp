@@ -12,9 +12,8 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/model/safetensors.h"
 #include "simile/core/file.h"
-#include "simile/model/sealed_tensors.h"
+#include "simile/model/safetensors.h"
 
 namespace simile {
 namespace {

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "simile/batch/plan.h"
-#include "simile/loss/loss_options.h"
 #include "simile/core/event.h"
-#include "simile/loss/loss_state.h"
+#include "simile/loss/loss_options.h"
 #include "simile/model/model_settings.h"
 #include "simile/train/optimizer_rule.h"
 #include "simile/train/selection.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the document store needs of SQLite. Errors: kInput for a file that is damaged or not ours,
-// kIo for one that cannot be written, or was held by another process for ten minutes. Files that
-// this program made have checksums of their pages (checked_pages.h).
+// The parts of SQLite that the document store uses. Errors: kInput for a file that is damaged or is
+// not a document store, kIo for one that cannot be written or that another process has locked for
+// ten minutes.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,8 @@ class Database {
  public:
   enum class Access { kCreate, kWrite, kRead };
 
-  // A reader too may have to roll back what a killed process left, so the file is opened for
-  // writing where it can be; a reader's statements cannot write.
+  // Opens the file for writing if possible, also for a reader, which may have to roll back what a
+  // killed process left. A reader's statements cannot write.
   Database(const std::string& path, Access access);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -30,18 +30,13 @@ class Database {
   void execute(const std::string& sql) const;
   int64_t read_number(const char* sql) const;  // of the first row, which must be there
 
-  // Errors (kIo): another file stands at the path by now, or none.
+  // Errors (kIo): the path names another file by now, or none.
   void check_in_place() const;
-
-  // Errors: a page of the file is damaged (kInput) or cannot be read (kIo). Within a transaction;
-  // reads all of it.
-  void check_pages() const;
 
   [[noreturn]] void fail(int code) const;
 
  private:
-  void create() const;
-  [[noreturn]] void fail_damaged_page(int64_t number) const;
+  void check_header() const;
   void close();
 
   std::string path_;
@@ -50,7 +45,7 @@ class Database {
   ino_t file_ = 0;
 };
 
-// A prepared statement, to be reset after each use. Text that is bound must live until then.
+// A prepared statement. Reset it after each use; text that is bound must live until then.
 class Statement {
  public:
   Statement(const Database& database, const char* sql);
@@ -71,7 +66,7 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-// Undone where it was not committed.
+// Rolled back unless it is committed.
 class Transaction {
  public:
   enum class Kind { kRead, kWrite };

@@ -13,9 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "simile/encode/passage_splitter.h"
-#include "simile/index/index_builder.h"
 #include "simile/encode/document_vectors.h"
+#include "simile/index/index_builder.h"
 #include "simile/serve/detail/serve_fixture.h"
 #include "simile/serve/service.h"
 
