@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -82,6 +83,28 @@ class Watcher {
   std::string twice_;
 };
 
+// `Tree` is Json, or the type that keeps members in the order of the file.
+template <typename Tree>
+Tree parse_as(std::string_view text, const std::string& source,
+              const std::vector<JsonStream>& streams) {
+  Watcher watcher(source, streams);
+  Tree json;
+  try {
+    json = Tree::parse(text.begin(), text.end(), [&](int depth, Event event, Tree& value) {
+      if constexpr (std::is_same_v<Tree, Json>) {
+        return watcher.keep(depth, event, value);
+      } else {
+        return watcher.keep(depth, event,
+                            event == Event::key ? Json(value.template get<std::string>()) : Json());
+      }
+    });
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: not valid JSON: {}", source, error.what()));
+  }
+  watcher.finish();
+  return json;
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& source) {
@@ -90,17 +113,7 @@ Json parse_json(std::string_view text, const std::string& source) {
 
 Json parse_json(std::string_view text, const std::string& source,
                 const std::vector<JsonStream>& streams) {
-  Watcher watcher(source, streams);
-  Json json;
-  try {
-    json = Json::parse(text.begin(), text.end(), [&](int depth, Event event, Json& value) {
-      return watcher.keep(depth, event, value);
-    });
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: not valid JSON: {}", source, error.what()));
-  }
-  watcher.finish();
-  return json;
+  return parse_as<Json>(text, source, streams);
 }
 
 Json read_json(const std::string& path) { return parse_json(read_file(path), path); }
@@ -208,7 +221,7 @@ nlohmann::ordered_json json_of(const ConfigNode& node) {
 
 namespace {
 
-ConfigNode config_of(const Json& json, const std::string& source) {
+ConfigNode config_of(const nlohmann::ordered_json& json, const std::string& source) {
   using Type = ConfigNode::Type;
   ConfigNode node;
   node.source = source;
@@ -219,7 +232,8 @@ ConfigNode config_of(const Json& json, const std::string& source) {
     }
   } else if (json.is_array()) {
     node.kind = ConfigNode::Kind::kList;
-    for (const Json& item : json) node.items.push_back(config_of(item, source));
+    node.items.reserve(json.size());
+    for (const auto& item : json) node.items.push_back(config_of(item, source));
   } else if (!json.is_null()) {
     node.kind = ConfigNode::Kind::kScalar;
     node.type = json.is_string() ? Type::kText : json.is_boolean() ? Type::kTruth : Type::kNumber;
@@ -234,7 +248,7 @@ ConfigNode config_of(const Json& json, const std::string& source) {
 namespace simile {
 
 ConfigNode parse_json_config(std::string_view text, const std::string& source) {
-  return detail::config_of(detail::parse_json(text, source), source);
+  return detail::config_of(detail::parse_as<nlohmann::ordered_json>(text, source, {}), source);
 }
 
 std::string config_to_json(const ConfigNode& node) {

@@ -131,7 +131,7 @@ class Reader : public OptionVisitor {
 
   static void read_members(const ConfigNode& node, const std::string& path, const Members& members,
                            const Members& root, OptionSource source) {
-    if (node.kind == Kind::kNull) return;
+    if (node.kind == Kind::kNull && source != OptionSource::kJson) return;
     Reader reader(node, path, root, source);
     if (reader.is_json_ && node.kind != Kind::kMap) reader.fail(path, node, "an object");
     if (node.kind == Kind::kScalar || (node.kind == Kind::kMap && !node.scalar.empty())) {
@@ -191,10 +191,11 @@ class Reader : public OptionVisitor {
 
   void read_as(const std::string& name, const ConfigNode& node, std::string* value,
                const OptionInfo& info) {
-    if (!is_scalar(node, ConfigNode::Type::kText)) {
+    const bool is_text = is_scalar(node, ConfigNode::Type::kText);
+    if (!is_text && (!is_json_ || info.choices.empty())) {
       fail(name, node, is_json_ ? "a text" : "a name or text");
     }
-    check_choice(name, node, info);
+    check_choice(name, node, info, is_text);
     *value = info.is_path ? resolve_path(node, info) : node.scalar;
   }
 
@@ -205,7 +206,9 @@ class Reader : public OptionVisitor {
   void read_as(const std::string& name, const ConfigNode& node, const OptionValue::List& list,
                const OptionInfo& info) {
     const bool is_list = node.kind == Kind::kList;
-    const bool is_one = !is_list && (!is_json_ || info.takes_one) && node.kind == Kind::kScalar;
+    const bool of_texts = std::holds_alternative<std::string*>(list.element(list.size).reference());
+    const bool fits = of_texts == (node.type == ConfigNode::Type::kText);
+    const bool is_one = node.kind == Kind::kScalar && (!is_json_ || (info.takes_one && fits));
     if (!is_list && !is_one) fail(name, node, expected_list(list, info));
     const size_t count = is_list ? node.items.size() : 1;
     list.resize(0);
@@ -243,9 +246,10 @@ class Reader : public OptionVisitor {
     const auto element = list.element(list.size);
     const auto& kind = element.reference();
     const bool is_text = std::holds_alternative<std::string*>(kind);
-    const bool is_number = std::holds_alternative<int64_t*>(kind) ||
-                           std::holds_alternative<int32_t*>(kind) ||
-                           std::holds_alternative<double*>(kind);
+    const bool is_number =
+        std::holds_alternative<int64_t*>(kind) || std::holds_alternative<int32_t*>(kind) ||
+        std::holds_alternative<double*>(kind) || std::holds_alternative<float*>(kind);
+    if (std::holds_alternative<Members>(kind)) return "a list of objects";
     if (is_text) return info.takes_one ? "a text or a list of texts" : "a list of names or texts";
     return is_number ? "a list of numbers" : "a list";
   }
@@ -301,9 +305,11 @@ class Reader : public OptionVisitor {
                has_hint ? fmt::format("; is \"{}\" meant to be it?", meant.substr(0, 40)) : ""));
   }
 
-  void check_choice(const std::string& name, const ConfigNode& node, const OptionInfo& info) const {
+  void check_choice(const std::string& name, const ConfigNode& node, const OptionInfo& info,
+                    bool is_text) const {
     const auto& choices = info.choices;
-    if (choices.empty() || std::count(choices.begin(), choices.end(), node.scalar) > 0) return;
+    if (choices.empty()) return;
+    if (is_text && std::count(choices.begin(), choices.end(), node.scalar) > 0) return;
     const std::string nearest = is_json_ ? "" : nearest_name(node.scalar, choices);
     fail(name, node,
          fmt::format("one of {}{}", fmt::join(choices, ", "),
@@ -350,7 +356,7 @@ Json json_value(const OptionValue& value, const OfStruct& of_struct) {
       [&](const auto& reference) -> Json {
         using Reference = std::decay_t<decltype(reference)>;
         if constexpr (std::is_same_v<Reference, ConfigNode*>) {
-          return Json::parse(config_to_json(*reference));
+          return detail::json_of(*reference);
         } else if constexpr (std::is_pointer_v<Reference>) {
           return *reference;
         } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
@@ -378,10 +384,10 @@ class JsonWriter : public OptionVisitor {
  public:
   Json json = Json::object();
 
-  void visit_value(const char* name, const OptionValue& value, const OptionInfo&) override {
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
     Json written = json_value(value, write);
     const bool is_optional = std::holds_alternative<OptionValue::Optional>(value.reference());
-    if (!is_optional || !written.is_null()) json[name] = std::move(written);
+    if (!is_optional || info.is_nullable || !written.is_null()) json[name] = std::move(written);
   }
   void visit_group(const char* name, const std::string&, const Members& members) override {
     json[name] = write(members);
@@ -415,6 +421,7 @@ class SchemaWriter : public OptionVisitor {
           !(standard.is_structured() && standard.empty()))
         member["default"] = std::move(standard);
     }
+    if (info.is_nullable) member["nullable"] = true;
     if (!info.help.empty()) member["description"] = owner_prefix() + info.help;
     if (info.is_required) schema["required"].push_back(name);
   }
@@ -435,7 +442,6 @@ class SchemaWriter : public OptionVisitor {
     return std::move(writer.schema);
   }
 
- private:
   static Json schema_of(const OptionValue& value, const OptionInfo& info) {
     return std::visit(
         [&](const auto& reference) -> Json {
@@ -444,10 +450,15 @@ class SchemaWriter : public OptionVisitor {
             return {{"type", "boolean"}};
           } else if constexpr (std::is_same_v<Reference, std::string*>) {
             Json text = {{"type", "string"}};
-            if (!info.choices.empty()) text["enum"] = info.choices;
+            if (!info.choices.empty()) {
+              text["enum"] = info.choices;
+            } else {
+              if (std::isfinite(info.minimum)) text["minLength"] = bound<int64_t>(info.minimum);
+              if (std::isfinite(info.maximum)) text["maxLength"] = bound<int64_t>(info.maximum);
+            }
             return text;
           } else if constexpr (std::is_same_v<Reference, ConfigNode*>) {
-            return {{"type", "object"}};
+            return shaped_schema(info);
           } else if constexpr (std::is_pointer_v<Reference>) {
             return number_schema<std::remove_pointer_t<Reference>>(info);
           } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
@@ -456,8 +467,7 @@ class SchemaWriter : public OptionVisitor {
             if (std::holds_alternative<OptionValue::Optional>(example.reference())) {
               element["nullable"] = true;
             }
-            const Json list = {{"type", "array"}, {"items", element}};
-            return info.takes_one ? Json{{"oneOf", Json::array({element, list})}} : list;
+            return one_or_list(element, info);
           } else if constexpr (std::is_same_v<Reference, OptionValue::Map>) {
             return {{"type", "object"},
                     {"additionalProperties", schema_of(reference.example(), info)}};
@@ -470,15 +480,30 @@ class SchemaWriter : public OptionVisitor {
         value.reference());
   }
 
+ private:
+  static Json one_or_list(const Json& element, const OptionInfo& info) {
+    const Json list = {{"type", "array"}, {"items", element}};
+    return info.takes_one ? Json{{"oneOf", Json::array({element, list})}} : list;
+  }
+
+  static Json shaped_schema(const OptionInfo& info) {
+    if (info.shapes.empty()) return {{"type", "object"}};
+    Json shapes = Json::array();
+    for (const auto& shape : info.shapes) shapes.push_back(schema_of(*shape, {}));
+    const Json element = shapes.size() == 1 ? shapes[0] : Json{{"oneOf", shapes}};
+    return info.takes_one ? one_or_list(element, info) : element;
+  }
+
+  template <typename T>
+  static Json bound(double limit) {
+    return std::is_integral_v<T> ? Json(static_cast<int64_t>(limit)) : Json(limit);
+  }
+
   template <typename T>
   static Json number_schema(const OptionInfo& info) {
-    const bool is_whole = std::is_integral_v<T>;
-    Json number = {{"type", is_whole ? "integer" : "number"}};
-    const auto bound = [&](double limit) {
-      return is_whole ? Json(static_cast<int64_t>(limit)) : Json(limit);
-    };
-    if (std::isfinite(info.minimum)) number["minimum"] = bound(info.minimum);
-    if (std::isfinite(info.maximum)) number["maximum"] = bound(info.maximum);
+    Json number = {{"type", std::is_integral_v<T> ? "integer" : "number"}};
+    if (std::isfinite(info.minimum)) number["minimum"] = bound<T>(info.minimum);
+    if (std::isfinite(info.maximum)) number["maximum"] = bound<T>(info.maximum);
     return number;
   }
 };
@@ -528,7 +553,14 @@ class MarkdownWriter : public OptionVisitor {
   std::string text;
 
   void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
-    row(name, show_option(value), info);
+    const std::string help = (info.is_required ? "required: " : "") + info.help;
+    const auto* members = std::get_if<Members>(&value.reference());
+    const auto* list = std::get_if<OptionValue::List>(&value.reference());
+    const OptionValue element = list == nullptr ? value : list->element(list->size);
+    if (members != nullptr) return nest(prefix_ + name, help, *members);
+    members = std::get_if<Members>(&element.reference());
+    if (members != nullptr) return nest(prefix_ + name + "[]", help, *members);
+    row(name, info.is_required ? "" : show_option(value), info);
   }
   void visit_group(const char* name, const std::string& help, const Members& members) override {
     nest(prefix_ + name, help, members);
@@ -539,7 +571,7 @@ class MarkdownWriter : public OptionVisitor {
 
  private:
   void row(const std::string& name, const std::string& value, const OptionInfo& info) {
-    std::string help = owner_prefix() + info.help;
+    std::string help = (info.is_required ? "required: " : "") + owner_prefix() + info.help;
     if (!info.choices.empty()) help += fmt::format(" (one of {})", fmt::join(info.choices, ", "));
     if (!info.unit.empty()) help += fmt::format(" [{}]", info.unit);
     text += markdown_row({fmt::format("`{}{}`", prefix_, name),
@@ -567,6 +599,12 @@ OptionInfo OptionInfo::required() const {
 OptionInfo OptionInfo::one_or_more() const {
   OptionInfo info = *this;
   info.takes_one = true;
+  return info;
+}
+
+OptionInfo OptionInfo::nullable() const {
+  OptionInfo info = *this;
+  info.is_nullable = true;
   return info;
 }
 
@@ -645,6 +683,15 @@ std::string option_members_to_json(const OptionVisitor::Members& members, int in
 
 std::string option_members_to_schema(const OptionVisitor::Members& members) {
   return SchemaWriter::write(members).dump();
+}
+
+std::string option_value_to_json(const OptionValue& value, int indent) {
+  return json_value(value, JsonWriter::write)
+      .dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string option_value_to_schema(const OptionValue& value) {
+  return SchemaWriter::schema_of(value, {}).dump();
 }
 
 std::string show_option(const OptionValue& value) {

@@ -33,9 +33,12 @@
 
 namespace simile {
 
+class OptionValue;
+
 struct OptionInfo {
   std::string help;
   std::string unit = {};  // "steps", "tokens", "bytes"; empty for plain numbers
+  // For a text: its length in bytes, which the schema states and readers do not check.
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // for names: the values allowed; empty allows all
@@ -47,6 +50,9 @@ struct OptionInfo {
   bool takes_words = false;  // on the command line several values may follow the flag of a list
   bool is_required = false;  // a reader refuses input without it
   bool takes_one = false;    // in JSON, one value in place of a list is a list of one
+  bool is_nullable = false;  // in JSON, an optional without a value is written as null
+  // For a part of the file as it stands: examples of the types it may have, for the schema.
+  std::vector<std::shared_ptr<const OptionValue>> shapes = {};
   // On the command line: names in place of that of the field, as "-o,--output"; a name without
   // dashes is that of a positional argument.
   std::string flags = {};
@@ -54,8 +60,11 @@ struct OptionInfo {
   // Copies with one of these set.
   OptionInfo required() const;
   OptionInfo one_or_more() const;
+  OptionInfo nullable() const;
   OptionInfo named(const std::string& names) const;
   OptionInfo words() const;
+  template <typename... T>
+  OptionInfo shaped_as() const;
 };
 
 // For a name that is one of `choices`.
@@ -130,14 +139,13 @@ class OptionValue {
   static OptionValue of(std::map<std::string, T>& items);
   template <typename T>
   static OptionValue of(std::optional<T>& value);
-
- private:
   template <typename T>
   static OptionValue example() {
     auto value = std::make_shared<T>();
     return {of(*value).reference(), value};
   }
 
+ private:
   Reference reference_;
   std::shared_ptr<void> owner_;  // of an example
 };
@@ -171,6 +179,12 @@ class OptionVisitor {
 
   // The fields that `members` visits, but for those named.
   void all_but(std::vector<std::string> names, const Members& members);
+
+  // A field that input must have, and output always has.
+  template <typename T>
+  void required(const char* name, T& value, const std::string& help = "") {
+    field(name, value, OptionInfo{help}.required());
+  }
 
   // The options that `members` visits belong to some values of the option `choice` of the same
   // struct, such as the order `words`: with another value they would do nothing, unseen, and
@@ -267,8 +281,9 @@ void read_json_options(std::string_view json, const std::string& name, T& option
   read_options(parse_json_config(json, name), options, OptionSource::kJson);
 }
 
-// `options` as JSON text, which read_options() reads back to the same values. An optional without a
-// value is left out. `indent` below 0: in one line.
+// `options`, a struct or any other value that a field may have, as JSON text, which read_options()
+// reads back to the same values. An optional without a value is left out unless it is nullable.
+// `indent` below 0: in one line.
 template <typename T>
 std::string options_to_json(const T& options, int indent = 2);
 
@@ -287,11 +302,13 @@ void for_each_text(const OptionValue& value, const std::function<void(std::strin
 template <typename T>
 std::string options_to_markdown(T& options, const std::string& title);
 
-// Those above for a visit function instead of a struct.
+// Those above for a visit function, or a value of any type, instead of a struct.
 void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members,
                          OptionSource source = OptionSource::kRecipe);
 std::string option_members_to_json(const OptionVisitor::Members& members, int indent = 2);
 std::string option_members_to_schema(const OptionVisitor::Members& members);
+std::string option_value_to_json(const OptionValue& value, int indent = 2);
+std::string option_value_to_schema(const OptionValue& value);
 std::string option_members_to_markdown(const OptionVisitor::Members& members,
                                        const std::string& title);
 
@@ -303,12 +320,11 @@ void read_options(const ConfigNode& node, T& options, OptionSource source) {
 template <typename T>
 std::string options_to_json(const T& options, int indent) {
   T& visited = const_cast<T&>(options);  // a writer changes nothing
-  return option_members_to_json([&](OptionVisitor& v) { visited.visit(v); }, indent);
+  return option_value_to_json(OptionValue::of(visited), indent);
 }
 template <typename T>
 std::string options_to_schema() {
-  T options;
-  return option_members_to_schema([&](OptionVisitor& v) { options.visit(v); });
+  return option_value_to_schema(OptionValue::example<T>());
 }
 template <typename T>
 std::string options_to_markdown(T& options, const std::string& title) {
@@ -331,6 +347,12 @@ template <typename T>
 T GivenOptions<T>::over(T kept) const {
   read_options(select_members(options_to_json(values_), names_), kept, OptionSource::kJson);
   return kept;
+}
+template <typename... T>
+OptionInfo OptionInfo::shaped_as() const {
+  OptionInfo info = *this;
+  info.shapes = {std::make_shared<const OptionValue>(OptionValue::example<T>())...};
+  return info;
 }
 
 template <typename T>
