@@ -210,7 +210,7 @@ TEST_F(HostileRequestsTest, AnIndexIsChangedAsAllowedOrNotAtAll) {
        {documents(R"({"documents":[{"id":7,"text":"x"}]})"), 422, "\"documents[0].id\" must be"},
        {documents(R"({"documents":[{"id":"c"}]})"), 422, "\"documents[0].text\" is missing"},
        {documents(R"({"documents":[{"id":"c","text":""}]})"), 400,
-        "\"documents[0].text\" is empty"},
+        "\"documents[0].text\" is an empty text"},
        {documents(R"({"documents":[{"id":"c","text":"x"},{"id":"c","text":"y"}]})"), 422,
         "stands twice"},
        {removal(R"({"ids":[]})"), 400, "is empty"},

@@ -4,16 +4,59 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "simile/eval/embedding_scorer.h"
-#include "simile/serve/detail/route_answers.h"
+#include "simile/serve/detail/route_row.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {
+
+OptionInfo full_text(const std::string& help) { return OptionInfo{help, "", 1}.required(); }
+
+struct SimilarityRequest {
+  struct Inputs {
+    std::string source_sentence;
+    std::vector<std::string> sentences;
+    void visit(OptionVisitor& v) {
+      v.field("source_sentence", source_sentence, full_text("The text"));
+      v.field("sentences", sentences, full_text("The others").one_or_more());
+    }
+  };
+  Inputs inputs;
+  ReadingKeys parameters;
+  void visit(OptionVisitor& v) {
+    v.required("inputs", inputs, "The texts");
+    v.group("parameters", parameters, "How they are read");
+  }
+};
+
+struct RerankRequest : ReadingKeys {
+  std::string query;
+  std::vector<std::string> texts;
+  bool raw_scores = false;
+  bool return_text = false;
+  void visit(OptionVisitor& v) {
+    v.field("query", query, full_text("The query"));
+    v.field("texts", texts, full_text("The texts").one_or_more());
+    v.field("raw_scores", raw_scores, {"Give a head's logits, not probabilities"});
+    v.field("return_text", return_text, {"Repeat the texts in the answer"});
+    ReadingKeys::visit(v);
+  }
+};
+
+struct Rank {
+  int64_t index = 0;
+  std::optional<std::string> text;
+  double score = 0;
+  void visit(OptionVisitor& v) {
+    v.required("index", index, "Which of the texts");
+    v.field("text", text, {"With return_text"});
+    v.required("score", score, "Higher is better");
+  }
+};
 
 // The similarity of the first vector with each of the others, as `simile similarity` computes it.
 std::vector<double> compare_with_first(const Matrix<float>& vectors, Similarity similarity) {
@@ -86,25 +129,24 @@ void check_lengths(const Reranker& reranker, const std::string& query,
 }
 
 // What a head that reads both texts together cannot do is refused, not left out.
-void check_for_head(const Reranker& reranker, const std::string& query,
-                    const std::vector<std::string>& texts, const TextGroup& like) {
-  if (like.truncate_left) {
+void check_for_head(const Reranker& reranker, const RerankRequest& request) {
+  if (request.group(request.texts).truncate_left) {
     refuse_for_head("truncation_direction",
                     "query and text are read together, and the longer one loses its end");
   }
-  if (!like.prompt_name.empty()) {
+  if (!request.prompt_name.empty()) {
     refuse_for_head("prompt_name", "query and text are read together, without a prompt");
   }
-  if (!like.truncate) check_lengths(reranker, query, texts);
+  if (!request.truncate) check_lengths(reranker, request.query, request.texts);
 }
 
 std::vector<double> score_by_head(const Engine& engine, const RouteCall& call,
-                                  const std::string& query, const std::vector<std::string>& texts,
-                                  bool raw) {
-  call.cost.texts = static_cast<int64_t>(texts.size());
-  call.cost.tokens = count_tokens(*engine.model().reranker, query, texts);
+                                  const RerankRequest& request) {
+  call.cost.texts = static_cast<int64_t>(request.texts.size());
+  call.cost.tokens = count_tokens(*engine.model().reranker, request.query, request.texts);
   const auto scores = std::make_shared<std::vector<double>>();
-  const auto work = [reranker = engine.model().reranker, query, texts, raw, scores] {
+  const auto work = [reranker = engine.model().reranker, query = request.query,
+                     texts = request.texts, raw = request.raw_scores, scores] {
     *scores = reranker->score(query, texts, silent_events(), nullptr, raw);
   };
   engine.embedder().worker().run(work, call.cost.texts, call.cost.tokens, call.patience,
@@ -112,52 +154,55 @@ std::vector<double> score_by_head(const Engine& engine, const RouteCall& call,
   return std::move(*scores);
 }
 
-Reply rank(const std::vector<double>& scores, const std::vector<std::string>& texts,
-           bool with_text) {
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-  OrderedJson ranks = OrderedJson::array();
-  for (const size_t i : order) {
-    OrderedJson rank = {{"index", i}};
-    if (with_text) rank["text"] = texts[i];
-    rank["score"] = scores[i];
-    ranks.push_back(std::move(rank));
+std::vector<Rank> rank(const std::vector<double>& scores, const std::vector<std::string>& texts,
+                       bool with_text) {
+  std::vector<Rank> ranks(scores.size());
+  for (size_t i = 0; i < scores.size(); ++i) {
+    ranks[i].index = static_cast<int64_t>(i);
+    if (with_text) ranks[i].text = texts[i];
+    ranks[i].score = scores[i];
   }
-  return json_reply(ranks);
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const Rank& a, const Rank& b) { return a.score > b.score; });
+  return ranks;
+}
+
+std::vector<double> answer_similarity(const Engine& engine, const RouteCall& call,
+                                      const SimilarityRequest& request) {
+  const ReadingKeys& like = request.parameters;
+  const std::vector<std::string> source = {request.inputs.source_sentence};
+  return compare_texts(engine, call, {like.group(source), like.group(request.inputs.sentences)});
+}
+
+Written<std::vector<Rank>> answer_rerank(const Engine& engine, const RouteCall& call,
+                                         const RerankRequest& request) {
+  call.cost.ranks = true;
+  const std::vector<std::string> query = {request.query};
+  const Reranker* const reranker = engine.model().reranker.get();
+  if (reranker != nullptr) check_for_head(*reranker, request);
+  const std::vector<double> scores =
+      reranker != nullptr ? score_by_head(engine, call, request)
+                          : compare_texts(engine, call,
+                                          {request.group(query, TextRole::kQuery),
+                                           request.group(request.texts, TextRole::kDocument)});
+  Reply reply = json_reply(rank(scores, request.texts, request.return_text));
+  const std::string& similarity = engine.model().encoder->settings().similarity;
+  reply.headers.emplace_back(
+      "x-rerank-by", reranker != nullptr ? "head " + reranker->head().settings().name : similarity);
+  return {std::move(reply)};
 }
 
 }  // namespace
 
-Reply answer_similarity(const Engine& engine, const RouteCall& call) {
-  const JsonRequest request(call.body, engine.limits());
-  const JsonRequest inputs = request.part("inputs");
-  const TextGroup like = read_group(request.part_or_empty("parameters"));
-  const TextGroup source = make_group({inputs.full_text("source_sentence")}, like);
-  const TextGroup sentences = make_group(inputs.full_texts("sentences"), like);
-  return json_reply(compare_texts(engine, call, {source, sentences}));
-}
-
-Reply answer_rerank(const Engine& engine, const RouteCall& call) {
-  call.cost.ranks = true;
-  const JsonRequest request(call.body, engine.limits());
-  const std::string query = request.full_text("query");
-  const std::vector<std::string> texts = request.full_texts("texts");
-  const TextGroup like = read_group(request);
-  const bool raw = request.flag("raw_scores").value_or(false);
-  const Reranker* const reranker = engine.model().reranker.get();
-  if (reranker != nullptr) check_for_head(*reranker, query, texts, like);
-  const std::vector<double> scores =
-      reranker != nullptr ? score_by_head(engine, call, query, texts, raw)
-                          : compare_texts(engine, call,
-                                          {make_group({query}, like, TextRole::kQuery),
-                                           make_group(texts, like, TextRole::kDocument)});
-  Reply reply = rank(scores, texts, request.flag("return_text").value_or(false));
-  const std::string& similarity = engine.model().encoder->settings().similarity;
-  reply.headers.emplace_back(
-      "x-rerank-by", reranker != nullptr ? "head " + reranker->head().settings().name : similarity);
-  return reply;
+std::vector<Route> compare_routes() {
+  return {route("similarity", "POST", "/similarity",
+                "How similar a text is to each of others, by the model's similarity",
+                answer_similarity),
+          route("rerank", "POST", "/rerank",
+                "Texts in the order in which they answer a query: by a head that reads both "
+                "together, or, where the model has none, by the similarity of vectors (header "
+                "x-rerank-by). A head takes no prompt, and cuts the longer text at its end",
+                answer_rerank)};
 }
 
 }  // namespace simile::detail

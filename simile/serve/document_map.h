@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents of an index as points of a plane, for a picture; of an index with passages, these.
+// Documents of an index as points of a plane, for a picture; of an index with passages, these. And
+// the latest map, which is made on a thread of its own.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "simile/core/matrix.h"
 #include "simile/index/search_index.h"
 #include "simile/kernel/principal_plane.h"
+#include "simile/serve/batching_worker.h"
 
 namespace simile {
 
@@ -55,5 +63,35 @@ DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& end
 
 // The first `most` characters of a text in UTF-8.
 std::string text_beginning(const std::string& text, int64_t most);
+
+// Keeps the latest map of an index, and makes one where there is none of the generation asked for:
+// one at a time, on a thread of its own with one processor, so that neither searches nor the
+// threads of connections compute it. Callers wait, and one map is made for all of them.
+class MapMaker {
+ public:
+  // `make` should throw soon after its argument became true.
+  using Make = std::function<DocumentMap(const std::atomic<bool>& ends)>;
+  explicit MapMaker(Make make);
+  ~MapMaker();  // ends what is being made
+
+  // A map of `generation` or a later one. Errors (RequestError): kLate when it was not ready by
+  // `deadline`; it is made nonetheless, for the next who asks. And what `make` throws; it is tried
+  // again for the next.
+  std::shared_ptr<const DocumentMap> get(int64_t generation, ServeClock::time_point deadline);
+
+ private:
+  bool has(int64_t generation) const;
+  void begin();
+  void work();
+
+  const Make make_;
+  std::atomic<bool> ends_{false};
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::shared_ptr<const DocumentMap> map_;
+  std::exception_ptr error_;  // of the last that was made
+  bool making_ = false;
+  std::thread thread_;
+};
 
 }  // namespace simile

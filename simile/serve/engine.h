@@ -1,24 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 // What requests are answered from: a model, its index, and the threads that compute with them.
-// A request keeps its engine from beginning to end, also when the service takes up another one
-// meanwhile. Const methods may be called by any number of threads.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "simile/encode/head.h"
 #include "simile/encode/predictor.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/index/search_index.h"
+#include "simile/index/search_settings.h"
 #include "simile/serve/batching_worker.h"
+#include "simile/serve/document_map.h"
 #include "simile/serve/embedder.h"
 #include "simile/serve/metrics.h"
 #include "simile/serve/serve_options.h"
-#include "simile/serve/served_index.h"
 #include "simile/serve/served_runs.h"
 
 namespace simile {
+
+// All that the server asks of an index. What filters go by is read on a thread of its own as soon
+// as the index is there, so that the first of them need not wait for it. Methods may be called by
+// any number of threads: searches do not wait for changes, which come one after the other.
+class ServedIndex {
+ public:
+  // `settings` are those of the index. `takes_changes`: it was opened to be written, and clients
+  // may change it.
+  ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes);
+  ~ServedIndex();
+
+  // The best top_k documents of each query, best first, see search_index.h.
+  std::vector<std::vector<SearchHit>> search(const SearchQueries& queries, int64_t top_k,
+                                             const SearchSettings& settings) const;
+
+  // The documents nearest to the one with this id. Errors (RequestError): kNotFound for an id that
+  // is not there.
+  std::vector<SearchHit> search_like(const std::string& id, int64_t top_k,
+                                     const SearchSettings& settings, const MetadataFilter& filter,
+                                     bool exact) const;
+
+  // Whether any document matches the filter.
+  bool matches(const MetadataFilter& filter) const { return index_.matches(filter); }
+
+  // The map of its documents as they are, see document_map.h for waiting and errors.
+  std::shared_ptr<const DocumentMap> map(ServeClock::time_point deadline);
+
+  const SearchSettings& settings() const { return settings_; }
+
+  // Adds documents, replacing those with the same id. Returns how many were replaced. Errors
+  // (RequestError): kForbidden where the index takes no changes; kInvalid for an id given twice.
+  int64_t add(const std::vector<Document>& documents, const Matrix<float>& vectors);
+
+  // Removes documents, all or none, and returns how many; an id may stand twice. Errors
+  // (RequestError): kForbidden; kNotFound for an id that is not there.
+  int64_t remove(const std::vector<std::string>& ids);
+
+  // Errors (RequestError): kNotFound.
+  Document document(const std::string& id) const;
+
+  // Errors (RequestError): kForbidden where the index takes no changes.
+  void check_changes() const;
+
+  IndexInfo info() const { return index_.info(); }
+
+ private:
+  SearchIndex index_;
+  const SearchSettings settings_;
+  const bool takes_changes_;
+  std::mutex changes_;
+  MapMaker maps_;  // ends before the index does
+  std::atomic<bool> ends_{false};
+  std::thread preparing_;
+};
 
 struct ServedModel {
   std::vector<std::string> names;  // that clients may ask for; the first is told, as in /info
@@ -35,6 +93,8 @@ struct ServedModel {
   std::shared_ptr<const Reranker> reranker = nullptr;
 };
 
+// A request keeps its engine from beginning to end, also when the service is given another one
+// meanwhile. Const methods may be called by any number of threads.
 class Engine {
  public:
   // `metrics` must outlive the engine.

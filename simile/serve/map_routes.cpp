@@ -10,43 +10,130 @@ namespace {
 
 constexpr int64_t kMapHits = 10;
 
+struct MapRequest {
+  std::string query;
+  std::optional<std::string> mode;
+  std::string prompt_name;
+  bool sample = true;
+  bool neighbours = false;
+  void visit(OptionVisitor& v) {
+    v.field("query", query, {"Place this among them, with the ten documents that a search finds"});
+    visit_mode(v, mode, "What that search goes by; by default as the index says");
+    v.field("prompt_name", prompt_name,
+            {"Which of the model's prompts is put before the query; by default that for queries"});
+    v.field("sample", sample,
+            {"Give the documents or passages: 2000 at even distances, or all where there are "
+             "fewer, the same ones until the index changes; of their texts the first 200 "
+             "characters"});
+    v.field("neighbours", neighbours,
+            {"Give of each, and of the query and its hits, the 15 nearest documents of the sample, "
+             "by their places in it, and how far their vectors are: what other layouts (UMAP) are "
+             "made of"});
+  }
+};
+
 // Where something lies: in the plane, and, where they are asked for, beside which documents of the
 // sample.
 struct Place {
-  PlanePoint at;
-  MapNeighbours near;
+  double x = 0, y = 0;
+  std::optional<std::vector<int64_t>> near;
+  std::optional<std::vector<float>> distances;
+  Place() = default;
+  Place(const PlanePoint& at, const MapNeighbours& neighbours, bool with_neighbours)
+      : x(at.x), y(at.y) {
+    if (!with_neighbours) return;
+    near.emplace();
+    distances.emplace();
+    for (const MapNeighbour& neighbour : neighbours) {
+      near->push_back(neighbour.place);
+      distances->push_back(neighbour.distance);
+    }
+  }
+  void visit(OptionVisitor& v) {
+    v.required("x", x);
+    v.required("y", y);
+    v.field("near", near, {"The nearest documents, by their places in the sample"});
+    v.field("distances", distances, {"How far their vectors are"});
+  }
 };
 
-// "near": their places in the sample, and "distances": as many.
-void show_neighbours(const MapNeighbours& near, OrderedJson& shown) {
-  shown["near"] = OrderedJson::array();
-  shown["distances"] = OrderedJson::array();
-  for (const MapNeighbour& neighbour : near) {
-    shown["near"].push_back(neighbour.place);
-    shown["distances"].push_back(neighbour.distance);
+struct MappedPassage {
+  int64_t number = 0, of = 0;
+  void visit(OptionVisitor& v) {
+    v.required("number", number, "From 0");
+    v.required("of", of, "How many the document has");
   }
-}
+};
 
-OrderedJson show_sample(const DocumentMap& map, bool with_neighbours) {
-  OrderedJson sample = OrderedJson::array();
+struct SampleReply {
+  std::string id, text;
+  Place place;
+  std::optional<MappedPassage> passage;
+  std::optional<ConfigNode> metadata;
+  void visit(OptionVisitor& v) {
+    v.required("id", id);
+    v.required("text", text, "Its beginning");
+    v.field("passage", passage, {"Where the document is split"});
+    v.field("metadata", metadata, {""});
+    place.visit(v);
+  }
+};
+
+struct MappedHit : FoundDocument {
+  Place place;
+  void visit(OptionVisitor& v) {
+    FoundDocument::visit(v);
+    place.visit(v);
+  }
+};
+
+struct MappedQuery {
+  Place place;
+  std::string mode;
+  std::vector<MappedHit> hits;
+  void visit(OptionVisitor& v) {
+    place.visit(v);
+    v.required("mode", mode, "What the search went by");
+    v.required("hits", hits, "Best first");
+  }
+};
+
+struct MapReply {
+  int64_t generation = 0, documents = 0;
+  std::optional<int64_t> passages;
+  std::vector<double> variance;
+  std::optional<std::vector<SampleReply>> sample;
+  std::optional<MappedQuery> query;
+  void visit(OptionVisitor& v) {
+    v.required("generation", generation, "Another one after a change");
+    v.required("documents", documents, "Documents of the index");
+    v.field("passages", passages, {"Passages of the index, if its documents are split"});
+    v.required("variance", variance, "Share of each axis");
+    v.field("sample", sample, {"Documents, or passages"});
+    v.field("query", query, {"Where the query lies"});
+  }
+};
+
+std::vector<SampleReply> show_sample(const DocumentMap& map, bool with_neighbours) {
+  std::vector<SampleReply> sample;
   for (const MappedDocument& document : map.sample) {
-    OrderedJson shown = {
-        {"id", document.id}, {"x", document.at.x}, {"y", document.at.y}, {"text", document.text}};
-    if (document.passages > 0) {
-      shown["passage"] = {{"number", document.passage}, {"of", document.passages}};
-    }
-    if (!document.metadata.empty()) shown["metadata"] = OrderedJson::parse(document.metadata);
-    if (with_neighbours) show_neighbours(document.near, shown);
+    SampleReply shown;
+    shown.id = document.id;
+    shown.text = document.text;
+    shown.place = {document.at, document.near, with_neighbours};
+    if (document.passages > 0) shown.passage = MappedPassage{document.passage, document.passages};
+    shown.metadata = show_metadata(document.metadata);
     sample.push_back(std::move(shown));
   }
   return sample;
 }
 
 Place place_of(const DocumentMap& map, const float* vector, bool with_neighbours) {
-  return {map.plane.place(vector), with_neighbours ? map.nearest(vector) : MapNeighbours()};
+  return {map.plane.place(vector), with_neighbours ? map.nearest(vector) : MapNeighbours(),
+          with_neighbours};
 }
 
-// Of the sample's documents the map knows the places; the others' vectors are computed again.
+// The map knows the places of the sample's documents; the others' vectors are computed again.
 std::vector<Place> place_hits(const Engine& engine, const RouteCall& call, const DocumentMap& map,
                               const std::vector<SearchHit>& hits, bool with_neighbours) {
   std::vector<Place> places(hits.size());
@@ -60,7 +147,7 @@ std::vector<Place> place_hits(const Engine& engine, const RouteCall& call, const
                  document.text == text_beginning(hits[i].text, kMappedCharacters);
         });
     if (found != map.sample.end()) {
-      places[i] = {found->at, found->near};
+      places[i] = {found->at, found->near, with_neighbours};
       continue;
     }
     others.push_back(i);
@@ -76,51 +163,46 @@ std::vector<Place> place_hits(const Engine& engine, const RouteCall& call, const
   return places;
 }
 
-OrderedJson show_query(const Engine& engine, const RouteCall& call, const DocumentMap& map,
-                       const std::string& query, const std::string& prompt_name,
-                       const SearchSettings& settings, bool with_neighbours) {
+MappedQuery map_query(const Engine& engine, const RouteCall& call, const DocumentMap& map,
+                      const MapRequest& request, const SearchSettings& settings) {
   SearchQueries queries;
-  queries.texts = {query};
-  queries.vectors = embed_queries(engine, call, queries.texts, prompt_name);
-  const Place place = place_of(map, queries.vectors.row(0), with_neighbours);
+  queries.texts = {request.query};
+  queries.vectors = embed_queries(engine, call, queries.texts, request.prompt_name);
+  MappedQuery shown;
+  shown.place = place_of(map, queries.vectors.row(0), request.neighbours);
+  shown.mode = settings.mode;
   SearchResults results = search_index(engine, call, std::move(queries), kMapHits, settings);
   AnswerSize(engine.limits().answer_bytes, true, "/search gives fewer of them (\"top_k\")")
       .add(results[0]);
-  const std::vector<Place> places = place_hits(engine, call, map, results[0], with_neighbours);
-  OrderedJson shown = {{"x", place.at.x}, {"y", place.at.y}, {"mode", settings.mode}};
-  if (with_neighbours) show_neighbours(place.near, shown);
-  shown["hits"] = OrderedJson::array();
+  std::vector<Place> places = place_hits(engine, call, map, results[0], request.neighbours);
   for (size_t i = 0; i < places.size(); ++i) {
-    OrderedJson hit = show_hit(results[0][i]);
-    hit["x"] = places[i].at.x;
-    hit["y"] = places[i].at.y;
-    if (with_neighbours) show_neighbours(places[i].near, hit);
-    shown["hits"].push_back(std::move(hit));
+    shown.hits.push_back({show_hit(results[0][i]), std::move(places[i])});
   }
   return shown;
 }
 
+MapReply map_index(const Engine& engine, const RouteCall& call, const MapRequest& request) {
+  ServedIndex& index = index_of(engine);
+  const SearchSettings settings = settings_for(index, request.mode);
+  const std::shared_ptr<const DocumentMap> map = index.map(call.patience.deadline);
+  MapReply reply;
+  reply.generation = map->generation;
+  reply.documents = map->documents;
+  reply.passages = map->passages;
+  reply.variance.assign(map->plane.shares().begin(), map->plane.shares().end());
+  if (request.sample) reply.sample = show_sample(*map, request.neighbours);
+  if (!request.query.empty()) reply.query = map_query(engine, call, *map, request, settings);
+  return reply;
+}
+
 }  // namespace
 
-Reply answer_map(const Engine& engine, const RouteCall& call) {
-  ServedIndex& index = index_of(engine);
-  const JsonRequest request(call.body, engine.limits());
-  const std::string query = request.text_or("query", "");
-  const std::string prompt_name = request.text_or("prompt_name", "");
-  const SearchSettings settings = read_settings(request, index);
-  const bool shows_sample = request.flag("sample").value_or(true);
-  const bool with_neighbours = request.flag("neighbours").value_or(false);
-  const std::shared_ptr<const DocumentMap> map = index.map(call.patience.deadline);
-  OrderedJson shown;
-  shown["generation"] = map->generation;
-  shown["documents"] = map->documents;
-  if (map->passages) shown["passages"] = *map->passages;
-  shown["variance"] = map->plane.shares();
-  if (shows_sample) shown["sample"] = show_sample(*map, with_neighbours);
-  if (!query.empty()) {
-    shown["query"] = show_query(engine, call, *map, query, prompt_name, settings, with_neighbours);
-  }
-  return json_reply(shown);
+std::vector<Route> map_routes() {
+  return {route("map", "POST", "/map",
+                "Documents of the index, or its passages where it has some, as points of the plane "
+                "in which their vectors vary most, and the share of the variance along its two "
+                "axes (with --index)",
+                map_index, {Refusal::kModelCannot})};
 }
 
 }  // namespace simile::detail

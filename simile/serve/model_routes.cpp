@@ -1,19 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server tells of itself and its model: /tokenize, /decode, /info, /v1/models, /health,
+// What the server tells about itself and its model: /tokenize, /decode, /info, /v1/models, /health,
 // /metrics, /openapi.json, and the web page.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
-#include "simile/serve/detail/route_answers.h"
-#include "simile/serve/request_error.h"
+#include "simile/serve/detail/route_row.h"
 #include "simile/serve/web_page.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {
+
+struct TokenizeRequest {
+  std::vector<std::string> inputs;
+  bool add_special_tokens = true;
+  std::string prompt_name;
+  void visit(OptionVisitor& v) {
+    v.field("inputs", inputs, OptionInfo{"A text or a list of texts"}.required().one_or_more());
+    v.field("add_special_tokens", add_special_tokens, {"With those put around a text"});
+    v.field("prompt_name", prompt_name, {"Which of the model's prompts is put before each text"});
+  }
+};
+
+struct Token {
+  int64_t id = 0;
+  std::string text;
+  bool special = false;
+  std::optional<int64_t> start, stop;
+  void visit(OptionVisitor& v) {
+    v.required("id", id);
+    v.required("text", text, "What it stands for");
+    v.required("special", special, "Whether it was put around the text");
+    v.field("start", start, OptionInfo{"Its first character"}.nullable());
+    v.field("stop", stop, OptionInfo{"The character after its last"}.nullable());
+  }
+};
+
+struct DecodeRequest {
+  ConfigNode ids;
+  bool skip_special_tokens = true;
+  void visit(OptionVisitor& v) {
+    v.field("ids", ids, id_lists_info("A list of token ids, or a list of such lists"));
+    v.field("skip_special_tokens", skip_special_tokens, {"Without those put around a text"});
+  }
+};
+
+// TEI's, and what only Simile has.
+struct InfoReply {
+  struct Embedding {
+    std::string pooling;
+    void visit(OptionVisitor& v) { v.field("pooling", pooling, {"Names joined by +"}); }
+  };
+  struct ModelType {
+    Embedding embedding;
+    void visit(OptionVisitor& v) { v.group("embedding", embedding, ""); }
+  };
+  std::string model_id, model_sha, model_dtype, served_model_name;
+  ModelType model_type;
+  int64_t max_concurrent_requests = 0, max_input_length = 0, max_batch_tokens = 0;
+  std::optional<int64_t> max_batch_requests;
+  int64_t max_client_batch_size = 0, max_bulk_texts = 0;
+  bool auto_truncate = true;
+  int64_t tokenization_workers = 0;
+  std::string version;
+  std::optional<std::string> sha, docker_label;
+  int64_t dimensions = 0;
+  std::string similarity;
+  std::map<std::string, std::string> prompts;
+  std::optional<int64_t> documents;
+  std::optional<std::vector<std::string>> search_modes;
+  bool runs = false;
+  void visit(OptionVisitor& v) {
+    v.required("model_id", model_id);
+    v.required("model_sha", model_sha, "The model's fingerprint");
+    v.required("model_dtype", model_dtype, "What it computes in");
+    v.required("served_model_name", served_model_name);
+    v.group("model_type", model_type, "");
+    v.required("max_concurrent_requests", max_concurrent_requests, "--connections");
+    v.required("max_input_length", max_input_length, "Tokens that the model reads");
+    v.required("max_batch_tokens", max_batch_tokens, "--batch-tokens");
+    v.field("max_batch_requests", max_batch_requests, OptionInfo{"No limit"}.nullable());
+    v.required("max_client_batch_size", max_client_batch_size, "--request-texts");
+    v.required("max_bulk_texts", max_bulk_texts, "--bulk-texts");
+    v.required("auto_truncate", auto_truncate, "By default");
+    v.required("tokenization_workers", tokenization_workers, "--connections");
+    v.required("version", version, "The program's");
+    v.field("sha", sha, OptionInfo{""}.nullable());
+    v.field("docker_label", docker_label, OptionInfo{""}.nullable());
+    v.required("dimensions", dimensions);
+    v.required("similarity", similarity, "By which vectors compare");
+    v.required("prompts", prompts, "The model's prompts by name");
+    v.field("documents", documents, {"Documents of the index"});
+    v.field("search_modes", search_modes, {"The default first"});
+    v.required("runs", runs, "Whether /runs shows any");
+  }
+};
+
+struct ModelReply {
+  std::string id, object = "model";
+  int64_t created = 0;
+  std::string owned_by = "simile";
+  void visit(OptionVisitor& v) {
+    v.required("id", id);
+    v.required("object", object);
+    v.required("created", created);
+    v.required("owned_by", owned_by);
+  }
+};
+
+struct ModelsReply {
+  std::string object = "list";
+  std::vector<ModelReply> data;
+  void visit(OptionVisitor& v) {
+    v.required("object", object);
+    v.required("data", data);
+  }
+};
 
 // The piece of `text` between characters begin and end (code points).
 class CharacterPieces {
@@ -31,20 +138,23 @@ class CharacterPieces {
   std::vector<size_t> starts_;  // in bytes, of each character
 };
 
-OrderedJson show_tokens(const Tokenizer& tokenizer, const std::string& text, bool special_tokens) {
+std::vector<Token> show_tokens(const Tokenizer& tokenizer, const std::string& text,
+                               bool special_tokens) {
   const Encoding encoding = tokenizer.encode(text, special_tokens);
   const auto offsets = character_offsets(encoding, text);
   const CharacterPieces pieces(text);
-  OrderedJson tokens = OrderedJson::array();
-  for (size_t i = 0; i < encoding.ids.size(); ++i) {
-    const bool special = encoding.special[i] != 0;
-    OrderedJson token = {{"id", encoding.ids[i]}};
-    token["text"] = special ? std::string(tokenizer.token(encoding.ids[i]))
-                            : pieces.piece(offsets[i].first, offsets[i].second);
-    token["special"] = special;
-    token["start"] = special ? OrderedJson(nullptr) : OrderedJson(offsets[i].first);
-    token["stop"] = special ? OrderedJson(nullptr) : OrderedJson(offsets[i].second);
-    tokens.push_back(std::move(token));
+  std::vector<Token> tokens(encoding.ids.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Token& token = tokens[i];
+    token.id = encoding.ids[i];
+    token.special = encoding.special[i] != 0;
+    if (token.special) {
+      token.text = std::string(tokenizer.token(encoding.ids[i]));
+      continue;
+    }
+    token.text = pieces.piece(offsets[i].first, offsets[i].second);
+    token.start = static_cast<int64_t>(offsets[i].first);
+    token.stop = static_cast<int64_t>(offsets[i].second);
   }
   return tokens;
 }
@@ -71,78 +181,100 @@ std::string named_prompt(const Engine& engine, const std::string& name) {
   }
 }
 
-OrderedJson show_model(const std::string& name) {
-  return {{"id", name}, {"object", "model"}, {"created", 0}, {"owned_by", "simile"}};
-}
-
-}  // namespace
-
-Reply answer_tokenize(const Engine& engine, const RouteCall& call) {
-  const JsonRequest request(call.body, engine.limits());
-  const std::vector<std::string> texts = request.texts("inputs");
-  const bool special_tokens = request.flag("add_special_tokens").value_or(true);
-  const std::string prompt = named_prompt(engine, request.text_or("prompt_name", ""));
+std::vector<std::vector<Token>> tokenize(const Engine& engine, const RouteCall&,
+                                         const TokenizeRequest& request) {
+  const std::string prompt = named_prompt(engine, request.prompt_name);
   const SentenceEncoder& encoder = *engine.model().encoder;
   Tokenizer tokenizer = encoder.tokenizer();
   tokenizer.set_max_length(0);
-  OrderedJson lists = OrderedJson::array();
-  for (const std::string& text : texts) {
+  std::vector<std::vector<Token>> lists;
+  for (const std::string& text : request.inputs) {
     const std::string read = prompt + text;
     lists.push_back(show_tokens(tokenizer, encoder.settings().lower_case ? lower_text(read) : read,
-                                special_tokens));
+                                request.add_special_tokens));
   }
-  return json_reply(lists);
+  return lists;
 }
 
-Reply answer_decode(const Engine& engine, const RouteCall& call) {
-  const JsonRequest request(call.body, engine.limits());
-  const std::vector<std::vector<int32_t>> lists = request.id_lists("ids");
-  const bool skips = request.flag("skip_special_tokens").value_or(true);
+std::vector<std::string> decode(const Engine& engine, const RouteCall&,
+                                const DecodeRequest& request) {
   const Tokenizer& tokenizer = engine.model().encoder->tokenizer();
-  OrderedJson texts = OrderedJson::array();
-  for (const std::vector<int32_t>& ids : lists) {
+  std::vector<std::string> texts;
+  for (const std::vector<int32_t>& ids : read_id_lists(request.ids, "ids", engine.limits())) {
     check_vocabulary(ids, tokenizer);
     try {
-      texts.push_back(tokenizer.decode(ids, skips));
+      texts.push_back(tokenizer.decode(ids, request.skip_special_tokens));
     } catch (const Error& error) {
       throw RequestError(Refusal::kModelCannot, error.what());
     }
   }
-  return json_reply(texts);
+  return texts;
 }
 
-Reply answer_info(const Engine& engine, const RouteCall&) {
+InfoReply info(const Engine& engine, const RouteCall&) {
   const ServedModel& model = engine.model();
   const ServeLimits& limits = engine.limits();
   const ModelSettings& settings = model.encoder->settings();
-  OrderedJson info;
-  info["model_id"] = engine.name();
-  info["model_sha"] = model.fingerprint;
-  info["model_dtype"] = model.precision;
-  info["served_model_name"] = engine.name();
-  info["model_type"]["embedding"]["pooling"] =
+  InfoReply info;
+  info.model_id = info.served_model_name = engine.name();
+  info.model_sha = model.fingerprint;
+  info.model_dtype = model.precision;
+  info.model_type.embedding.pooling =
       settings.pooling.modes.empty() ? "mean" : pooling_name(settings.pooling);
-  info["max_concurrent_requests"] = limits.connections;
-  info["max_input_length"] = settings.max_length;
-  info["max_batch_tokens"] = limits.batch_tokens;
-  info["max_batch_requests"] = nullptr;
-  info["max_client_batch_size"] = limits.request_texts;
-  info["max_bulk_texts"] = limits.bulk_texts;
-  info["auto_truncate"] = true;
-  info["tokenization_workers"] = limits.connections;
-  info["version"] = model.version;
-  info["sha"] = nullptr;
-  info["docker_label"] = nullptr;
-  info["dimensions"] = model.encoder->dimension();
-  info["similarity"] = settings.similarity;
-  info["prompts"] = settings.prompts;
+  info.max_concurrent_requests = info.tokenization_workers = limits.connections;
+  info.max_input_length = settings.max_length;
+  info.max_batch_tokens = limits.batch_tokens;
+  info.max_client_batch_size = limits.request_texts;
+  info.max_bulk_texts = limits.bulk_texts;
+  info.version = model.version;
+  info.dimensions = model.encoder->dimension();
+  info.similarity = settings.similarity;
+  info.prompts = settings.prompts;
   if (model.index != nullptr) {
-    info["documents"] = model.index->info().count;
-    info["search_modes"] = search_modes(model.index->settings());
+    info.documents = model.index->info().count;
+    info.search_modes = search_modes(model.index->settings());
   }
-  info["runs"] = model.runs != nullptr;
-  return json_reply(info);
+  info.runs = model.runs != nullptr;
+  return info;
 }
+
+ModelReply show_model(const std::string& name) {
+  ModelReply model;
+  model.id = name;
+  return model;
+}
+
+ModelReply model(const Engine& engine, const RouteCall& call) {
+  check_model(engine, call.name);
+  return show_model(call.name);
+}
+
+ModelsReply models(const Engine& engine, const RouteCall&) {
+  ModelsReply list;
+  for (const std::string& name : engine.model().names) list.data.push_back(show_model(name));
+  return list;
+}
+
+Reply health(const Engine&, const RouteCall&) {
+  Reply reply;
+  reply.content_type.clear();
+  return reply;
+}
+
+Reply metrics(const Engine& engine, const RouteCall&) {
+  Reply reply;
+  reply.body = engine.metrics_text();
+  reply.content_type = "text/plain; version=0.0.4";
+  return reply;
+}
+
+Written<ConfigNode> openapi(const Engine& engine, const RouteCall&) {
+  Reply reply;
+  reply.body = openapi_document(engine.model().version);
+  return {std::move(reply)};
+}
+
+}  // namespace
 
 void check_model(const Engine& engine, const std::string& name) {
   const std::vector<std::string>& names = engine.model().names;
@@ -153,42 +285,31 @@ void check_model(const Engine& engine, const std::string& name) {
                      "model");
 }
 
-Reply answer_model(const Engine& engine, const RouteCall& call) {
-  check_model(engine, call.name);
-  return json_reply(show_model(call.name));
-}
-
-Reply answer_models(const Engine& engine, const RouteCall&) {
-  OrderedJson list;
-  list["object"] = "list";
-  list["data"] = OrderedJson::array();
-  for (const std::string& name : engine.model().names) {
-    list["data"].push_back(show_model(name));
-  }
-  return json_reply(list);
-}
-
-Reply answer_health(const Engine&, const RouteCall&) {
-  Reply reply;
-  reply.content_type.clear();
-  return reply;
-}
-
-Reply answer_metrics(const Engine& engine, const RouteCall&) {
-  Reply reply;
-  reply.body = engine.metrics_text();
-  reply.content_type = "text/plain; version=0.0.4";
-  return reply;
-}
-
-Reply answer_openapi(const Engine& engine, const RouteCall&) {
-  Reply reply;
-  reply.body = openapi_document(engine.model().version);
-  return reply;
-}
-
 Reply answer_web(const Engine&, const RouteCall& call) {
   return web_reply(call.path, call.if_none_match);
+}
+
+std::vector<Route> model_routes() {
+  Route document =
+      route("getOpenApi", "GET", "/openapi.json", "This table for programs (OpenAPI 3.0)", openapi);
+  document.open = true;
+  return {route("tokenize", "POST", "/tokenize",
+                "The tokens of texts, with their places in characters", tokenize),
+          route("decode", "POST", "/decode",
+                "The texts of token ids, as the tokenizer puts them together again; ids that it "
+                "does not have are refused",
+                decode, {Refusal::kModelCannot}),
+          route("listModels", "GET", "/v1/models", "The model, as OpenAI's API lists it", models),
+          route("getModel", "GET", "/v1/models/{id}", "One of these names", model,
+                {Refusal::kUnknownModel}),
+          route("getInfo", "GET", "/info", "The model and the server's limits", info),
+          page("getHealth", "/health", "Status 200 while the server answers", "", health),
+          page("getPing", "/ping", "The same", "", health),
+          page("getPage", "/", "The web page: search, compare, map and runs in a browser",
+               "text/html", answer_web),
+          page("getMetrics", "/metrics", "Counters and histograms for Prometheus", "text/plain",
+               metrics),
+          document};
 }
 
 }  // namespace simile::detail

@@ -159,6 +159,30 @@ TEST_F(RefusalsTest, TheOpenApiDocumentNamesOperationsErrorsAndSpellings) {
               ElementsAre("Right", "Left", "right", "left"));
 }
 
+TEST_F(RefusalsTest, TheOpenApiDocumentHasBoundsDefaultsAndRefusalsOfTheStructs) {
+  const json document = json::parse(call("GET", "/openapi.json").body);
+  const json& search = document["paths"]["/search"]["post"];
+  const json& body = search["requestBody"]["content"]["application/json"]["schema"];
+  EXPECT_EQ(body["properties"]["top_k"],
+            json::parse(R"({"type":"integer","minimum":1,"maximum":1000,"default":10,)"
+                        R"("description":"Documents for each query, 1000 at most"})"));
+  for (const char* status :
+       {"400", "401", "403", "404", "413", "415", "422", "424", "429", "503"}) {
+    EXPECT_TRUE(search["responses"].contains(status)) << status;
+  }
+  const json& embeddings = document["paths"]["/v1/embeddings"]["post"]["responses"];
+  EXPECT_TRUE(embeddings.contains("400"));
+  EXPECT_FALSE(embeddings.contains("422"));
+  const json& ids = document["paths"]["/documents/delete"]["post"]["requestBody"]["content"]
+                            ["application/json"]["schema"]["properties"]["ids"];
+  EXPECT_EQ(ids["oneOf"][1], json::parse(R"({"type":"array","items":{"type":"string"}})"));
+  EXPECT_EQ(document["paths"]["/embed"]["post"]["responses"]["200"]["content"]["application/json"]
+                    ["schema"],
+            json::parse(R"({"type":"array","items":{"type":"array","items":{"type":"number"}}})"));
+  EXPECT_EQ(document["paths"]["/health"]["get"]["security"], json::array());
+  EXPECT_EQ(search["security"], json::parse(R"([{"key":[]},{}])"));
+}
+
 class HeadRefusalsTest : public ServiceTest {
  protected:
   static ServedModel model_with_head() {

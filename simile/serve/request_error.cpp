@@ -4,45 +4,88 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
+
+#include "simile/core/options.h"
 
 namespace simile {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+struct TeiError {
+  std::string error, error_type;
+  void visit(OptionVisitor& v) {
+    v.required("error", error, "What is wrong");
+    v.required("error_type", error_type);
+  }
+};
+
+struct OpenAiError {
+  struct Details {
+    std::string message, type;
+    std::optional<std::string> param, code;
+    void visit(OptionVisitor& v) {
+      v.required("message", message, "What is wrong");
+      v.required("type", type);
+      v.field("param", param, OptionInfo{"The key of the body that is wrong"}.nullable());
+      v.field("code", code, OptionInfo{""}.nullable());
+    }
+  };
+  Details error;
+  void visit(OptionVisitor& v) { v.required("error", error); }
+};
 
 constexpr const char* kBadRequest = "invalid_request_error";
 constexpr const char* kServerError = "server_error";
 
 constexpr RefusalRow kRefusals[] = {
-    {Refusal::kMalformed, 400, "Validation", 400, kBadRequest, "", "validation"},
-    {Refusal::kEmpty, 400, "Empty", 400, kBadRequest, "", "validation"},
-    {Refusal::kInvalid, 422, "Validation", 400, kBadRequest, "", "validation"},
-    {Refusal::kTooManyInputs, 422, "Validation", 400, kBadRequest, "", "batch_size"},
-    {Refusal::kNoKey, 401, "Unauthorized", 401, kBadRequest, "invalid_api_key", "validation"},
-    {Refusal::kForbidden, 403, "Forbidden", 403, kBadRequest, "forbidden", "validation"},
-    {Refusal::kUnknownRoute, 404, "NotFound", 404, kBadRequest, "unknown_url", "validation"},
-    {Refusal::kUnknownModel, 404, "NotFound", 404, kBadRequest, "model_not_found", "validation"},
-    {Refusal::kNotFound, 404, "NotFound", 404, kBadRequest, "not_found", "validation"},
-    {Refusal::kWrongMethod, 405, "MethodNotAllowed", 405, kBadRequest, "", "validation"},
-    {Refusal::kTooLarge, 413, "Validation", 413, kBadRequest, "", "validation"},
-    {Refusal::kWrongType, 415, "Validation", 415, kBadRequest, "", "validation"},
-    {Refusal::kModelCannot, 424, "Backend", 400, kBadRequest, "", "model_type"},
-    {Refusal::kBackend, 424, "Backend", 500, kServerError, "", "inference"},
+    {Refusal::kMalformed, 400, "Validation", 400, kBadRequest, "", "validation",
+     "the body is no JSON object"},
+    {Refusal::kEmpty, 400, "Empty", 400, kBadRequest, "", "validation",
+     "there is no text, or an empty one"},
+    {Refusal::kInvalid, 422, "Validation", 400, kBadRequest, "", "validation",
+     "a key is missing, or its value cannot be used"},
+    {Refusal::kTooManyInputs, 422, "Validation", 400, kBadRequest, "", "batch_size",
+     "more texts than `--request-texts`, or to `/v1/embeddings` and `/documents` than "
+     "`--bulk-texts`"},
+    {Refusal::kNoKey, 401, "Unauthorized", 401, kBadRequest, "invalid_api_key", "validation",
+     "no API key, or an unknown one"},
+    {Refusal::kForbidden, 403, "Forbidden", 403, kBadRequest, "forbidden", "validation",
+     "`Host` or `Origin` is another's (see `--allow-host`), or a change without `--allow-changes`"},
+    {Refusal::kUnknownRoute, 404, "NotFound", 404, kBadRequest, "unknown_url", "validation",
+     "there is no such route"},
+    {Refusal::kUnknownModel, 404, "NotFound", 404, kBadRequest, "model_not_found", "validation",
+     "`model` is not the name of the model served"},
+    {Refusal::kNotFound, 404, "NotFound", 404, kBadRequest, "not_found", "validation",
+     "the index has no such document, or `--runs` no such run; of those to be deleted none was"},
+    {Refusal::kWrongMethod, 405, "MethodNotAllowed", 405, kBadRequest, "", "validation",
+     "the route takes another method"},
+    {Refusal::kTooLarge, 413, "Validation", 413, kBadRequest, "", "validation",
+     "the body is larger than `--body-bytes`, or the hits than `--answer-bytes`"},
+    {Refusal::kWrongType, 415, "Validation", 415, kBadRequest, "", "validation",
+     "the body is not sent as `application/json`"},
+    {Refusal::kModelCannot, 424, "Backend", 400, kBadRequest, "", "model_type",
+     "the model cannot do it, or there is no index or folder of runs"},
+    {Refusal::kBackend, 424, "Backend", 500, kServerError, "", "inference", "computing failed"},
     {Refusal::kOverloaded, 429, "Overloaded", 429, "rate_limit_error", "rate_limit_exceeded",
-     "overloaded"},
-    {Refusal::kLate, 503, "Overloaded", 503, kServerError, "", "dropped"},
-    {Refusal::kLeft, 499, "Dropped", 499, kServerError, "", "dropped"},
-    {Refusal::kStopping, 503, "Unhealthy", 503, kServerError, "", "dropped"},
-    {Refusal::kInternal, 500, "Backend", 500, kServerError, "", "inference"},
+     "overloaded", "the queue is full, or too many connections wait"},
+    {Refusal::kLate, 503, "Overloaded", 503, kServerError, "", "dropped",
+     "not computed within `--request-seconds`"},
+    {Refusal::kLeft, 499, "Dropped", 499, kServerError, "", "dropped",
+     "the client closed its connection before its turn came; it is not computed"},
+    {Refusal::kStopping, 503, "Unhealthy", 503, kServerError, "", "dropped",
+     "the server is stopping"},
+    {Refusal::kInternal, 500, "Backend", 500, kServerError, "", "inference",
+     "a mistake of the server"},
 };
 
-OrderedJson text_or_null(const std::string& text) {
-  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+std::optional<std::string> text_or_none(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
 }  // namespace
+
+std::vector<RefusalRow> refusal_rows() { return {std::begin(kRefusals), std::end(kRefusals)}; }
 
 const RefusalRow& refusal_row(Refusal refusal) {
   const auto* row =
@@ -67,16 +110,18 @@ int error_status(ErrorStyle style, const RequestError& error) {
 
 std::string error_body(ErrorStyle style, const RequestError& error) {
   const RefusalRow& row = refusal_row(error.refusal());
-  OrderedJson body;
   if (style == ErrorStyle::kTei) {
-    body = {{"error", error.message()}, {"error_type", row.type}};
-  } else {
-    body["error"] = {{"message", error.message()},
-                     {"type", row.openai_type},
-                     {"param", text_or_null(error.param())},
-                     {"code", text_or_null(row.openai_code)}};
+    return options_to_json(TeiError{error.message(), row.type}, -1);
   }
-  return body.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  OpenAiError body;
+  body.error = {error.message(), row.openai_type, text_or_none(error.param()),
+                text_or_none(row.openai_code)};
+  return options_to_json(body, -1);
+}
+
+std::string error_schema(ErrorStyle style) {
+  return style == ErrorStyle::kTei ? options_to_schema<TeiError>()
+                                   : options_to_schema<OpenAiError>();
 }
 
 }  // namespace simile

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a request is not answered: one table from the reason to the HTTP status, the names that
+// An answer over HTTP; and why a request is not answered, as one table from the reason to the HTTP
+// status, what it means, the names that
 // clients of text-embeddings-inference (TEI) and of OpenAI know, and the label under which it is
 // counted.
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "simile/core/error.h"
 
 namespace simile {
+
+struct Reply {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+};
 
 enum class Refusal {
   kMalformed,      // no HTTP, or a body that is no JSON
@@ -40,7 +50,10 @@ struct RefusalRow {
   const char* openai_type;  // error.type of OpenAI
   const char* openai_code;  // error.code; empty: null
   const char* counted_as;   // label err of te_request_failure
+  const char* meaning;      // for documentation
 };
+
+std::vector<RefusalRow> refusal_rows();
 
 const RefusalRow& refusal_row(Refusal refusal);
 
@@ -67,5 +80,7 @@ enum class ErrorStyle { kTei, kOpenAi };
 int error_status(ErrorStyle style, const RequestError& error);
 // {"error": text, "error_type": name}, or {"error": {"message", "type", "param", "code"}}.
 std::string error_body(ErrorStyle style, const RequestError& error);
+// The JSON schema of such bodies.
+std::string error_schema(ErrorStyle style);
 
 }  // namespace simile

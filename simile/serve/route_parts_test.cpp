@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "simile/serve/detail/route_answers.h"
+#include "simile/serve/detail/route_row.h"
 
 namespace simile::detail {
 namespace {

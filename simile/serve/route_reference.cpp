@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
 
-#include "simile/serve/detail/route_answers.h"
 #include "simile/serve/routes.h"
 
 namespace simile {
 namespace {
 
-using detail::OrderedJson;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kIntroduction = R"(# The server
 
@@ -105,98 +106,66 @@ What they say: [bad requests](results/bad-requests.md).
 | --- | --- | --- | --- |
 )";
 
-constexpr const char* kErrorSchemas =
-    R"({"Error":{"type":"object","required":["error","error_type"],"properties":{)"
-    R"("error":{"type":"string"},"error_type":{"type":"string"}}},)"
-    R"("OpenAiError":{"type":"object","required":["error"],"properties":{"error":{)"
-    R"("type":"object","required":["message","type"],"properties":{)"
-    R"("message":{"type":"string"},"type":{"type":"string"},)"
-    R"("param":{"type":"string","nullable":true},"code":{"type":"string","nullable":true}}}}}})";
-
-struct ErrorText {
-  Refusal refusal;
-  const char* when;
-};
-
-constexpr ErrorText kErrorTexts[] = {
-    {Refusal::kMalformed, "the body is no JSON object"},
-    {Refusal::kEmpty, "there is no text, or an empty one"},
-    {Refusal::kInvalid, "a key is missing, or its value cannot be used"},
-    {Refusal::kTooManyInputs,
-     "more texts than `--request-texts`, or to `/v1/embeddings` and `/documents` than "
-     "`--bulk-texts`"},
-    {Refusal::kNoKey, "no API key, or an unknown one"},
-    {Refusal::kForbidden, "the server was started without `--allow-changes`"},
-    {Refusal::kForbidden, "`Host` or `Origin` is another's: see `--allow-host`"},
-    {Refusal::kUnknownRoute, "there is no such route"},
-    {Refusal::kUnknownModel, "`model` is not the name of the model served"},
-    {Refusal::kNotFound, "a document is not there; of those to be deleted none was"},
-    {Refusal::kWrongMethod, "the route takes another method"},
-    {Refusal::kTooLarge, "the body is larger than `--body-bytes`"},
-    {Refusal::kTooLarge, "the hits of a search or a map have more bytes than `--answer-bytes`"},
-    {Refusal::kWrongType, "the body is not sent as `application/json`"},
-    {Refusal::kModelCannot, "there is no index"},
-    {Refusal::kBackend, "computing failed"},
-    {Refusal::kOverloaded, "the queue is full, or too many connections wait"},
-    {Refusal::kLate, "not computed within `--request-seconds`"},
-    {Refusal::kLeft, "the client closed its connection before its turn came; it is not computed"},
-    {Refusal::kStopping, "the server is stopping"},
-    {Refusal::kInternal, "a mistake of the server"},
-};
-
-OrderedJson schema_of(const BodyKey& key) {
-  OrderedJson schema = OrderedJson::parse(key.schema);
-  if (key.fallback[0] != '\0') schema["default"] = OrderedJson::parse(key.fallback);
-  schema["description"] = key.help;
-  return schema;
+// The statuses that a route may answer beside 200, each with what it means there.
+std::map<int, std::string> refusals_of(const Route& route) {
+  std::vector<Refusal> all = {Refusal::kForbidden};
+  const auto add = [&](const std::vector<Refusal>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  if (!route.open) add({Refusal::kNoKey});
+  if (route.has_body()) {
+    add({Refusal::kMalformed, Refusal::kEmpty, Refusal::kInvalid, Refusal::kTooManyInputs,
+         Refusal::kTooLarge, Refusal::kWrongType, Refusal::kBackend, Refusal::kOverloaded,
+         Refusal::kLate, Refusal::kStopping});
+  }
+  add(route.refusals);
+  std::map<int, std::string> meanings;
+  const bool is_openai = error_style(route.path) == ErrorStyle::kOpenAi;
+  for (const RefusalRow& row : refusal_rows()) {
+    if (std::find(all.begin(), all.end(), row.refusal) == all.end()) continue;
+    std::string& meaning = meanings[is_openai ? row.openai_status : row.status];
+    meaning += (meaning.empty() ? "" : "; ") + std::string(row.meaning);
+  }
+  return meanings;
 }
 
-// Members of objects that names with a point speak of.
-OrderedJson body_schema(const std::vector<BodyKey>& keys) {
-  OrderedJson schema;
-  schema["type"] = "object";
-  for (const BodyKey& key : keys) {
-    const std::string name = key.name;
-    const size_t point = name.find('.');
-    OrderedJson* object = &schema;
-    if (point != std::string::npos) {
-      object = &schema["properties"][name.substr(0, point)];
-      (*object)["type"] = "object";
-    }
-    const std::string last = point == std::string::npos ? name : name.substr(point + 1);
-    (*object)["properties"][last] = schema_of(key);
-    if (key.required) (*object)["required"].push_back(last);
-  }
-  return schema;
+OrderedJson bad_response(const Route& route, const std::string& description) {
+  const bool is_openai = error_style(route.path) == ErrorStyle::kOpenAi;
+  OrderedJson bad = {{"description", description}};
+  bad["content"]["application/json"]["schema"]["$ref"] =
+      is_openai ? "#/components/schemas/OpenAiError" : "#/components/schemas/Error";
+  return bad;
 }
 
 OrderedJson operation(const Route& route) {
   OrderedJson operation;
   operation["operationId"] = route.operation;
   operation["summary"] = route.summary;
-  if (!route.keys.empty()) {
+  if (route.has_body()) {
     operation["requestBody"]["required"] = true;
-    operation["requestBody"]["content"]["application/json"]["schema"] = body_schema(route.keys);
+    operation["requestBody"]["content"]["application/json"]["schema"] =
+        OrderedJson::parse(option_members_to_schema(route.request));
   }
   if (const char* const begin = std::strchr(route.path, '{')) {
-    OrderedJson parameter;
-    parameter["name"] = std::string(begin + 1, std::strchr(begin, '}'));
-    parameter["in"] = "path";
-    parameter["required"] = true;
-    parameter["schema"]["type"] = "string";
-    operation["parameters"].push_back(std::move(parameter));
+    operation["parameters"].push_back({{"name", std::string(begin + 1, std::strchr(begin, '}'))},
+                                       {"in", "path"},
+                                       {"required", true},
+                                       {"schema", {{"type", "string"}}}});
   }
   OrderedJson& good = operation["responses"]["200"];
   good["description"] = route.summary;
-  if (route.response[0] != '\0') {
-    good["content"]["application/json"]["schema"] = OrderedJson::parse(route.response);
+  if (route.reply_schema != nullptr) {
+    good["content"][route.media_type]["schema"] = OrderedJson::parse(route.reply_schema());
+  } else if (route.media_type[0] != '\0') {
+    good["content"][route.media_type]["schema"]["type"] = "string";
   }
-  OrderedJson& bad = operation["responses"]["default"];
-  bad["description"] = "An error";
-  const bool is_openai = error_style(route.path) == ErrorStyle::kOpenAi;
-  bad["content"]["application/json"]["schema"]["$ref"] =
-      is_openai ? "#/components/schemas/OpenAiError" : "#/components/schemas/Error";
-  if (!route.open) operation["security"] = OrderedJson::parse(R"([{"key":[]},{}])");
+  for (const auto& [status, meaning] : refusals_of(route)) {
+    operation["responses"][std::to_string(status)] = bad_response(route, meaning);
+  }
+  operation["responses"]["default"] = bad_response(route, "An error");
+  const OrderedJson none = OrderedJson::object(), key = {{"key", OrderedJson::array()}};
+  operation["security"] = OrderedJson::array();
+  if (!route.open) operation["security"] = OrderedJson::array({key, none});
   return operation;
 }
 
@@ -207,17 +176,6 @@ std::string lower_method(const char* method) {
   return name;
 }
 
-std::string body_table(const Route& route) {
-  std::string text = fmt::format("`{} {}`\n\n| key | default | meaning |\n| --- | --- | --- |\n",
-                                 route.method, route.path);
-  for (const BodyKey& key : route.keys) {
-    text += fmt::format("| `{}` | {} | {}{} |\n", key.name,
-                        key.fallback[0] == '\0' ? "" : fmt::format("`{}`", key.fallback),
-                        key.required ? "required: " : "", key.help);
-  }
-  return text + "\n";
-}
-
 }  // namespace
 
 std::string openapi_document(const std::string& version) {
@@ -225,10 +183,15 @@ std::string openapi_document(const std::string& version) {
   document["openapi"] = "3.0.3";
   document["info"]["title"] = "Simile";
   document["info"]["version"] = version;
+  document["info"]["license"] = {{"name", "Apache-2.0"},
+                                 {"url", "https://www.apache.org/licenses/LICENSE-2.0"}};
+  document["servers"].push_back({{"url", "/"}});
   for (const Route& route : route_table()) {
     document["paths"][route.path][lower_method(route.method)] = operation(route);
   }
-  document["components"]["schemas"] = OrderedJson::parse(kErrorSchemas);
+  OrderedJson& schemas = document["components"]["schemas"];
+  schemas["Error"] = OrderedJson::parse(error_schema(ErrorStyle::kTei));
+  schemas["OpenAiError"] = OrderedJson::parse(error_schema(ErrorStyle::kOpenAi));
   document["components"]["securitySchemes"]["key"]["type"] = "http";
   document["components"]["securitySchemes"]["key"]["scheme"] = "bearer";
   return document.dump();
@@ -243,13 +206,14 @@ std::string server_reference() {
   }
   page += "\n## Bodies\n\nKeys that are not listed are ignored.\n\n";
   for (const Route& route : route_table()) {
-    if (!route.keys.empty()) page += body_table(route);
+    if (!route.has_body()) continue;
+    const std::string title = fmt::format("`{} {}`", route.method, route.path);
+    page += "#" + option_members_to_markdown(route.request, title) + "\n";
   }
   page += kErrors;
-  for (const ErrorText& text : kErrorTexts) {
-    const RefusalRow& row = refusal_row(text.refusal);
+  for (const RefusalRow& row : refusal_rows()) {
     page += fmt::format("| {} | {} | `{}` | {} |\n", row.status, row.openai_status, row.type,
-                        text.when);
+                        row.meaning);
   }
   ServeOptions options;
   return page + "\n" + options_to_markdown(options, "Options (`simile serve`)");

@@ -6,24 +6,13 @@
 #include <algorithm>
 
 #include "simile/core/file.h"
-#include "simile/serve/detail/route_answers.h"
-#include "simile/serve/detail/route_rows.h"
+#include "simile/serve/detail/route_row.h"
 #include "simile/serve/web_page.h"
 
 namespace simile {
 namespace {
 
-using detail::kInteger;
-using detail::kObject;
-using detail::kText;
-using detail::kTexts;
 using detail::page;
-
-constexpr const char* kRunsSchema =
-    R"({"type":"object","properties":{"runs":{"type":"array","items":{"type":"object",)"
-    R"("properties":{"name":{"type":"string"},"version":{"type":"string"},)"
-    R"("finished":{"type":"boolean"},"seconds_ago":{"type":"integer"}}}},)"
-    R"("left_out":{"type":"integer"}}})";
 
 // Where {name} or {id} stands in a route's path.
 struct NamePlace {
@@ -45,7 +34,7 @@ std::vector<Route> routes_of_files() {
   std::vector<Route> routes;
   for (const WebFile& file : web_files()) {
     routes.push_back(
-        page("getFile", file.path, "Part of the web page", "", true, detail::answer_web));
+        page("getFile", file.path, "Part of the web page", file.content_type, detail::answer_web));
   }
   return routes;
 }
@@ -68,43 +57,6 @@ std::vector<const Route*> routes_at(const std::string& path) {
   return found;
 }
 
-std::vector<Route> other_routes() {
-  return {
-      page("listRuns", "/runs",
-           "The training runs, those changed last first, and whether they are finished (with "
-           "--runs)",
-           kRunsSchema, false, detail::answer_runs),
-      page("getRun", "/runs/{name}",
-           "The HTML report of a run as far as it has come, that of `simile report`, with files "
-           "that cannot be read (with --runs)",
-           "", false, detail::answer_run),
-      {"reportRuns",
-       "POST",
-       "/runs",
-       "The HTML report of several runs, up to 8 (with --runs)",
-       {{"runs", kTexts, "", "names of runs", true},
-        {"curves", kText, "\"all\"",
-         "`main`: losses and the first metric of each evaluation alone"},
-        {"smooth", kInteger, "0", "points on each side over which losses and norms are averaged"},
-        {"errors", kInteger, "10", "worst errors of each evaluation; 0: no texts are shown"},
-        {"first_step", kInteger, "0", "first step of the curves"},
-        {"last_step", kInteger, "0", "last step of the curves; 0: the end"}},
-       "",
-       false,
-       detail::answer_run_report},
-      page("getInfo", "/info", "The model and the server's limits", kObject, false,
-           detail::answer_info),
-      page("getHealth", "/health", "Status 200 while the server answers", "", true,
-           detail::answer_health),
-      page("getPing", "/ping", "The same", "", true, detail::answer_health),
-      page("getPage", "/", "The web page: search, compare, map and runs in a browser", "", true,
-           detail::answer_web),
-      page("getMetrics", "/metrics", "Counters and histograms for Prometheus", "", true,
-           detail::answer_metrics),
-      page("getOpenApi", "/openapi.json", "This table for programs (OpenAPI 3.0)", kObject, true,
-           detail::answer_openapi)};
-}
-
 std::vector<std::string> paths() {
   std::vector<std::string> paths;
   for (const Route& route : route_table()) paths.emplace_back(route.path);
@@ -113,19 +65,13 @@ std::vector<std::string> paths() {
 
 }  // namespace
 
-namespace detail {
-
-Route page(const char* operation, const char* path, const char* summary, const char* response,
-           bool open, Reply (*answer)(const Engine&, const RouteCall&)) {
-  return {operation, "GET", path, summary, {}, response, open, answer};
-}
-
-}  // namespace detail
-
 const std::vector<Route>& route_table() {
   static const std::vector<Route> table = [] {
-    std::vector<Route> routes = detail::text_routes();
-    for (const auto& more : {detail::index_routes(), other_routes()}) {
+    std::vector<Route> routes;
+    for (const auto rows :
+         {detail::embed_routes, detail::compare_routes, detail::search_routes, detail::map_routes,
+          detail::document_routes, detail::run_routes, detail::model_routes}) {
+      const std::vector<Route> more = rows();
       routes.insert(routes.end(), more.begin(), more.end());
     }
     return routes;

@@ -4,11 +4,12 @@
 // /v1, of OpenAI.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "simile/core/options.h"
 #include "simile/serve/engine.h"
-#include "simile/serve/reply.h"
 #include "simile/serve/request_error.h"
 
 namespace simile {
@@ -23,24 +24,20 @@ struct RouteCall {
   RequestCost& cost;  // what it fills
 };
 
-// A member of a body.
-struct BodyKey {
-  const char* name;      // "inputs.sentences": within the object `inputs`
-  const char* schema;    // JSON schema of its type
-  const char* fallback;  // what it is where it is not there, as JSON; empty: nothing
-  const char* help;
-  bool required = false;
-};
-
+// detail/route_row.h makes one from the structs that describe request and reply.
 struct Route {
   const char* operation;  // its name in the OpenAPI document
   const char* method;
   const char* path;  // "{name}" or "{id}" in it: one character or more
   const char* summary;
-  std::vector<BodyKey> keys;  // of its body; none: it has no body
-  const char* response;       // JSON schema; empty: not JSON
-  bool open;                  // answered without an API key
-  Reply (*answer)(const Engine& engine, const RouteCall& call);
+  OptionVisitor::Members request = {};      // visits an example of its body; null: it has none
+  std::string (*reply_schema)() = nullptr;  // null: the reply is not JSON
+  const char* media_type = "application/json";
+  std::vector<Refusal> refusals = {};  // beside those that every route, or every body, has
+  bool open = false;                   // answered without an API key
+  std::function<Reply(const Engine& engine, const RouteCall& call)> answer = {};
+
+  bool has_body() const { return request != nullptr; }
 };
 
 // What programs ask for, and the web page.

@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "simile/serve/detail/route_answers.h"
+#include "simile/serve/detail/route_row.h"
 #include "simile/serve/detail/search_fixture.h"
 
 namespace simile {
@@ -220,7 +220,7 @@ TEST_F(SearchRoutesTest, AnAnswerWhoseWarningCannotBeHadIsGivenWithout) {
   std::future<Reply> found = std::async(std::launch::async, [&] {
     const std::string body = R"({"query":"sun","mode":"lexical","filter":"kind = z"})", none;
     RequestCost cost;
-    return detail::answer_search(engine, {"/search", none, none, body, later, cost});
+    return find_route("POST", "/search").answer(engine, {"/search", none, none, body, later, cost});
   });
   while (worker.waiting() != 1) wait();
   std::thread stopping([&] { engine.stop(); });
@@ -313,7 +313,7 @@ TEST_F(SearchRoutesTest, BodiesThatCannotBeUsedAreRefusedAndChangeNothing) {
       {"POST", "/documents", R"({"documents":[{"id":7,"text":"b"}]})", 422, "must be a text"},
       {"POST", "/documents", R"({"documents":[{"id":"","text":"b"}]})", 422, "1 to 1000 bytes"},
       {"POST", "/documents", R"({"documents":[{"id":"a"}]})", 422, "documents[0].text"},
-      {"POST", "/documents", R"({"documents":[{"id":"a","text":""}]})", 400, "is empty"},
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":""}]})", 400, "is an empty text"},
       {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","title":1}]})", 422, "title"},
       {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","metadata":[1]}]})", 422,
        "must be an object"},

@@ -36,7 +36,7 @@ struct ServeOptions : ServeLimits {
   std::string runs;                      // folder of training runs to show; empty: none
   bool allow_open = false;
   bool allow_changes = false;
-  std::vector<std::string> allow_host;  // see allowed_hosts.h
+  std::vector<std::string> allow_host;  // see access.h
   std::vector<std::string> served_model_name;
 
   void visit(OptionVisitor& v);

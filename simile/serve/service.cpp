@@ -186,13 +186,13 @@ Reply Service::answer_error(const Call& call, Outcome& outcome) const {
 Reply Service::answer_route(const Call& call, Outcome& outcome) {
   const State now = state();
   const Route& route = find_route(call.method, call.path);
-  outcome.counts = !route.keys.empty() || std::string_view(route.method) == "DELETE";
+  outcome.counts = route.has_body() || std::string_view(route.method) == "DELETE";
   hosts_.check(call.host, call.origin);
   if (!route.open && !now.keys->accepts(call.authorization)) {
     throw RequestError(Refusal::kNoKey,
                        "no valid API key; send the header Authorization: Bearer KEY");
   }
-  if (!route.keys.empty()) {
+  if (route.has_body()) {
     if (!is_json_type(call.content_type)) {
       throw RequestError(Refusal::kWrongType,
                          "send the body as Content-Type: application/json (curl has --json)");

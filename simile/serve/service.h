@@ -16,12 +16,10 @@
 #include <string>
 
 #include "simile/core/event.h"
-#include "simile/serve/allowed_hosts.h"
-#include "simile/serve/api_keys.h"
+#include "simile/serve/access.h"
 #include "simile/serve/batching_worker.h"
 #include "simile/serve/engine.h"
 #include "simile/serve/metrics.h"
-#include "simile/serve/reply.h"
 #include "simile/serve/request_error.h"
 #include "simile/serve/serve_options.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/data/detail/test_files.h"
-#include "simile/serve/detail/route_answers.h"
+#include "simile/serve/detail/route_row.h"
 #include "simile/serve/detail/service_fixture.h"
 #include "simile/text/utf8.h"
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "simile/serve/request_error.h"
-
 namespace simile {
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/serve/reply.h"
+#include "simile/serve/request_error.h"
 
 namespace simile {
 

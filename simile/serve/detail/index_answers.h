@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "simile/serve/detail/route_answers.h"
+#include "simile/serve/detail/route_row.h"
+#include "simile/serve/search_messages.h"
 
 namespace simile::detail {
 
@@ -15,8 +17,8 @@ using SearchResults = std::vector<std::vector<SearchHit>>;
 // Errors: kModelCannot for a server without an index.
 ServedIndex& index_of(const Engine& engine);
 
-// The index's own, with the mode that the body asks for.
-SearchSettings read_settings(const JsonRequest& request, const ServedIndex& index);
+// The index's own settings, with the mode that the request asks for.
+SearchSettings settings_for(const ServedIndex& index, const std::optional<std::string>& mode);
 
 Matrix<float> embed_queries(const Engine& engine, const RouteCall& call,
                             const std::vector<std::string>& queries,
@@ -29,11 +31,12 @@ Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
 SearchResults search_index(const Engine& engine, const RouteCall& call, SearchQueries queries,
                            int64_t top_k, const SearchSettings& settings);
 
-// What the hits of one answer take: ids, titles, metadata, and texts where these are given.
+// Counts the bytes of the hits of one answer: ids, titles, metadata, and texts where they are
+// given.
 class AnswerSize {
  public:
-  // `with_text` false: texts are left out. `advice`: what the client of an answer that is too large
-  // can do.
+  // `with_text` false: texts are left out. `advice`: what the client can do about an answer that is
+  // too large.
   AnswerSize(int64_t most_bytes, bool with_text, std::string advice);
 
   // Counts the hits, whose texts become empty where they are left out. Errors: kTooLarge.
@@ -45,12 +48,5 @@ class AnswerSize {
   const std::string advice_;
   int64_t bytes_ = 0;
 };
-
-// As `simile search --json` shows it.
-OrderedJson show_hit(const SearchHit& hit, bool with_text = true);
-
-// `id`, which `name` in the body gave. Errors: kInvalid for an empty one, or of more than 1000
-// bytes.
-std::string checked_id(std::string id, const std::string& name);
 
 }  // namespace simile::detail

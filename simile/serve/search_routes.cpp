@@ -15,10 +15,6 @@
 namespace simile::detail {
 namespace {
 
-constexpr int64_t kMostHits = 1000;
-constexpr int64_t kRerankedHits = 100;
-constexpr size_t kLongestId = 1000;  // bytes
-
 // As the index's own vectors are made: cut to its dimension, and of length 1 where it compares by
 // cosine.
 VectorOptions like_the_index(const Engine& engine) {
@@ -29,35 +25,31 @@ VectorOptions like_the_index(const Engine& engine) {
   return options;
 }
 
-MetadataFilter read_filter(const JsonRequest& request) {
-  const std::string written = request.text_or("filter", "");
-  if (written.empty()) return {};
+MetadataFilter filter_of(const SearchRequest& request) {
+  if (request.filter.empty()) return {};
   try {
-    return MetadataFilter(written);
+    return MetadataFilter(request.filter);
   } catch (const Error& error) {
     throw RequestError(Refusal::kInvalid, error.what(), "filter");
   }
 }
 
 // How many hits are scored anew; 0: none.
-int64_t read_rerank_hits(const Engine& engine, const JsonRequest& request, size_t queries,
-                         int64_t top_k) {
-  const bool wanted = request.flag("rerank").value_or(false);
-  const int64_t hits = request.integer_or(
-      "rerank_hits", std::max(std::min(kRerankedHits, kMostHits), top_k), 1, kMostHits);
-  if (!wanted) return 0;
+int64_t count_reranked(const Engine& engine, const SearchRequest& request, size_t queries) {
+  if (!request.rerank) return 0;
   if (engine.model().reranker == nullptr) {
     throw RequestError(Refusal::kModelCannot,
                        "the server has no model that re-ranks; it was started without "
                        "--rerank-model",
                        "rerank");
   }
-  if (hits < top_k || static_cast<int64_t>(queries) * hits > kMostHits) {
+  const int64_t hits = request.rerank_hits.value_or(std::max(kRerankedHits, request.top_k));
+  if (hits < request.top_k || static_cast<int64_t>(queries) * hits > kMostHits) {
     throw RequestError(
         Refusal::kInvalid,
         fmt::format("\"rerank_hits\" is {} for each of {} queries; expected at least \"top_k\", "
                     "which is {}, and {} for all at most",
-                    hits, queries, top_k, kMostHits),
+                    hits, queries, request.top_k, kMostHits),
         "rerank_hits");
   }
   return hits;
@@ -107,24 +99,33 @@ SearchResults search_in_parts(const Engine& engine, const RouteCall& call,
   return results;
 }
 
-std::vector<std::string> read_queries(const JsonRequest& request) {
-  std::vector<std::string> texts = request.full_texts("query");
-  if (std::any_of(texts.begin(), texts.end(), is_blank)) {
+// The queries of a request without `like`.
+const std::vector<std::string>& queries_of(const RouteCall& call, const Engine& engine,
+                                           const SearchRequest& request) {
+  if (!request.query) {  // one of both is required: tell it of this one
+    std::vector<std::string> query;
+    read_body(call.body, engine.limits(), BodySize::kUsual, [&](OptionVisitor& v) {
+      v.field("query", query, OptionInfo().required().one_or_more());
+    });
+  }
+  if (std::any_of(request.query->begin(), request.query->end(), is_blank)) {
     throw RequestError(Refusal::kEmpty, "\"query\" is an empty text", "query");
   }
-  return texts;
+  return *request.query;
 }
 
-SearchResults find_by_text(const Engine& engine, const RouteCall& call, const JsonRequest& request,
-                           const std::vector<std::string>& texts, int64_t top_k,
+SearchResults find_by_text(const Engine& engine, const RouteCall& call,
+                           const SearchRequest& request, const std::vector<std::string>& texts,
                            const SearchSettings& settings, AnswerSize& size) {
   SearchQueries queries;
   queries.texts = texts;
-  queries.filter = read_filter(request);
-  queries.exact = request.flag("exact").value_or(false);
-  const std::string prompt_name = request.text_or("prompt_name", "");
-  const int64_t reranked = read_rerank_hits(engine, request, texts.size(), top_k);
-  if (settings.by_vectors()) queries.vectors = embed_queries(engine, call, texts, prompt_name);
+  queries.filter = filter_of(request);
+  queries.exact = request.exact;
+  const int64_t top_k = request.top_k;
+  const int64_t reranked = count_reranked(engine, request, texts.size());
+  if (settings.by_vectors()) {
+    queries.vectors = embed_queries(engine, call, texts, request.prompt_name.value_or(""));
+  }
   if (reranked == 0) return search_in_parts(engine, call, queries, top_k, settings, &size);
   SearchResults results = search_in_parts(engine, call, queries, reranked, settings, nullptr);
   rerank(engine, call, texts, top_k, results);
@@ -133,28 +134,27 @@ SearchResults find_by_text(const Engine& engine, const RouteCall& call, const Js
 }
 
 // What has no meaning without a query is not left out silently.
-void check_like(const JsonRequest& request) {
-  if (request.has("query")) {
+void check_like(const SearchRequest& request) {
+  if (request.query) {
     throw RequestError(Refusal::kInvalid, "give \"query\" or \"like\", not both", "like");
   }
-  for (const char* key : {"prompt_name", "rerank_hits"}) {
-    if (!request.has(key)) continue;
+  const std::pair<const char*, bool> given[] = {{"prompt_name", request.prompt_name.has_value()},
+                                                {"rerank_hits", request.rerank_hits.has_value()},
+                                                {"rerank", request.rerank}};
+  for (const auto& [key, is_given] : given) {
+    if (!is_given) continue;
     throw RequestError(Refusal::kInvalid, fmt::format("\"{}\" needs a \"query\"", key), key);
-  }
-  if (request.flag("rerank").value_or(false)) {
-    throw RequestError(Refusal::kInvalid, "\"rerank\" needs a \"query\"", "rerank");
   }
 }
 
-SearchResults find_like(const Engine& engine, const RouteCall& call, const JsonRequest& request,
-                        int64_t top_k, const SearchSettings& settings, AnswerSize& size) {
+SearchResults find_like(const Engine& engine, const RouteCall& call, const SearchRequest& request,
+                        const SearchSettings& settings, AnswerSize& size) {
   check_like(request);
-  const std::string id = checked_id(request.text("like"), "like");
   const auto results = std::make_shared<SearchResults>();
-  const bool exact = request.flag("exact").value_or(false);
-  const auto work = [index = engine.model().index, id, filter = read_filter(request), top_k,
-                     settings, exact, results] {
-    results->push_back(index->search_like(id, top_k, settings, filter, exact));
+  const auto work = [index = engine.model().index, request, filter = filter_of(request), settings,
+                     results] {
+    results->push_back(
+        index->search_like(*request.like, request.top_k, settings, filter, request.exact));
   };
   call.cost.searches = 1;
   engine.embedder().worker().run(work, 1, 0, call.patience, call.cost.times);
@@ -183,10 +183,10 @@ std::vector<std::string> look_at(const ServedIndex& index, const MetadataFilter&
 
 // None where they cannot be had: the hits are there.
 std::vector<std::string> warnings_of(const Engine& engine, const RouteCall& call,
-                                     const JsonRequest& request, const SearchResults& results) {
+                                     const SearchRequest& request, const SearchResults& results) {
   const bool any =
       std::any_of(results.begin(), results.end(), [](const auto& hits) { return !hits.empty(); });
-  MetadataFilter filter = read_filter(request);
+  MetadataFilter filter = filter_of(request);
   if (any || filter.matches_all()) return {};
   const auto warnings = std::make_shared<std::vector<std::string>>();
   const auto work = [index = engine.model().index, filter = std::move(filter), warnings] {
@@ -200,12 +200,45 @@ std::vector<std::string> warnings_of(const Engine& engine, const RouteCall& call
   return std::move(*warnings);
 }
 
-OrderedJson show_marks(const std::string& text, const WordMarker& marker) {
-  OrderedJson marks = OrderedJson::array();
+std::vector<std::vector<int64_t>> show_marks(const std::string& text, const WordMarker& marker) {
+  std::vector<std::vector<int64_t>> marks;
   for (const WordMark& mark : marker.find_characters(text)) {
-    marks.push_back({mark.begin, mark.end});
+    marks.push_back({static_cast<int64_t>(mark.begin), static_cast<int64_t>(mark.end)});
   }
   return marks;
+}
+
+SearchReply answer_search(const Engine& engine, const RouteCall& call,
+                          const SearchRequest& request) {
+  const SearchSettings settings = settings_for(index_of(engine), request.mode);
+  if (request.marks && !request.text) {
+    throw RequestError(Refusal::kInvalid, "\"marks\" are places in texts, and \"text\" is false",
+                       "marks");
+  }
+  AnswerSize size(engine.limits().answer_bytes, request.text,
+                  fmt::format("ask for fewer of them (\"top_k\"), in several requests{}",
+                              request.text ? ", or without their texts (\"text\": false)" : ""));
+  std::vector<std::string> texts(1);
+  SearchResults results;
+  if (request.like) {
+    results = find_like(engine, call, request, settings, size);
+  } else {
+    texts = queries_of(call, engine, request);
+    results = find_by_text(engine, call, request, texts, settings, size);
+  }
+  SearchReply reply;
+  reply.mode = settings.mode;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const WordMarker marker(request.marks ? texts[i] : "");
+    reply.results.emplace_back();
+    for (const SearchHit& hit : results[i]) {
+      reply.results.back().hits.push_back(show_hit(hit, request.text));
+      if (request.marks) reply.results.back().hits.back().marks = show_marks(hit.text, marker);
+    }
+  }
+  std::vector<std::string> warnings = warnings_of(engine, call, request, results);
+  if (!warnings.empty()) reply.warnings = std::move(warnings);
+  return reply;
 }
 
 }  // namespace
@@ -222,16 +255,6 @@ void AnswerSize::add(std::vector<SearchHit>& hits) {
   if (bytes_ <= most_) return;
   throw RequestError(Refusal::kTooLarge,
                      fmt::format("the hits have more than {} bytes; {}", most_, advice_));
-}
-
-std::string checked_id(std::string id, const std::string& name) {
-  if (id.empty() || id.size() > kLongestId) {
-    throw RequestError(
-        Refusal::kInvalid,
-        fmt::format("\"{}\" must have 1 to {} bytes, but it has {}", name, kLongestId, id.size()),
-        name);
-  }
-  return id;
 }
 
 ServedIndex& index_of(const Engine& engine) {
@@ -253,87 +276,34 @@ SearchResults search_index(const Engine& engine, const RouteCall& call, SearchQu
   return std::move(*results);
 }
 
-OrderedJson show_hit(const SearchHit& hit, bool with_text) {
-  OrderedJson shown = {{"id", hit.id}, {"score", hit.score}};
-  if (hit.by_search) shown["search_score"] = *hit.by_search;
-  if (hit.by_vector && hit.by_words) {
-    shown["vector_score"] = *hit.by_vector;
-    shown["lexical_score"] = *hit.by_words;
-  }
-  if (!hit.title.empty()) shown["title"] = hit.title;
-  if (with_text) shown["text"] = hit.text;
-  if (hit.passage) {
-    shown["passage"] = {{"number", hit.passage->number},
-                        {"of", hit.passage->of},
-                        {"begin", hit.passage->characters.begin},
-                        {"end", hit.passage->characters.end}};
-  }
-  if (!hit.metadata.empty()) shown["metadata"] = OrderedJson::parse(hit.metadata);
-  return shown;
-}
-
-SearchSettings read_settings(const JsonRequest& request, const ServedIndex& index) {
+SearchSettings settings_for(const ServedIndex& index, const std::optional<std::string>& mode) {
   SearchSettings settings = index.settings();
-  settings.mode = request.choice("mode", search_modes(settings));
+  settings.mode = mode.value_or(settings.mode);
   return settings;
 }
 
 Matrix<float> embed_queries(const Engine& engine, const RouteCall& call,
                             const std::vector<std::string>& queries,
                             const std::string& prompt_name) {
-  TextGroup like;
+  ReadingKeys like;
   like.prompt_name = prompt_name;
-  return engine.embedder().embed({make_group(queries, like, TextRole::kQuery)},
-                                 like_the_index(engine), call.patience, call.cost);
+  return engine.embedder().embed({like.group(queries, TextRole::kQuery)}, like_the_index(engine),
+                                 call.patience, call.cost);
 }
 
 Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
                               const std::vector<Document>& documents) {
-  TextGroup like;
+  ReadingKeys like;
   like.prompt_name = index_of(engine).info().model.prompt_name.value_or("");
-  return engine.embedder().embed(
-      {make_group(texts_of_vectors(documents), like, TextRole::kDocument)}, like_the_index(engine),
-      call.patience, call.cost);
+  return engine.embedder().embed({like.group(texts_of_vectors(documents), TextRole::kDocument)},
+                                 like_the_index(engine), call.patience, call.cost);
 }
 
-Reply answer_search(const Engine& engine, const RouteCall& call) {
-  const JsonRequest request(call.body, engine.limits());
-  const SearchSettings settings = read_settings(request, index_of(engine));
-  const int64_t top_k = request.integer_or("top_k", 10, 1, kMostHits);
-  const bool with_text = request.flag("text").value_or(true);
-  const bool shows_marks = request.flag("marks").value_or(false);
-  if (shows_marks && !with_text) {
-    throw RequestError(Refusal::kInvalid, "\"marks\" are places in texts, and \"text\" is false",
-                       "marks");
-  }
-  AnswerSize size(engine.limits().answer_bytes, with_text,
-                  fmt::format("ask for fewer of them (\"top_k\"), in several requests{}",
-                              with_text ? ", or without their texts (\"text\": false)" : ""));
-  std::vector<std::string> texts;
-  SearchResults results;
-  if (request.has("like")) {
-    results = find_like(engine, call, request, top_k, settings, size);
-    texts.resize(1);
-  } else {
-    texts = read_queries(request);
-    results = find_by_text(engine, call, request, texts, top_k, settings, size);
-  }
-  OrderedJson found;
-  found["mode"] = settings.mode;
-  found["results"] = OrderedJson::array();
-  for (size_t i = 0; i < results.size(); ++i) {
-    const WordMarker marker(shows_marks ? texts[i] : "");
-    OrderedJson result;
-    result["hits"] = OrderedJson::array();
-    for (const SearchHit& hit : results[i]) {
-      result["hits"].push_back(show_hit(hit, with_text));
-      if (shows_marks) result["hits"].back()["marks"] = show_marks(hit.text, marker);
-    }
-    found["results"].push_back(std::move(result));
-  }
-  const std::vector<std::string> warnings = warnings_of(engine, call, request, results);
-  if (!warnings.empty()) found["warnings"] = warnings;
-  return json_reply(found);
+std::vector<Route> search_routes() {
+  return {route("search", "POST", "/search",
+                "The documents of the index nearest to each query, by vectors, words or both, best "
+                "first (with --index)",
+                answer_search, {Refusal::kModelCannot, Refusal::kNotFound})};
 }
 
 }  // namespace simile::detail
