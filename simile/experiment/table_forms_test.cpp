@@ -5,6 +5,8 @@
 
 #include "simile/experiment/detail/table_words.h"
 #include "simile/experiment/reproduction.h"
+#include "simile/tune/detail/judgement.h"
+#include "simile/tune/reproduction.h"
 
 namespace simile {
 namespace {

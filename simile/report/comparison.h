@@ -91,4 +91,20 @@ struct ChosenRuns {
 Comparison compare_runs(const ChosenRuns& a, const ChosenRuns& b, const ComparisonOptions& options,
                         EventSink& events);
 
+// How much a figure of finished runs depends on the examples they were tested on.
+struct FigureInterval {
+  double value = 0;
+  Interval interval;
+};
+
+// EVALUATION.METRIC of run folders and its 95 % bootstrap interval over their test examples, drawn
+// as compare_runs() draws them, with seed 1: of several seeds those of the mean, of folds those of
+// the mean of the folds' metrics. None, and then `problem` says why, without predictions, for a
+// metric that is not computed from them, and where they do not give what was reported. The same
+// bits for any number of threads. Errors (ErrorKind::kInput): a folder without a finished run;
+// predictions that cannot be read; runs that were not tested on the same examples.
+std::optional<FigureInterval> example_interval(const std::vector<std::string>& folders,
+                                               const std::string& metric, int64_t samples,
+                                               std::string& problem);
+
 }  // namespace simile

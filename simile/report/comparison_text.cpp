@@ -14,13 +14,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double shown(const ComparedMetric& metric, double value) {
-  return is_fraction(metric.name) ? 100 * value : value;
+std::string show_value(const ComparedMetric& metric, double value, bool with_sign = false) {
+  return show_figure(value, is_fraction(metric.name), with_sign);
 }
 
 std::string show_spread(const ComparedMetric& metric, const Spread& spread, size_t runs) {
-  const std::string mean = fmt::format("{:.2f}", shown(metric, spread.mean));
-  return runs < 2 ? mean : fmt::format("{} +- {:.2f}", mean, shown(metric, spread.deviation));
+  const std::string mean = show_value(metric, spread.mean);
+  return runs < 2 ? mean : mean + " +- " + show_value(metric, spread.deviation);
 }
 
 // What a comparison has at all; columns and explanations follow it.
@@ -48,12 +48,12 @@ std::vector<std::string> table_row(const ComparedMetric& metric, const Shown& sh
   std::vector<std::string> row = {
       metric.name, show_spread(metric, metric.a, metric.a_values.size()),
       show_spread(metric, metric.b, metric.b_values.size()),
-      fmt::format("{:+.2f} {:1}", shown(metric, metric.difference),
+      fmt::format("{} {:1}", show_value(metric, metric.difference, true),
                   metric.t_test ? significance_mark(metric.t_test->p) : "")};
   if (shows.intervals) {
     row.push_back(metric.interval
-                      ? fmt::format("[{:+.2f}, {:+.2f}]", shown(metric, metric.interval->low),
-                                    shown(metric, metric.interval->high))
+                      ? fmt::format("[{}, {}]", show_value(metric, metric.interval->low, true),
+                                    show_value(metric, metric.interval->high, true))
                       : "-");
   }
   if (shows.tests) {

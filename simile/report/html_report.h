@@ -9,7 +9,6 @@
 //                 metric of the evaluations, over steps; of long runs about 1,000 points that keep
 //                 the extremes
 //   worst errors  of each evaluation with predictions, with their texts
-//                 (simile/report/worst_errors.h)
 //   lengths       words per text (split_words()) of the evaluations' examples
 //   recipe        with the environment, and what differs between the recipes
 //

@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <set>
 
+#include "simile/core/file.h"
 #include "simile/core/text_table.h"
 #include "simile/metric/significance.h"
 #include "simile/report/detail/html.h"
+#include "simile/report/plot.h"
 
 namespace simile {
 namespace {
@@ -136,6 +140,122 @@ std::string result_table(const std::vector<ShownRun>& runs, const EvaluationName
          html_table(head, body);
 }
 
+constexpr size_t kPoints = 1000;
+
+using Curves = std::vector<Curve> RunLog::*;
+
+std::vector<std::string> curve_names(const std::vector<ShownRun>& runs, Curves curves) {
+  std::vector<std::string> names;
+  for (const ShownRun& run : runs) {
+    for (const RunLog& log : run.logs) {
+      for (const Curve& curve : log.*curves) add_once(names, curve.name);
+    }
+  }
+  return names;
+}
+
+// Losses; of metrics the first of each evaluation.
+std::vector<std::string> main_names(const std::vector<std::string>& names, bool are_metrics) {
+  std::vector<std::string> chosen;
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    const bool is_first = seen.insert(name.substr(0, name.rfind('.'))).second;
+    if (are_metrics ? is_first : starts_with(name, "loss")) chosen.push_back(name);
+  }
+  return chosen;
+}
+
+// The means of the last 2 `half` + 1 points around each, of fewer near the ends.
+void smooth(std::vector<CurvePoint>& points, size_t half) {
+  std::vector<double> sums = {0};
+  for (const CurvePoint& point : points) sums.push_back(sums.back() + point.y);
+  for (size_t i = 0; i < points.size(); ++i) {
+    const size_t near = std::min({half, i, points.size() - 1 - i});
+    points[i].y = (sums[i + near + 1] - sums[i - near]) / static_cast<double>(2 * near + 1);
+  }
+}
+
+// The curve from the first step to the last one shown.
+std::vector<CurvePoint> shown_points(const Curve& curve, const HtmlReportOptions& options) {
+  std::vector<CurvePoint> points;
+  for (const CurvePoint& point : curve.points) {
+    const bool is_shown =
+        point.x >= static_cast<double>(options.first_step) &&
+        (options.last_step == 0 || point.x <= static_cast<double>(options.last_step));
+    if (is_shown) points.push_back(point);
+  }
+  return thin_curve(points, kPoints);
+}
+
+std::string line_label(const ShownRun& run, size_t r) {
+  if (run.set.runs.size() == 1) return run.set.name;
+  return run.set.name + " " + std::filesystem::path(run.set.runs[r].path).filename().string();
+}
+
+// Where the stages of a run with several begin; the same place and name of several runs once.
+void add_stage_marks(const RunLog& log, std::vector<PlotMark>& marks) {
+  if (log.stages.size() < 2) return;
+  for (const LoggedStage& stage : log.stages) {
+    const PlotMark mark{static_cast<double>(stage.first_step), stage.name};
+    const bool seen = std::any_of(marks.begin(), marks.end(), [&mark](const PlotMark& other) {
+      return other.x == mark.x && other.label == mark.label;
+    });
+    if (!seen) marks.push_back(mark);
+  }
+}
+
+Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::string& name,
+               const HtmlReportOptions& options) {
+  const bool is_evaluation = curves == &RunLog::evaluations;
+  Plot plot;
+  plot.title = name;
+  if (!is_evaluation) std::replace(plot.title.begin(), plot.title.end(), '_', ' ');
+  plot.x_label = "step";
+  const std::string metric = name.substr(name.rfind('.') + 1);  // after the data set's name
+  const double scale = is_evaluation && is_fraction(metric) ? 100 : 1;
+  const bool is_noisy = name.find("loss") != name.npos || name.find("norm") != name.npos;
+  plot.first_x = static_cast<double>(options.first_step);
+  for (const ShownRun& run : runs) {
+    for (size_t r = 0; r < run.logs.size(); ++r) {
+      for (const Curve& curve : run.logs[r].*curves) {
+        if (curve.name != name) continue;
+        const int64_t last = options.last_step > 0 ? options.last_step : run.logs[r].steps;
+        plot.last_x = std::max(plot.last_x, static_cast<double>(last));
+        add_stage_marks(run.logs[r], plot.marks);
+        PlotLine line{line_label(run, r), shown_points(curve, options), run.series,
+                      is_evaluation && curve.points.size() <= 60};
+        if (!is_evaluation && is_noisy) smooth(line.points, static_cast<size_t>(options.smooth));
+        for (CurvePoint& point : line.points) point.y *= scale;
+        plot.lines.push_back(std::move(line));
+      }
+    }
+  }
+  return plot;
+}
+
+std::string show_plots(const std::vector<ShownRun>& runs, Curves curves,
+                       const HtmlReportOptions& options) {
+  std::vector<std::string> names = curve_names(runs, curves);
+  if (options.curves == "main") names = main_names(names, curves == &RunLog::evaluations);
+  std::string figures;
+  for (const std::string& name : names) {
+    const Plot plot = make_plot(runs, curves, name, options);
+    figures += html_figure(escape_html(plot.title), plot_to_svg(plot));
+  }
+  return figure_grid(figures);
+}
+
+std::string legend(const std::vector<ShownRun>& runs) {
+  std::string html = "<p class=\"legend\">";
+  for (const ShownRun& run : runs) {
+    html += "<span>" + show_run_name(run);
+    if (run.set.runs.size() > 1)
+      html += fmt::format(" ({} {})", run.set.runs.size(), run.set.unit());
+    html += "</span> ";
+  }
+  return html + "</p>\n";
+}
+
 }  // namespace
 
 std::string results_part(const std::vector<ShownRun>& runs) {
@@ -148,6 +268,16 @@ std::string results_part(const std::vector<ShownRun>& runs) {
          "deviation. The "
          "best of a column is bold.</p>\n" +
          html;
+}
+
+std::string curves_part(const std::vector<ShownRun>& runs, const HtmlReportOptions& options) {
+  const std::string training = show_plots(runs, &RunLog::training, options);
+  const std::string evaluations = show_plots(runs, &RunLog::evaluations, options);
+  if (training.empty() && evaluations.empty()) return "";
+  std::string html = legend(runs);
+  if (!evaluations.empty()) html += "<h3>Evaluations</h3>\n" + evaluations;
+  if (!training.empty()) html += "<h3>Training</h3>\n" + training;
+  return html;
 }
 
 }  // namespace simile

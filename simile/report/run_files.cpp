@@ -110,67 +110,16 @@ bool is_run(const std::string& path) {
          file_exists(join_path(path, kResults));
 }
 
-// The folders in `path` by name, without hidden ones. Returns why it cannot be listed, if so.
-std::error_code list_folders(const std::string& path, std::map<std::string, bool>& is_link) {
-  std::error_code code, unknown;
+// The folders run-N of `path` that are runs, by N; sets `code` where it cannot be listed.
+std::map<int64_t, std::string> seed_folders(const std::string& path, std::error_code& code) {
+  std::map<int64_t, std::string> found;
   fs::directory_iterator entries(path, code);
   for (; !code && entries != fs::directory_iterator(); entries.increment(code)) {
-    const std::string name = entries->path().filename();
-    if (name[0] != '.' && entries->is_directory(unknown)) {
-      is_link[name] = entries->is_symlink(unknown);
-    }
-  }
-  return code;
-}
-
-// The folders run-N of `path` that are runs, by N.
-std::map<int64_t, std::string> seed_folders(const std::string& path,
-                                            const std::map<std::string, bool>& folders) {
-  std::map<int64_t, std::string> found;
-  for (const auto& [name, is_link] : folders) {
-    const std::optional<int64_t> number = seed_folder_number(name);
-    if (number && is_run(join_path(path, name))) found[*number] = name;
+    const std::optional<int64_t> number = seed_folder_number(entries->path().filename().string());
+    if (number && is_run(entries->path())) found[*number] = entries->path();
   }
   return found;
 }
-
-class RunFinder {
- public:
-  explicit RunFinder(const std::string& root) : root_(root) {}
-
-  // Looks at the folders in `name`, which is empty for the root.
-  std::error_code look_in(const std::string& name) {
-    std::map<std::string, bool> folders;
-    const std::error_code code = list_folders(join_path(root_, name), folders);
-    for (const auto& [folder, is_link] : folders) {
-      if (++looked_at_ > kMostFolders) break;
-      if (name.empty() || !is_link) look_at(name.empty() ? folder : name + "/" + folder);
-    }
-    return code;
-  }
-
-  std::vector<FoundRuns> found;
-
- private:
-  void look_at(const std::string& name) {
-    const std::string path = join_path(root_, name);
-    std::map<std::string, bool> folders;
-    list_folders(path, folders);
-    FoundRuns set{name, {}};
-    for (const auto& [number, seed] : seed_folders(path, folders)) {
-      set.runs.push_back(name + "/" + seed);
-    }
-    if (set.runs.empty() && is_run(path)) set.runs = {name};
-    if (set.runs.empty()) {
-      look_in(name);
-    } else {
-      found.push_back(std::move(set));
-    }
-  }
-
-  const std::string& root_;
-  int64_t looked_at_ = 0;
-};
 
 // Of the results above the runs: "runs", the seed of each folder, and "verdict".
 void read_seeds(RunSet& set) {
@@ -289,13 +238,12 @@ RunSet read_run_set(const std::string& path) {
   RunSet set;
   set.path = path;
   set.name = last_part(path);
-  std::map<std::string, bool> folders;
-  const std::error_code code = list_folders(path, folders);
+  std::error_code code;
+  for (const auto& [number, folder] : seed_folders(path, code)) {
+    set.runs.push_back(read_run(folder));
+  }
   SIMILE_CHECK(!code, ErrorKind::kInput,
                fmt::format("cannot list the folder '{}': {}", path, code.message()));
-  for (const auto& [number, name] : seed_folders(path, folders)) {
-    set.runs.push_back(read_run(join_path(path, name)));
-  }
   if (set.runs.empty()) {
     SIMILE_CHECK(is_run(path), ErrorKind::kInput,
                  fmt::format("'{}' is not a run: it has neither {}, {} and {} nor folders {}1, "
@@ -310,18 +258,36 @@ RunSet read_run_set(const std::string& path) {
 }
 
 std::vector<FoundRuns> find_runs(const std::string& folder) {
-  RunFinder finder(folder);
-  const std::error_code code = finder.look_in("");
+  std::vector<FoundRuns> found;
+  std::error_code code, unknown;
+  fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied,
+                                           code);
+  for (int64_t looked_at = 0;
+       !code && entries != fs::recursive_directory_iterator() && looked_at < kMostFolders;
+       entries.increment(unknown)) {
+    const fs::path path = entries->path();
+    if (!entries->is_directory(unknown)) continue;
+    ++looked_at;
+    FoundRuns set{path.lexically_relative(folder), {}};
+    const bool is_hidden = path.filename().string()[0] == '.';
+    for (const auto& [number, seed] : seed_folders(path, unknown)) {
+      set.runs.push_back(fs::path(seed).lexically_relative(folder));
+    }
+    if (set.runs.empty() && is_run(path)) set.runs = {set.name};
+    if (is_hidden || !set.runs.empty()) entries.disable_recursion_pending();
+    if (!is_hidden && !set.runs.empty()) found.push_back(std::move(set));
+  }
   SIMILE_CHECK(!code, ErrorKind::kIo,
                fmt::format("cannot list the folder '{}': {}", folder, code.message()));
-  return std::move(finder.found);
+  std::sort(found.begin(), found.end(),
+            [](const FoundRuns& a, const FoundRuns& b) { return a.name < b.name; });
+  return found;
 }
 
 std::vector<RunSet> read_run_sets(const std::string& path) {
-  std::map<std::string, bool> folders;
-  list_folders(path, folders);
   std::vector<RunSet> sets;
-  if (!is_run(path) && seed_folders(path, folders).empty() && folder_exists(path)) {
+  std::error_code unknown;
+  if (!is_run(path) && seed_folders(path, unknown).empty() && folder_exists(path)) {
     for (const FoundRuns& found : find_runs(path)) {
       sets.push_back(read_run_set(join_path(path, found.name)));
       sets.back().name = found.name;

@@ -72,9 +72,9 @@ struct FoundRuns {
   std::vector<std::string> runs;  // "table/row/set/run-1" and so on, or `name` alone
 };
 
-// The sets of runs below `folder` at any depth, sorted by name. Leaves out hidden folders, links
-// that are not in `folder` itself, what lies within a run, and what lies beyond 20,000 folders.
-// Errors (ErrorKind::kIo): the folder cannot be listed.
+// The sets of runs below `folder` at any depth, sorted by name. Leaves out hidden folders and what
+// is within a run, within a link, or beyond 20,000 folders. Errors (ErrorKind::kIo): the folder
+// cannot be listed.
 std::vector<FoundRuns> find_runs(const std::string& folder);
 
 // The set of runs that `path` is, or all that find_runs() finds in it, under the names it gives.

@@ -16,7 +16,7 @@
 #include "simile/core/file_lock.h"
 #include "simile/eval/report.h"
 #include "simile/model/model_settings.h"
-#include "simile/report/step_result.h"
+#include "simile/report/run_log.h"
 #include "simile/report/tensorboard.h"
 #include "simile/report/verdict.h"
 

@@ -10,12 +10,22 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simile/eval/report.h"
-#include "simile/report/step_result.h"
 
 namespace simile {
+
+// What one step of training says of itself.
+struct StepResult {
+  std::string objective;  // its name, of several joined by +; empty in a stage that has but one
+  double loss = 0;  // of the objective, without its weight and without `siar`; of parts the mean
+  double gradient_norm = 0;  // before clipping
+  double learning_rate = 0;
+  double siar = 0;                                     // what it added
+  std::vector<std::pair<std::string, double>> values;  // for the log: temperature, siar
+};
 
 // The two kinds of line, without its end.
 std::string step_line(const std::string& stage, int64_t step, double epoch,

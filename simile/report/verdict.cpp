@@ -124,12 +124,8 @@ void add_interval(const Scores& start, const Scores& trained, Gain& gain) {
   draw_interval(sets, gain);
 }
 
-std::string show_value(const Gain& gain, double value) {
-  return show_figure(value, gain.is_fraction());
-}
-
-std::string show_difference(const Gain& gain, double value) {
-  return show_figure(value, gain.is_fraction(), true);
+std::string show_value(const Gain& gain, double value, bool with_sign = false) {
+  return show_figure(value, gain.is_fraction(), with_sign);
 }
 
 std::string show_spread(const Gain& gain, const std::vector<double>& values) {
@@ -142,7 +138,7 @@ std::string show_spread(const Gain& gain, const std::vector<double>& values) {
 // What stands in brackets behind start -> trained.
 std::string explain_gain(const Gain& gain, const Verdict& verdict) {
   const Spread difference = measure_spread(gain.differences());
-  std::string text = show_difference(gain, difference.mean);
+  std::string text = show_value(gain, difference.mean, true);
   if (verdict.runs > 1) {
     text += fmt::format(" +- {} over {} {}", show_value(gain, difference.deviation), verdict.runs,
                         verdict.over);
@@ -152,8 +148,8 @@ std::string explain_gain(const Gain& gain, const Verdict& verdict) {
   if (verdict.start_kept > 0) return text + ": the start was kept, no later weights were better";
   if (!gain.interval) return text + "; no interval: " + gain.no_interval;
   return text + fmt::format(", 95 % interval {} to {}, paired bootstrap over {}",
-                            show_difference(gain, gain.interval->low),
-                            show_difference(gain, gain.interval->high), gain.examples);
+                            show_value(gain, gain.interval->low, true),
+                            show_value(gain, gain.interval->high, true), gain.examples);
 }
 
 Json gain_to_json(const Gain& gain) {

@@ -14,7 +14,7 @@
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
 #include "simile/model/model_settings.h"
-#include "simile/report/step_result.h"
+#include "simile/report/run_log.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/gradient_cache.h"
 #include "simile/train/model_weights.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/report/worst_errors.h"
-
 #include <gmock/gmock.h>
+
+#include "simile/report/detail/html.h"
 
 namespace simile {
 namespace {

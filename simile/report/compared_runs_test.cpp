@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/report/detail/side_examples.h"
+#include "simile/report/detail/compared_runs.h"
 
 #include <gmock/gmock.h>
 
