@@ -10,10 +10,7 @@
 
 #include "simile/core/text_table.h"
 #include "simile/experiment/detail/judgement.h"
-#include "simile/experiment/detail/table_words.h"
 #include "simile/experiment/reproduction.h"
-#include "simile/tune/detail/judgement.h"
-#include "simile/tune/reproduction.h"
 
 namespace simile {
 namespace {

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simile/experiment/detail/table_words.h"
+#include "simile/experiment/detail/judgement.h"
 #include "simile/experiment/reproduction.h"
-#include "simile/tune/detail/judgement.h"
-#include "simile/tune/reproduction.h"
 
 namespace simile {
 namespace {

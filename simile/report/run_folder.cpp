@@ -117,16 +117,12 @@ void RunFolder::remove_old_run(const std::string& but) const {
     if ((is_seed && name != but) || is_event) std::filesystem::remove_all(entry.path(), ignored);
   }
   for (const char* old :
-       {kOldState, kStates, kLog, kResults, kPredictions, kModel, kStages, kMined, kRecipe}) {
+       {kStates, kLog, kResults, kPredictions, kModel, kStages, kMined, kRecipe}) {
     std::filesystem::remove_all(join_path(path_, old), ignored);
   }
 }
 
 void RunFolder::check_resume(bool several) const {
-  SIMILE_CHECK(!file_exists(join_path(path_, kOldState)), ErrorKind::kUsage,
-               fmt::format("'{}' was trained by an earlier version, whose state this one does not "
-                           "read; start anew with --overwrite, or choose another --output",
-                           path_));
   const bool was_several = folder_exists(seed_path(1));
   const bool was_single = file_exists(join_path(path_, kLog));
   SIMILE_CHECK(!(several ? was_single : was_several), ErrorKind::kUsage,

@@ -14,7 +14,6 @@
 #include "simile/core/event.h"
 #include "simile/eval/report.h"
 #include "simile/report/run_folder.h"
-#include "simile/report/step_result.h"
 #include "simile/report/run_log.h"
 #include "simile/train/recent_losses.h"
 #include "simile/train/state_store.h"

@@ -13,9 +13,7 @@
 #include "simile/experiment/planned_run.h"
 #include "simile/experiment/reproduction.h"
 #include "simile/experiment/tuning.h"
-#include "simile/report/example_interval.h"
 #include "simile/report/comparison.h"
-#include "simile/tune/reproduction.h"
 
 namespace simile {
 

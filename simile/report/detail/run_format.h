@@ -25,8 +25,7 @@ constexpr const char* kStages = "stages";
 constexpr const char* kTeachers = "teachers";
 constexpr const char* kMined = "mined";
 constexpr const char* kLock = "lock";
-constexpr const char* kOldState = "state.safetensors";  // of earlier versions
-constexpr std::string_view kSeedFolder = "run-";        // and the number, from 1
+constexpr std::string_view kSeedFolder = "run-";  // and the number, from 1
 constexpr std::string_view kTensorboard = "events.out.tfevents.";
 
 // Of run.json, beside the recipe's own keys.
