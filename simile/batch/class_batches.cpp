@@ -7,6 +7,7 @@
 #include <queue>
 #include <tuple>
 
+#include "simile/batch/order_table.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 
@@ -104,6 +105,19 @@ class BatchFiller {
   std::priority_queue<ClassQueue> waiting_;
 };
 
+void check_classes(const OrderData& data) {
+  SIMILE_CHECK(!data.classes.empty(), ErrorKind::kRecipe,
+               fmt::format("{}: order `classes` needs the class of each example, and the data has "
+                           "none; read it with `format: classes`, or choose another order",
+                           data.file));
+  SIMILE_CHECK(data.batch_size >= 2 * data.options.group_size, ErrorKind::kRecipe,
+               fmt::format("{}: order `classes` with batch_size {} and order.group_size {} puts "
+                           "one class into a batch; a batch needs two, so set group_size to {} at "
+                           "most, or a larger batch_size",
+                           data.file, data.batch_size, data.options.group_size,
+                           std::max<int64_t>(1, data.batch_size / 2)));
+}
+
 }  // namespace
 
 int64_t count_class_batches(const std::vector<int32_t>& classes, int64_t group_size,
@@ -128,6 +142,24 @@ Batches plan_class_batches(const std::vector<int32_t>& classes, int64_t group_si
   RandomStream random(seed, "order class batches", epoch);
   shuffle(batches, random);
   return batches;
+}
+
+OrderRow classes_row() {
+  const auto plan = [](const OrderData& data, int64_t) {
+    return plan_class_batches(data.classes, data.options.group_size, data.batch_size, data.seed,
+                              data.epoch);
+  };
+  const auto count = [](const OrderData& data) {
+    return count_class_batches(data.classes, data.options.group_size, data.batch_size);
+  };
+  return {"classes",
+          "several classes in a batch, with group_size examples each",
+          OrderRow::kGroups,
+          nullptr,
+          nullptr,
+          plan,
+          count,
+          check_classes};
 }
 
 }  // namespace simile

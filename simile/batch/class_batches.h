@@ -27,4 +27,6 @@ int64_t count_class_batches(const std::vector<int32_t>& classes, int64_t group_s
 Batches plan_class_batches(const std::vector<int32_t>& classes, int64_t group_size,
                            int64_t batch_size, uint64_t seed, uint64_t epoch);
 
+OrderRow classes_row();
+
 }  // namespace simile

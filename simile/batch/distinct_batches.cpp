@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "simile/batch/order_table.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -270,6 +271,23 @@ Batches plan_distinct_batches(const TextColumns& text_ids, int64_t batch_size, i
   shuffle(batches, stream);
   for (auto& batch : batches) shuffle(batch, stream);
   return batches;
+}
+
+OrderRow no_duplicates_row() {
+  const auto plan = [](const OrderData& data, int64_t count) {
+    return plan_distinct_batches(data.text_columns(true), data.batch_size, count, data.seed,
+                                 data.epoch);
+  };
+  const auto count = [](const OrderData& data) {
+    return count_distinct_batches(data.text_columns(true), data.batch_size);
+  };
+  return {"no_duplicates",
+          "no text twice in a batch",
+          OrderRow::kDistinctTexts,
+          nullptr,
+          nullptr,
+          plan,
+          count};
 }
 
 }  // namespace simile

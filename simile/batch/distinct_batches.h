@@ -38,4 +38,6 @@ int64_t count_distinct_batches(const TextColumns& text_ids, int64_t batch_size);
 Batches plan_distinct_batches(const TextColumns& text_ids, int64_t batch_size, int64_t count,
                               uint64_t seed, uint64_t epoch);
 
+OrderRow no_duplicates_row();
+
 }  // namespace simile

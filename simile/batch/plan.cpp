@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "simile/batch/order_table.h"
 #include "simile/core/random.h"
+#include "simile/neighbours/neighbours.h"
 
 namespace simile {
 
@@ -162,6 +164,49 @@ std::vector<int32_t> batch_sizes(const Batches& batches) {
   std::vector<int32_t> sizes;
   for (const auto& batch : batches) sizes.push_back(static_cast<int32_t>(batch.size()));
   return sizes;
+}
+
+OrderRow sequential_row() {
+  return {"sequential", "as the data has them", OrderRow::kLabelledNegatives, nullptr,
+          [](const OrderData& data) { return order_sequential(data.size()); }};
+}
+
+OrderRow random_row() {
+  return {"random", "a random permutation", OrderRow::kLabelledNegatives, nullptr,
+          [](const OrderData& data) { return order_random(data.size(), data.seed, data.epoch); }};
+}
+
+OrderRow length_bucketed_row() {
+  const auto visit = [](OrderOptions& options, OptionVisitor& v) {
+    v.field("pool_batches", options.pool_batches,
+            {"batches whose examples are sorted by length together", "batches", 1});
+  };
+  const auto order = [](const OrderData& data) {
+    return order_length_bucketed(data.lengths(), data.batch_size, data.options.pool_batches,
+                                 data.seed, data.epoch);
+  };
+  return {"length_bucketed", "texts of like length in a batch", OrderRow::kLengths, visit, order};
+}
+
+OrderRow neighbours_row() {
+  const auto visit = [](OrderOptions& options, OptionVisitor& v) {
+    v.field("neighbours", options.neighbours,
+            {"how many nearest examples may join a group", "examples", 1});
+    v.field("allow_same", options.allow_same, {"whether a group may hold equal texts"});
+    v.field("reverse", options.reverse,
+            {"begin with the groups formed last, many of one example, as in curriculum learning"});
+  };
+  const auto order = [](const OrderData& data) {
+    const NeighbourSearch search(data.vectors(),
+                                 std::min(data.options.neighbours, data.size() - 1));
+    data.tell(search.report());
+    return order_neighbours(
+        data.size(), [&search](const auto& examples) { return search.find(examples); },
+        data.text_columns(false), data.options, data.seed, data.epoch);
+  };
+  return {"neighbours", "groups of examples that are near each other under the model",
+          OrderRow::kGroups | OrderRow::kSide | OrderRow::kVectors | OrderRow::kLabelledNegatives,
+          visit, order};
 }
 
 }  // namespace simile

@@ -7,10 +7,12 @@
 #include <functional>
 #include <vector>
 
-#include "simile/batch/order_options.h"
 #include "simile/core/matrix.h"
 
 namespace simile {
+
+struct OrderOptions;
+struct OrderRow;
 
 // Examples in the order they are seen: a permutation of 0 .. examples-1.
 using ExampleOrder = std::vector<int32_t>;
@@ -58,5 +60,11 @@ Batches cut_batches(const ExampleOrder& order, const std::vector<int32_t>& sizes
 // What cut_batches() cut.
 ExampleOrder join_batches(const Batches& batches);
 std::vector<int32_t> batch_sizes(const Batches& batches);
+
+// Rows of order_table() for the orders above.
+OrderRow sequential_row();
+OrderRow random_row();
+OrderRow length_bucketed_row();
+OrderRow neighbours_row();
 
 }  // namespace simile

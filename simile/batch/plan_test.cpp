@@ -8,6 +8,8 @@
 #include <numeric>
 #include <set>
 
+#include "simile/batch/order_table.h"
+
 namespace simile {
 namespace {
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "simile/batch/plan.h"
@@ -40,14 +40,20 @@ class TextShingler {
   // `stop_words` are split and lower-cased as texts are ("don't" stops "don" and "t"). An empty
   // list: the built-in list of English function words.
   explicit TextShingler(int64_t shingle, const std::vector<std::string>& stop_words = {});
-  TextShingler(TextShingler&&) noexcept;
-  ~TextShingler();
   void append(const std::string& text, std::vector<uint64_t>& words) const;
 
  private:
-  struct StopWords;
   int64_t shingle_;
-  std::unique_ptr<const StopWords> stop_words_;
+  std::unordered_set<std::string> stop_words_;
 };
+
+// English function words as split_words() gives them: in lower case, contractions in their parts
+// ("don't": "don", "t").
+const std::vector<std::string>& english_stop_words();
+
+// Rows of order_table(): words that are shingles, clusters or neighbours.
+OrderRow words_row();
+OrderRow clusters_row();
+OrderRow neighbour_words_row();
 
 }  // namespace simile

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "simile/batch/detail/stop_words.h"
 #include "simile/core/detail/error_of.h"
 
 namespace simile {
@@ -157,7 +156,7 @@ TEST(TextShingles, AListOfOnesOwnReplacesTheBuiltInOne) {
 }
 
 TEST(TextShingles, TheBuiltInListHasFunctionWordsOnceEach) {
-  const std::vector<std::string>& words = detail::english_stop_words();
+  const std::vector<std::string>& words = english_stop_words();
   EXPECT_EQ(std::set<std::string>(words.begin(), words.end()).size(), words.size());
   EXPECT_THAT(words, ::testing::IsSupersetOf({"the", "of", "and", "is", "you", "not"}));
   EXPECT_THAT(words, Not(::testing::Contains("cat")));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "simile/batch/order_table.h"
 #include "simile/core/error.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/precision.h"
@@ -67,12 +68,12 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
   const StageOptions& stage = run.stages[number];
   const size_t chosen = find_listed_objective(stage, options.objective);
   const ObjectiveOptions& objective = stage.objectives[chosen];
-  const bool looks_at_negatives =
-      objective.order.name == "no_duplicates" || objective.order.name == "length_bucketed";
-  SIMILE_CHECK(!objective.mine.is_on() || !(objective.mine.as_pairs() || looks_at_negatives),
-               ErrorKind::kUsage,
-               "the objective's examples are mined when its stage begins: only a run knows them; "
-               "with mine.method=none the batches of its data are shown");
+  const OrderRow& order = find_order(objective.order.name);
+  SIMILE_CHECK(
+      !objective.mine.is_on() || !(objective.mine.as_pairs() || order.has(OrderRow::kNegatives)),
+      ErrorKind::kUsage,
+      "the objective's examples are mined when its stage begins: only a run knows them; "
+      "with mine.method=none the batches of its data are shown");
 
   const StartModel start = load_start_model(run, events);
   const ExampleSet set{read_set(run, number, chosen, start, events), {}};

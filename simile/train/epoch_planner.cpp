@@ -3,17 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
+#include <utility>
 
-#include "simile/batch/class_batches.h"
-#include "simile/batch/distinct_batches.h"
-#include "simile/batch/word_order.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/loss/loss_table.h"
-#include "simile/neighbours/clusters.h"
-#include "simile/neighbours/neighbours.h"
 
 namespace simile {
 namespace {
@@ -46,17 +41,9 @@ LabelledNegatives find_negatives(const ObjectiveOptions& objective, const Traini
   return find_labelled_negatives(set.left, find_positives(objective, set));
 }
 
-void check_classes(const ObjectiveOptions& objective, const TrainingSet& set) {
-  SIMILE_CHECK(!set.classes.empty(), ErrorKind::kRecipe,
-               fmt::format("{}: order `classes` needs the class of each example, and the data has "
-                           "none; read it with `format: classes`, or choose another order",
-                           set.file));
-  SIMILE_CHECK(objective.batch_size >= 2 * objective.order.group_size, ErrorKind::kRecipe,
-               fmt::format("{}: order `classes` with batch_size {} and order.group_size {} puts "
-                           "one class into a batch; a batch needs two, so set group_size to {} at "
-                           "most, or a larger batch_size",
-                           set.file, objective.batch_size, objective.order.group_size,
-                           std::max<int64_t>(1, objective.batch_size / 2)));
+OrderData order_data(const ObjectiveOptions& objective, const TrainingSet& set) {
+  return {objective.order, objective.batch_size, set.file,    set.texts,    set.left,
+          set.right,       set.negatives,        set.classes, set.originals};
 }
 
 }  // namespace
@@ -76,8 +63,9 @@ Matrix<float> embed_for_order(const SentenceEncoder& encoder,
 std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
                                           const TrainingSet& set) {
   const OrderOptions& order = objective.order;
-  if (order.name == "classes") check_classes(objective, set);
-  if (!order.needs_texts()) return {};
+  const OrderRow& row = find_order(order.name);
+  if (row.check != nullptr) row.check(order_data(objective, set));
+  if (!row.has(OrderRow::kTexts) && order.labelled_negatives == 0) return {};
   const std::string name =
       order.labelled_negatives > 0 ? "order.labelled_negatives" : "order `" + order.name + "`";
   SIMILE_CHECK(set.second.empty(), ErrorKind::kRecipe,
@@ -100,193 +88,64 @@ std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
 }
 
 EpochPlanner::EpochPlanner(const ObjectiveOptions& objective, const ExampleSet& set, uint64_t seed)
-    : options_(objective.order),
-      batch_size_(objective.batch_size),
+    : objective_(objective),
+      row_(find_order(objective.order.name)),
       set_(set),
       seed_(seed),
       negatives_(find_negatives(objective, *set.examples)) {
-  find_shingles();
+  if (row_.find_words != nullptr) words_ = row_.find_words(data(0));
   batches_ = count_batches();
 }
 
-void EpochPlanner::find_shingles() {
-  if (options_.name != "words") return;
-  shingles_.resize(set_->texts.size());
-  const TextShingler shingler(options_.shingle, options_.stop_words);
-  for (const int32_t text : side()) {
-    const auto number = static_cast<size_t>(text);
-    if (shingles_[number].empty()) shingler.append(set_->originals[number], shingles_[number]);
-  }
+// Of the examples that the order places.
+OrderData EpochPlanner::data(int64_t epoch) const {
+  OrderData data = order_data(objective_, *set_.examples);
+  data.seed = seed_;
+  data.epoch = static_cast<uint64_t>(epoch);
+  data.words = &words_;
+  if (most_negatives() > 0) data.placed = &negatives_.placed;
+  return data;
 }
 
 int64_t EpochPlanner::count_batches() const {
-  if (options_.name == "no_duplicates") {
-    return count_distinct_batches(text_columns(true), batch_size_);
+  if (row_.count != nullptr) return row_.count(data(0));
+  if (most_negatives() > 0) {
+    return count_filled_batches(negatives_, most_negatives(), objective_.batch_size);
   }
-  if (options_.name == "classes") {
-    return count_class_batches(set_->classes, options_.group_size, batch_size_);
-  }
-  if (options_.labelled_negatives > 0) {
-    return count_filled_batches(negatives_, options_.labelled_negatives, batch_size_);
-  }
-  return (set_.size() + batch_size_ - 1) / batch_size_;
+  return (set_.size() + objective_.batch_size - 1) / objective_.batch_size;
 }
 
 Batches EpochPlanner::plan(int64_t epoch, const Embed& embed, EventSink& events) const {
   const auto begin = std::chrono::steady_clock::now();
-  const auto number = static_cast<uint64_t>(epoch);
+  OrderData data = this->data(epoch);
+  data.embed = embed;
+  data.events = &events;
   Batches batches;
-  if (options_.name == "no_duplicates") {
-    batches = plan_distinct_batches(text_columns(true), batch_size_, batches_, seed_, number);
-  } else if (options_.name == "classes") {
-    batches = plan_class_batches(set_->classes, options_.group_size, batch_size_, seed_, number);
-  } else if (options_.labelled_negatives > 0) {
-    FilledBatches filled = fill_batches(negatives_, order_examples(number, embed, events),
-                                        options_.labelled_negatives, batch_size_, seed_, number);
-    events.info(fmt::format(
-        "{}: epoch {}: {} of {} labelled negatives stand beside their anchor, "
-        "the others wait for another epoch",
-        set_->file, epoch + 1, negatives_.attached() - filled.left_out, negatives_.attached()));
-    batches = std::move(filled.batches);
+  if (row_.plan != nullptr) {
+    batches = row_.plan(data, batches_);
+  } else if (most_negatives() > 0) {
+    batches = fill(row_.order(data), data);
   } else {
-    batches = cut_batches(order_examples(number, embed, events), batch_size_);
+    batches = cut_batches(row_.order(data), data.batch_size);
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   if (elapsed.count() > kWorthTelling) {
     events.info(fmt::format("{}: epoch {}: the order `{}` took {:.1f} s", set_->file, epoch + 1,
-                            options_.name, elapsed.count()));
+                            row_.name, elapsed.count()));
   }
   return batches;
 }
 
-int64_t EpochPlanner::ordered() const {
-  return options_.labelled_negatives > 0 ? static_cast<int64_t>(negatives_.placed.size())
-                                         : set_.size();
-}
-
-// The numbers of the examples that the order places, in its order.
-ExampleOrder EpochPlanner::order_examples(uint64_t epoch, const Embed& embed,
-                                          EventSink& events) const {
-  ExampleOrder order;
-  if (options_.name == "sequential") {
-    order = order_sequential(ordered());
-  } else if (options_.name == "random") {
-    order = order_random(ordered(), seed_, epoch);
-  } else if (options_.name == "length_bucketed") {
-    order = order_length_bucketed(lengths(), batch_size_, options_.pool_batches, seed_, epoch);
-  } else if (options_.name == "neighbours") {
-    order = order_by_neighbours(epoch, embed, events);
-  } else {
-    order = order_by_words(epoch, embed, events);
-  }
-  if (options_.labelled_negatives == 0) return order;
+// `order` of the placed examples, with labelled negatives in the batches.
+Batches EpochPlanner::fill(ExampleOrder order, const OrderData& data) const {
   for (int32_t& example : order) example = negatives_.placed[static_cast<size_t>(example)];
-  return order;
-}
-
-ExampleOrder EpochPlanner::order_by_neighbours(uint64_t epoch, const Embed& embed,
-                                               EventSink& events) const {
-  const NeighbourSearch search(embed_side(embed), std::min(options_.neighbours, ordered() - 1));
-  tell_recall(search.report(), events);
-  return order_neighbours(
-      ordered(), [&search](const auto& examples) { return search.find(examples); },
-      text_columns(false), options_, seed_, epoch);
-}
-
-ExampleOrder EpochPlanner::order_by_words(uint64_t epoch, const Embed& embed,
-                                          EventSink& events) const {
-  WordsOf words_of;
-  const std::vector<int32_t> texts = side();
-  std::vector<int32_t> clusters;
-  Matrix<int32_t> neighbours;
-  if (options_.name == "words") {
-    words_of = [&](int64_t example, std::vector<uint64_t>& words) {
-      const auto& own = shingles_[static_cast<size_t>(texts[static_cast<size_t>(example)])];
-      words.insert(words.end(), own.begin(), own.end());
-    };
-  } else if (options_.name == "clusters") {
-    clusters = cluster_vectors(embed_side(embed), std::min(options_.clusters, ordered()),
-                               stream_key(seed_, fmt::format("clusters/{}", epoch)));
-    words_of = [&](int64_t example, std::vector<uint64_t>& words) {
-      words.push_back(static_cast<uint64_t>(clusters[static_cast<size_t>(example)]));
-    };
-  } else {
-    neighbours = find_neighbours(options_.top_words, embed, events);
-    words_of = [&](int64_t example, std::vector<uint64_t>& words) {
-      const int32_t* own = neighbours.row(example);
-      words.insert(words.end(), own, own + neighbours.cols);
-    };
-  }
-  return order_words(ordered(), words_of, options_.group_size, seed_, epoch);
-}
-
-Matrix<int32_t> EpochPlanner::find_neighbours(int64_t count, const Embed& embed,
-                                              EventSink& events) const {
-  NeighbourReport report;
-  Matrix<int32_t> neighbours =
-      nearest_neighbours(embed_side(embed), std::min(count, ordered() - 1), &report);
-  tell_recall(report, events);
-  return neighbours;
-}
-
-void EpochPlanner::tell_recall(const NeighbourReport& report, EventSink& events) const {
-  if (report.recall >= 1) return;
-  events.info(fmt::format("{}: neighbours by {}, which finds {:.1f} % of the nearest", set_->file,
-                          report.method, 100 * report.recall));
-}
-
-// Embeddings [ordered, D] of one side; every distinct text is embedded once.
-Matrix<float> EpochPlanner::embed_side(const Embed& embed) const {
-  const std::vector<int32_t> texts = side();
-  std::vector<int32_t> distinct = texts;
-  std::sort(distinct.begin(), distinct.end());
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  std::vector<std::vector<int32_t>> sequences;
-  std::vector<int64_t> row_of_text(set_->texts.size());
-  for (const int32_t text : distinct) {
-    row_of_text[static_cast<size_t>(text)] = static_cast<int64_t>(sequences.size());
-    sequences.push_back(set_->texts[static_cast<size_t>(text)]);
-  }
-  const Matrix<float> rows = embed(sequences);
-  Matrix<float> embeddings(ordered(), rows.cols);
-  for (int64_t i = 0; i < ordered(); ++i) {
-    const auto text = static_cast<size_t>(texts[static_cast<size_t>(i)]);
-    std::copy_n(rows.row(row_of_text[text]), rows.cols, embeddings.row(i));
-  }
-  return embeddings;
-}
-
-// Tokens of all texts of each example.
-std::vector<int64_t> EpochPlanner::lengths() const {
-  std::vector<int64_t> lengths(static_cast<size_t>(set_.size()), 0);
-  for (const auto& column : text_columns(true)) {
-    for (size_t i = 0; i < column.size(); ++i) {
-      lengths[i] += static_cast<int64_t>(set_->texts[static_cast<size_t>(column[i])].size());
-    }
-  }
-  return lengths;
-}
-
-TextColumns EpochPlanner::text_columns(bool with_negatives) const {
-  TextColumns columns = {pick_ordered(set_->left)};
-  if (!set_->right.empty()) columns.push_back(pick_ordered(set_->right));
-  if (!with_negatives) return columns;
-  for (const auto& negatives : set_->negatives) columns.push_back(pick_ordered(negatives));
-  return columns;
-}
-
-std::vector<int32_t> EpochPlanner::side() const {
-  return pick_ordered(options_.side == "left" ? set_->left : set_->right);
-}
-
-// A column of the examples that the order places.
-std::vector<int32_t> EpochPlanner::pick_ordered(const std::vector<int32_t>& column) const {
-  if (options_.labelled_negatives == 0) return column;
-  std::vector<int32_t> picked;
-  for (const int32_t example : negatives_.placed) {
-    picked.push_back(column[static_cast<size_t>(example)]);
-  }
-  return picked;
+  FilledBatches filled =
+      fill_batches(negatives_, order, most_negatives(), data.batch_size, data.seed, data.epoch);
+  data.events->info(fmt::format(
+      "{}: epoch {}: {} of {} labelled negatives stand beside their anchor, "
+      "the others wait for another epoch",
+      data.file, data.epoch + 1, negatives_.attached() - filled.left_out, negatives_.attached()));
+  return std::move(filled.batches);
 }
 
 }  // namespace simile

@@ -3,16 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "simile/batch/labelled_negatives.h"
-#include "simile/batch/plan.h"
+#include "simile/batch/order_table.h"
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/neighbours/neighbours.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
 
@@ -34,12 +32,11 @@ std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
 
 class EpochPlanner {
  public:
-  // Embeddings [texts, D] of the texts given by token ids.
-  using Embed = std::function<Matrix<float>(const std::vector<std::vector<int32_t>>& texts)>;
+  using Embed = OrderData::Embed;
 
   // `set` outlives this; between two epochs other negatives may be mined for it, and texts added.
-  // Order `words` needs its originals, of which it keeps the hashes of the shingles (8 bytes a
-  // shingle), made once. The seed is that of order_seed().
+  // An order with OrderRow::find_words() needs its originals, and keeps what that makes of them (8
+  // bytes a word). The seed is that of order_seed().
   EpochPlanner(const ObjectiveOptions& objective, const ExampleSet& set, uint64_t seed);
 
   // The same for every epoch, whatever the seed.
@@ -51,26 +48,17 @@ class EpochPlanner {
   Batches plan(int64_t epoch, const Embed& embed, EventSink& events) const;
 
  private:
-  void find_shingles();
+  OrderData data(int64_t epoch) const;
+  int64_t most_negatives() const { return objective_.order.labelled_negatives; }
   int64_t count_batches() const;
-  ExampleOrder order_examples(uint64_t epoch, const Embed& embed, EventSink& events) const;
-  ExampleOrder order_by_neighbours(uint64_t epoch, const Embed& embed, EventSink& events) const;
-  ExampleOrder order_by_words(uint64_t epoch, const Embed& embed, EventSink& events) const;
-  Matrix<int32_t> find_neighbours(int64_t count, const Embed& embed, EventSink& events) const;
-  void tell_recall(const NeighbourReport& report, EventSink& events) const;
-  Matrix<float> embed_side(const Embed& embed) const;
-  std::vector<int64_t> lengths() const;
-  TextColumns text_columns(bool with_negatives) const;
-  std::vector<int32_t> side() const;
-  std::vector<int32_t> pick_ordered(const std::vector<int32_t>& column) const;
-  int64_t ordered() const;  // examples that the order places
+  Batches fill(ExampleOrder order, const OrderData& data) const;
 
-  OrderOptions options_;
-  int64_t batch_size_;
+  ObjectiveOptions objective_;
+  const OrderRow& row_;
   const ExampleSet& set_;
   uint64_t seed_;
-  LabelledNegatives negatives_;                  // where the option is set
-  std::vector<std::vector<uint64_t>> shingles_;  // [texts], where the order is `words`
+  LabelledNegatives negatives_;  // where the option is set
+  TextWords words_;              // where the order has them
   int64_t batches_;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "simile/batch/order_table.h"
 #include "simile/core/error.h"
 #include "simile/core/idle_options.h"
 #include "simile/core/owned_options.h"
@@ -85,9 +86,10 @@ void check_mining(const StageOptions& stage, const ObjectiveOptions& objective) 
        {!pairs && mine.wanted() == 0, place + ": columns need a number: set `count`"},
        {!pairs && mine.oversample > 0,
         place + ": `oversample` repeats positives among pairs; take `as: pairs`"},
-       {again && objective.order.name == "no_duplicates",
-        place + ": `order: no_duplicates` counts its batches by the texts, which `every_epochs` "
-                "changes; set every_epochs: 0, or take another order"},
+       {again && find_order(objective.order.name).has(OrderRow::kDistinctTexts),
+        fmt::format("{}: `order: {}` counts its batches by the texts, which `every_epochs` "
+                    "changes; set every_epochs: 0, or take another order",
+                    place, objective.order.name)},
        {again && !objective.teachers.empty(),
         place + ": teachers' vectors are stored once, `every_epochs` brings other texts; set "
                 "every_epochs: 0"},

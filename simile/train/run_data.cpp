@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "simile/batch/order_table.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
@@ -53,7 +54,7 @@ class Reader {
   std::shared_ptr<const TrainingSet> read_set(size_t stage, const ObjectiveOptions& objective,
                                               PairDataOptions data) {
     const bool keep_originals =
-        objective.order.name == "words" ||
+        find_order(objective.order.name).find_words != nullptr ||
         std::any_of(objective.teachers.begin(), objective.teachers.end(),
                     [&](const std::string& name) { return find_stage(options_, name, stage) < 0; });
     ColumnPromptOptions prompt_options = objective.prompts;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "simile/batch/order_table.h"
+#include "simile/loss/combo.h"
 #include "simile/loss/loss_table.h"
 #include "simile/train/mined_negatives.h"
 
@@ -183,7 +185,8 @@ class TeachingReviewer {
     const bool keeps_them = duplicates == nullptr ? !row.needs(loss).duplicates_are_negatives
                                                   : *duplicates != "negatives";
     const double same_texts = others_alike(set_.right), same = others_alike(set_.classes);
-    add(!keeps_them && objective_.order.name != "no_duplicates" &&
+    const bool are_distinct = find_order(objective_.order.name).has(OrderRow::kDistinctTexts);
+    add(!keeps_them && !are_distinct &&
             same_texts >= kManyFalseNegatives,
         kWarning,
         fmt::format("in a batch of {}, {:.1f} other pairs have the right text of a pair on "

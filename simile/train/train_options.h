@@ -8,7 +8,7 @@
 
 #include "simile/batch/mining.h"
 #include "simile/batch/mixing.h"
-#include "simile/batch/plan.h"
+#include "simile/batch/order_table.h"
 #include "simile/core/options.h"
 #include "simile/data/pair_data.h"
 #include "simile/derive/ppmi_start.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/order_options.h"
+#include "simile/batch/order_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
