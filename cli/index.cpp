@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -165,13 +164,11 @@ class CorpusBlocks {
   PassageSplitter splitter_;
 };
 
-// The vectors of some documents that need not be embedded; nothing for others.
-using KnownVectors = std::function<std::optional<Matrix<float>>(const std::vector<Document>&)>;
-
-// Calls take(documents, vectors) for the corpus in blocks. Returns the number of documents.
-template <typename Take>
+// Embeds the corpus in blocks and calls take(documents, vectors) for each, except those for which
+// skip(documents) is true. Returns the number of documents.
+template <typename Skip, typename Take>
 int64_t embed_corpus(const CorpusArguments& arguments, const SentenceEncoder& encoder,
-                     Terminal& terminal, Take take, const KnownVectors& known = {}) {
+                     Terminal& terminal, Skip skip, Take take) {
   CorpusBlocks blocks(arguments, encoder);
   BlockProgress progress(terminal, "index", 0, "documents");
   const EncodeOptions options = index_options(arguments.encode, encoder, TextRole::kDocument);
@@ -180,9 +177,9 @@ int64_t embed_corpus(const CorpusArguments& arguments, const SentenceEncoder& en
   EmptyTexts empty;
   for (std::vector<Document> block; blocks.next(block);) {
     for (const Document& document : block) empty.count(document);
-    const std::optional<Matrix<float>> found = known ? known(block) : std::nullopt;
-    take(block,
-         found ? *found : encoder.encode(texts_of_vectors(block), options, progress, &counts));
+    if (!skip(block)) {
+      take(block, encoder.encode(texts_of_vectors(block), options, progress, &counts));
+    }
     documents += static_cast<int64_t>(block.size());
   }
   warn_about(blocks.report(), terminal);
@@ -201,26 +198,17 @@ void embed_and_commit(const BuildArguments& arguments, const SentenceEncoder& en
   int64_t known = 0;
   const int64_t count = embed_corpus(
       arguments, encoder, terminal,
-      [&](const auto& documents, const auto& vectors) { builder.add(documents, vectors); },
       [&](const auto& documents) {
-        auto vectors = builder.kept_vectors(documents);
-        if (vectors) known += static_cast<int64_t>(documents.size());
-        return vectors;
-      });
+        const bool skips = builder.skip(documents);
+        if (skips) known += static_cast<int64_t>(documents.size());
+        return skips;
+      },
+      [&](const auto& documents, const auto& vectors) { builder.add(documents, vectors); });
   if (known > 0) {
     terminal.info(fmt::format("{} documents had been embedded before", known));
   }
   warn_of_graph(arguments.index, builder.commit(graph_progress(terminal)), terminal);
   terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
-}
-
-bool was_built(const BuildArguments& arguments, const SentenceEncoder& encoder,
-               const IndexedModel& model) {
-  std::optional<CorpusBlocks> blocks;
-  return finish_killed_build(arguments.index, model, [&](std::vector<Document>& block) {
-    if (!blocks) blocks.emplace(arguments, encoder);
-    return blocks->next(block);
-  });
 }
 
 void build(BuildArguments& arguments, Terminal& terminal) {
@@ -234,10 +222,6 @@ void build(BuildArguments& arguments, Terminal& terminal) {
   model.passages = arguments.passages;
   model.metadata = arguments.columns.metadata;
   model.vectors = parse_stored_number(arguments.vectors);
-  if (arguments.resume && was_built(arguments, encoder, model)) {
-    terminal.info(fmt::format("{} had been built already", arguments.index));
-    return;
-  }
   IndexBuilder builder(arguments.index, model, arguments.overwrite, settings,
                        arguments.resume ? UnfinishedBuild::kResume : UnfinishedBuild::kKeep);
   embed_and_commit(arguments, encoder, builder, terminal);
@@ -284,12 +268,12 @@ void add(AddArguments& arguments, Terminal& terminal) {
   int64_t replaced = 0;
   const int64_t count = embed_corpus(
       arguments, encoder, terminal,
-      [&](const auto& documents, const auto& vectors) {
-        replaced += index.add(documents, vectors);
-      },
       [&](const auto& documents) {
         if (!is_named) check_metadata_lives_on(index, documents, arguments.columns);
-        return std::optional<Matrix<float>>();
+        return false;
+      },
+      [&](const auto& documents, const auto& vectors) {
+        replaced += index.add(documents, vectors);
       });
   terminal.info(fmt::format("{} documents added to {}, {} of them replaced older ones", count,
                             arguments.index, replaced));

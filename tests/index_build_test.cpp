@@ -29,7 +29,7 @@ class IndexBuildTest : public ShellTest {
 
 TEST_F(IndexBuildTest, AnInterruptedBuildIsNamedAndForgottenOnlyByOverwriting) {
   write_corpus(40);
-  run("printf 'kept' >index.building");
+  run("mkdir -p index.building/building && printf 'kept' >index.building/building/manifest.json");
   const std::string build = std::string(kBuild) + " --index index";
   expect_error(build, 2, "go on with it by --resume, or begin anew with --overwrite");
   run(build + " --overwrite");
@@ -101,7 +101,7 @@ TEST_F(IndexBuildSlow, ACorpusThatChangedMeanwhileIsRefused) {
   // Ends in an error at the last line, so that all before is kept.
   run("printf 'd1 without a text' >>corpus.tsv");
   EXPECT_NE(shell(build).code, 0);
-  run("test -e index.building && sed -i '$d; s/^d77\t.*/d77\tother/' corpus.tsv");
+  run("test -e index.building/documents.sqlite && sed -i '$d; s/^d77\t.*/d77\tother/' corpus.tsv");
   expect_error(build + " --resume", 3, "is another than when the build began");
   EXPECT_THAT(run(build + " --overwrite"), HasSubstr("20000 documents indexed"));
 }

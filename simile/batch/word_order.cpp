@@ -13,7 +13,7 @@
 #include "simile/core/random.h"
 #include "simile/neighbours/clusters.h"
 #include "simile/neighbours/neighbours.h"
-#include "simile/text/split_words.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "simile/core/error.h"
+#include "simile/core/replace_folder.h"
 
 namespace simile {
 namespace {
@@ -32,31 +33,6 @@ namespace fs = std::filesystem;
 
 std::string temporary_name(const std::string& path) {
   return fmt::format("{}.tmp-{}", fs::path(path).lexically_normal().string(), getpid());
-}
-
-// Renames survive a crash only once the folder itself is on disk.
-void sync_folder_of(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  const int folder = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY);
-  if (folder < 0) return;
-  fsync(folder);
-  close(folder);
-}
-
-// Refuses to replace what is not a folder with the file `marker`.
-void check_replaceable(const std::string& path, const std::string& marker) {
-  std::error_code ignored;
-  if (!fs::exists(fs::symlink_status(path, ignored))) return;
-  const bool folder = fs::is_directory(path, ignored);
-  if (folder && (fs::is_empty(path, ignored) || file_exists(join_path(path, marker)))) return;
-  throw Error(
-      ErrorKind::kUsage,
-      folder ? fmt::format("'{}' holds other files (it has no {}) and would be replaced; choose "
-                           "another name or empty it",
-                           path, marker)
-             : fmt::format("'{}' is not a folder and would be replaced by one; choose another "
-                           "name or remove it",
-                           path));
 }
 
 struct OpenFile {
@@ -191,22 +167,8 @@ AtomicFolder::~AtomicFolder() {
 }
 
 void AtomicFolder::commit() {
-  check_replaceable(path_, marker_);
-  std::error_code error;
-  const std::string old = temporary_ + "-old";
-  const bool replaces = fs::exists(path_, error);
-  // Of a commit that was killed, by a process of the same number: containers give it again.
-  if (replaces) fs::remove_all(old, error);
-  if (replaces && !error) fs::rename(path_, old, error);
-  if (!error) fs::rename(temporary_, path_, error);
-  if (error) {
-    const int code = error.value();
-    if (replaces && !fs::exists(path_, error)) fs::rename(old, path_, error);
-    fail_write(path_, code);
-  }
+  replace_folder(temporary_, path_, marker_);
   temporary_.clear();
-  sync_folder_of(path_);
-  fs::remove_all(old, error);
 }
 
 }  // namespace simile

@@ -284,6 +284,8 @@ int64_t DocumentStore::document_key(int64_t key) const {
   return key - key % connection_->keys_of_document;
 }
 
+int64_t DocumentStore::key_step() const { return connection_->keys_of_document; }
+
 void DocumentStore::for_each(int64_t first, int64_t last, const TakeDocument& take) const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
   Statement select = connection_->select_where("key BETWEEN ? AND ? ORDER BY key");

@@ -85,6 +85,8 @@ class DocumentStore {
 
   // The key of the document whose vector has this key.
   int64_t document_key(int64_t key) const;
+  // Keys of documents are the multiples of this, from 1 on.
+  int64_t key_step() const;
 
   // Calls take(key, document) for the documents with keys from `first` to `last`, by their keys. The
   // document of a key never changes. `take` must not call the store.

@@ -14,16 +14,14 @@ namespace simile::detail {
 
 namespace fs = std::filesystem;
 
-FolderClaim::FolderClaim(const std::string& path)
-    : path_(fs::path(path).lexically_normal().string()) {
-  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  while (!try_lock()) release();
+FolderClaim::FolderClaim(const std::string& path, const std::string& index) : path_(path) {
+  while (!try_lock(index)) release();
 }
 
 FolderClaim::~FolderClaim() { release(); }
 
 // False when the folder was removed or replaced before it was locked.
-bool FolderClaim::try_lock() {
+bool FolderClaim::try_lock(const std::string& index) {
   const fs::path parent = fs::path(path_).parent_path();
   if (!parent.empty()) make_folders(parent.string());
   is_made_ = mkdir(path_.c_str(), 0777) == 0;
@@ -32,7 +30,7 @@ bool FolderClaim::try_lock() {
   SIMILE_CHECK(lock_->is_held(), ErrorKind::kUsage,
                fmt::format("another process is building an index in '{}'; wait for it, or choose "
                            "another folder",
-                           path_));
+                           index));
   return lock_->is_at(path_);
 }
 

@@ -3,17 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/hash.h"
+#include "simile/core/replace_folder.h"
 #include "simile/index/detail/folder_claim.h"
 #include "simile/index/detail/index_graph.h"
 #include "simile/index/detail/manifest.h"
@@ -21,7 +18,6 @@
 #include "simile/index/detail/metadata_columns.h"
 #include "simile/index/detail/segment_changes.h"
 #include "simile/index/detail/stored_recall.h"
-#include "simile/index/detail/vector_log.h"
 #include "simile/index/index_folder.h"
 
 namespace simile {
@@ -29,89 +25,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kBuilding = "building";  // the folder of the unfinished index
+
 std::string without_slash(const std::string& path) {
   std::string clean = fs::path(path).lexically_normal().string();
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
   return clean;
 }
 
-std::string kept_path(const std::string& path) { return without_slash(path) + ".building"; }
-
-// Folders that killed builds of the index left beside it; where `replaced` also the indexes that
-// they were to replace. Only who has claimed the index may ask: those of others live.
-std::vector<fs::path> left_folders(const std::string& path, bool replaced) {
-  const fs::path index = without_slash(path);
-  const std::string begin = index.filename().string() + ".tmp-";
-  std::vector<fs::path> left;
-  std::error_code error;
-  const fs::path parent = index.has_parent_path() ? index.parent_path() : fs::path(".");
-  for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!starts_with(name, begin)) continue;
-    std::string number = name.substr(begin.size());
-    if (replaced && ends_with(number, "-old")) number.resize(number.size() - 4);
-    const bool is_number = !number.empty() && std::all_of(number.begin(), number.end(), [](char c) {
-      return c >= '0' && c <= '9';
-    });
-    if (is_number) left.push_back(it->path());
-  }
-  return left;
+bool has_kept(const std::string& folder) {
+  return file_exists(join_path(join_path(folder, kBuilding), detail::kManifest));
 }
 
-void remove_folders(const std::vector<fs::path>& folders) {
-  for (const fs::path& folder : folders) {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-}
-
-// A build that was killed just before its commit has its vectors in its folder.
-void clear_left_folders(const std::string& path) {
-  const std::string kept = kept_path(path);
-  const std::vector<fs::path> folders = left_folders(path, false);
-  for (const fs::path& left : folders) {
-    const std::string moved = (left / detail::kBuilding).string();
-    if (!file_exists(kept) && file_exists(moved)) std::rename(moved.c_str(), kept.c_str());
-  }
-  remove_folders(folders);
-}
-
-detail::FolderClaim claim_of(const std::string& path) {
+void remove_all(const std::string& path) {
   std::error_code ignored;
-  const fs::file_status there = fs::symlink_status(path, ignored);
-  if (fs::exists(there) && !fs::is_directory(path, ignored)) {
-    const AtomicFolder refused(path, detail::kManifest);  // says why
-  }
-  return detail::FolderClaim(path);
+  fs::remove_all(path, ignored);
 }
 
-// One that was left may have the same name, where numbers of processes begin anew.
-AtomicFolder folder_after(const std::string& path) {
-  std::error_code ignored;
-  if (is_index(path) || fs::is_empty(path, ignored)) clear_left_folders(path);  // else a stranger's
-  return AtomicFolder(path, detail::kManifest);
+// Removes what an unfinished build, or an index that was replaced, left in the folder.
+void clear(const std::string& folder) {
+  const auto has = [&](const char* name) { return fs::exists(join_path(folder, name)); };
+  SIMILE_CHECK(
+      fs::is_empty(folder) || has(detail::kDocuments) || has(detail::kSegments) || has(kBuilding),
+      ErrorKind::kUsage,
+      fmt::format("'{}' is not of an index build that was interrupted; remove it, or "
+                  "choose another folder for the index",
+                  folder));
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    remove_all(entry.path().string());
+  }
 }
 
-// What the vectors of a model depend on, and how they are cut.
-std::string owner_of(const IndexedModel& model) {
-  IndexedModel of_vectors = model;
-  of_vectors.metadata.reset();
-  return hash_bytes(detail::manifest_json(of_vectors).dump());
+// What the vectors depend on.
+IndexedModel identity_of(IndexedModel model) {
+  model.metadata.reset();
+  model.vectors_recall.reset();
+  return model;
 }
 
-// Whether the vectors at `path` are those of the model and of all the documents.
-bool is_log_of(const std::string& path, const IndexedModel& model, const NextDocuments& next) {
-  std::optional<detail::VectorLog> log;
-  try {
-    log.emplace(path, owner_of(model), model.dimension, true);
-  } catch (const Error&) {
-    return false;
-  }
-  std::vector<Document> documents;
-  while (next(documents)) {
-    if (!log->pass(documents)) return false;
-  }
-  return log->is_taken();
+IndexedModel in_floats(IndexedModel model) {
+  model.vectors = StoredNumber::kFp32;
+  return model;
 }
 
 // The names in the metadata of documents.
@@ -125,7 +79,7 @@ class SeenColumns {
     }
   }
 
-  // None where they are too many to be columns.
+  // None if there are too many to be columns.
   std::optional<std::vector<std::string>> names() const {
     if (names_.size() > kMost) return std::nullopt;
     return std::vector<std::string>(names_.begin(), names_.end());
@@ -140,171 +94,235 @@ class SeenColumns {
 
 struct IndexBuilder::Parts {
   const std::string path;
-  detail::FolderClaim claim;
-  AtomicFolder folder;
+  const std::string beside;  // PATH.building
+  const detail::FolderClaim claim;
+  const bool keeps;
+  // `beside`, or `path` if a killed build had moved its complete index there.
+  const std::string folder;
+  const std::string building;  // in `folder`
   IndexedModel model;
-  SearchSettings settings;
-  UnfinishedBuild unfinished;
-  std::optional<DocumentStore> documents;
-  std::optional<detail::SegmentSink> segments;  // listed in the store by commit()
-  std::optional<detail::VectorLog> log;
+  const SearchSettings settings;
   SeenColumns columns;
+  bool is_begun = false, is_kept = false;  // `folder`, where the builder ends before commit()
+  std::optional<DocumentStore> documents;
+  detail::SegmentCache floats;
+  // Of a build that resumes: what it finds, and the keys of the next document and behind the last.
+  bool is_complete = false;  // all but the graph
+  detail::Segments kept;
+  int64_t next_key = 0, end_key = 0;
 
-  template <typename Fill>
-  void change(const Fill& fill) {
-    documents->change({}, {},
-                      [&](const DocumentStore::Change&, const DocumentStore::RemovedWithin&) {
-                        SegmentChange change;
-                        fill(change);
-                        return change;
-                      });
+  Parts(const std::string& index, const IndexedModel& indexed, const SearchSettings& searches,
+        UnfinishedBuild unfinished)
+      : path(without_slash(index)),
+        beside(path + ".building"),
+        claim(beside, path),
+        keeps(unfinished != UnfinishedBuild::kForget),
+        folder(unfinished == UnfinishedBuild::kResume && has_kept(path) ? path : beside),
+        building(join_path(folder, kBuilding)),
+        model(indexed),
+        settings(searches),
+        floats(building, in_floats(indexed)) {}
+  ~Parts();
+
+  void begin();
+  void resume();
+  void check_next(bool good, const std::vector<Document>& documents) const;
+  template <typename MakeChange>
+  void change(const std::vector<Document>& added, const MakeChange& make_change) {
+    documents->change({}, added, make_change);
   }
-  bool measures_recall() const {
-    return model.vectors != StoredNumber::kFp32 && !model.vectors_recall;
-  }
-  void open_log(bool replaces);
-  void measure_recall();
+  void write_segments();
+  void measure_recall(const StoreSnapshot& added, const std::vector<SegmentRow>& written);
   std::optional<std::string> add_graph(const GraphProgress& progress);
-  void move_log(const std::string& from, const std::string& to) const;
-  void commit_folder();
 };
 
-void IndexBuilder::Parts::open_log(bool replaces) {
-  if (unfinished != UnfinishedBuild::kForget) {
-    const std::string kept = kept_path(path);
-    SIMILE_CHECK(
-        unfinished == UnfinishedBuild::kResume || replaces || !file_exists(kept), ErrorKind::kUsage,
-        fmt::format("a build of '{}' was interrupted ('{}'); go on with it by --resume, or "
-                    "begin anew with --overwrite",
-                    path, kept));
-    log.emplace(kept, owner_of(model), model.dimension, unfinished == UnfinishedBuild::kResume);
-  } else if (measures_recall()) {
-    log.emplace(join_path(folder.path(), detail::kMeasured), owner_of(model), model.dimension,
-                false);
+IndexBuilder::Parts::~Parts() {
+  documents.reset();
+  if (is_begun && !is_kept) remove_all(folder);
+}
+
+void IndexBuilder::Parts::begin() {
+  clear(folder);
+  is_begun = true;
+  documents.emplace(detail::documents_path(folder), DocumentStore::Access::kCreate,
+                    model.passages.splits());
+  make_folders(building);
+  if (keeps) detail::write_manifest(building, identity_of(model));
+}
+
+void IndexBuilder::Parts::resume() {
+  SIMILE_CHECK(detail::manifest_json(detail::read_manifest(building)) ==
+                   detail::manifest_json(identity_of(model)),
+               ErrorKind::kInput,
+               fmt::format("'{}': the build that was interrupted had another model or other "
+                           "options; go on with those, or build with --overwrite instead of "
+                           "--resume",
+                           folder));
+  is_kept = true;
+  documents.emplace(detail::documents_path(folder), DocumentStore::Access::kWrite,
+                    model.passages.splits());
+  const StoreState state = documents->state();
+  next_key = documents->key_step();
+  end_key = state.next_key;
+  if (file_exists(join_path(folder, detail::kManifest))) {
+    // Its state lists the final segments, unless the build was killed before it did.
+    try {
+      kept = detail::SegmentCache(folder, model).open(state.segments);
+      model = detail::read_manifest(folder);
+      is_complete = true;
+      return;
+    } catch (const Error&) {
+    }
   }
+  kept = floats.open(state.segments);
 }
 
-void IndexBuilder::Parts::measure_recall() {
-  const StoreSnapshot now = documents->snapshot();
-  if (!measures_recall() || now.state.segments.empty()) return;
-  detail::SegmentCache cache(folder.path(), model);
-  const detail::SegmentSet set(cache.open(now.state.segments), now, nullptr, nullptr);
-  model.vectors_recall = detail::measure_stored_recall(set, *log, model);
+void IndexBuilder::Parts::check_next(bool good, const std::vector<Document>& documents) const {
+  SIMILE_CHECK(good, ErrorKind::kInput,
+               fmt::format("document \"{}\", or one of the {} from it on, is another than when the "
+                           "build began that was interrupted; build with --overwrite instead of "
+                           "--resume",
+                           documents[0].id, documents.size()));
 }
 
-// Returns why there is none, where it failed, but for what is wrong with the vectors.
+// In place of the segments in floats; the manifest is there before they count.
+void IndexBuilder::Parts::write_segments() {
+  change({},
+         [&](const DocumentStore::Change& now, const DocumentStore::RemovedWithin& removed_within) {
+           const detail::Segments added = floats.open(now.before.segments);
+           StoreSnapshot snapshot{now.before, {}};
+           for (const SegmentRow& row : now.before.segments) {
+             const std::vector<int64_t> removed = removed_within(row);
+             snapshot.removed.insert(snapshot.removed.end(), removed.begin(), removed.end());
+           }
+           detail::SegmentSink sink(folder, model, 1);
+           SegmentChange segments;
+           segments.dropped = detail::rewrite_segments(added, 0, removed_within, sink);
+           segments.written = sink.finish();
+           measure_recall(snapshot, segments.written);
+           if (!model.metadata) model.metadata = columns.names();
+           detail::write_manifest(folder, model);
+           return segments;
+         });
+}
+
+void IndexBuilder::Parts::measure_recall(const StoreSnapshot& added,
+                                         const std::vector<SegmentRow>& written) {
+  if (model.vectors == StoredNumber::kFp32 || model.vectors_recall || written.empty()) return;
+  const detail::SegmentSet in_fp32(floats.open(added.state.segments), added, nullptr, nullptr);
+  const detail::SegmentSet stored(detail::SegmentCache(folder, model).open(written), {}, nullptr,
+                                  nullptr);
+  model.vectors_recall = detail::measure_stored_recall(stored, in_fp32, model);
+}
+
+// Returns why there is none if it failed, except for damaged vectors.
 std::optional<std::string> IndexBuilder::Parts::add_graph(const GraphProgress& progress) {
   const StoreSnapshot now = documents->snapshot();
+  detail::remove_unused_segments(folder, now.state);
   if (!detail::needs_graph(now.state, settings.approximate)) return std::nullopt;
-  detail::SegmentCache cache(folder.path(), model);
-  const detail::Segments opened = cache.open(now.state.segments);
+  const detail::Segments opened = detail::SegmentCache(folder, model).open(now.state.segments);
   for (const auto& segment : opened) {
     segment->vectors();
     segment->release_vectors();
   }
   try {
     const std::optional<GraphRow> graph = detail::make_graph(
-        folder.path(), model, now, opened, now.state.next_segment, settings.approximate, progress);
+        folder, model, now, opened, now.state.next_segment, settings.approximate, progress);
     if (!graph) return std::nullopt;
-    change([&](SegmentChange& change) {
-      change.graph = graph;
-      change.reserved = 1;
+    change({}, [&](const auto&, const auto&) {
+      SegmentChange segments;
+      segments.graph = graph;
+      segments.reserved = 1;
+      return segments;
     });
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
-    detail::remove_unused_segments(folder.path(), documents->snapshot().state);
+    detail::remove_unused_segments(folder, documents->snapshot().state);
     return error.what();
   }
   return std::nullopt;
 }
 
-void IndexBuilder::Parts::move_log(const std::string& from, const std::string& to) const {
-  SIMILE_CHECK(std::rename(from.c_str(), to.c_str()) == 0, ErrorKind::kIo,
-               fmt::format("cannot move '{}' to '{}'", from, to));
-}
-
-// The vectors that were kept go with the folder, and then: killed between, the build is known to be
-// done by them.
-void IndexBuilder::Parts::commit_folder() {
-  if (unfinished == UnfinishedBuild::kForget) {
-    if (log) std::remove(log->path().c_str());
-    folder.commit();
-    return;
-  }
-  const std::string inside = join_path(folder.path(), detail::kBuilding);
-  if (file_exists(log->path())) move_log(log->path(), inside);
-  std::vector<fs::path> left = left_folders(path, true);
-  const auto is_own = [own = fs::path(folder.path()).filename()](const fs::path& of) {
-    return of.filename() == own;
-  };
-  left.erase(std::remove_if(left.begin(), left.end(), is_own), left.end());
-  try {
-    folder.commit();
-  } catch (...) {  // what the folder holds goes with it
-    if (file_exists(inside)) std::rename(inside.c_str(), log->path().c_str());
-    throw;
-  }
-  std::remove(join_path(path, detail::kBuilding).c_str());
-  remove_folders(left);
-}
-
 IndexBuilder::IndexBuilder(const std::string& path, const IndexedModel& model, bool replaces,
-                           const SearchSettings& settings, UnfinishedBuild unfinished)
-    : parts_(new Parts{
-          path, claim_of(path), folder_after(path), model, settings, unfinished, {}, {}, {}, {}}) {
-  SIMILE_CHECK(replaces || !is_index(path), ErrorKind::kUsage,
+                           const SearchSettings& settings, UnfinishedBuild unfinished) {
+  check_replaceable(without_slash(path), detail::kManifest);
+  parts_ = std::make_unique<Parts>(path, model, settings, unfinished);
+  Parts& parts = *parts_;
+  const bool resumes = unfinished == UnfinishedBuild::kResume && has_kept(parts.folder);
+  SIMILE_CHECK(replaces || !is_index(path) || parts.folder == parts.path, ErrorKind::kUsage,
                fmt::format("'{}' is an index already; put documents into it with `simile index "
                            "add`, or replace it with --overwrite",
                            path));
-  parts_->open_log(replaces);
-  const std::string& folder = parts_->folder.path();
-  parts_->documents.emplace(detail::documents_path(folder), DocumentStore::Access::kCreate,
-                            model.passages.splits());
-  parts_->segments.emplace(folder, model, 1);
+  SIMILE_CHECK(replaces || resumes || !has_kept(parts.folder), ErrorKind::kUsage,
+               fmt::format("a build of '{}' was interrupted ('{}'); go on with it by --resume, or "
+                           "begin anew with --overwrite",
+                           path, parts.folder));
+  if (resumes) {
+    parts.resume();
+  } else {
+    parts.begin();
+  }
 }
 
 IndexBuilder::~IndexBuilder() = default;
 
-std::optional<Matrix<float>> IndexBuilder::kept_vectors(const std::vector<Document>& documents) {
-  return parts_->log ? parts_->log->peek(documents) : std::nullopt;
+bool IndexBuilder::skip(const std::vector<Document>& documents) {
+  Parts& parts = *parts_;
+  if (documents.empty() || parts.next_key == parts.end_key) return false;
+  for (const Document& document : documents) {
+    for (const VectorKey& vector : vector_keys(parts.next_key, document)) {
+      const detail::FoundVector found = detail::find_vector(parts.kept, vector.key);
+      // A complete index has no documents that were replaced while it was built.
+      parts.check_next(found.row >= 0 ? found.segment->vector(found.row).content == vector.content
+                                      : parts.is_complete && vector.key < parts.end_key,
+                       documents);
+    }
+    parts.next_key += parts.documents->key_step();
+  }
+  if (!parts.model.metadata) parts.columns.see(documents);
+  return true;
 }
 
 void IndexBuilder::add(const std::vector<Document>& documents, const Matrix<float>& vectors) {
   Parts& parts = *parts_;
   detail::check_documents(documents, vectors, parts.model);
+  if (documents.empty()) return;
+  parts.check_next(parts.next_key == parts.end_key && !parts.is_complete, documents);
   if (!parts.model.metadata) parts.columns.see(documents);
-  if (parts.log) parts.log->add(documents, vectors);
-  const DocumentStore::Change change = parts.documents->change(
-      {}, documents, [](const DocumentStore::Change&, const DocumentStore::RemovedWithin&) {
-        return SegmentChange{};
-      });
-  parts.segments->add(documents, vectors, change.added);
+  SegmentChange segments;
+  parts.change(documents, [&](const DocumentStore::Change& change,
+                              const DocumentStore::RemovedWithin& removed_within) {
+    const StoreState& before = change.before;
+    detail::SegmentSink sink(parts.building, in_floats(parts.model), before.next_segment);
+    segments.dropped =
+        detail::rewrite_segments(parts.floats.open(before.segments),
+                                 detail::tail_begin(before, vectors.rows), removed_within, sink);
+    sink.add(documents, vectors, change.added);
+    segments.written = sink.finish();
+    return segments;
+  });
+  parts.is_kept = parts.keeps;
+  detail::remove_segments(parts.building, segments.dropped);
 }
 
 std::optional<std::string> IndexBuilder::commit(const GraphProgress& progress) {
   Parts& parts = *parts_;
-  const std::string& folder = parts.folder.path();
-  if (parts.log) parts.log->check_all_taken();
-  parts.change([&](SegmentChange& change) { change.written = parts.segments->finish(); });
-  parts.measure_recall();
+  SIMILE_CHECK(parts.next_key == parts.end_key, ErrorKind::kInput,
+               "there are fewer documents than when the build began that was interrupted; build "
+               "with --overwrite instead of --resume");
+  if (!parts.is_complete) parts.write_segments();
   const std::optional<std::string> no_graph = parts.add_graph(progress);
+  write_search_settings(parts.folder, parts.settings);
+  remove_all(parts.keeps ? detail::segments_path(parts.building) : parts.building);
   parts.documents.reset();  // closes the file before the folder is renamed
-  if (!parts.model.metadata) parts.model.metadata = parts.columns.names();
-  detail::write_manifest(folder, parts.model);
-  write_search_settings(folder, parts.settings);
-  parts.commit_folder();
+  if (parts.folder == parts.path) {
+    remove_all(parts.beside);  // the index that was replaced
+  } else {
+    replace_folder(parts.folder, parts.path, detail::kManifest);
+  }
+  parts.is_kept = true;
+  remove_all(join_path(parts.path, kBuilding));
   return no_graph;
-}
-
-bool finish_killed_build(const std::string& path, const IndexedModel& model,
-                         const NextDocuments& next) {
-  const std::string left = join_path(path, detail::kBuilding);
-  if (!is_index(path) || !file_exists(left)) return false;
-  const detail::FolderClaim claim(path);
-  const bool is_it = is_log_of(left, model, next);
-  if (is_it) remove_folders(left_folders(path, true));
-  std::remove(left.c_str());
-  return is_it;
 }
 
 }  // namespace simile

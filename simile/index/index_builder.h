@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds an index (search_index.h) from documents and their vectors.
+//
+// The index grows in the folder PATH.building and takes the place of what is at PATH when it is
+// complete; a reader sees the old index or the new one. Until then PATH.building holds
+//
+//   documents.sqlite         the documents added so far (document_store.h)
+//   building/manifest.json   the model; only in a build that can be resumed
+//   building/segments/       the vectors of the documents, in fp32
+//
+// Each add() is committed, so a build that was killed is an index of its first documents. commit()
+// writes the final segments, as an index of this model has them, and the manifest.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,49 +24,41 @@
 
 namespace simile {
 
-// What becomes of the vectors of a build that ends without commit(), be it killed: they are
-// forgotten, or kept in the file PATH.building, so that a build that resumes goes on with them.
+// What happens to the documents of a build that ends before commit(), even if it is killed: they
+// are forgotten, or kept for a build that resumes; kResume goes on with what was kept, and keeps.
 enum class UnfinishedBuild { kForget, kKeep, kResume };
 
-// Makes an index in pieces; no more than an empty folder is at `path` before commit(), which
-// replaces an index there. Of several processes that build at one path the first goes on. Errors:
-// kUsage when a folder that is not an index and not empty stands at `path`, when an index does and
-// `replaces` is false, and while another process builds there.
+// Errors (kUsage): a file or a folder of something else is at `path`; an index is there and
+// `replaces` is false; documents of an earlier build were kept, and neither `replaces` nor kResume
+// says what to do with them; another process is building there.
 //
-// A build that resumes gets the same documents in the same calls as the one that was interrupted,
-// and makes the same index. kKeep with `replaces` false does not forget what another has kept
-// (kUsage); kResume where nothing is kept begins anew. Errors (kInput): another model.
+// A build that resumes is given the same documents in the same order; it makes the same index as a
+// build that was never interrupted. It begins anew if nothing was kept. Errors (kInput): another
+// model or other documents than those kept.
 class IndexBuilder {
  public:
   IndexBuilder(const std::string& path, const IndexedModel& model, bool replaces = true,
                const SearchSettings& settings = {},
                UnfinishedBuild unfinished = UnfinishedBuild::kForget);
   ~IndexBuilder();
-  // The vectors that were kept of these documents, which are to be added next; nothing where the
-  // build that was interrupted had not come to them. Errors (kInput): it had other documents here.
-  std::optional<Matrix<float>> kept_vectors(const std::vector<Document>& documents);
-  // `vectors` [vectors, dimension] are those of the documents, one after the other, and of each
-  // those of its passages. A later document with the same id replaces the earlier one, but twice in
-  // one call is an error (kInput).
+
+  // Passes over the next documents if the interrupted build has them; do not add() them then. False
+  // if it has none of them. Errors (kInput): it has others in their place.
+  bool skip(const std::vector<Document>& documents);
+
+  // `vectors` [vectors, dimension] are those of the documents one after another, of each document
+  // with passages those of its passages. A document replaces an earlier one with its id. Errors
+  // (kInput): an id given twice in one call; vectors or metadata that an index cannot hold.
   void add(const std::vector<Document>& documents, const Matrix<float>& vectors);
-  // Measures the recall of vectors that are not kept in floats, where the model has none, and
-  // builds the graph that the settings ask for. Returns why there is none, where making it failed:
-  // the index is as good without. Errors (kInput): fewer documents than the build that was
-  // interrupted had.
+
+  // Completes the index: measures the recall of vectors that are not kept in fp32, if the model has
+  // none, and makes the graph that the settings ask for. Returns why there is no graph if making it
+  // failed; the index is complete without. Errors (kInput): fewer documents than were kept.
   std::optional<std::string> commit(const GraphProgress& progress = {});
 
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
-
-// Fills in the documents of the next call of add(), in their order; false: there are no more.
-using NextDocuments = std::function<bool(std::vector<Document>&)>;
-
-// Whether the build that is to be resumed, of these documents and this model, had been killed after
-// its commit(): then nothing is left to do, and what it left beside the index is removed. Where one
-// of others had been, the index that it made stands. Errors (kUsage): another process builds there.
-bool finish_killed_build(const std::string& path, const IndexedModel& model,
-                         const NextDocuments& next);
 
 }  // namespace simile

@@ -28,7 +28,8 @@ class ResumedBuildTest : public testing::Test {
   ~ResumedBuildTest() override { fs::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return join_path(folder_, name); }
-  std::string kept() const { return path("index.building"); }
+  std::string building() const { return path("index.building"); }
+  bool is_kept() const { return file_exists(path("index.building/building/manifest.json")); }
 
   static std::vector<Document> block(int64_t number, const std::string& text = "text") {
     std::vector<Document> documents;
@@ -47,14 +48,17 @@ class ResumedBuildTest : public testing::Test {
   IndexBuilder begin(UnfinishedBuild unfinished, bool replaces = false) const {
     return {path("index"), model(), replaces, {}, unfinished};
   }
+  IndexBuilder resume(bool replaces = false) const {
+    return begin(UnfinishedBuild::kResume, replaces);
+  }
 
   // Adds blocks as `index build` does; returns how many had to be embedded.
   static int64_t add(IndexBuilder& builder, int64_t blocks) {
     int64_t embedded = 0;
     for (int64_t i = 0; i < blocks; ++i) {
-      const auto known = builder.kept_vectors(block(i));
-      if (!known) ++embedded;
-      builder.add(block(i), known ? *known : detail::vectors_of_texts(block(i), kD));
+      if (builder.skip(block(i))) continue;
+      ++embedded;
+      builder.add(block(i), detail::vectors_of_texts(block(i), kD));
     }
     return embedded;
   }
@@ -64,34 +68,46 @@ class ResumedBuildTest : public testing::Test {
     add(builder, blocks);
   }
 
+  // As a build is that was killed with all documents and its final segments, before it took its
+  // place.
+  void interrupt_in_commit() const {
+    IndexBuilder builder = begin(UnfinishedBuild::kKeep);
+    add(builder, kBlocks);
+    fs::create_directories(path("index"));
+    write_file_atomic(path("index/notes.txt"), "a stranger's");
+    expect_refused([&] { builder.commit(); }, ErrorKind::kUsage, "holds other files");
+    fs::remove_all(path("index"));
+  }
+
   static void build_whole(IndexBuilder builder) {
     add(builder, kBlocks);
     builder.commit();
   }
 
-  bool finish(int64_t blocks, const IndexedModel& model = ResumedBuildTest::model(),
-              const std::string& end = "") const {
-    int64_t next = 0;
-    return finish_killed_build(path("index") + end, model, [&](std::vector<Document>& documents) {
-      if (next == blocks) return false;
-      documents = block(next++);
-      return true;
-    });
+  void expect_resumed(int64_t embedded, bool replaces = false) const {
+    IndexBuilder builder = resume(replaces);
+    EXPECT_EQ(add(builder, kBlocks), embedded);
+    builder.commit();
+    expect_whole();
   }
 
-  void expect_same_files(const std::string& a, const std::string& b) const {
+  // The index has the files of one that was built at once, and nothing is beside it.
+  void expect_whole() const {
     size_t files = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(path(a))) {
+    for (const auto& entry : fs::recursive_directory_iterator(path("whole"))) {
       if (!entry.is_regular_file()) continue;
       ++files;
-      const std::string name = fs::relative(entry.path(), path(a)).string();
-      EXPECT_TRUE(read_file(entry.path().string()) == read_file(join_path(path(b), name))) << name;
+      const std::string name = fs::relative(entry.path(), path("whole")).string();
+      EXPECT_TRUE(read_file(entry.path().string()) == read_file(join_path(path("index"), name)))
+          << name;
     }
     EXPECT_EQ(files, 5u);
+    EXPECT_TRUE(check_index(path("index")).unused_files.empty());
+    EXPECT_FALSE(fs::exists(building()));
   }
 
-  void expect_refused(const std::function<void()>& work, ErrorKind kind,
-                      const std::string& what) const {
+  static void expect_refused(const std::function<void()>& work, ErrorKind kind,
+                             const std::string& what) {
     try {
       work();
       ADD_FAILURE() << "went on; expected: " << what;
@@ -110,14 +126,9 @@ TEST_F(ResumedBuildTest, TheIndexIsTheBytesOfOneBuiltAtOnce) {
   for (int64_t done = 0; done <= kBlocks; ++done) {
     fs::remove_all(path("index"));
     interrupt(done);
-    EXPECT_EQ(file_exists(kept()), done > 0);
+    EXPECT_EQ(is_kept(), done > 0);
     EXPECT_FALSE(is_index(path("index")));
-    IndexBuilder builder = begin(UnfinishedBuild::kResume);
-    EXPECT_EQ(add(builder, kBlocks), kBlocks - done);
-    builder.commit();
-    expect_same_files("whole", "index");
-    EXPECT_FALSE(file_exists(kept()));
-    EXPECT_TRUE(check_index(path("index")).unused_files.empty());
+    expect_resumed(kBlocks - done);
   }
 }
 
@@ -126,48 +137,64 @@ TEST_F(ResumedBuildTest, ItMayBeInterruptedAgainAndAgain) {
   interrupt(1);
   interrupt(3, UnfinishedBuild::kResume);
   interrupt(2, UnfinishedBuild::kResume);  // before it came to the third
-  IndexBuilder builder = begin(UnfinishedBuild::kResume);
-  EXPECT_EQ(add(builder, kBlocks), kBlocks - 3);
-  builder.commit();
-  expect_same_files("whole", "index");
+  expect_resumed(kBlocks - 3);
 }
 
-TEST_F(ResumedBuildTest, AFileCutOrDamagedAnywhereLosesOnlyWhatIsBehind) {
+// Files of an add() that was not committed.
+TEST_F(ResumedBuildTest, WhatAKilledAdditionLeftIsForgotten) {
   build_whole({path("whole"), model()});
+  interrupt(2);
+  const std::string segments = path("index.building/building/segments/");
+  write_file_atomic(segments + "segment-3.bin", "half");
+  write_file_atomic(segments + "segment-3.bin.words.tmp-123", "half");
+  expect_resumed(kBlocks - 2);
+}
+
+// By the build, or by a check of the index that it made.
+TEST_F(ResumedBuildTest, ADamagedFileIsFoundOrWithoutEffect) {
   interrupt(4);
-  const std::string bytes = read_file(kept());
-  for (size_t size = 0; size < bytes.size(); size += 97) {
-    fs::remove_all(path("index"));
-    write_file_atomic(kept(), bytes.substr(0, size));
-    IndexBuilder builder = begin(UnfinishedBuild::kResume);
-    EXPECT_GE(add(builder, kBlocks), 3);
-    builder.commit();
-    expect_same_files("whole", "index");
+  fs::copy(building(), path("copy"), fs::copy_options::recursive);
+  int refused = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(path("copy"))) {
+    if (!entry.is_regular_file()) continue;
+    const std::string whole = read_file(entry.path().string());
+    const std::string file =
+        join_path(building(), fs::relative(entry.path(), path("copy")).string());
+    for (size_t at = 0; at < whole.size(); at += whole.size() / 12 + 1) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1);
+      for (const std::string& bytes : {whole.substr(0, at), damaged}) {
+        fs::remove_all(path("index"));
+        fs::remove_all(building());
+        fs::copy(path("copy"), building(), fs::copy_options::recursive);
+        write_file_atomic(file, bytes);
+        try {
+          IndexBuilder builder = resume();
+          EXPECT_EQ(add(builder, kBlocks), kBlocks - 4);
+          builder.commit();
+          EXPECT_EQ(check_index(path("index")).info.count, 6 * kBlocks + 1) << file << at;
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::kInput) << error.what() << at;
+          ++refused;
+        }
+      }
+    }
   }
-  for (size_t at = 96; at < bytes.size(); at += 89) {
-    fs::remove_all(path("index"));
-    std::string damaged = bytes;
-    damaged[at] = static_cast<char>(damaged[at] ^ 1);
-    write_file_atomic(kept(), damaged);
-    IndexBuilder builder = begin(UnfinishedBuild::kResume);
-    add(builder, kBlocks);
-    builder.commit();
-    expect_same_files("whole", "index");
-  }
+  EXPECT_GT(refused, 150);
 }
 
 TEST_F(ResumedBuildTest, OtherDocumentsOrAnotherModelAreRefused) {
   interrupt(3);
   expect_refused(
       [&] {
-        IndexBuilder builder = begin(UnfinishedBuild::kResume);
+        IndexBuilder builder = resume();
         add(builder, 1);
-        builder.kept_vectors(block(1, "other"));
+        builder.skip(block(1, "other"));
       },
       ErrorKind::kInput, "document \"d6\", or one of the 7 from it on, is another");
   expect_refused(
       [&] {
-        IndexBuilder builder = begin(UnfinishedBuild::kResume);
+        IndexBuilder builder = resume();
         add(builder, 2);
         builder.commit();
       },
@@ -175,103 +202,81 @@ TEST_F(ResumedBuildTest, OtherDocumentsOrAnotherModelAreRefused) {
   expect_refused(
       [&] { IndexBuilder(path("index"), model("g"), false, {}, UnfinishedBuild::kResume); },
       ErrorKind::kInput, "had another model or other options");
-  write_file_atomic(kept(), std::string(200, 'x'));
-  expect_refused([&] { begin(UnfinishedBuild::kResume); }, ErrorKind::kUsage, "remove it");
+  EXPECT_TRUE(is_kept());
+  fs::remove_all(building());
+  fs::create_directories(building());
+  write_file_atomic(path("index.building/notes.txt"), "a stranger's");
+  for (const UnfinishedBuild each : {UnfinishedBuild::kResume, UnfinishedBuild::kForget}) {
+    expect_refused([&] { begin(each, true); }, ErrorKind::kUsage, "remove it");
+  }
 }
 
 TEST_F(ResumedBuildTest, WhatWasKeptIsNotForgottenUnasked) {
   interrupt(3);
-  expect_refused([&] { begin(UnfinishedBuild::kKeep); }, ErrorKind::kUsage, "go on with it by");
+  for (const UnfinishedBuild each : {UnfinishedBuild::kKeep, UnfinishedBuild::kForget}) {
+    expect_refused([&] { begin(each); }, ErrorKind::kUsage, "go on with it by");
+  }
   IndexBuilder builder = begin(UnfinishedBuild::kKeep, true);
   EXPECT_EQ(add(builder, kBlocks), kBlocks);
   builder.commit();
-  EXPECT_FALSE(file_exists(kept()));
+  EXPECT_FALSE(fs::exists(building()));
 }
 
-TEST_F(ResumedBuildTest, ACommitThatFailsKeepsTheVectors) {
-  {
-    IndexBuilder builder = begin(UnfinishedBuild::kKeep);
-    add(builder, kBlocks);
-    write_file_atomic(join_path(path("index"), "notes.txt"), "a stranger's");
-    expect_refused([&] { builder.commit(); }, ErrorKind::kUsage, "holds other files");
-  }
-  EXPECT_TRUE(file_exists(kept()));
-  fs::remove(join_path(path("index"), "notes.txt"));
-  IndexBuilder builder = begin(UnfinishedBuild::kResume);
-  EXPECT_EQ(add(builder, kBlocks), 0);
-  builder.commit();
-  EXPECT_TRUE(is_index(path("index")));
+TEST_F(ResumedBuildTest, ACommitThatFailsKeepsTheDocuments) {
+  build_whole({path("whole"), model()});
+  interrupt_in_commit();
+  EXPECT_TRUE(is_kept());
+  expect_resumed(0);
 }
 
-// As if killed between the steps of a commit. Numbers of processes begin anew in containers.
 TEST_F(ResumedBuildTest, ABuildKilledInItsCommitIsFinished) {
   build_whole({path("whole"), model()});
-  for (const std::string& number : {std::string("123"), std::to_string(getpid())}) {
+  // Before its state lists the final segments, some of which are there.
+  interrupt(kBlocks);
+  fs::copy(path("whole/manifest.json"), path("index.building/manifest.json"));
+  fs::copy(path("whole/segments"), path("index.building/segments"));
+  fs::remove(path("index.building/segments/segment-1.bin.words"));
+  expect_resumed(0);
+  // When it was exchanged for the one before, whose removal has begun.
+  for (const bool replaces : {false, true}) {
     fs::remove_all(path("index"));
-    interrupt(kBlocks);
-    const std::string moved = path("index.tmp-" + number);
-    fs::create_directories(moved);
-    fs::rename(kept(), join_path(moved, detail::kBuilding));
-    fs::create_directories(path("index.tmp-" + number + "-old"));
-    fs::create_directories(path("index.tmp-abc"));  // a stranger's
-    EXPECT_FALSE(finish(kBlocks));
-    {
-      IndexBuilder builder = begin(UnfinishedBuild::kResume);
-      EXPECT_EQ(add(builder, kBlocks), 0);
-      builder.commit();
-    }
-    expect_same_files("whole", "index");
-    EXPECT_FALSE(folder_exists(moved) || folder_exists(moved + "-old"));
-    EXPECT_TRUE(folder_exists(path("index.tmp-abc")));
-    EXPECT_FALSE(finish(kBlocks));
+    interrupt_in_commit();
+    fs::rename(building(), path("index"));
+    fs::create_directories(building() + "/segments");
+    expect_resumed(0, replaces);
   }
 }
 
-TEST_F(ResumedBuildTest, AnIndexThatOnlyHasItsVectorsLeftIsFinishedIfItIsTheOneWanted) {
+TEST_F(ResumedBuildTest, AnIndexThatIsNotTheOneToBeFinishedStands) {
   build_whole({path("whole"), model()});
-  interrupt(kBlocks);
-  const std::string vectors = read_file(kept());
-  fs::remove(kept());
-  build_whole({path("index"), model()});
-  const std::string left = join_path(path("index"), detail::kBuilding);
-  const auto leave = [&](const std::string& bytes) {
-    write_file_atomic(left, bytes);
-    fs::create_directories(path("index.tmp-123-old"));
+  interrupt_in_commit();
+  fs::rename(building(), path("index"));
+  const auto finish = [&](int64_t blocks, const IndexedModel& of) {
+    IndexBuilder builder(path("index"), of, true, {}, UnfinishedBuild::kResume);
+    add(builder, blocks);
+    builder.commit();
   };
-  leave(vectors);
-  EXPECT_TRUE(finish(kBlocks, model(), "/"));
-  EXPECT_FALSE(folder_exists(path("index.tmp-123-old")));
-  expect_same_files("whole", "index");
-  const auto expect_left = [&](bool done) {
-    EXPECT_FALSE(done);
-    EXPECT_FALSE(file_exists(left));
-    expect_same_files("whole", "index");
-  };
-  leave(vectors);
-  expect_left(finish(kBlocks, model("other")));
-  leave(vectors);
-  expect_left(finish(kBlocks - 1));
-  leave(vectors);
-  expect_left(finish(kBlocks + 1));
-  leave("vectors");
-  expect_left(finish(kBlocks));
-  leave(std::string(200, 'x'));
-  expect_left(finish(kBlocks));
-  leave(vectors);
-  const IndexBuilder other = begin(UnfinishedBuild::kKeep, true);
-  expect_refused([&] { finish(kBlocks); }, ErrorKind::kUsage, "another process");
-  EXPECT_TRUE(file_exists(left));
+  expect_refused([&] { finish(kBlocks, model("other")); }, ErrorKind::kInput, "another model");
+  expect_refused([&] { finish(kBlocks - 1, model()); }, ErrorKind::kInput, "fewer documents");
+  expect_refused([&] { finish(kBlocks + 1, model()); }, ErrorKind::kInput, "is another");
+  EXPECT_EQ(check_index(path("index")).info.count, 6 * kBlocks + 1);
+  {
+    const IndexBuilder other = begin(UnfinishedBuild::kKeep, true);
+    expect_refused([&] { finish(kBlocks, model()); }, ErrorKind::kUsage, "another process");
+  }
+  finish(kBlocks, model());
+  expect_whole();
 }
 
 TEST_F(ResumedBuildTest, ABuildThatWasToBeForgottenBlocksNone) {
   {
     IndexBuilder import(path("index"), model());
     add(import, 2);
-    fs::copy(path("index.tmp-" + std::to_string(getpid())), path("index.tmp-123"),
-             fs::copy_options::recursive);
+    fs::copy(building(), path("copy"), fs::copy_options::recursive);
   }
+  EXPECT_FALSE(fs::exists(building()));
+  fs::rename(path("copy"), building());
   IndexBuilder builder = begin(UnfinishedBuild::kKeep);
-  EXPECT_FALSE(folder_exists(path("index.tmp-123")));
   EXPECT_EQ(add(builder, kBlocks), kBlocks);
   builder.commit();
 }
@@ -296,8 +301,7 @@ TEST_F(ResumedBuildTest, DamagedVectorsAreNoGraphThatFailed) {
   for (int64_t i = 0; i <= detail::kFullSegment; ++i)
     documents.push_back({fmt::format("d{}", i), "a"});
   builder.add(documents, Matrix<float>(detail::kFullSegment + 1, kD, 1.0f));
-  const std::string segment =
-      detail::segment_path(path("index.tmp-" + std::to_string(getpid())), 1);
+  const std::string segment = detail::segment_path(path("index.building/building"), 1);
   std::string bytes = read_file(segment);
   bytes[300] = static_cast<char>(bytes[300] ^ 1);
   write_file_atomic(segment, bytes);

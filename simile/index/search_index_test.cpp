@@ -238,9 +238,9 @@ TEST_F(SearchIndexTest, BadDocumentsChangeNothing) {
 TEST_F(SearchIndexTest, AFailedWriteLeavesTheOldIndex) {
   build();
   SearchIndex index = open(SearchIndex::Access::kWrite);
-  make_folders(segment(2) + "/in-the-way");  // a folder cannot be replaced by a file
+  make_folders(segment(3) + "/in-the-way");  // a folder cannot be replaced by a file
   EXPECT_THROW(index.add({{"a", ""}}, Matrix<float>(1, 2, 9.0f)), Error);
-  fs::remove_all(segment(2));
+  fs::remove_all(segment(3));
   EXPECT_THAT(found(index, 1, 1, 1), ElementsAre("north-east"));
   EXPECT_THAT(found(open(), 1, 1, 1), ElementsAre("north-east"));
   index.add({{"a", ""}}, Matrix<float>(1, 2, 9.0f));
@@ -310,10 +310,10 @@ TEST_F(SearchIndexTest, SegmentsOfAnotherStateAreRefused) {
   SearchIndex index = open(SearchIndex::Access::kWrite);
   index.remove({"west"});
   index.merge();
-  fs::rename(file("keep"), segment(2));
-  expect_error(ErrorKind::kInput, "segment-2.bin");
-  fs::remove(segment(2));
-  expect_error(ErrorKind::kInput, "segment-2.bin");
+  fs::rename(file("keep"), segment(3));
+  expect_error(ErrorKind::kInput, "segment-3.bin");
+  fs::remove(segment(3));
+  expect_error(ErrorKind::kInput, "segment-3.bin");
 }
 
 TEST_F(SearchIndexTest, DocumentsOfAnotherIndexAreRefused) {

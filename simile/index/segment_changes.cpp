@@ -2,6 +2,7 @@
 #include "simile/index/detail/segment_changes.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -98,10 +99,9 @@ void SegmentSink::add(const std::vector<Document>& documents, const Matrix<float
       return block.words[static_cast<size_t>(i)];
     });
   }
-  std::vector<char> stored(static_cast<size_t>(count * stored_bytes(model_.vectors, vectors.cols)));
-  store_rows(vectors.values.data(), count, vectors.cols, model_.vectors, stored.data());
-  const StoredRows rows(stored.data(), count, model_.dimension, model_.vectors);
-  add_rows(rows, keys, [&](int64_t i, WordFileWriter& words) {
+  std::vector<char> converted;
+  const StoredRows rows(vectors.values.data(), count, model_.dimension);
+  add_rows(as_stored(rows, count, converted), keys, [&](int64_t i, WordFileWriter& words) {
     const auto at = static_cast<size_t>(i / kCountedRows);
     copiers[at].add(blocks[at].rows[static_cast<size_t>(i % kCountedRows)], words);
   });
@@ -117,8 +117,10 @@ void SegmentSink::add(const Segment& segment, const std::vector<int64_t>& remove
   const AddWords add_words = [&](int64_t i, WordFileWriter& words) {
     copier.add(words_of[static_cast<size_t>(first + i)], words);
   };
+  std::vector<char> converted;
   const auto flush = [&] {
-    add_rows(segment.vectors().from(first), run, add_words);
+    const auto count = static_cast<int64_t>(run.size());
+    add_rows(as_stored(segment.vectors().from(first), count, converted), run, add_words);
     run.clear();
   };
   auto next = removed.begin();
@@ -132,6 +134,15 @@ void SegmentSink::add(const Segment& segment, const std::vector<int64_t>& remove
     run.push_back(segment.vector(row));
   }
   flush();
+}
+
+StoredRows SegmentSink::as_stored(const StoredRows& rows, int64_t count,
+                                  std::vector<char>& out) const {
+  if (rows.number == model_.vectors) return rows;
+  assert(rows.number == StoredNumber::kFp32);
+  out.resize(static_cast<size_t>(count * stored_bytes(model_.vectors, rows.D)));
+  store_rows(reinterpret_cast<const float*>(rows.bytes), count, rows.D, model_.vectors, out.data());
+  return {out.data(), count, rows.D, model_.vectors};
 }
 
 void SegmentSink::add_rows(const StoredRows& vectors, const std::vector<VectorKey>& keys,

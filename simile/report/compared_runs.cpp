@@ -13,7 +13,7 @@
 #include "simile/core/file.h"
 #include "simile/eval/prediction_metric.h"
 #include "simile/eval/predictions.h"
-#include "simile/metric/sorted_values.h"
+#include "simile/metric/significance.h"
 #include "simile/model/builtin_model.h"
 #include "simile/report/detail/run_format.h"
 #include "simile/report/run_files.h"

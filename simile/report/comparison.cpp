@@ -8,7 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/eval/predictions.h"
-#include "simile/metric/sorted_values.h"
+#include "simile/metric/significance.h"
 #include "simile/report/detail/compared_runs.h"
 
 namespace simile {

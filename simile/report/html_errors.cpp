@@ -9,10 +9,9 @@
 #include "simile/eval/predictions.h"
 #include "simile/metric/correlation.h"
 #include "simile/report/detail/html.h"
+#include "simile/report/html_report.h"
 #include "simile/report/plot.h"
-#include "simile/report/worst_errors.h"
 #include "simile/text/words.h"
-#include "simile/text/split_words.h"
 
 namespace simile {
 namespace {

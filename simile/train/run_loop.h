@@ -15,8 +15,6 @@
 #include "simile/eval/report.h"
 #include "simile/report/run_folder.h"
 #include "simile/report/run_log.h"
-#include "simile/train/recent_losses.h"
-#include "simile/train/state_store.h"
 #include "simile/train/train_state.h"
 
 namespace simile {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "simile/batch/order_table.h"
-#include "simile/loss/combo.h"
+#include "simile/loss/detail/row_parts.h"
 #include "simile/loss/loss_table.h"
 #include "simile/train/mined_negatives.h"
 
@@ -186,9 +186,7 @@ class TeachingReviewer {
                                                   : *duplicates != "negatives";
     const double same_texts = others_alike(set_.right), same = others_alike(set_.classes);
     const bool are_distinct = find_order(objective_.order.name).has(OrderRow::kDistinctTexts);
-    add(!keeps_them && !are_distinct &&
-            same_texts >= kManyFalseNegatives,
-        kWarning,
+    add(!keeps_them && !are_distinct && same_texts >= kManyFalseNegatives, kWarning,
         fmt::format("in a batch of {}, {:.1f} other pairs have the right text of a pair on "
                     "average, and loss '{}' takes it for a negative of its own left text; set "
                     "{}.{}",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The right to make what will stand in a folder: of several processes that want it, one has it.
+// A lock on a folder: one of several processes that want to build an index holds it.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,19 @@
 
 namespace simile::detail {
 
-// Makes the folder, with its parents, where it is not there, and locks it until destroyed; then an
-// empty one that it made is removed. What is moved to its place meanwhile stays. Errors:
-// ErrorKind::kUsage while another holds it; ErrorKind::kIo when it cannot be made.
+// Makes the folder at `path` with its parents, unless it is there, and locks it. When destroyed it
+// unlocks the folder, and removes it if it made it and it is empty and still at `path`. Errors:
+// ErrorKind::kUsage while another process holds the lock for the index at `index`; ErrorKind::kIo if
+// the folder cannot be made.
 class FolderClaim {
  public:
-  explicit FolderClaim(const std::string& path);
+  FolderClaim(const std::string& path, const std::string& index);
   FolderClaim(const FolderClaim&) = delete;
   FolderClaim& operator=(const FolderClaim&) = delete;
   ~FolderClaim();
 
  private:
-  bool try_lock();
+  bool try_lock(const std::string& index);
   void release();
 
   std::string path_;

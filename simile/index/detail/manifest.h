@@ -17,9 +17,6 @@ constexpr const char* kDocuments = "documents.sqlite";
 constexpr const char* kSearch = "search.json";  // search_settings.h
 constexpr const char* kSegments = "segments";   // the folder of the segments
 
-constexpr const char* kBuilding = "building.vectors";  // vector_log.h, while it is built
-constexpr const char* kMeasured = "measured.vectors";  // the same of a build that does not resume
-
 std::string documents_path(const std::string& folder);
 std::string segments_path(const std::string& folder);
 std::string segment_name(int64_t number);

@@ -20,25 +20,28 @@
 
 namespace simile::detail {
 
-// Writes vectors and words of documents into segments of 65,536, one after the other.
+// Writes vectors and words of documents into segments of 65,536 rows, one after another.
 class SegmentSink {
  public:
-  // Makes the folder of the segments where it is not there.
+  // Makes the folder of the segments unless it is there.
   SegmentSink(const std::string& folder, const IndexedModel& model, int64_t next_number);
 
-  // The vectors of documents, one after the other, with these keys, which rise from call to call.
+  // The vectors of documents, one after another, with these keys, which rise from call to call.
   void add(const std::vector<Document>& documents, const Matrix<float>& vectors,
            const std::vector<VectorKey>& keys);
-  // The rows of a segment but for those of `removed`, which rises.
+  // The rows of a segment except those of `removed`, which rises. The segment keeps vectors as
+  // these do, or in fp32.
   void add(const Segment& segment, const std::vector<int64_t>& removed);
 
-  // What was written, complete and flushed.
+  // The segments that were written, complete and flushed.
   std::vector<SegmentRow> finish();
 
  private:
   // Adds the words of the i-th of the rows that are being added.
   using AddWords = std::function<void(int64_t i, WordFileWriter& words)>;
 
+  // The first `count` rows in the form of these segments; `out` holds them if they had another.
+  StoredRows as_stored(const StoredRows& rows, int64_t count, std::vector<char>& out) const;
   void add_rows(const StoredRows& vectors, const std::vector<VectorKey>& keys,
                 const AddWords& add_words);
   void end_segment();

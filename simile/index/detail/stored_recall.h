@@ -5,14 +5,13 @@
 #include <optional>
 
 #include "simile/index/detail/segment_set.h"
-#include "simile/index/detail/vector_log.h"
 
 namespace simile::detail {
 
-// Up to 1,000 vectors of the set, at even distances, each in floats as a query for the others: of
-// the ten nearest by floats, which `log` has in the order of the segments' rows, the mean share
-// that the set finds, rounded down to four digits. Nothing where there are fewer than two vectors.
-std::optional<double> measure_stored_recall(const SegmentSet& set, const VectorLog& log,
+// The mean share of the ten nearest vectors that a search of `stored` finds for up to 1,000 vectors
+// of its own, at even distances, each in fp32 and without itself, rounded down to four digits.
+// `floats` has the same vectors under the same keys in fp32. None for fewer than two vectors.
+std::optional<double> measure_stored_recall(const SegmentSet& stored, const SegmentSet& floats,
                                             const IndexedModel& model);
 
 }  // namespace simile::detail
