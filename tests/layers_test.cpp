@@ -54,6 +54,19 @@ std::vector<Include> scan(const std::string& folder) {
 
 std::string module_of(const fs::path& path) { return (++path.begin())->string(); }
 
+TEST(Layers, TheDrawingInHackingShowsThisOrder) {
+  std::ifstream file(fs::path(SIMILE_SOURCE_DIR) / "HACKING.md");
+  std::string line, drawing;
+  while (std::getline(file, line) && line.rfind("without torch", 0) != 0) continue;
+  for (; line.rfind("the door", 0) != 0 && file; std::getline(file, line)) drawing += line + " ";
+  static const std::regex names("without torch|with torch|[a-z]+");
+  std::vector<std::string> drawn;
+  for (std::sregex_iterator word(drawing.begin(), drawing.end(), names), end; word != end; ++word) {
+    if (word->str().find(' ') == std::string::npos) drawn.push_back(word->str());
+  }
+  EXPECT_EQ(drawn, kModules);
+}
+
 TEST(Layers, EveryModuleFolderHasItsPlaceInTheOrder) {
   for (const auto& entry : fs::directory_iterator(fs::path(SIMILE_SOURCE_DIR) / "simile")) {
     EXPECT_GE(level(entry.path().filename()), 0) << entry.path().filename();
