@@ -33,11 +33,11 @@ struct Arguments {
             {"Give offsets in characters (code points) beside those in bytes"});
     v.field("max_length", max_length,
             {"Most tokens of a text or pair, special ones included; 0 for no limit", "", 0});
-    v.field("truncation", truncation,
-            choice_info("Which text of a pair is cut: longest_first, only_first, only_second",
-                        {"longest_first", "only_first", "only_second"}));
+    v.field(
+        "truncation", truncation,
+        choice_info("Which text of a pair is cut", {"longest_first", "only_first", "only_second"}));
     v.field("truncation_side", side,
-            choice_info("Where a text is cut: right (at its end) or left", {"left", "right"}));
+            choice_info("Where a text is cut: right is its end", {"left", "right"}));
   }
 
   TruncationSettings settings() const {

@@ -15,6 +15,7 @@
 namespace simile {
 
 using detail::bytes_of;
+using detail::check_file;
 using detail::field_text;
 using detail::header_checksum;
 using detail::kChecksumDigits;
@@ -54,23 +55,12 @@ SegmentHeader make_header(const SegmentKind& kind, int64_t number, int64_t rows)
 // Zeros between vectors and keys.
 size_t padding_of(size_t vector_bytes) { return (8 - vector_bytes % 8) % 8; }
 
-void check_file(bool good, const std::string& path, const std::string& what) {
-  SIMILE_CHECK(good, ErrorKind::kInput,
-               fmt::format("'{}' is damaged or not a segment of this index: {}; build the index "
-                           "again",
-                           path, what));
-}
-
-// Makes sure that the header is whole and of the segment expected, and that the file has its size.
+// Makes sure that a header is that of the segment expected.
 void check_header(const std::string& path, const SegmentHeader& found,
                   const SegmentHeader& expected, const std::string& checksum) {
-  check_file(field_text(found.magic) == field_text(expected.magic), path, "its type is another");
   check_file(
       found.version == expected.version, path,
       fmt::format("its layout is {}, that of this index's is {}", found.version, expected.version));
-  check_file(field_text(found.checksum) == header_checksum(found) &&
-                 field_text(found.zeros) == field_text(expected.zeros),
-             path, "the checksum of its header is another");
   check_file(field_text(found.checksum) == checksum && found.rows == expected.rows &&
                  found.number == expected.number,
              path, "it is not the one that documents.sqlite names");
@@ -124,8 +114,7 @@ SegmentRow SegmentWriter::commit() {
 Segment::Segment(const std::string& path, const SegmentKind& kind, const SegmentRow& row)
     : path_(path), row_(row), dimension_(kind.dimension), number_(kind.vectors), file_(path) {
   const std::string_view bytes = file_.bytes();
-  check_file(bytes.size() >= sizeof(SegmentHeader), path, fmt::format("{} bytes", bytes.size()));
-  const auto header = read_header<SegmentHeader>(bytes);
+  const auto header = read_header<SegmentHeader>(bytes, path);
   check_header(path, header, make_header(kind, row.number, row.rows), row.checksum);
   vector_bytes_ = static_cast<size_t>(row.rows * kind.row_bytes());
   const size_t keys = sizeof header + vector_bytes_ + padding_of(vector_bytes_);
@@ -134,7 +123,7 @@ Segment::Segment(const std::string& path, const SegmentKind& kind, const Segment
              fmt::format("it states {} vectors and has {} bytes", row.rows, bytes.size()));
   check_file(
       field_text(header.keys_checksum) == hash_bytes(bytes.substr(sizeof header + vector_bytes_)),
-      path, "the checksum of its keys is another");
+      path, "checksum mismatch in its keys");
   keys_ = reinterpret_cast<const int64_t*>(bytes.data() + keys);
   contents_ = reinterpret_cast<const uint64_t*>(bytes.data() + keys + key_bytes);
 }
@@ -150,7 +139,7 @@ void Segment::verify_vectors() const {
   const std::string_view expected =
       file_.bytes().substr(offsetof(SegmentHeader, vectors_checksum), kChecksumDigits);
   check_file(expected == hash_bytes(file_.bytes().substr(sizeof(SegmentHeader), vector_bytes_)),
-             path_, "the checksum of its vectors is another");
+             path_, "checksum mismatch in its vectors");
   verified_.store(true, std::memory_order_release);
 }
 

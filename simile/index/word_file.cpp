@@ -40,12 +40,6 @@ void append_all(std::string& bytes, const std::vector<T>& values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-void check_words(bool good, const std::string& path, const char* what) {
-  SIMILE_CHECK(
-      good, ErrorKind::kInput,
-      fmt::format("'{}' is damaged or not of this index: {}; build the index again", path, what));
-}
-
 // What stands behind the header.
 size_t content_bytes(const WordHeader& header) {
   const auto words = static_cast<size_t>(header.words), rows = static_cast<size_t>(header.rows);
@@ -126,20 +120,13 @@ void WordFileWriter::write(const std::string& path, const std::string& segment_c
 WordFile::WordFile(const std::string& path, const std::string& segment_checksum, int64_t rows)
     : file_(path), rows_(rows) {
   const std::string_view bytes = file_.bytes();
-  check_words(bytes.size() >= sizeof(WordHeader), path, "it is too short");
-  const auto header = read_header<WordHeader>(bytes);
-  const WordHeader expected;
-  check_words(
-      field_text(header.magic) == field_text(expected.magic) && header.version == expected.version,
-      path, "its type is another");
-  check_words(field_text(header.checksum) == header_checksum(header) &&
-                  field_text(header.zeros) == field_text(expected.zeros),
-              path, "the checksum of its header is another");
-  check_words(field_text(header.segment) == segment_checksum && header.rows == rows, path,
-              "it belongs to another segment");
-  check_words(bytes.size() == sizeof header + content_bytes(header) &&
-                  field_text(header.contents) == hash_bytes(bytes.substr(sizeof header)),
-              path, "the checksum of its words is another");
+  const auto header = read_header<WordHeader>(bytes, path);
+  check_file(header.version == WordHeader().version, path, "its layout is another");
+  check_file(field_text(header.segment) == segment_checksum && header.rows == rows, path,
+             "it belongs to another segment");
+  check_file(bytes.size() == sizeof header + content_bytes(header) &&
+                 field_text(header.contents) == hash_bytes(bytes.substr(sizeof header)),
+             path, "checksum mismatch in its words");
   words_ = header.words;
   word_starts_ = reinterpret_cast<const int64_t*>(bytes.data() + sizeof header);
   posting_starts_ = word_starts_ + words_ + 1;

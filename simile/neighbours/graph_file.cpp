@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/neighbours/detail/graph_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -28,12 +26,6 @@ struct GraphHeader {
   char zeros[56] = {};
 };
 static_assert(sizeof(GraphHeader) == 192, "the header has no gaps");
-
-void check_graph(bool good, const std::string& path, const char* what) {
-  SIMILE_CHECK(
-      good, ErrorKind::kInput,
-      fmt::format("'{}' is damaged or not of this index: {}; build the index again", path, what));
-}
 
 }  // namespace
 
@@ -73,30 +65,22 @@ GraphFile::GraphFile(const std::string& path, const std::string& owner, int64_t 
                      const std::string& checksum)
     : path_(path), file_(path), rows_(rows) {
   const std::string_view bytes = file_.bytes();
-  check_graph(bytes.size() >= sizeof(GraphHeader), path, "it is too short");
-  const auto header = read_header<GraphHeader>(bytes);
-  const GraphHeader expected;
-  check_graph(
-      field_text(header.magic) == field_text(expected.magic) && header.version == expected.version,
-      path, "its type is another");
-  check_graph(field_text(header.checksum) == header_checksum(header) &&
-                  field_text(header.zeros) == field_text(expected.zeros),
-              path, "the checksum of its header is another");
-  check_graph(field_text(header.checksum) == checksum && field_text(header.owner) == owner &&
-                  header.rows == rows && header.entry >= 0 && header.entry < rows &&
-                  header.levels <= kMostLevels,
-              path, "it is not the one that documents.sqlite names");
+  const auto header = read_header<GraphHeader>(bytes, path);
+  check_file(header.version == GraphHeader().version && field_text(header.checksum) == checksum &&
+                 field_text(header.owner) == owner && header.rows == rows && header.entry >= 0 &&
+                 header.entry < rows && header.levels <= kMostLevels,
+             path, "it is not the one that documents.sqlite names");
   entry_ = static_cast<uint32_t>(header.entry);
 }
 
 void GraphFile::read() {
   const std::string_view bytes = file_.bytes();
-  const auto header = read_header<GraphHeader>(bytes);
-  check_graph(field_text(header.contents) == hash_bytes(bytes.substr(sizeof header)), path_,
-              "the checksum of its links is another");
+  const auto header = read_header<GraphHeader>(bytes, path_);
+  check_file(field_text(header.contents) == hash_bytes(bytes.substr(sizeof header)), path_,
+             "checksum mismatch in its links");
   std::vector<int64_t> sizes(header.levels);
   size_t size = sizeof header + sizes.size() * sizeof(int64_t);
-  check_graph(bytes.size() >= size, path_, "it is too short");
+  check_file(bytes.size() >= size, path_, "it is too short");
   if (!sizes.empty()) {
     std::memcpy(sizes.data(), bytes.data() + sizeof header, sizes.size() * sizeof(int64_t));
   }
@@ -104,20 +88,20 @@ void GraphFile::read() {
   size += static_cast<size_t>(rows_ * kBaseLinks) * sizeof(uint32_t);
   levels_.clear();
   for (const int64_t count : sizes) {
-    check_graph(count >= 1 && count <= rows_, path_, "a level has more vectors than there are");
+    check_file(count >= 1 && count <= rows_, path_, "a level has more vectors than there are");
     const auto* const nodes = reinterpret_cast<const uint32_t*>(bytes.data() + size);
     levels_.push_back({count, nodes, nodes + count});
     size += static_cast<size_t>(count * (1 + kUpperLinks)) * sizeof(uint32_t);
   }
-  check_graph(bytes.size() == size, path_, "its size is another");
+  check_file(bytes.size() == size, path_, "it has the wrong size");
   check_links(base_, rows_ * kBaseLinks, nullptr);
   for (const Level& level : levels_) {
-    check_graph(std::is_sorted(level.nodes, level.nodes + level.size), path_,
-                "a level is not in order");
+    check_file(std::is_sorted(level.nodes, level.nodes + level.size), path_,
+               "a level is not in order");
     check_links(level.nodes, level.size, nullptr);
     check_links(level.links, level.size * kUpperLinks, &level);
-    check_graph(std::binary_search(level.nodes, level.nodes + level.size, entry_), path_,
-                "its start is not on all levels");
+    check_file(std::binary_search(level.nodes, level.nodes + level.size, entry_), path_,
+               "its start is not on all levels");
   }
   file_.expect_jumps(true);
 }
@@ -125,8 +109,8 @@ void GraphFile::read() {
 void GraphFile::check_links(const uint32_t* links, int64_t count, const Level* level) const {
   for (int64_t i = 0; i < count; ++i) {
     if (links[i] == kNoNode) continue;
-    check_graph(links[i] < rows_, path_, "a link leads nowhere");
-    check_graph(
+    check_file(links[i] < rows_, path_, "a link leads nowhere");
+    check_file(
         level == nullptr || std::binary_search(level->nodes, level->nodes + level->size, links[i]),
         path_, "a link leads to another level");
   }

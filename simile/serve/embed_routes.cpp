@@ -134,7 +134,7 @@ Written<std::vector<Vectors>> embed_all(const Engine& engine, const RouteCall& c
   return {std::move(reply)};
 }
 
-Vectors embed_sparse(const Engine&, const RouteCall&, const SparseRequest&) {
+Vectors embed_sparse(const Engine&, const RouteCall&) {
   throw RequestError(Refusal::kModelCannot,
                      "the model has no weights of words (SPLADE); /embed gives its vectors, and "
                      "/search with \"mode\": \"hybrid\" goes by words too");
@@ -204,6 +204,11 @@ TextGroup ReadingKeys::group(const std::vector<std::string>& texts, TextRole rol
 }
 
 std::vector<Route> embed_routes() {
+  Route sparse =
+      route("embedSparse", "POST", "/embed_sparse",
+            "Always refused with status 424, as TEI does: no model of Simile has weights of words",
+            embed_sparse, {Refusal::kModelCannot});
+  sparse.request = [](OptionVisitor& v) { SparseRequest().visit(v); };  // documented, never read
   return {
       route("embed", "POST", "/embed", "Vectors of texts", embed),
       route("embedAll", "POST", "/embed_all",
@@ -211,9 +216,7 @@ std::vector<Route> embed_routes() {
             "before pooling; of 8192 tokens at most, and only of models that have them (else "
             "status 424)",
             embed_all, {Refusal::kModelCannot}),
-      route("embedSparse", "POST", "/embed_sparse",
-            "Always refused with status 424, as TEI does: no model of Simile has weights of words",
-            embed_sparse, {Refusal::kModelCannot}),
+      sparse,
       route("createEmbedding", "POST", "/v1/embeddings",
             "Vectors of texts, as OpenAI's API gives them", embeddings, {Refusal::kUnknownModel}),
       route("createEmbeddingAsTei", "POST", "/embeddings", "The same, where TEI has it", embeddings,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Headers at the start of files, written as they lie in memory: numbers, and texts of a
-// fixed size without a terminating zero. A header has a member `checksum`, of what lies before it.
+// fixed size without a terminating zero. A header has a `magic` text, a `checksum` of what lies
+// before it, and `zeros` at its end.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <cassert>
 #include <cstddef>
@@ -9,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "simile/core/error.h"
 #include "simile/core/hash.h"
 
 namespace simile::detail {
@@ -37,12 +41,26 @@ std::string header_checksum(const Header& header) {
   return hash_bytes(bytes_of(&header, 1).substr(0, offsetof(Header, checksum)));
 }
 
-// `bytes` has those of the header at least.
+// Errors (kInput): the file at `path` is not `good`.
+inline void check_file(bool good, const std::string& path, std::string_view what) {
+  SIMILE_CHECK(
+      good, ErrorKind::kInput,
+      fmt::format("'{}' is damaged or not of this index: {}; build the index again", path, what));
+}
+
+// The header of the file with these bytes. Errors (kInput): the file is too short or of another
+// type, or its header is damaged.
 template <typename Header>
-Header read_header(std::string_view bytes) {
-  assert(bytes.size() >= sizeof(Header));
+Header read_header(std::string_view bytes, const std::string& path) {
+  check_file(bytes.size() >= sizeof(Header), path, fmt::format("it has {} bytes", bytes.size()));
   Header header;
   std::memcpy(&header, bytes.data(), sizeof header);
+  const Header expected;
+  check_file(field_text(header.magic) == field_text(expected.magic), path,
+             "it is a file of another type");
+  check_file(field_text(header.checksum) == header_checksum(header) &&
+                 field_text(header.zeros) == field_text(expected.zeros),
+             path, "header checksum mismatch");
   return header;
 }
 

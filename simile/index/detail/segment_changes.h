@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the segments of an index come and go.
+// How segments of an index are written, joined and removed.
 //
-// Each change that adds documents writes a segment. So that they do not become too many, the last
-// ones are written anew as one with it when, with it, they are eight or more and hold at most
-// 2,048 rows together: an addition costs a few rows more, and of n single additions at most n /
-// 2,048 + 8 segments stay. A merge of all makes segments of 65,536 rows. Rows of removed documents
-// end there.
+// Each change that adds documents writes a segment. If it and the last segments are eight or more
+// and have at most 2,048 rows together, they become one: an addition rewrites a few rows, and n
+// single additions leave at most n / 2,048 + 8 segments. A merge makes segments of 65,536 rows.
+// Both leave out the rows of removed documents.
 #pragma once
 
 #include <functional>
@@ -54,28 +53,27 @@ class SegmentSink {
   std::vector<SegmentRow> written_;
 };
 
-// The first of the segments at the end that are to be written anew together with `added` rows;
-// segments.size(): none is. Those of the graph stay, so that it does.
+// The first of the last segments that are rewritten together with `added` rows (segments.size():
+// none). The segments of the graph are not, so that the graph stays.
 size_t tail_begin(const StoreState& state, int64_t added);
 
-// The first of the segments that a merge of all writes anew; segments.size(): none is.
+// The first of the segments that a merge rewrites (segments.size(): none).
 size_t merge_begin(const std::vector<SegmentRow>& segments,
                    const DocumentStore::RemovedWithin& removed_within);
 
-// Writes the segments from `begin` on anew, without what was removed. Returns what is to be
-// dropped.
+// Rewrites the segments from `begin` on, without removed rows. Returns the segments to be dropped.
 std::vector<SegmentRow> rewrite_segments(const Segments& segments, size_t begin,
                                          const DocumentStore::RemovedWithin& removed_within,
                                          SegmentSink& sink);
 
-// Files of an index folder that belong to nothing, relative to it: left by a process that was
-// killed, or a stranger's.
+// Files in an index folder that are not part of the index, relative to it: left by a process that
+// was killed, or not of an index.
 std::vector<std::string> unused_files(const std::string& folder, const StoreState& state);
 
-// Removes those that segments or a graph were to be. Only for who holds the store for a change.
+// Removes unused files of segments and graphs. The caller must be changing the store.
 void remove_unused_segments(const std::string& folder, const StoreState& state);
 
-// Removes the files of segments that were dropped, where the system lets it.
+// Removes the files of segments that were dropped, if the system allows it.
 void remove_segments(const std::string& folder, const std::vector<SegmentRow>& dropped);
 
 }  // namespace simile::detail

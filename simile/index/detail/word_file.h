@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of a segment's documents, in a file beside its vectors that never changes: for each
-// word the rows it stands in, and how often.
+// word the rows that have it, and how often.
 //
 // The file, all numbers little-endian:
 //
@@ -15,11 +15,11 @@
 //   88       32 bytes  checksum of all behind the header, as text: hash_bytes() (core/hash.h)
 //   120      32 bytes  checksum of bytes 0 to 119
 //   152      8 zeros
-//   160      W + 1 int64, where each word begins; W + 1 int64, where its postings do; W uint32, in
-//            how many rows it stands; n uint32, how many words a row has; then the words, in the
-//            order of their bytes; then the postings: of each row, rising, the difference to the
-//            one before and the count, as numbers of 7 bits a byte, the lowest first, of which all
-//            but the last have the highest bit set
+//   160      W + 1 int64, where each word begins; W + 1 int64, where its postings begin; W uint32,
+//            the number of rows with the word; n uint32, the number of words of each row; then the
+//            words, in the order of their bytes; then the postings: for each row, rising, its
+//            difference to the row before and the count, as numbers of 7 bits a byte, the lowest
+//            first, in which every byte but the last has its highest bit set
 //
 // Errors: kInput for a file that is damaged or of another segment; kIo for one that cannot be
 // written.
@@ -44,7 +44,7 @@ struct WordCount {
   uint32_t count = 0;
 };
 
-// The words of a text and how often each stands in it, in the order of their bytes.
+// The words of a text and how often it has each, in the order of their bytes.
 std::vector<std::pair<std::string, uint32_t>> count_words(std::string_view text);
 
 // Collects the words of rows, one after the other, and writes them.

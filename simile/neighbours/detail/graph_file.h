@@ -34,12 +34,6 @@ constexpr uint32_t kNoNode = 0xFFFFFFFF;
 constexpr int64_t kBaseLinks = 32;
 constexpr int64_t kUpperLinks = 16;
 
-// A level above the lowest.
-struct GraphLevel {
-  std::vector<uint32_t> nodes;  // rising
-  std::vector<uint32_t> links;  // [nodes, kUpperLinks]
-};
-
 // Writes a graph as it comes: the neighbours of all vectors, then the levels.
 class GraphWriter {
  public:
@@ -63,8 +57,8 @@ class GraphFile {
   GraphFile(const std::string& path, const std::string& owner, int64_t rows,
             const std::string& checksum);
 
-  // Verifies all of it and reads where the levels are; to be called before the functions below, by
-  // one thread.
+  // Verifies everything and reads where the levels are. Call it from one thread, before the
+  // functions below.
   void read();
 
   const std::string& path() const { return path_; }
