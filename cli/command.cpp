@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -33,6 +34,29 @@ void note_signal(int number) {
 }
 
 }  // namespace
+
+const std::vector<TrainingCommand>& training_commands() {
+  static const std::vector<TrainingCommand> commands = {
+      {"", "train", "Train an encoder by a recipe"},
+      {"", "pretrain", "Pre-train an encoder on plain text as a masked language model"},
+      {"", "batches",
+       "Print which examples a recipe puts into each batch of an epoch, without training. Orders "
+       "that compare vectors embed with the model the run starts from; the later epochs of a run, "
+       "and stages after the first, embed with the weights of that moment"},
+      {"data", "check", "Read the data of a recipe, report what it is, and look for mistakes"},
+      {"", "reproduce",
+       "Train every row of a paper's table and show it beside the paper's figures"},
+      {"", "ablate", "Train a recipe with each choice of a grid of values, several seeds each"},
+      {"", "tune", "Search the settings of a recipe, trial by trial"},
+      {"", "distill", "Train a small student on the vectors that a model gives texts"}};
+  return commands;
+}
+
+const std::string& training_help(const std::string& name) {
+  const auto& all = training_commands();
+  return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; })
+      ->help;
+}
 
 void CommonOptions::visit(OptionVisitor& v) {
   v.field("quiet", quiet, {"No progress on stderr"});

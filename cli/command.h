@@ -32,6 +32,15 @@ struct RecipeArguments {
   void visit(OptionVisitor& v);
 };
 
+// The commands that train are in the program simile-training (cli/training/). `simile` becomes that
+// program for them and for their flags; where it is missing they are listed, and say so.
+struct TrainingCommand {
+  std::string parent;  // "data" for `simile data check`, else empty
+  std::string name, help;
+};
+const std::vector<TrainingCommand>& training_commands();
+const std::string& training_help(const std::string& name);
+
 // A command's arguments are a struct whose visit() declares its flags. `run` holds what the command
 // that was chosen does.
 struct Commands {
@@ -44,6 +53,12 @@ struct Commands {
   // or lines of JSON as it is.
   template <typename Arguments, typename Work>
   CLI::App* add(const std::string& name, const std::string& help, Work work) const;
+
+  // The same for one of training_commands(), whose help stands there.
+  template <typename Arguments, typename Work>
+  CLI::App* add_training(const std::string& name, Work work) const {
+    return add<Arguments>(name, training_help(name), work);
+  }
 
   // A subcommand that only holds others, which are added to what this returns.
   Commands add_parent(const std::string& name, const std::string& help) const;

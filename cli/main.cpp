@@ -42,18 +42,20 @@ bool needs_device(int argc, char** argv) {
   return false;
 }
 
-// What the program beside this one does, which is linked with libtorch.
+// Whether the program beside this one does it, which is linked with libtorch.
 bool needs_training(int argc, char** argv) {
   if (needs_device(argc, argv)) return true;
-  const std::string command = argc > 1 ? argv[1] : "";
-  if (command == "data") {
-    const auto is_word = [](const char* argument) { return argument[0] != '-'; };
-    char** word = std::find_if(argv + 2, argv + argc, is_word);
-    return word != argv + argc && std::string(*word) == "check";
+  std::vector<std::string> words;
+  for (int i = 1; i < argc && words.size() < 2; ++i) {
+    if (argv[i][0] != '-') words.emplace_back(argv[i]);
   }
-  return command == "train" || command == "pretrain" || command == "batches" ||
-         command == "reproduce" || command == "ablate" || command == "tune" ||
-         command == "distill" || command == "docs";
+  words.resize(2);
+  const auto& commands = training_commands();
+  return words[0] == "docs" ||
+         std::any_of(commands.begin(), commands.end(), [&](const TrainingCommand& command) {
+           return command.parent.empty() ? words[0] == command.name
+                                         : words[0] == command.parent && words[1] == command.name;
+         });
 }
 
 // Becomes simile-training; returns when that program is not there. Its threads, libtorch's and
@@ -65,25 +67,16 @@ void run_training(char** argv) {
 }
 
 void add_missing_train(const Commands& commands, const Commands& data) {
-  const auto add = [](const Commands& commands, const char* name, const char* help) {
-    CLI::App* command = commands.add_bare(name, help, true, [](Terminal&) {
+  for (const TrainingCommand& missing : training_commands()) {
+    const Commands& parent = missing.parent.empty() ? commands : data;
+    CLI::App* command = parent.add_bare(missing.name, missing.help, true, [](Terminal&) {
       throw Error(
           ErrorKind::kUsage,
           "this build cannot train: the program simile-training is not beside simile; build with "
           "-DSIMILE_TRAINING=ON (needs libtorch)");
     });
     command->allow_extras();
-  };
-  add(commands, "train", "Train an encoder by a recipe");
-  add(commands, "batches", "Print which examples a recipe puts into each batch of an epoch");
-  add(data, "check", "Read the data of a recipe, report what it is, and look for mistakes");
-  add(commands, "reproduce",
-      "Train every row of a paper's table and show it beside the paper's figures");
-  add(commands, "ablate",
-      "Train a recipe with each choice of a grid of values, several seeds each");
-  add(commands, "tune", "Search the settings of a recipe, trial by trial");
-  add(commands, "distill", "Train a small student on the vectors that a model gives texts");
-  add(commands, "pretrain", "Pre-train an encoder on plain text as a masked language model");
+  }
 }
 #endif
 

@@ -24,6 +24,10 @@ FolderClaim::~FolderClaim() { release(); }
 bool FolderClaim::try_lock(const std::string& index) {
   const fs::path parent = fs::path(path_).parent_path();
   if (!parent.empty()) make_folders(parent.string());
+  SIMILE_CHECK(!file_exists(path_), ErrorKind::kInput,
+               fmt::format("'{}' is a file, but an unfinished build of '{}' is a folder there; "
+                           "remove it",
+                           path_, index));
   is_made_ = mkdir(path_.c_str(), 0777) == 0;
   if (!is_made_) make_folders(path_);  // fine where it is there; else says why not
   lock_.emplace(path_, FileLock::On::kFolder);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/processes.h"
+#include "cli/training/processes.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/recipe.h"
@@ -137,10 +137,8 @@ TrainResult pretrain_alone(const ConfigNode& recipe, const std::string& folder, 
 }  // namespace
 
 void add_train(const Commands& commands) {
-  commands.add<SharedArguments>("train", "Train an encoder by a recipe", run<train_recipe>);
-  commands.add<Arguments>("pretrain",
-                          "Pre-train an encoder on plain text as a masked language model",
-                          run<pretrain_alone>);
+  commands.add_training<SharedArguments>("train", run<train_recipe>);
+  commands.add_training<Arguments>("pretrain", run<pretrain_alone>);
 }
 
 }  // namespace simile::cli

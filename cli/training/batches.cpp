@@ -94,13 +94,6 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 
 }  // namespace
 
-void add_batches(const Commands& commands) {
-  commands.add<Arguments>(
-      "batches",
-      "Print which examples a recipe puts into each batch of an epoch, without training. Orders "
-      "that compare vectors embed with the model the run starts from; the later epochs of a run, "
-      "and stages after the first, embed with the weights of that moment",
-      run);
-}
+void add_batches(const Commands& commands) { commands.add_training<Arguments>("batches", run); }
 
 }  // namespace simile::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/processes.h"
+#include "cli/training/processes.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

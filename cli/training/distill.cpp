@@ -101,9 +101,6 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
 
 }  // namespace
 
-void add_distill(const Commands& commands) {
-  commands.add<Arguments>("distill",
-                          "Train a small student on the vectors that a model gives texts", run);
-}
+void add_distill(const Commands& commands) { commands.add_training<Arguments>("distill", run); }
 
 }  // namespace simile::cli

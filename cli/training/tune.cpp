@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/option_flags.h"
-#include "cli/processes.h"
+#include "cli/training/processes.h"
 #include "simile/core/error.h"
 
 namespace simile::cli {
@@ -54,8 +54,6 @@ void run(const Arguments& arguments, const CommonOptions& common, Terminal& term
 
 }  // namespace
 
-void add_tune(const Commands& commands) {
-  commands.add<Arguments>("tune", "Search the settings of a recipe, trial by trial", run);
-}
+void add_tune(const Commands& commands) { commands.add_training<Arguments>("tune", run); }
 
 }  // namespace simile::cli

@@ -52,8 +52,7 @@ void run(const RecipeArguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_data_check(const Commands& commands) {
-  commands.add<RecipeArguments>(
-      "check", "Read the data of a recipe, report what it is, and look for mistakes", run);
+  commands.add_training<RecipeArguments>("check", run);
 }
 
 }  // namespace simile::cli

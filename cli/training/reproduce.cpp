@@ -74,11 +74,8 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_reproduce(const Commands& commands) {
-  commands.add<Reproduced>(
-      "reproduce", "Train every row of a paper's table and show it beside the paper's figures",
-      run);
-  commands.add<Ablated>(
-      "ablate", "Train a recipe with each choice of a grid of values, several seeds each", run);
+  commands.add_training<Reproduced>("reproduce", run);
+  commands.add_training<Ablated>("ablate", run);
 }
 
 }  // namespace simile::cli
