@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "bench/timing.h"
-#include "simile/batch/pack.h"
+#include "simile/batch/packing.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/loss/mnrl.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile::bench {
 

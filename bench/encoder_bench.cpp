@@ -14,7 +14,7 @@
 #include "bench/benchmarks.h"
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "simile/batch/pack.h"
+#include "simile/batch/packing.h"
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
 #include "simile/model/encoder_reader.h"

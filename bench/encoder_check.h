@@ -6,7 +6,7 @@
 
 #include "bench/workload.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile::bench {
 

@@ -16,7 +16,7 @@
 #include "simile/eval/encoder_scorer.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile::cli {
 namespace {

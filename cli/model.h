@@ -22,7 +22,7 @@ inline constexpr const char* kOutputFolderHelp = "Folder to write, or a model fo
 
 // What a command asks of its model.
 struct ModelOptions : EncodeOptions {
-  std::string precision = "fp32";  // precision.h; empty: that of the index at hand
+  std::string precision = "fp32";  // kernel/matrix_product.h; empty: that of the index at hand
   std::string device = "cpu";      // what computes the encoder
 
   void visit(OptionVisitor& v);
@@ -39,8 +39,8 @@ using LoadOnDevice = SentenceEncoder (*)(const std::string& model, const std::st
 void set_device_loader(LoadOnDevice load);
 
 // A model folder or the name of a built-in model, with the precision and on the device of the
-// options. Errors: see open_model_folder() and precision.h; kUsage for a device in a program
-// without libtorch.
+// options. Errors: see open_model_folder() and kernel/matrix_product.h; kUsage for a device in a
+// program without libtorch.
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
                              const ModelOptions& options = {});
 

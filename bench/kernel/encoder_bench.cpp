@@ -26,7 +26,7 @@
 
 #include "simile/core/threads.h"
 #include "simile/kernel/bfloat_kernels.h"
-#include "simile/kernel/detail/encoder_fixture.h"
+#include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_training.h"
 #include "simile/kernel/vector_kernels.h"

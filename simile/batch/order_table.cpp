@@ -10,7 +10,7 @@
 #include "simile/batch/word_order.h"
 #include "simile/core/error.h"
 #include "simile/core/owned_options.h"
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/neighbours/neighbours.h"
 
 namespace simile {

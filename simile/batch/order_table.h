@@ -38,11 +38,11 @@ struct OrderOptions {
   int64_t clusters = 300;
   int64_t top_words = 3;
   int64_t pool_batches = 64;
-  std::string precision = "auto";  // or one of kernel/precision.h
+  std::string precision = "auto";  // or one of precision_names()
   int64_t labelled_negatives = 0;
   double positive_above = -1;
 
-  // In what the vectors that an order compares are computed, by its name in kernel/precision.h:
+  // In what the vectors that an order compares are computed, by its name in precision_names():
   // auto is bytes on the CPU, which group nearly the same examples for a fraction of the time, and
   // floats on another device.
   std::string chosen_precision(bool on_cpu) const;

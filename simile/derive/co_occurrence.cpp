@@ -8,9 +8,8 @@
 #include "simile/core/float_buffer.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/kernel/gram.h"
-#include "simile/kernel/packed_matrix.h"
-#include "simile/kernel/symmetric.h"
+#include "simile/kernel/matrix_product.h"
+#include "simile/kernel/numerics.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile::detail {

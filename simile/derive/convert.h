@@ -23,7 +23,7 @@ struct ConversionReport {
   double largest_difference = 0, mean_cosine = 1, least_cosine = 1;
 };
 
-// `type`: kF32, kF16, kBf16 or kI8 (quantise.h). Errors: those of open_model_folder() and
+// `type`: kF32, kF16, kBf16 or kI8 (quantise_rows()). Errors: those of open_model_folder() and
 // save_model_folder(); kUsage when `output` is the model's own folder.
 ConversionReport convert_model(const std::string& model, const std::string& output, TensorType type,
                                EventSink& events);

@@ -11,10 +11,9 @@
 
 #include "simile/core/error.h"
 #include "simile/derive/detail/derived_folder.h"
-#include "simile/kernel/gram.h"
-#include "simile/kernel/packed_matrix.h"
+#include "simile/kernel/matrix_product.h"
+#include "simile/kernel/numerics.h"
 #include "simile/kernel/pooling.h"
-#include "simile/kernel/symmetric.h"
 
 namespace simile {
 namespace {
@@ -173,7 +172,7 @@ Matrix<float> fold_into_table(const Matrix<float>& table, const Whitening& white
 namespace {
 
 // With unit vectors u of n texts: (|sum of u|^2 - n) / (n (n - 1)).
-double mean_cosine(Matrix<float> vectors) {
+double mean_cosine_of(Matrix<float> vectors) {
   normalise_rows(vectors.values.data(), vectors.rows, vectors.cols);
   std::vector<double> sums(static_cast<size_t>(vectors.cols), 0.0);
   double own = 0;
@@ -199,8 +198,8 @@ WhiteningReport make_report(const Matrix<float>& sample, const Whitening& whiten
   report.kept = whitening.kept;
   report.largest_deviation = whitening.deviations.front();
   report.smallest_deviation = whitening.deviations.back();
-  report.cosine_before = mean_cosine(sample);
-  report.cosine_after = mean_cosine(ModuleChain({dense})(sample));
+  report.cosine_before = mean_cosine_of(sample);
+  report.cosine_after = mean_cosine_of(ModuleChain({dense})(sample));
   return report;
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "simile/core/error.h"
-#include "simile/kernel/packed_matrix.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 namespace {

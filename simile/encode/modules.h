@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
-#include "simile/kernel/packed_matrix.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/model/model_settings.h"
 
 namespace simile {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "simile/core/file.h"
-#include "simile/kernel/embedding_geometry.h"
+#include "simile/kernel/numerics.h"
 #include "simile/metric/classification.h"
 #include "simile/metric/correlation.h"
 

@@ -10,7 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/eval/predictions.h"
-#include "simile/kernel/embedding_geometry.h"
+#include "simile/kernel/numerics.h"
 #include "simile/metric/classification.h"
 #include "simile/metric/significance.h"
 #include "simile/model/head_settings.h"

@@ -9,7 +9,7 @@
 
 #include "simile/core/parallel.h"
 #include "simile/index/detail/manifest.h"
-#include "simile/neighbours/detail/top_hits.h"
+#include "simile/neighbours/detail/top_rows.h"
 
 namespace simile::detail {
 namespace {

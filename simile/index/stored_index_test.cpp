@@ -14,7 +14,7 @@
 #include "simile/index/detail/index_testing.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/index_description.h"
-#include "simile/neighbours/detail/test_vectors.h"
+#include "simile/neighbours/detail/planted_vectors_test.h"
 
 namespace simile {
 namespace {

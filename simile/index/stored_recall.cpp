@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "simile/neighbours/detail/top_hits.h"
+#include "simile/neighbours/detail/top_rows.h"
 
 namespace simile::detail {
 namespace {

@@ -2,7 +2,6 @@
 #include "simile/kernel/bfloat_kernels.h"
 
 #include "simile/core/error.h"
-#include "simile/kernel/detail/tiles.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {

@@ -5,10 +5,10 @@
 //   a_r = max_i |A_ri| / 127,  X_ri = round(A_ri / a_r)      (half to even)
 //   C_rj = float(sum_i X_ri Q_ji) * (a_r * scale_j) + bias_j
 //
-// Q and scale: quantise.h, of B transposed. Sums of whole numbers have no order, and what is done
-// in floats is written without fused operations: every instruction set gives the same bits, and a
-// row the same whatever rows are beside it. A row whose largest number is below 1e-30 counts as
-// zeros; one that holds a number which is not finite becomes NaN.
+// Q and scale: quantise_rows(), of B transposed. Sums of whole numbers have no order, and what is
+// done in floats is written without fused operations: every instruction set gives the same bits,
+// and a row the same whatever rows are beside it. A row whose largest number is below 1e-30 counts
+// as zeros; one that holds a number which is not finite becomes NaN.
 //
 // Plain functions as those of vector_kernels.h: single-threaded, without allocation.
 #pragma once
@@ -67,5 +67,17 @@ const ByteKernels& byte_kernels();
 
 // The table of one kind, or null when this processor, system or build does not have it.
 const ByteKernels* byte_kernels_for(ByteIsa isa);
+
+// Matrices stored in a quarter of the space: one byte a number and one scale a row.
+//
+//   scale_r = max_c |W_rc| / 127, rounded up to 17 significant bits;  Q_rc = round(W_rc / scale_r)
+//
+// Hence |W - scale Q| <= scale / 2, and Q scale is exact in a float: quantising it again gives the
+// same Q and the same scale. A row of zeros has the scale 0.
+//
+// values [rows, columns] -> numbers [rows, columns] from -127 to 127 and scales [rows]. Returns
+// false, with the output not to be used, when a value is not finite.
+bool quantise_rows(const float* values, int64_t rows, int64_t columns, int8_t* numbers,
+                   float* scales);
 
 }  // namespace simile

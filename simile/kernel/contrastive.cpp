@@ -7,8 +7,7 @@
 
 #include "simile/core/float_buffer.h"
 #include "simile/core/parallel.h"
-#include "simile/kernel/bfloat_matrix.h"
-#include "simile/kernel/packed_matrix.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {

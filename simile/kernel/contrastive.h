@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "simile/core/lent_floats.h"
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 

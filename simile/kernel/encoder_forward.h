@@ -36,9 +36,7 @@
 
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/layer_reader.h"
-#include "simile/kernel/packed.h"
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 

@@ -11,8 +11,8 @@
 #include "simile/core/half.h"
 #include "simile/core/threads.h"
 #include "simile/kernel/bfloat_kernels.h"
-#include "simile/kernel/detail/encoder_fixture.h"
-#include "simile/kernel/detail/reference_encoder.h"
+#include "simile/kernel/detail/encoder_fixture_test.h"
+#include "simile/kernel/detail/reference_encoder_test.h"
 
 namespace simile {
 namespace {

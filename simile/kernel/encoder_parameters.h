@@ -9,13 +9,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "simile/kernel/activation.h"
-#include "simile/kernel/pooling.h"
+#include "simile/kernel/vector_kernels.h"
 
 namespace simile {
+
+// Pooling modes (pooling.h), in the order in which sentence-transformers concatenates them in its
+// older schema.
+enum class PoolingMode { kCls, kMax, kMean, kMeanSqrtLength, kWeightedMean, kLastToken };
 
 // What differs between families of encoders. The defaults are BERT's; what the fields do is in
 // encoder_forward.h.
@@ -25,7 +29,7 @@ struct EncoderVariant {
   // as the longest sequence.
   bool averaged = false;
   float saturation = 1;          // averaged: what repeated tokens count, and
-  float half_position = 0;       // what later ones do (token_weights.h)
+  float half_position = 0;       // what later ones do (TokenWeights)
   int64_t embedding = 0;         // E, width of the embeddings; 0: H
   bool projected = false;        // a linear map E -> H after the embeddings' LayerNorm
   int64_t position_offset = 0;   // row of the position table that the first token takes
@@ -164,5 +168,23 @@ EncoderGradients encoder_gradients(const EncoderShape& shape, float* flat);
 // are one matrix here and several slots (query, key, value) must be adjacent.
 EncoderWeights encoder_weights_at(const EncoderShape& shape,
                                   const std::vector<const float*>& places);
+
+// A matrix [rows, k] in bytes, as quantise_rows() makes them.
+struct ByteMatrix {
+  const int8_t* numbers = nullptr;
+  const float* scales = nullptr;  // [rows]
+};
+
+// The weights of one layer. For products of bytes a matrix may be in bytes already; what is not has
+// null numbers here, and only then its floats are looked at.
+struct LayerMatrices : LayerPointers<const float> {
+  LayerMatrices(const LayerPointers<const float>& floats) : LayerPointers<const float>(floats) {}
+
+  ByteMatrix qkv, attention, up, down;
+};
+
+// How an encoder for inference is given its layers' matrices, one layer at a time. What it returned
+// last may be gone once it is called again.
+using LayerReader = std::function<LayerMatrices(int64_t layer)>;
 
 }  // namespace simile

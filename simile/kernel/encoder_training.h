@@ -21,9 +21,9 @@
 #include <memory>
 
 #include "simile/kernel/dropout.h"
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/packed.h"
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simile/kernel/detail/batch_plan.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {

@@ -18,7 +18,6 @@
 
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/packed.h"
 
 namespace simile {
 

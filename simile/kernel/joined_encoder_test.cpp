@@ -8,9 +8,10 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
-#include "simile/kernel/detail/encoder_fixture.h"
+#include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {

@@ -10,7 +10,7 @@
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
 #include "simile/kernel/bfloat_kernels.h"
-#include "simile/kernel/detail/encoder_fixture.h"
+#include "simile/kernel/detail/encoder_fixture_test.h"
 
 namespace simile {
 namespace {

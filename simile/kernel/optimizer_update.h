@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "simile/kernel/adam_update.h"
+#include "simile/kernel/vector_kernels.h"
 
 namespace simile {
 

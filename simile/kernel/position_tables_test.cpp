@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "simile/kernel/detail/position_rows.h"
-
 namespace simile {
 namespace {
 

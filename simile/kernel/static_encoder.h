@@ -6,7 +6,7 @@
 //
 // and zero for a sequence without tokens. The weights w are 1 (sentence-transformers'
 // StaticEmbedding, which is torch's EmbeddingBag; Model2Vec, Tulkens & van Dongen, 2024) or those
-// of token_weights.h. Rows are summed in the order of the tokens, in float.
+// of TokenWeights (pooling.h). Rows are summed in the order of the tokens, in float.
 //
 // A row of zeros adds nothing but its weight, which normalising takes out again. In training it is
 // a token left out: it gets no gradient and stays zero.
@@ -17,13 +17,12 @@
 
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/packed.h"
-#include "simile/kernel/token_weights.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 
 // The rows [V, H] in one of three forms, the others being null: floats, halves, which become floats
-// exactly as they are used, or bytes with a scale [V] for each row (simile/kernel/quantise.h).
+// exactly as they are used, or bytes with a scale [V] for each row (quantise_rows()).
 struct StaticTable {
   const float* floats = nullptr;
   const uint16_t* halves = nullptr;
@@ -35,7 +34,7 @@ struct StaticTable {
 class StaticEncoder final : public Encoder {
  public:
   // The table must outlive this and stay as it is. Of `shape` (averaged) count hidden, vocabulary,
-  // positions and what token_weights.h names.
+  // positions and what TokenWeights names.
   StaticEncoder(const EncoderShape& shape, const StaticTable& table);
 
   int64_t hidden_size() const override { return shape_.hidden; }

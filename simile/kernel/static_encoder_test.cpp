@@ -11,6 +11,7 @@
 #include "simile/core/half.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {

@@ -13,10 +13,29 @@
 
 #include <cstdint>
 
-#include "simile/kernel/activation.h"
-#include "simile/kernel/adam_update.h"
-
 namespace simile {
+
+// The functions between the two products of a feed-forward network.
+enum class Activation {
+  kGelu,      // x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016)
+  kGeluTanh,  // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, its approximation
+  kRelu,      // max(x, 0)
+  kSilu,      // x / (1 + exp(-x))
+};
+
+// The numbers of one step of Adam or AdamW (see optimizer_update.h). A recipe has its own defaults
+// for them (simile/train/optimizer_rule.h).
+struct AdamUpdate {
+  float learning_rate = 0.0f;
+  float beta1 = 0.0f;
+  float beta2 = 0.0f;
+  float eps = 0.0f;
+  float decay = 0.0f;              // decoupled weight decay
+  float l2 = 0.0f;                 // coupled weight decay
+  float first_correction = 1.0f;   // 1 - beta1^step, or 1 without bias correction
+  float second_correction = 1.0f;  // 1 - beta2^step, or 1 without
+  float gradient_scale = 1.0f;     // factor on the gradient, for clipping and accumulation
+};
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
@@ -265,5 +284,11 @@ constexpr int64_t attention_scratch_floats(int64_t length, int64_t head_size) {
   return 12 * padded_length * padded_size + 3 * 32 * padded_length + 64 * padded_size + 256 +
          32 * mask_bytes(length) / 4;
 }
+
+// Whether this process may use tiles (AMX), for products of these numbers. The system is asked for
+// them once; all threads have them then.
+enum class TileNumbers { kBfloat, kByte };
+
+bool has_tiles(TileNumbers numbers);
 
 }  // namespace simile

@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "simile/core/float_buffer.h"
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 

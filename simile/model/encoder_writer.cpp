@@ -10,8 +10,8 @@
 #include "simile/core/error.h"
 #include "simile/core/half.h"
 #include "simile/core/random.h"
+#include "simile/kernel/byte_kernels.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/kernel/quantise.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/weight_reader.h"
 

@@ -7,7 +7,7 @@
 
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/neighbours/detail/kmeans.h"
+#include "simile/neighbours/clusters.h"
 #include "simile/neighbours/detail/neighbours.h"
 #include "simile/neighbours/exact_search.h"
 

@@ -10,8 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
-#include "simile/neighbours/detail/kmeans.h"
-#include "simile/neighbours/detail/test_vectors.h"
+#include "simile/neighbours/detail/planted_vectors_test.h"
 
 namespace simile {
 namespace {

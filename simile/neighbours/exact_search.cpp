@@ -5,7 +5,7 @@
 
 #include "simile/core/parallel.h"
 #include "simile/neighbours/detail/scan.h"
-#include "simile/neighbours/detail/top_hits.h"
+#include "simile/neighbours/detail/top_rows.h"
 
 namespace simile {
 namespace {

@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "simile/core/parallel.h"
-#include "simile/neighbours/detail/kmeans.h"
+#include "simile/neighbours/clusters.h"
 #include "simile/neighbours/detail/neighbours.h"
 #include "simile/neighbours/detail/scan.h"
-#include "simile/neighbours/detail/top_hits.h"
+#include "simile/neighbours/detail/top_rows.h"
 
 namespace simile {
 namespace {

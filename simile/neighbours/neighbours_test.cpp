@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
 #include "simile/neighbours/detail/neighbours.h"
-#include "simile/neighbours/detail/test_vectors.h"
+#include "simile/neighbours/detail/planted_vectors_test.h"
 #include "simile/neighbours/exact_search.h"
 
 namespace simile {

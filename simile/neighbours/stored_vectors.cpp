@@ -11,7 +11,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/half.h"
-#include "simile/kernel/quantise.h"
+#include "simile/kernel/byte_kernels.h"
 
 namespace simile {
 namespace {

@@ -5,8 +5,8 @@
 //   fp32   D floats
 //   fp16   D halves (simile/core/half.h): the nearest ones, ties to even; at most 65504
 //   int8   a float s, then D bytes c with a sign: s = max_d |x_d| / 127, rounded up to 17
-//          significant bits, c_d = x_d / s rounded, ties to even (simile/kernel/quantise.h); stands
-//          for s c_d, which is exact in a float and at most s / 2 from x_d
+//          significant bits, c_d = x_d / s rounded, ties to even (simile/kernel/byte_kernels.h);
+//          stands for s c_d, which is exact in a float and at most s / 2 from x_d
 //
 // So hits in an index of halves or bytes are, bit for bit, those in an index of floats that holds
 // what its rows stand for, and storing that again gives the same bytes.

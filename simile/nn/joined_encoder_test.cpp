@@ -14,7 +14,7 @@
 
 #include "simile/core/event.h"
 #include "simile/core/threads.h"
-#include "simile/kernel/detail/encoder_fixture.h"
+#include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/detail/tensor_testing.h"
 #include "simile/nn/fused_encoder.h"

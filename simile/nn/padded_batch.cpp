@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "simile/kernel/detail/batch_plan.h"
-#include "simile/kernel/detail/position_rows.h"
 #include "simile/kernel/detail/position_tables.h"
 
 namespace simile {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/packed.h"
 
 namespace simile {
 

@@ -6,7 +6,7 @@
 
 #include <torch/types.h>
 
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 

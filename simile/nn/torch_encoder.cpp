@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/kernel/token_weights.h"
+#include "simile/kernel/pooling.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/padded_batch.h"
 #include "simile/nn/torch_layers.h"

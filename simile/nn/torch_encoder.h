@@ -17,7 +17,7 @@
 #include <map>
 #include <string>
 
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/nn/trainable_encoder.h"
 
 namespace simile {

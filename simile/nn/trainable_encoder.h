@@ -24,8 +24,7 @@
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/kernel/packed.h"
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 

@@ -17,7 +17,7 @@
 
 #include "simile/core/matrix.h"
 #include "simile/index/search_index.h"
-#include "simile/kernel/principal_plane.h"
+#include "simile/kernel/numerics.h"
 #include "simile/serve/batching_worker.h"
 
 namespace simile {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "simile/kernel/packed.h"
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/pooling.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/utf8.h"

@@ -4,7 +4,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "simile/batch/pack.h"
+#include "simile/batch/packing.h"
 
 namespace simile {
 

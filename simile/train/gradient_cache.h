@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "simile/kernel/dropout.h"
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/packed.h"
 
 namespace simile {
 

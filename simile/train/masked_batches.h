@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "simile/batch/masking.h"
+#include "simile/batch/packing.h"
 #include "simile/data/text_stream.h"
 #include "simile/eval/report.h"
 #include "simile/nn/masked_lm_module.h"

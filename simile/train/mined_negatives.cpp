@@ -14,7 +14,7 @@
 #include "simile/core/random.h"
 #include "simile/data/field_reader.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/train/shared_training.h"
 
 namespace simile {

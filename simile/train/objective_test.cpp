@@ -6,7 +6,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "simile/batch/pack.h"
+#include "simile/batch/packing.h"
 #include "simile/core/random.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/mnrl.h"

@@ -12,7 +12,7 @@
 #include "simile/core/idle_options.h"
 #include "simile/core/owned_options.h"
 #include "simile/eval/report.h"
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/loss/loss_table.h"
 #include "simile/train/placement.h"
 #include "simile/train/selection.h"

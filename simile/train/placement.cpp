@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/kernel/bfloat_matrix.h"
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/joined_encoder.h"
 #include "simile/nn/torch_encoder.h"

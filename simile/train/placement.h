@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/loss/loss_input.h"
 #include "simile/model/head_settings.h"
 #include "simile/nn/head.h"

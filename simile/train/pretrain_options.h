@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/batch/masking.h"
+#include "simile/batch/packing.h"
 #include "simile/core/options.h"
 #include "simile/train/optimizer_rule.h"
 #include "simile/train/train_options.h"

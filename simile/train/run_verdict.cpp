@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/kernel/embedding_geometry.h"
+#include "simile/kernel/numerics.h"
 #include "simile/train/optimizer_rule.h"
 #include "simile/train/selection.h"
 #include "simile/train/stage_course.h"

@@ -14,7 +14,7 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/nn/device.h"
 #include "simile/nn/head.h"
 #include "simile/train/gradient_cache.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/train_options.h"
 
-#include "simile/kernel/precision.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/model/builtin_model.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/model_settings.h"

@@ -30,7 +30,7 @@ struct ArchitectureOptions {
   int64_t intermediate = 1024;
   int64_t positions = 512;
   std::string pooling = "mean";
-  // For a static encoder, see start_model.h and simile/kernel/token_weights.h.
+  // For a static encoder, see start_model.h and simile/kernel/pooling.h.
   std::string start = "random";
   std::vector<std::string> corpus;
   bool punctuation = false;
@@ -64,7 +64,7 @@ struct ObjectiveMiningOptions : MiningOptions {
   double positive_above = 0.5;
   std::string corpus;
   int64_t every_epochs = 0;
-  std::string precision = "fp32";  // kernel/precision.h
+  std::string precision = "fp32";  // kernel/matrix_product.h
 
   ObjectiveMiningOptions() { method = "none"; }
   bool is_on() const { return method != "none"; }
@@ -121,7 +121,7 @@ struct SelectionOptions {
   int64_t every_steps = 0;
   double every_epochs = 1.0;
   std::string keep = "best";
-  std::string precision = "fp32";  // kernel/precision.h
+  std::string precision = "fp32";  // kernel/matrix_product.h
   EarlyStopOptions early_stop;
 
   bool keeps_best() const { return keep != "last"; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What torch's EmbeddingBag makes of token ids, with gradients, as sentence-transformers' StaticEmbedding
-uses it; the same with weights by occurrence and place (simile/kernel/token_weights.h), naively; and the rows
+uses it; the same with weights by occurrence and place (simile/kernel/pooling.h), naively; and the rows
 of a table that Model2Vec composed of a smaller one.
 
     /usr/bin/python3 tools/golden/static.py > tests/golden/static.json

@@ -6,7 +6,7 @@
 
 #include "simile/core/half.h"
 #include "simile/kernel/detail/batch_plan.h"
-#include "simile/kernel/detail/position_rows.h"
+#include "simile/kernel/detail/position_tables.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {

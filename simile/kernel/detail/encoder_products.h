@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "simile/kernel/product_type.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {

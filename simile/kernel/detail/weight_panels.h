@@ -8,7 +8,6 @@
 #include "simile/core/float_buffer.h"
 #include "simile/kernel/detail/encoder_products.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/layer_reader.h"
 
 namespace simile {
 

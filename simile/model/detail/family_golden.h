@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/kernel/packed.h"
+#include "simile/kernel/encoder.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/safetensors.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "simile/neighbours/detail/vector_rows.h"
+#include "simile/neighbours/detail/graph_file.h"
 
 namespace simile::detail {
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "simile/neighbours/detail/graph_file.h"
-#include "simile/neighbours/detail/vector_rows.h"
 
 namespace simile::detail {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
-#include "simile/kernel/packed_matrix.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/kernel/token_weights.h"
+#include "simile/kernel/pooling.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "simile/kernel/detail/encoder_walk.h"
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/packed.h"
 
 namespace simile::reference {
 

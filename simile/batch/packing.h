@@ -1,4 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packed batches of texts that were tokenised once, and their masks for a masked language model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "simile/core/options.h"
+#include "simile/kernel/encoder.h"
+#include "simile/kernel/masked_lm.h"
+
+namespace simile {
+
+// Sequences `which` of `texts` (token ids), in order. `second` says for each of `texts` at which
+// token its second text begins, from where type ids are 1; empty: all are 0.
+PackedBatch pack_texts(const std::vector<std::vector<int32_t>>& texts,
+                       const std::vector<int32_t>& second, const std::vector<int32_t>& which);
+
 // Which tokens of a batch a masked language model has to guess: whole words at random (Devlin et
 // al. 2019, section 3.1, and the whole-word masking of its later release).
 //
@@ -6,17 +24,6 @@
 // is chosen with probability `fraction`, and each of its tokens then becomes the mask token (80 %),
 // a random token that is not special (10 %) or stays as it is (10 %). A pure function of its
 // arguments.
-#pragma once
-
-#include <cstdint>
-#include <vector>
-
-#include "simile/core/options.h"
-#include "simile/kernel/masked_lm.h"
-#include "simile/kernel/packed.h"
-
-namespace simile {
-
 struct MaskOptions {
   double fraction = 0.15;
   double mask_share = 0.8;

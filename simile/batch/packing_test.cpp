@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/masking.h"
+#include "simile/batch/packing.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,6 +9,28 @@
 #include "simile/core/error.h"
 
 namespace simile {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(PackTexts, StandOneAfterTheOtherInTheOrderAskedFor) {
+  const PackedBatch batch = pack_texts({{2, 9, 3}, {2, 3}}, {}, {1, 0, 1});
+  EXPECT_THAT(batch.ids, ElementsAre(2, 3, 2, 9, 3, 2, 3));
+  EXPECT_THAT(batch.offsets, ElementsAre(0, 2, 5, 7));
+  EXPECT_THAT(batch.type_ids, IsEmpty());
+}
+
+TEST(PackTexts, TheSecondTextOfAJointSequenceHasTypeOne) {
+  const PackedBatch batch = pack_texts({{2, 9, 3, 8, 3}, {2, 9, 3}}, {3, 3}, {1, 0});
+  EXPECT_THAT(batch.type_ids, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1));
+}
+
+TEST(PackTexts, OfNothingIsAnEmptyBatch) { EXPECT_EQ(pack_texts({{2, 3}}, {}, {}).size(), 0); }
+
+}  // namespace
+
 namespace {
 
 constexpr int32_t kCls = 0, kSep = 1, kMask = 2, kFirstWord = 3;
@@ -84,4 +107,5 @@ TEST(Masking, SharesAboveOneAreRefused) {
 }
 
 }  // namespace
+
 }  // namespace simile

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "simile/core/random.h"
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/packed.h"
 
 namespace simile {
 
