@@ -12,7 +12,7 @@
 
 #include "simile/core/file.h"
 #include "simile/core/recipe.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/trainer.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "simile/core/file.h"
-#include "simile/report/detail/run_fixture.h"
+#include "simile/report/detail/run_fixture_test.h"
 
 namespace simile {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "simile/core/config.h"
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 
 namespace simile {
 namespace {

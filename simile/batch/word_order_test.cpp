@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 
 namespace simile {
 namespace {

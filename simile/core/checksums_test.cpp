@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 

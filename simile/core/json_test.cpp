@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 
 namespace simile::detail {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
 #include "simile/core/owned_options.h"
 

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 
 namespace simile::detail {
 namespace {

@@ -2,8 +2,8 @@
 // What a newcomer's files are like, and what is said of them.
 #include <gmock/gmock.h>
 
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/data/detail/row_parser.h"
-#include "simile/data/detail/test_files.h"
 #include "simile/data/leave_out.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/ranking_data.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 namespace {

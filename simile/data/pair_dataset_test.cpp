@@ -9,7 +9,7 @@
 #include <set>
 
 #include "simile/core/random.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/data/pair_data.h"
 
 namespace simile {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/data/pair_data.h"
 
 namespace simile {

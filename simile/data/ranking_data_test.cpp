@@ -7,7 +7,7 @@
 #include <set>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/trec.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "simile/data/corpus.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/data/reader.h"
 #include "simile/data/text_list.h"
 

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 namespace {

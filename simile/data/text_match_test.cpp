@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/hash.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
 
 namespace simile {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"

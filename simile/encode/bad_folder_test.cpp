@@ -9,7 +9,7 @@
 #include <functional>
 #include <limits>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/safetensors.h"

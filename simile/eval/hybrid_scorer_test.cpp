@@ -12,7 +12,7 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/task.h"

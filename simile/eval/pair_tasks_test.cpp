@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/predictions.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/prediction_metric.h"
 
 namespace simile {

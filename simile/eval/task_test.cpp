@@ -8,7 +8,7 @@
 #include <map>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/predictions.h"
 #include "simile/eval/ranking_run.h"
 #include "simile/metric/correlation.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/ranking_run.h"
 
 namespace simile {

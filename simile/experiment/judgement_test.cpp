@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simile/report/detail/run_fixture.h"
+#include "simile/report/detail/run_fixture_test.h"
 
 namespace simile {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/train/option_rules.h"
 #include "simile/train/train_options.h"
 

@@ -7,7 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 namespace {

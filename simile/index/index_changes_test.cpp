@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "simile/core/error.h"
-#include "simile/index/detail/index_testing.h"
+#include "simile/index/detail/index_setup_test.h"
 
 namespace simile {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/index/detail/index_testing.h"
+#include "simile/index/detail/index_setup_test.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/segment_graph.h"
 

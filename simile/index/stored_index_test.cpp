@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
-#include "simile/index/detail/index_testing.h"
+#include "simile/index/detail/index_setup_test.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/index_description.h"
 #include "simile/neighbours/detail/planted_vectors_test.h"

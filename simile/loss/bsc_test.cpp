@@ -3,7 +3,7 @@
 
 #include "simile/core/error.h"
 #include "simile/kernel/bfloat_kernels.h"
-#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/detail/loss_setup_test.h"
 #include "simile/loss/similarity.h"
 
 namespace simile {

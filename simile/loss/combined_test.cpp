@@ -3,7 +3,7 @@
 
 #include "simile/core/error.h"
 #include "simile/loss/bsc.h"
-#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/detail/loss_setup_test.h"
 #include "simile/loss/graded.h"
 #include "simile/loss/loss_options.h"
 

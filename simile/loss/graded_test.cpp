@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/graded.h"
 
-#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/detail/loss_setup_test.h"
 
 namespace simile {
 namespace {

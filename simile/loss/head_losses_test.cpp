@@ -2,7 +2,7 @@
 #include "simile/loss/head_losses.h"
 
 #include "simile/core/error.h"
-#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/detail/loss_setup_test.h"
 
 namespace simile {
 namespace {

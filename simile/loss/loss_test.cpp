@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/threads.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/combined.h"
-#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/detail/loss_setup_test.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 #include <torch/types.h>
 
 #include "simile/core/error.h"
-#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/detail/loss_setup_test.h"
 #include "simile/loss/graded.h"
 
 namespace simile {

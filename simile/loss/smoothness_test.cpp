@@ -5,7 +5,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
-#include "simile/loss/detail/loss_testing.h"
+#include "simile/loss/detail/loss_setup_test.h"
 
 namespace simile {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <type_traits>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/half.h"
 #include "simile/core/hash.h"
 

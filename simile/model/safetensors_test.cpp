@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/random.h"
 
 namespace simile {

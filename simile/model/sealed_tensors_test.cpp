@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/model/safetensors.h"
 
 namespace simile {

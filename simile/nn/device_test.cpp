@@ -12,7 +12,7 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/detail/family_golden.h"
-#include "simile/nn/detail/tensor_testing.h"
+#include "simile/nn/detail/tensor_setup_test.h"
 
 namespace simile {
 namespace {

@@ -16,7 +16,7 @@
 #include "simile/core/threads.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/nn/detail/tensor_testing.h"
+#include "simile/nn/detail/tensor_setup_test.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/torch_encoder.h"
 

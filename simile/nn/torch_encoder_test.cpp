@@ -10,7 +10,7 @@
 
 #include "simile/core/random.h"
 #include "simile/model/detail/family_golden.h"
-#include "simile/nn/detail/tensor_testing.h"
+#include "simile/nn/detail/tensor_setup_test.h"
 #include "simile/nn/fused_encoder.h"
 
 namespace simile {

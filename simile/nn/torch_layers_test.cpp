@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/kernel/vector_kernels.h"
-#include "simile/nn/detail/tensor_testing.h"
+#include "simile/nn/detail/tensor_setup_test.h"
 
 namespace simile {
 namespace {

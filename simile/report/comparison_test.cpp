@@ -8,7 +8,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
-#include "simile/report/detail/run_fixture.h"
+#include "simile/report/detail/run_fixture_test.h"
 
 namespace simile {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <regex>
 
-#include "simile/report/detail/run_fixture.h"
+#include "simile/report/detail/run_fixture_test.h"
 
 namespace simile {
 namespace {

@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "simile/core/checksums.h"
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/detail/sealed_json.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/safetensors.h"
-#include "simile/report/detail/run_fixture.h"
+#include "simile/report/detail/run_fixture_test.h"
 #include "simile/report/run_folder.h"
 
 namespace simile {

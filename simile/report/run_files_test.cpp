@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "simile/report/detail/run_fixture.h"
+#include "simile/report/detail/run_fixture_test.h"
 
 namespace simile {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/report/run_files.h"
 #include "simile/report/run_log.h"
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simile/data/detail/test_files.h"
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/data/detail/packed_files_test.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 
 namespace simile {
 namespace {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "simile/core/threads.h"
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 
 namespace simile {
 namespace {

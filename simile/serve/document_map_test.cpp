@@ -13,7 +13,7 @@
 
 #include "simile/core/error.h"
 #include "simile/index/index_builder.h"
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 
 namespace simile {
 namespace {

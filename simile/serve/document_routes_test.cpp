@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "simile/serve/detail/search_fixture.h"
+#include "simile/serve/detail/search_fixture_test.h"
 
 namespace simile {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/serve/detail/service_fixture.h"
+#include "simile/serve/detail/service_fixture_test.h"
 #include "simile/serve/routes.h"
 
 namespace simile {

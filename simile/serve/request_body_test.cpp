@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 
 namespace simile::detail {
 namespace {

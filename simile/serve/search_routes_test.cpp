@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "simile/serve/detail/route_row.h"
-#include "simile/serve/detail/search_fixture.h"
+#include "simile/serve/detail/search_fixture_test.h"
 
 namespace simile {
 namespace {

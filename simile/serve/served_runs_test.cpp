@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "simile/report/detail/run_fixture.h"
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/report/detail/run_fixture_test.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 #include "simile/serve/service.h"
 
 namespace simile {

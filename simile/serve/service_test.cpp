@@ -8,9 +8,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 #include "simile/serve/detail/route_row.h"
-#include "simile/serve/detail/service_fixture.h"
+#include "simile/serve/detail/service_fixture_test.h"
 #include "simile/text/utf8.h"
 
 namespace simile {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/tokenizer.h"

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/text/utf8.h"

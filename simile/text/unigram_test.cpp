@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"

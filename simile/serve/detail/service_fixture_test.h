@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 #include "simile/serve/service.h"
 
 namespace simile {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/core/file.h"
-#include "simile/data/detail/test_files.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 

@@ -15,7 +15,7 @@
 
 #include "simile/encode/document_vectors.h"
 #include "simile/index/index_builder.h"
-#include "simile/serve/detail/serve_fixture.h"
+#include "simile/serve/detail/serve_fixture_test.h"
 #include "simile/serve/service.h"
 
 namespace simile {

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-#include "simile/core/detail/error_of.h"
+#include "simile/core/detail/error_of_test.h"
 
 namespace simile {
 
