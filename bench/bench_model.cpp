@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
 #include "simile/text/tokenizer.h"

@@ -10,9 +10,9 @@
 #include "simile/core/checksums.h"
 #include "simile/core/error.h"
 #include "simile/index/index_folder.h"
-#include "simile/model/builtin_model.h"
 #include "simile/model/embedding_store.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
+#include "simile/model/model_folder.h"
 #include "simile/report/run_check.h"
 
 namespace simile::cli {

@@ -16,7 +16,7 @@
 #include "simile/data/corpus.h"
 #include "simile/encode/document_vectors.h"
 #include "simile/index/index_builder.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 #include "simile/text/utf8.h"
 
 namespace simile::cli {

@@ -10,8 +10,8 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/embedding_scorer.h"
-#include "simile/model/builtin_model.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
+#include "simile/model/model_folder.h"
 
 namespace simile::cli {
 namespace {

@@ -115,11 +115,7 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
   if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;
   const bool words_only = model.rfind(kWordsPrefix, 0) == 0;
   const std::string name = words_only ? model.substr(std::strlen(kWordsPrefix)) : model;
-  if (words_only) {
-    const auto words = std::make_shared<const WordVectors>(WordVectors::load(name, terminal));
-    return std::make_unique<EmbeddingScorer>(
-        model, [words](const std::vector<std::string>& texts) { return words->means(texts); });
-  }
+  if (words_only) return std::make_unique<EmbeddingScorer>(model, load_word_means(name, terminal));
   auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(name, terminal, options));
   return make_encoder_scorer(
       model, encoder, load_heads(open_model_folder(name, silent_events())), options, terminal,

@@ -9,7 +9,7 @@
 #include "cli/input.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::cli {

@@ -2,7 +2,7 @@
 // `simile fuse` and `simile distill` as a user runs them.
 #include <nlohmann/json.hpp>
 
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/head_settings.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"

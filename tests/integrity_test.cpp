@@ -15,7 +15,7 @@
 #include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
 #include "simile/model/embedding_store.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
 #include "simile/model/safetensors.h"
 #include "tests/shell.h"
 

@@ -2,7 +2,7 @@
 // `simile join` as a user runs it, and what every other command makes of its model.
 #include <nlohmann/json.hpp>
 
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
 #include "tests/shell.h"

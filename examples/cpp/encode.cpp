@@ -5,7 +5,7 @@
 
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 
 int main(int argc, char** argv) {
   if (argc < 4) return std::fprintf(stderr, "encode MODEL TEXT TEXT...\n"), 2;

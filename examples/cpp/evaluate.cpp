@@ -7,7 +7,7 @@
 #include "simile/eval/encoder_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/task.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return std::fprintf(stderr, "evaluate MODEL PAIRS\n"), 2;

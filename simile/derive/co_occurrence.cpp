@@ -20,15 +20,6 @@ constexpr int64_t kRowsTogether = 16;  // that a thread takes
 
 int64_t size(const SparseMatrix& m) { return static_cast<int64_t>(m.size()); }
 
-Matrix<float> random_columns(int64_t rows, int64_t columns, uint64_t seed) {
-  Matrix<float> x(rows, columns);
-  run_parallel(rows, 256, [&](int64_t i) {
-    RandomStream stream(seed, "subspace", static_cast<uint64_t>(i));
-    std::generate_n(x.row(i), columns, [&] { return static_cast<float>(stream.normal()); });
-  });
-  return x;
-}
-
 Matrix<float> multiply_small(const Matrix<float>& x, const Matrix<double>& small) {
   const std::vector<float> numbers(small.values.begin(), small.values.end());
   Matrix<float> y(x.rows, small.cols);
@@ -37,36 +28,22 @@ Matrix<float> multiply_small(const Matrix<float>& x, const Matrix<double>& small
   return y;
 }
 
-// How far from 0 rounding may leave an eigenvalue of the inner products. The largest of them is at
-// most their trace; after a first pass it is about 1.
-double rounding_shift(const Matrix<double>& gram, bool first_pass) {
-  double trace = 0, largest = 0;
-  for (int64_t j = 0; j < gram.cols; ++j) {
-    trace += gram.at(j, j);
-    largest = std::max(largest, gram.at(j, j));
-  }
-  return std::max(first_pass ? 1e-7 * trace : 1e-6 * largest, 1e-30);
-}
-
 // One pass leaves columns that lie nearly in the space of others shorter than 1, two more hardly
 // any. Columns of zeros stay.
 void make_orthonormal(int64_t passes, Matrix<float>& x) {
   for (int64_t pass = 0; pass < passes; ++pass) {
     Matrix<double> gram = gram_matrix(x.values.data(), x.rows, x.cols);
-    const double shift = rounding_shift(gram, pass == 0);
+    double trace = 0, largest = 0;
+    for (int64_t j = 0; j < x.cols; ++j) {
+      trace += gram.at(j, j);
+      largest = std::max(largest, gram.at(j, j));
+    }
+    // How far from 0 rounding may leave an eigenvalue of the inner products. The largest of them is
+    // at most their trace; after a first pass it is about 1.
+    const double shift = std::max(pass == 0 ? 1e-7 * trace : 1e-6 * largest, 1e-30);
     for (int64_t j = 0; j < x.cols; ++j) gram.at(j, j) += shift;
     x = multiply_small(x, whitening_factor(gram));
   }
-}
-
-// The columns of Q E that belong to the k largest eigenvalues.
-Matrix<double> leading_vectors(const SymmetricEigen& eigen, int64_t k) {
-  const int64_t l = eigen.vectors.cols;
-  Matrix<double> columns(l, k);
-  for (int64_t i = 0; i < l; ++i) {
-    for (int64_t j = 0; j < k; ++j) columns.at(i, j) = eigen.vectors.at(j, i);
-  }
-  return columns;
 }
 
 void fix_signs(Matrix<float>& vectors) {
@@ -114,7 +91,12 @@ TruncatedSvd truncated_svd(const SparseMatrix& m, const SvdOptions& options, con
     done(++multiplied, products);
     return y;
   };
-  Matrix<float> q = times(false, random_columns(size(m), columns, options.seed));
+  Matrix<float> random(size(m), columns);
+  run_parallel(random.rows, 256, [&](int64_t i) {
+    RandomStream stream(options.seed, "subspace", static_cast<uint64_t>(i));
+    std::generate_n(random.row(i), columns, [&] { return static_cast<float>(stream.normal()); });
+  });
+  Matrix<float> q = times(false, random);
   for (int64_t i = 0; i < options.iterations; ++i) {
     make_orthonormal(1, q);
     q = times(true, q);
@@ -124,7 +106,11 @@ TruncatedSvd truncated_svd(const SparseMatrix& m, const SvdOptions& options, con
   make_orthonormal(3, q);
   const Matrix<float> b = times(true, q);
   const SymmetricEigen eigen = symmetric_eigen(gram_matrix(b.values.data(), b.rows, b.cols));
-  TruncatedSvd svd{multiply_small(q, leading_vectors(eigen, options.rank)), {}};
+  Matrix<double> leading(eigen.vectors.cols, options.rank);  // of the largest eigenvalues
+  for (int64_t i = 0; i < leading.rows; ++i) {
+    for (int64_t j = 0; j < leading.cols; ++j) leading.at(i, j) = eigen.vectors.at(j, i);
+  }
+  TruncatedSvd svd{multiply_small(q, leading), {}};
   for (int64_t j = 0; j < options.rank; ++j) {
     svd.values.push_back(std::sqrt(std::max(eigen.values[static_cast<size_t>(j)], 0.0)));
   }
@@ -168,23 +154,89 @@ class Counter {
       weights_.push_back(options.weighting == "flat" ? 1.0
                                                      : static_cast<double>(options.window + 1 - d));
     }
-    order_tokens();
+    for (int32_t id = 0; id < corpus_.vocabulary(); ++id) {
+      if (occurrences(id) > 0) tokens_.push_back(id);
+    }
+    std::stable_sort(tokens_.begin(), tokens_.end(),
+                     [this](int32_t a, int32_t b) { return occurrences(a) > occurrences(b); });
     measure_contexts();
   }
 
   const std::vector<int32_t>& tokens() const { return tokens_; }
 
   // `counts` [V] are zeros, and zeros again afterwards.
-  SparseRow row(int64_t number, std::vector<double>& counts) const;
+  SparseRow row(int64_t number, std::vector<double>& counts) const {
+    const auto i = static_cast<size_t>(number);
+    count_neighbours(tokens_[i], counts);
+    counts[static_cast<size_t>(tokens_[i])] = 0;
+    SparseRow row;
+    for (size_t j = 0; j < tokens_.size(); ++j) {
+      double& count = counts[static_cast<size_t>(tokens_[j])];
+      if (count >= options_.minimum_count && count > 0) {
+        const double logarithm = std::log(count);
+        const double here = logarithm - as_row_[i] - as_column_[j];
+        const double there = logarithm - as_row_[j] - as_column_[i];
+        if (here > 0 || there > 0) {
+          row.places.push_back(static_cast<int32_t>(j));
+          row.row.push_back(static_cast<float>(std::max(here, 0.0)));
+          row.column.push_back(static_cast<float>(std::max(there, 0.0)));
+        }
+      }
+      count = 0;
+    }
+    row.places.shrink_to_fit();
+    row.row.shrink_to_fit();
+    row.column.shrink_to_fit();
+    return row;
+  }
 
  private:
   int64_t occurrences(int32_t id) const {
     const auto i = static_cast<size_t>(id);
     return places_.starts[i + 1] - places_.starts[i];
   }
-  void order_tokens();
-  void measure_contexts();
-  void count_neighbours(int32_t id, std::vector<double>& counts) const;
+
+  // A place with `left` places before it in its sequence and `right` behind it adds the weights of
+  // the nearest of them to its token's n.
+  void measure_contexts() {
+    std::vector<double> reach(weights_.size() + 1, 0.0);  // the sum of w_1 .. w_d
+    std::partial_sum(weights_.begin(), weights_.end(), reach.begin() + 1);
+    const auto within = [&](size_t places) { return reach[std::min(places, weights_.size())]; };
+    std::vector<double> totals(static_cast<size_t>(corpus_.vocabulary()), 0.0);
+    const std::vector<int32_t>& stream = corpus_.tokens();
+    for (size_t begin = 1; begin < stream.size();) {
+      size_t end = begin;
+      while (stream[end] != PieceCorpus::kEnd) ++end;
+      for (size_t i = begin; i < end; ++i) {
+        totals[static_cast<size_t>(stream[i])] += within(i - begin) + within(end - 1 - i);
+      }
+      begin = end + 1;
+    }
+    double all = 0;
+    for (const int32_t id : tokens_) {
+      all += std::pow(totals[static_cast<size_t>(id)], options_.smoothing);
+    }
+    for (const int32_t id : tokens_) {
+      const double total = std::log(totals[static_cast<size_t>(id)]);
+      as_row_.push_back(total);
+      as_column_.push_back(options_.smoothing * total - std::log(all) + options_.shift);
+    }
+  }
+
+  void count_neighbours(int32_t id, std::vector<double>& counts) const {
+    const int32_t* const stream = corpus_.tokens().data();
+    const auto window = static_cast<int64_t>(weights_.size());
+    const auto i = static_cast<size_t>(id);
+    for (int64_t k = places_.starts[i]; k < places_.starts[i + 1]; ++k) {
+      const int32_t* const place = stream + places_.places[static_cast<size_t>(k)];
+      for (int64_t d = 1; d <= window && place[d] != PieceCorpus::kEnd; ++d) {
+        counts[static_cast<size_t>(place[d])] += weights_[static_cast<size_t>(d - 1)];
+      }
+      for (int64_t d = 1; d <= window && place[-d] != PieceCorpus::kEnd; ++d) {
+        counts[static_cast<size_t>(place[-d])] += weights_[static_cast<size_t>(d - 1)];
+      }
+    }
+  }
 
   const PieceCorpus& corpus_;
   const PpmiOptions& options_;
@@ -194,81 +246,6 @@ class Counter {
   std::vector<double> as_row_;     // log n_i, by row
   std::vector<double> as_column_;  // log(n_j^s / sum of n^s) + shift, by row
 };
-
-void Counter::order_tokens() {
-  for (int32_t id = 0; id < corpus_.vocabulary(); ++id) {
-    if (occurrences(id) > 0) tokens_.push_back(id);
-  }
-  std::stable_sort(tokens_.begin(), tokens_.end(),
-                   [this](int32_t a, int32_t b) { return occurrences(a) > occurrences(b); });
-}
-
-// A place with `left` places before it in its sequence and `right` behind it adds the weights of
-// the nearest of them to its token's n.
-void Counter::measure_contexts() {
-  std::vector<double> reach(weights_.size() + 1, 0.0);  // the sum of w_1 .. w_d
-  std::partial_sum(weights_.begin(), weights_.end(), reach.begin() + 1);
-  const auto within = [&](size_t places) { return reach[std::min(places, weights_.size())]; };
-  std::vector<double> totals(static_cast<size_t>(corpus_.vocabulary()), 0.0);
-  const std::vector<int32_t>& stream = corpus_.tokens();
-  for (size_t begin = 1; begin < stream.size();) {
-    size_t end = begin;
-    while (stream[end] != PieceCorpus::kEnd) ++end;
-    for (size_t i = begin; i < end; ++i) {
-      totals[static_cast<size_t>(stream[i])] += within(i - begin) + within(end - 1 - i);
-    }
-    begin = end + 1;
-  }
-  double all = 0;
-  for (const int32_t id : tokens_) {
-    all += std::pow(totals[static_cast<size_t>(id)], options_.smoothing);
-  }
-  for (const int32_t id : tokens_) {
-    const double total = std::log(totals[static_cast<size_t>(id)]);
-    as_row_.push_back(total);
-    as_column_.push_back(options_.smoothing * total - std::log(all) + options_.shift);
-  }
-}
-
-void Counter::count_neighbours(int32_t id, std::vector<double>& counts) const {
-  const int32_t* const stream = corpus_.tokens().data();
-  const auto window = static_cast<int64_t>(weights_.size());
-  const auto i = static_cast<size_t>(id);
-  for (int64_t k = places_.starts[i]; k < places_.starts[i + 1]; ++k) {
-    const int32_t* const place = stream + places_.places[static_cast<size_t>(k)];
-    for (int64_t d = 1; d <= window && place[d] != PieceCorpus::kEnd; ++d) {
-      counts[static_cast<size_t>(place[d])] += weights_[static_cast<size_t>(d - 1)];
-    }
-    for (int64_t d = 1; d <= window && place[-d] != PieceCorpus::kEnd; ++d) {
-      counts[static_cast<size_t>(place[-d])] += weights_[static_cast<size_t>(d - 1)];
-    }
-  }
-}
-
-SparseRow Counter::row(int64_t number, std::vector<double>& counts) const {
-  const auto i = static_cast<size_t>(number);
-  count_neighbours(tokens_[i], counts);
-  counts[static_cast<size_t>(tokens_[i])] = 0;
-  SparseRow row;
-  for (size_t j = 0; j < tokens_.size(); ++j) {
-    double& count = counts[static_cast<size_t>(tokens_[j])];
-    if (count >= options_.minimum_count && count > 0) {
-      const double logarithm = std::log(count);
-      const double here = logarithm - as_row_[i] - as_column_[j];
-      const double there = logarithm - as_row_[j] - as_column_[i];
-      if (here > 0 || there > 0) {
-        row.places.push_back(static_cast<int32_t>(j));
-        row.row.push_back(static_cast<float>(std::max(here, 0.0)));
-        row.column.push_back(static_cast<float>(std::max(there, 0.0)));
-      }
-    }
-    count = 0;
-  }
-  row.places.shrink_to_fit();
-  row.row.shrink_to_fit();
-  row.column.shrink_to_fit();
-  return row;
-}
 
 }  // namespace
 

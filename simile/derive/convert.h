@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model folder written anew in the older schema of sentence-transformers, its encoder's weights
-// in another precision: whatever files it came in (shards, pytorch_model.bin), it becomes one
-// model.safetensors.
-//
-// Kept as they are: tokenizer and licence files, heads, Dense and LayerNorm modules (F32), and
-// tensors that are no part of the encoder, but for those of a joined model's parts. The self test
-// of the new folder is of the weights as saved; the card of the old one stands behind the new.
+// Model folders made from others: what each takes over from the original, and the simplest kind,
+// the same model with its weights in another precision.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "simile/core/event.h"
-#include "simile/model/tensor_source.h"
+#include "simile/model/model_folder.h"
+#include "simile/model/model_writer.h"
+#include "simile/text/tokenizer.h"
 
 namespace simile {
 
@@ -23,9 +22,46 @@ struct ConversionReport {
   double largest_difference = 0, mean_cosine = 1, least_cosine = 1;
 };
 
-// `type`: kF32, kF16, kBf16 or kI8 (quantise_rows()). Errors: those of open_model_folder() and
-// save_model_folder(); kUsage when `output` is the model's own folder.
+// Writes a model folder anew in the older schema of sentence-transformers, its encoder's weights in
+// `type`: kF32, kF16, kBf16 or kI8 (quantise_rows()). Whatever files they came in (shards,
+// pytorch_model.bin), they become one model.safetensors.
+//
+// Kept as they are: tokenizer and licence files, heads, Dense and LayerNorm modules (F32), and
+// tensors that are no part of the encoder, but for those of a joined model's parts. The self test
+// of the new folder is of the weights as saved; the card of the old one stands behind the new.
+// Errors: those of open_original() and save_model_folder().
 ConversionReport convert_model(const std::string& model, const std::string& output, TensorType type,
                                EventSink& events);
+
+// Opens the model that the folder `output` will be made from. Errors: those of open_model_folder();
+// kUsage: the output would replace it.
+ModelFolder open_original(const std::string& model, const std::string& output, EventSink& events);
+
+// Whether the output is the model's own folder, or one that holds it.
+bool would_replace(const ModelFolder& folder, const std::string& output);
+
+// The last part of a path, with or without a slash at its end.
+std::string folder_name(const std::string& path);
+
+// The encoder's weights, all in memory, for ModelToSave::weights.
+std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& events);
+
+// The type that the encoder's matrices are stored in, as far as folders are written in it; else
+// F32.
+TensorType stored_type(const TensorSource& source, const EncoderConfig& config);
+
+TokenizerFiles read_tokenizer(const ModelFolder& folder);
+// Licences and notices by name.
+std::map<std::string, std::string> read_licences(const ModelFolder& folder);
+
+// The self test of a model with these weights, in the order of encoder_layout().
+SelfTest test_weights(const ModelSettings& settings, const float* weights,
+                      const Tokenizer& tokenizer);
+
+// Writes the folder: `save` with these weights, the original's tokenizer and licences, a self test,
+// and a card that says `how` ("with the weights in F16, made by ...") it was made, with the
+// original's card behind it.
+void save_derived(const ModelFolder& original, const std::string& output, const std::string& how,
+                  const std::vector<float>& weights, const Tokenizer& tokenizer, ModelToSave& save);
 
 }  // namespace simile

@@ -13,8 +13,8 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/model/encoder_writer.h"
-#include "simile/model/model_check.h"
+#include "simile/model/encoder_tensors.h"
+#include "simile/model/model_card.h"
 #include "simile/model/model_writer.h"
 
 namespace simile {

@@ -7,7 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/derive/detail/derived_folder.h"
+#include "simile/derive/convert.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/model_card.h"
@@ -15,7 +15,8 @@
 namespace simile {
 namespace {
 
-void check_inputs(const std::vector<ModelToJoin>& models) {
+std::vector<ModelPart> open_models(const std::vector<ModelToJoin>& models,
+                                   const std::string& output, EventSink& events) {
   SIMILE_CHECK(models.size() >= 2, ErrorKind::kUsage,
                fmt::format("{} model(s) to join; give at least two", models.size()));
   for (const ModelToJoin& model : models) {
@@ -23,21 +24,18 @@ void check_inputs(const std::vector<ModelToJoin>& models) {
                  fmt::format("the weight of '{}' is {}; expected a number above 0, such as 0.3",
                              model.model, model.weight));
   }
-}
-
-void check_joined_output(const std::vector<ModelPart>& parts, const std::string& output) {
-  for (const ModelPart& part : parts) {
-    SIMILE_CHECK(!detail::would_replace(part.folder, output), ErrorKind::kUsage,
-                 fmt::format("the output '{}' is the folder of the model '{}', or one that holds "
-                             "it, and would replace it; give another",
-                             output, part.folder.path));
-  }
-}
-
-std::vector<ModelPart> open_models(const std::vector<ModelToJoin>& models, EventSink& events) {
   std::vector<ModelPart> parts;
   for (const ModelToJoin& model : models) {
     parts.push_back({open_model_folder(model.model, events), model.weight});
+    const ModelFolder& folder = parts.back().folder;
+    SIMILE_CHECK(!would_replace(folder, output), ErrorKind::kUsage,
+                 fmt::format("the output '{}' is the folder of the model '{}', or one that holds "
+                             "it, and would replace it; give another",
+                             output, folder.path));
+    if (!folder.heads.empty()) {
+      events.warning(fmt::format("the task heads of '{}' are left out: they read its own vectors",
+                                 folder.path));
+    }
   }
   std::stable_partition(parts.begin(), parts.end(), [](const ModelPart& part) {
     return part.folder.settings.encoder.is_static();
@@ -82,16 +80,6 @@ SpecialAround find_special(const Tokenizer& tokenizer) {
   return around;
 }
 
-bool has_attention(const std::vector<ModelPart>& parts) {
-  return !parts.back().folder.settings.encoder.is_static();
-}
-
-void zero_rows(const EncoderShape& shape, const std::vector<int32_t>& ids, float* table) {
-  for (const int32_t id : ids) {
-    if (id < shape.vocabulary) std::fill_n(table + id * shape.hidden, shape.hidden, 0.0f);
-  }
-}
-
 // As they will be saved, so that the self test is of just these numbers.
 std::vector<float> read_parts(const std::vector<ModelPart>& parts, const EncoderShape& shape,
                               const std::vector<int32_t>& special, ModelToSave& save,
@@ -106,38 +94,28 @@ std::vector<float> read_parts(const std::vector<ModelPart>& parts, const Encoder
     const EncoderConfig& config = folder.settings.encoder;
     float* const weights = flat.data() + offsets[i];
     read_encoder_weights(folder.weights_path, config, weights, events);
-    if (config.is_static()) zero_rows(shape.parts[i].shape, special, weights);
-    save.parts.push_back({detail::stored_type(*open_weights(folder.weights_path), config), {}});
+    for (const int32_t id : special) {
+      if (!config.is_static() || id >= config.vocabulary) continue;
+      std::fill_n(weights + id * config.hidden, config.hidden, 0.0f);
+    }
+    save.parts.push_back(
+        {stored_type(*open_weights(folder.weights_path), config), read_licences(folder)});
+    const std::string card = join_path(folder.path, "README.md");
+    if (file_exists(card)) save.parts.back().files["README.md"] = read_file(card);
     round_encoder_weights(config, save.parts.back().weight_type, weights);
   }
   return flat;
 }
 
-void add_part_files(const std::vector<ModelPart>& parts, ModelToSave& save) {
-  for (size_t i = 0; i < parts.size(); ++i) {
-    save.parts[i].files = detail::read_licences(parts[i].folder);
-    const std::string card = join_path(parts[i].folder.path, "README.md");
-    if (file_exists(card)) save.parts[i].files["README.md"] = read_file(card);
-  }
-}
-
-void warn_about_left_out(const std::vector<ModelPart>& parts, EventSink& events) {
-  for (const ModelPart& part : parts) {
-    if (part.folder.heads.empty()) continue;
-    events.warning(fmt::format("the task heads of '{}' are left out: they read its own vectors",
-                               part.folder.path));
-  }
-}
-
 std::string make_joined_card(const std::vector<ModelPart>& parts, const ModelToSave& save,
                              const std::string& output) {
   ModelCard card;
-  card.title = detail::folder_name(output);
+  card.title = folder_name(output);
   card.introduction =
       "Models side by side, made by `simile join`: the vector of a text is that of each, divided "
       "by its length and multiplied by its weight, one behind the other.";
   for (size_t i = 0; i < parts.size(); ++i) {
-    card.part_models.push_back(detail::folder_name(parts[i].folder.path));
+    card.part_models.push_back(folder_name(parts[i].folder.path));
     card.part_types.push_back(save.parts[i].weight_type);
   }
   card.body = "Cards and licences of the parts are in their folders.\n";
@@ -148,22 +126,19 @@ std::string make_joined_card(const std::vector<ModelPart>& parts, const ModelToS
 
 JoinReport join_models(const std::vector<ModelToJoin>& models, const std::string& output,
                        EventSink& events) {
-  check_inputs(models);
-  const std::vector<ModelPart> parts = open_models(models, events);
-  check_joined_output(parts, output);
+  const std::vector<ModelPart> parts = open_models(models, output, events);
   const Tokenizer tokenizer = common_tokenizer(parts);
-  const SpecialAround special = has_attention(parts) ? find_special(tokenizer) : SpecialAround();
+  const bool has_attention = !parts.back().folder.settings.encoder.is_static();
+  const SpecialAround special = has_attention ? find_special(tokenizer) : SpecialAround();
   ModelToSave save;
   save.settings = joined_settings(parts, special.closing, "simile join");
   const EncoderShape shape = save.settings.encoder.shape();
   const std::vector<float> flat = read_parts(parts, shape, special.ids, save, events);
-  warn_about_left_out(parts, events);
   save.weights = flat.data();
-  save.tokenizer = detail::read_tokenizer(parts.back().folder);
+  save.tokenizer = read_tokenizer(parts.back().folder);
   save.tokenizer["tokenizer.json"] = tokenizer.to_json();
-  add_part_files(parts, save);
   save.model_card = make_joined_card(parts, save, output);
-  save.self_test = detail::test_weights(save.settings, flat.data(), tokenizer);
+  save.self_test = test_weights(save.settings, flat.data(), tokenizer);
   save_model_folder(output, save);
 
   JoinReport report;

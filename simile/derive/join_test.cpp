@@ -16,7 +16,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/kernel/pooling.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
 #include "simile/model/model_writer.h"
 
 namespace simile {
@@ -277,9 +277,8 @@ TEST_F(Join, WhatNeedsOneEncoderIsRefused) {
   EXPECT_THAT(error_of(ErrorKind::kRecipe,
                        [&] { open("both").encode_pairs({"a"}, {"b"}, {}, silent_events()); }),
               HasSubstr("joined encoder cannot read two texts"));
-  EXPECT_THAT(
-      error_of(ErrorKind::kUsage, [&] { WordVectors::load(path("both"), silent_events()); }),
-      HasSubstr("several word embeddings"));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { load_word_means(path("both"), silent_events()); }),
+              HasSubstr("several word embeddings"));
   EXPECT_THAT(
       error_of(
           ErrorKind::kInput,

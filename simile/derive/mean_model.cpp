@@ -10,26 +10,12 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/derive/detail/derived_folder.h"
+#include "simile/core/text_table.h"
+#include "simile/derive/convert.h"
 #include "simile/model/model_card.h"
-#include "simile/model/model_check.h"
 
 namespace simile {
 namespace {
-
-void check_weights(const MeanOptions& options) {
-  const std::vector<double>& weights = options.weights;
-  if (weights.empty()) return;
-  SIMILE_CHECK(weights.size() == options.models.size(), ErrorKind::kUsage,
-               fmt::format("{} models and {} weights; give each model a weight, in the same order, "
-                           "or none for equal ones",
-                           options.models.size(), weights.size()));
-  for (size_t i = 0; i < weights.size(); ++i) {
-    SIMILE_CHECK(std::isfinite(weights[i]) && weights[i] > 0, ErrorKind::kUsage,
-                 fmt::format("the weight of '{}' is {}; expected a number above 0, such as 0.5",
-                             options.models[i], weights[i]));
-  }
-}
 
 // What a model's numbers mean, fact by fact, so that two models can be told apart with words.
 struct ModelFact {
@@ -50,7 +36,18 @@ class FactList {
   std::vector<ModelFact> facts;
 };
 
-void add_variant(const EncoderVariant& v, FactList& list) {
+void add_encoder(const EncoderConfig& config, FactList& list) {
+  list.add("the architecture", config.model_type);
+  list.add("the number of parts", config.parts.size());
+  list.add("the number of layers", config.layers);
+  list.add("the hidden size", config.hidden);
+  list.add("the number of attention heads", config.heads);
+  list.add("the feed-forward's size", config.intermediate);
+  list.add("the vocabulary's size", config.vocabulary);
+  list.add("the number of positions", config.positions);
+  list.add("the number of token types", config.types);
+  list.add("the norms' epsilon", config.layer_norm_eps);
+  const EncoderVariant& v = config.variant;
   list.add("whether it is a static table", v.averaged);
   list.add("`saturation`", v.saturation);
   list.add("`half_position`", v.half_position);
@@ -70,20 +67,6 @@ void add_variant(const EncoderVariant& v, FactList& list) {
   list.add("whether the feed-forward's first product has a bias", v.up_bias);
   list.add("whether its second has one", v.down_bias);
   list.add("whether norms have biases", v.norm_bias);
-}
-
-void add_encoder(const EncoderConfig& config, FactList& list) {
-  list.add("the architecture", config.model_type);
-  list.add("the number of parts", config.parts.size());
-  list.add("the number of layers", config.layers);
-  list.add("the hidden size", config.hidden);
-  list.add("the number of attention heads", config.heads);
-  list.add("the feed-forward's size", config.intermediate);
-  list.add("the vocabulary's size", config.vocabulary);
-  list.add("the number of positions", config.positions);
-  list.add("the number of token types", config.types);
-  list.add("the norms' epsilon", config.layer_norm_eps);
-  add_variant(config.variant, list);
   for (size_t i = 0; i < config.parts.size(); ++i) {
     const PartConfig& part = config.parts[i];
     list.suffix = fmt::format(" of part {}", i);
@@ -97,7 +80,12 @@ void add_encoder(const EncoderConfig& config, FactList& list) {
   }
 }
 
-void add_settings(const ModelSettings& settings, FactList& list) {
+// Architecture, pooling, modules and what is done to texts and vectors, heads. Not dropout, trained
+// temperatures, weights, nor the tokenizer. Models of equal architectures have the same names.
+std::vector<ModelFact> model_facts(const ModelFolder& model) {
+  FactList list;
+  add_encoder(model.settings.encoder, list);
+  const ModelSettings& settings = model.settings;
   list.add_text("the pooling", pooling_name(settings.pooling));
   list.add("whether a prompt is pooled", settings.pooling.include_prompt);
   list.add("the number of modules", settings.modules.size());
@@ -115,11 +103,8 @@ void add_settings(const ModelSettings& settings, FactList& list) {
   list.add_text("the default prompt", settings.default_prompt);
   list.add("the number of prompts", settings.prompts.size());
   for (const auto& [name, prompt] : settings.prompts) list.add_text("prompt " + name, prompt);
-}
-
-void add_heads(const std::vector<SavedHead>& heads, FactList& list) {
-  list.add("the number of task heads", heads.size());
-  for (const SavedHead& head : heads) {
+  list.add("the number of task heads", model.heads.size());
+  for (const SavedHead& head : model.heads) {
     const HeadSettings& h = head.settings;
     list.add(
         "head " + h.name,
@@ -128,24 +113,26 @@ void add_heads(const std::vector<SavedHead>& heads, FactList& list) {
             h.output, h.layers, h.width,
             h.class_names.empty() ? "none" : fmt::format("{}", fmt::join(h.class_names, ", "))));
   }
-}
-
-// Architecture, pooling, modules and what is done to texts and vectors, heads. Not dropout, trained
-// temperatures, weights, nor the tokenizer. Models of equal architectures have the same names.
-std::vector<ModelFact> model_facts(const ModelFolder& model) {
-  FactList list;
-  add_encoder(model.settings.encoder, list);
-  add_settings(model.settings, list);
-  add_heads(model.heads, list);
   return list.facts;
 }
 
-std::vector<ModelFolder> open_all(const std::vector<std::string>& models, EventSink& events) {
+std::vector<ModelFolder> open_all(const MeanOptions& options, EventSink& events) {
+  const std::vector<std::string>& models = options.models;
+  const std::vector<double>& weights = options.weights;
+  SIMILE_CHECK(weights.empty() || weights.size() == models.size(), ErrorKind::kUsage,
+               fmt::format("{} models and {} weights; give each model a weight, in the same order, "
+                           "or none for equal ones",
+                           models.size(), weights.size()));
+  for (size_t i = 0; i < weights.size(); ++i) {
+    SIMILE_CHECK(std::isfinite(weights[i]) && weights[i] > 0, ErrorKind::kUsage,
+                 fmt::format("the weight of '{}' is {}; expected a number above 0, such as 0.5",
+                             models[i], weights[i]));
+  }
   SIMILE_CHECK(models.size() >= 2, ErrorKind::kUsage,
                fmt::format("{} model to average; give at least two", models.size()));
   std::vector<ModelFolder> folders;
   for (const std::string& model : models) {
-    folders.push_back(open_model_folder(model, events));
+    folders.push_back(open_original(model, options.output, events));
     check_encoder_weights(folders.back().weights_path, folders.back().settings.encoder);
   }
   return folders;
@@ -171,24 +158,19 @@ void check_like(const ModelFolder& first, const ModelFolder& other) {
 
 // All that is trained of a model.
 struct ModelNumbers {
-  std::vector<float> encoder;               // as encoder_layout()
-  std::vector<std::vector<float>> modules;  // of ModelSettings::modules
-  std::vector<std::vector<float>> heads;    // of ModelFolder::heads
+  std::vector<std::vector<float>> arrays;  // encoder, modules and heads, one behind the other
   Temperatures temperatures;
   double weight = 1;  // sum of those that were averaged
 };
 
 ModelNumbers read_numbers(const ModelFolder& folder, double weight, EventSink& events) {
-  ModelNumbers numbers;
-  numbers.encoder = detail::read_whole_encoder(folder, events);
+  ModelNumbers numbers{{read_whole_encoder(folder, events)}, folder.settings.temperatures, weight};
   for (const ModuleSettings& module : folder.settings.modules) {
-    numbers.modules.push_back(module.weights == nullptr ? std::vector<float>() : *module.weights);
+    numbers.arrays.push_back(module.weights == nullptr ? std::vector<float>() : *module.weights);
   }
   for (const SavedHead& head : folder.heads) {
-    numbers.heads.push_back(read_head_weights(head, folder.settings.embedding_size()));
+    numbers.arrays.push_back(read_head_weights(head, folder.settings.embedding_size()));
   }
-  numbers.temperatures = folder.settings.temperatures;
-  numbers.weight = weight;
   return numbers;
 }
 
@@ -206,12 +188,8 @@ void average_floats(std::vector<float>& mean, const std::vector<float>& other, d
 void average_into(ModelNumbers& numbers, const ModelNumbers& other) {
   numbers.weight += other.weight;
   const double share = other.weight / numbers.weight;
-  average_floats(numbers.encoder, other.encoder, share);
-  for (size_t i = 0; i < numbers.modules.size(); ++i) {
-    average_floats(numbers.modules[i], other.modules[i], share);
-  }
-  for (size_t i = 0; i < numbers.heads.size(); ++i) {
-    average_floats(numbers.heads[i], other.heads[i], share);
+  for (size_t i = 0; i < numbers.arrays.size(); ++i) {
+    average_floats(numbers.arrays[i], other.arrays[i], share);
   }
   for (auto each = numbers.temperatures.begin(); each != numbers.temperatures.end();) {
     const auto theirs = other.temperatures.find(each->first);
@@ -240,15 +218,16 @@ Tokenizer common_tokenizer(const std::vector<ModelFolder>& folders) {
 std::string make_card(const std::vector<MeanPart>& parts, const std::string& output,
                       const ModelSettings& settings) {
   ModelCard card;
-  card.title = detail::folder_name(output);
+  card.title = folder_name(output);
   card.introduction = fmt::format(
       "The mean of the weights of {} models of one architecture, made by `simile fuse`.",
       parts.size());
-  card.body = "## Parts\n\n| model | share | fingerprint |\n| --- | --- | --- |\n";
+  TableRows rows = {{"model", "share", "fingerprint"}};
   for (const MeanPart& part : parts) {
     card.part_models.push_back(part.model);
-    card.body += fmt::format("| {} | {:.4g} | {} |\n", part.model, part.share, part.fingerprint);
+    rows.push_back({part.model, fmt::format("{:.4g}", part.share), part.fingerprint});
   }
+  card.body = "## Parts\n\n" + markdown_table(rows);
   return make_model_card(card, settings);
 }
 
@@ -257,17 +236,21 @@ void save_mean(const ModelFolder& first, const ModelNumbers& mean, const Tokeniz
                const std::vector<MeanPart>& parts, const std::string& output) {
   ModelToSave save;
   save.settings = first.settings;
-  for (size_t i = 0; i < mean.modules.size(); ++i) {
-    if (save.settings.modules[i].weights == nullptr) continue;
-    save.settings.modules[i].weights = std::make_shared<const std::vector<float>>(mean.modules[i]);
+  auto array = mean.arrays.begin();
+  save.weights = (array++)->data();
+  for (ModuleSettings& module : save.settings.modules) {
+    if (module.weights != nullptr) {
+      module.weights = std::make_shared<const std::vector<float>>(*array);
+    }
+    ++array;
   }
   save.settings.temperatures = mean.temperatures;
-  save.weights = mean.encoder.data();
-  save.tokenizer = detail::read_kept_files(first);
+  save.tokenizer = read_tokenizer(first);
+  save.tokenizer.merge(read_licences(first));
   save.model_card = make_card(parts, output, save.settings);
-  save.self_test = detail::test_weights(save.settings, save.weights, tokenizer);
-  for (size_t i = 0; i < first.heads.size(); ++i) {
-    save.heads.push_back({first.heads[i].settings, mean.heads[i].data()});
+  save.self_test = test_weights(save.settings, save.weights, tokenizer);
+  for (const SavedHead& head : first.heads) {
+    save.heads.push_back({head.settings, (array++)->data()});
   }
   save_model_folder(output, save);
 }
@@ -275,10 +258,8 @@ void save_mean(const ModelFolder& first, const ModelNumbers& mean, const Tokeniz
 }  // namespace
 
 std::vector<MeanPart> average_models(const MeanOptions& options, EventSink& events) {
-  check_weights(options);
-  const std::vector<ModelFolder> folders = open_all(options.models, events);
+  const std::vector<ModelFolder> folders = open_all(options, events);
   const Tokenizer tokenizer = common_tokenizer(folders);
-  for (const ModelFolder& folder : folders) detail::check_derived_output(folder, options.output);
   std::vector<MeanPart> parts;
   ModelNumbers mean;
   for (size_t i = 0; i < folders.size(); ++i) {

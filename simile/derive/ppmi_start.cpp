@@ -23,15 +23,6 @@ namespace {
 constexpr std::string_view kContinues = "##";
 constexpr std::string_view kSpaces[] = {"\u2581", "\u0120"};
 
-bool has_all_bytes(const Tokenizer& tokenizer) {
-  for (int byte = 0; byte < 256; ++byte) {
-    std::string token;
-    append_utf8(byte_level_character(static_cast<uint8_t>(byte)), token);
-    if (tokenizer.find(token) < 0) return false;
-  }
-  return true;
-}
-
 bool begins_word(std::string_view text) {
   if (text.empty()) return false;
   const DecodedCharacter first = decode_character(text, 0);
@@ -65,7 +56,12 @@ bool is_word(std::string_view token) {
 }  // namespace
 
 std::vector<uint8_t> find_word_pieces(const Tokenizer& tokenizer) {
-  const bool byte_level = has_all_bytes(tokenizer);
+  bool byte_level = true;  // there is a token for each byte
+  for (int byte = 0; byte < 256; ++byte) {
+    std::string token;
+    append_utf8(byte_level_character(static_cast<uint8_t>(byte)), token);
+    byte_level = byte_level && tokenizer.find(token) >= 0;
+  }
   std::vector<uint8_t> words(static_cast<size_t>(tokenizer.vocabulary_size()));
   for (size_t i = 0; i < words.size(); ++i) {
     const auto id = static_cast<int32_t>(i);
@@ -75,12 +71,6 @@ std::vector<uint8_t> find_word_pieces(const Tokenizer& tokenizer) {
   }
   return words;
 }
-
-namespace {
-
-constexpr float kLeastScale = 0.02f;
-
-}  // namespace
 
 PieceCorpus::PieceCorpus(std::vector<uint8_t> counted, int64_t max_tokens)
     : counted_(std::move(counted)),
@@ -129,6 +119,7 @@ std::vector<float> PieceCorpus::idf() const {
 
 void scale_rows(const std::vector<float>& idf, const std::vector<uint8_t>& kept, float* table,
                 int64_t D) {
+  constexpr float kLeastScale = 0.02f;
   const double mean =
       std::accumulate(idf.begin(), idf.end(), 0.0) / static_cast<double>(idf.size());
   for (size_t i = 0; i < idf.size(); ++i) {
@@ -160,15 +151,6 @@ void finish_table(const PieceCorpus& corpus, double noise, uint64_t seed, Matrix
     divide_by_length(row, table.cols);
   });
   scale_rows(corpus.idf(), corpus.counted(), table.values.data(), table.cols);
-}
-
-void check_size(const detail::PpmiMatrix& ppmi, const PieceCorpus& corpus, int64_t D) {
-  const auto found = static_cast<int64_t>(ppmi.tokens.size());
-  SIMILE_CHECK(found >= D, ErrorKind::kInput,
-               fmt::format("the corpus has {} different tokens in {} sequences, which cannot give "
-                           "vectors of {} numbers; give more text, fewer dimensions, or start from "
-                           "random vectors",
-                           found, corpus.sequences(), D));
 }
 
 }  // namespace
@@ -206,7 +188,12 @@ Matrix<float> ppmi_start(const PieceCorpus& corpus, int64_t D, const PpmiOptions
   };
   const auto seed = static_cast<uint64_t>(options.seed);
   const detail::PpmiMatrix ppmi = detail::count_ppmi(corpus, options, tell("count", "tokens"));
-  check_size(ppmi, corpus, D);
+  const auto found = static_cast<int64_t>(ppmi.tokens.size());
+  SIMILE_CHECK(found >= D, ErrorKind::kInput,
+               fmt::format("the corpus has {} different tokens in {} sequences, which cannot give "
+                           "vectors of {} numbers; give more text, fewer dimensions, or start from "
+                           "random vectors",
+                           found, corpus.sequences(), D));
   const detail::TruncatedSvd svd =
       detail::truncated_svd(ppmi.matrix, {D, options.oversample, options.iterations, seed},
                             tell("factorise", "products"));

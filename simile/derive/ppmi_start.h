@@ -38,24 +38,20 @@ namespace simile {
 // Which tokens of a vocabulary stand for words and which for what is between them: in a mean of
 // token vectors, punctuation only blurs.
 //
-// 1 for each token whose text begins with a letter, a digit (categories L and N) or a mark (M, with
-// which the pieces of many Indian scripts begin), 0 for the others and for special tokens. Its text
-// is the token without what says where it stands in a word: "##" before it, or any of U+2581 and
-// U+0120; of a byte-level vocabulary, which has a token for each of the 256 bytes, the bytes it
-// stands for, without white space before them. Bytes that begin within a character count as a
-// letter.
+// 1 for each token whose text begins with a letter, a digit (categories L and N) or a mark (M), 0
+// for the others and for special tokens. Its text is the token without "##", U+2581 or U+0120 before
+// it; of a byte-level vocabulary, which has a token for each of the 256 bytes, the bytes it stands
+// for, without white space before them. Bytes that begin within a character count as a letter.
 std::vector<uint8_t> find_word_pieces(const Tokenizer& tokenizer);
 
-// A corpus of token id sequences: in how many sequences each token occurs, and the sequences
-// themselves, as many as fit.
+// A corpus of token id sequences (sentences, paragraphs): in how many each token occurs, and the
+// sequences themselves, as many as fit.
 //
-// A sequence (a sentence, a paragraph) is one document of the document frequencies. Tokens that are
-// not `counted` (punctuation, special tokens) are left out of what is kept, as if they were not in
-// the text. When more than max_tokens tokens are kept, every other sequence is dropped and from
-// then on only every second, fourth, eighth ... is kept, so that what is kept stays spread over the
-// whole corpus; document frequencies are of all sequences. The same calls of add() give the same
-// corpus. Memory: 4 bytes a token kept (while it grows up to three times that), 8 a token of the
-// vocabulary.
+// Tokens that are not `counted` are left out of what is kept, as if they were not in the text. When
+// more than max_tokens tokens are kept, every other sequence is dropped and from then on only every
+// second, fourth, eighth ... is kept, spread over the whole corpus; document frequencies are of all
+// sequences. The same calls of add() give the same corpus. Memory: 4 bytes a token kept (while it
+// grows up to three times that), 8 a token of the vocabulary.
 class PieceCorpus {
  public:
   static constexpr int32_t kEnd = -1;  // stands before, between and behind the sequences kept

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/derive/detail/derived_folder.h"
+#include "simile/derive/convert.h"
 #include "simile/derive/ppmi_start.h"
 #include "simile/derive/whiten.h"
 #include "simile/encode/sentence_encoder.h"
@@ -44,13 +44,6 @@ EncoderConfig shortened_config(const EncoderConfig& config, int64_t layers) {
   return joined_encoder_config(shorter.parts, config.closing_tokens, "a student's layers");
 }
 
-// Name -> place of a model's tensors that is not joined.
-std::map<std::string, int64_t> tensor_places(const EncoderShape& shape) {
-  std::map<std::string, int64_t> places;
-  for (const ParameterSlot& slot : encoder_layout(shape)) places[slot.name] = slot.offset;
-  return places;
-}
-
 void copy_layers(const EncoderShape& from, const EncoderShape& to, const float* weights,
                  float* out) {
   if (from.is_joined()) {
@@ -60,28 +53,22 @@ void copy_layers(const EncoderShape& from, const EncoderShape& to, const float* 
     }
     return;
   }
-  const std::map<std::string, int64_t> places = tensor_places(from);
-  const std::vector<int64_t> kept = spread_layers(from.stored_layers(), to.stored_layers());
+  std::map<std::string, int64_t> places;
+  for (const ParameterSlot& slot : encoder_layout(from)) places[slot.name] = slot.offset;
+  const int64_t layers = from.stored_layers(), kept = to.stored_layers();
+  const auto source_of = [&](int64_t layer) {
+    if (kept == 1) return int64_t{0};
+    return static_cast<int64_t>(
+        std::llround(static_cast<double>(layer * (layers - 1)) / static_cast<double>(kept - 1)));
+  };
   for (const ParameterSlot& slot : encoder_layout(to)) {
     std::string name = slot.name;
     if (slot.layer >= 0) {
       const std::string own = fmt::format("encoder.layer.{}.", slot.layer);
-      name = fmt::format("encoder.layer.{}.{}", kept[static_cast<size_t>(slot.layer)],
-                         name.substr(own.size()));
+      name = fmt::format("encoder.layer.{}.{}", source_of(slot.layer), name.substr(own.size()));
     }
     std::copy_n(weights + places.at(name), slot.size, out + slot.offset);
   }
-}
-
-void save_student(const ModelFolder& teacher, const std::string& output, const std::string& how,
-                  const std::vector<float>& flat, ModelToSave& save, const Tokenizer& tokenizer) {
-  save.settings.temperatures.clear();
-  save.weights = flat.data();
-  save.tokenizer = detail::read_kept_files(teacher);
-  save.model_card =
-      detail::make_derived_card(teacher, output, how, save.settings, TensorType::kF32);
-  save.self_test = detail::test_weights(save.settings, flat.data(), tokenizer);
-  save_model_folder(output, save);
 }
 
 // Each of the tokens between the special tokens that stand around a text.
@@ -118,45 +105,27 @@ Matrix<float> token_table(const SentenceEncoder& teacher, EventSink& events) {
   return table;
 }
 
-void check_dimensions(const std::string& model, int64_t wide, int64_t dimensions) {
-  SIMILE_CHECK(
-      dimensions >= 1 && dimensions < wide, ErrorKind::kUsage,
-      fmt::format("{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
-                  dimensions, model, wide));
-}
-
 }  // namespace
-
-std::vector<int64_t> spread_layers(int64_t layers, int64_t kept) {
-  std::vector<int64_t> places;
-  for (int64_t i = 0; i < kept; ++i) {
-    places.push_back(kept == 1 ? 0
-                               : std::llround(static_cast<double>(i * (layers - 1)) /
-                                              static_cast<double>(kept - 1)));
-  }
-  return places;
-}
 
 void save_shortened_model(const std::string& model, const std::string& output, int64_t layers,
                           EventSink& events) {
-  const ModelFolder teacher = open_model_folder(model, events);
-  detail::check_derived_output(teacher, output);
+  const ModelFolder teacher = open_original(model, output, events);
   const EncoderConfig& config = teacher.settings.encoder;
   check_layers(model, config, layers);
   ModelToSave save;
   save.settings = teacher.settings;
   save.settings.encoder = shortened_config(config, layers);
   const EncoderShape shape = save.settings.encoder.shape();
-  const std::vector<float> all = detail::read_whole_encoder(teacher, events);
+  const std::vector<float> all = read_whole_encoder(teacher, events);
   std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(shape)));
   copy_layers(config.shape(), shape, all.data(), flat.data());
-  save_student(teacher, output, fmt::format("with {} of its layers, before it was taught", layers),
-               flat, save, Tokenizer::load(teacher.tokenizer_path));
+  save.settings.temperatures.clear();
+  save_derived(teacher, output, fmt::format("with {} of its layers, before it was taught", layers),
+               flat, Tokenizer::load(teacher.tokenizer_path), save);
 }
 
 void save_token_table(const std::string& model, const std::string& output, EventSink& events) {
-  const ModelFolder teacher = open_model_folder(model, events);
-  detail::check_derived_output(teacher, output);
+  const ModelFolder teacher = open_original(model, output, events);
   const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
   const Matrix<float> table = token_table(encoder, events);
   ModelToSave save;
@@ -168,21 +137,24 @@ void save_token_table(const std::string& model, const std::string& output, Event
   save.settings.modules.clear();
   save.settings.dimensions = 0;
   save.settings.max_length = save.settings.encoder.shape().longest_sequence();
-  save_student(teacher, output, "as a table of what it gives single tokens, before it was taught",
-               table.values, save, encoder.tokenizer());
+  save.settings.temperatures.clear();
+  save_derived(teacher, output, "as a table of what it gives single tokens, before it was taught",
+               table.values, encoder.tokenizer(), save);
 }
 
 void save_reduced_table(const std::string& model, const std::string& output, int64_t dimensions,
                         EventSink& events) {
-  const ModelFolder wide = open_model_folder(model, events);
-  detail::check_derived_output(wide, output);
+  const ModelFolder wide = open_original(model, output, events);
   const EncoderConfig& config = wide.settings.encoder;
   SIMILE_CHECK(
       config.variant.averaged && wide.settings.modules.empty(), ErrorKind::kUsage,
       fmt::format("'{}' is not one static table, which alone can be made narrower", model));
-  check_dimensions(model, config.hidden, dimensions);
+  SIMILE_CHECK(dimensions >= 1 && dimensions < config.hidden, ErrorKind::kUsage,
+               fmt::format("{} dimensions are asked for, and the vectors of '{}' have {}; give "
+                           "fewer",
+                           dimensions, model, config.hidden));
   Matrix<float> table(config.vocabulary, config.hidden);
-  table.values = detail::read_whole_encoder(wide, silent_events());
+  table.values = read_whole_encoder(wide, silent_events());
   WhiteningOptions axes;
   axes.power = 0;
   axes.dimensions = dimensions;
@@ -191,8 +163,9 @@ void save_reduced_table(const std::string& model, const std::string& output, int
   save.settings = wide.settings;
   save.settings.encoder.hidden = dimensions;
   save.settings.dimensions = 0;
-  save_student(wide, output, fmt::format("with {} of its dimensions", dimensions), table.values,
-               save, Tokenizer::load(wide.tokenizer_path));
+  save.settings.temperatures.clear();
+  save_derived(wide, output, fmt::format("with {} of its dimensions", dimensions), table.values,
+               Tokenizer::load(wide.tokenizer_path), save);
 }
 
 }  // namespace simile

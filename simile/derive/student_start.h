@@ -6,18 +6,14 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "simile/core/event.h"
 
 namespace simile {
 
-// Which of `layers` are kept of a model with fewer: the first, the last, and those evenly between
-// them, round(i (layers - 1) / (kept - 1)); of one the first.
-std::vector<int64_t> spread_layers(int64_t layers, int64_t kept);
-
-// Writes the model with `layers` of its layers, of a joined model in each part that has more; word
-// embeddings, pooling and modules stay. Errors: kUsage for a static model, for layers below 1 or
+// Writes the model with `layers` of its layers, of a joined model in each part that has more: the
+// first, the last, and those evenly between them; of one the first. Word embeddings, pooling and
+// modules stay. Errors: kUsage for a static model, for layers below 1 or
 // not fewer than it has, and for local layers (ModernBERT), whose places decide what they see;
 // those of open_model_folder() and save_model_folder().
 void save_shortened_model(const std::string& model, const std::string& output, int64_t layers,

@@ -10,24 +10,14 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/derive/detail/derived_folder.h"
+#include "simile/derive/convert.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/numerics.h"
-#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {
 
 constexpr double kRounding = 1e-10;  // what equal vectors may seem to vary, of their squared length
-
-// The mean of the squared lengths. Errors: a number that is not finite.
-double mean_square(const Matrix<float>& sample) {
-  double sum = 0;
-  for (const float value : sample.values) sum += static_cast<double>(value) * value;
-  SIMILE_CHECK(std::isfinite(sum), ErrorKind::kFailed,
-               "whitening: a vector of the sample is not finite; has training diverged?");
-  return sum / static_cast<double>(sample.rows);
-}
 
 std::vector<float> mean_row(const Matrix<float>& rows) {
   std::vector<double> sums(static_cast<size_t>(rows.cols), 0.0);
@@ -73,6 +63,34 @@ Matrix<float> multiply(const Matrix<float>& x, const Matrix<float>& w) {
   return y;
 }
 
+void check_whitening_size(int64_t texts, int64_t D, const WhiteningOptions& options) {
+  const int64_t least = 2 * D;
+  SIMILE_CHECK(texts >= least, ErrorKind::kInput,
+               fmt::format("whitening vectors of {} numbers needs at least {} texts, and {} were "
+                           "given; give more of the kind that will be compared (ten times that "
+                           "many are better)",
+                           D, least, texts));
+  SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= D, ErrorKind::kRecipe,
+               fmt::format("dimensions is {}; the vectors have {}", options.dimensions, D));
+}
+
+// Puts the map behind the model's modules, or, of a static model without any, into its table.
+std::vector<float> apply_whitening(const ModelFolder& folder, const Whitening& whitening,
+                                   ModelSettings& settings) {
+  std::vector<float> flat = read_whole_encoder(folder, silent_events());
+  settings.dimensions = 0;  // the map leaves out the others itself
+  const bool folds = settings.encoder.variant.averaged && settings.modules.empty() &&
+                     whitening.map.rows == settings.encoder.hidden;
+  if (!folds) {
+    settings.modules.push_back(dense_module(whitening, settings.embedding_size()));
+    return flat;
+  }
+  Matrix<float> table(settings.encoder.vocabulary, settings.encoder.hidden);
+  table.values = std::move(flat);
+  settings.encoder.hidden = whitening.map.cols;
+  return fold_into_table(table, whitening).values;
+}
+
 }  // namespace
 
 void WhiteningOptions::visit(OptionVisitor& v) {
@@ -88,39 +106,29 @@ void WhiteningOptions::visit(OptionVisitor& v) {
        "", 0});
 }
 
-void check_whitening_size(int64_t texts, int64_t D, const WhiteningOptions& options) {
-  const int64_t least = least_whitening_texts(D);
-  SIMILE_CHECK(texts >= least, ErrorKind::kInput,
-               fmt::format("whitening vectors of {} numbers needs at least {} texts, and {} were "
-                           "given; give more of the kind that will be compared (ten times that "
-                           "many are better)",
-                           D, least, texts));
-  SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= D, ErrorKind::kRecipe,
-               fmt::format("dimensions is {}; the vectors have {}", options.dimensions, D));
-}
-
 Whitening fit_whitening(const Matrix<float>& sample, const WhiteningOptions& options) {
   check_whitening_size(sample.rows, sample.cols, options);
-  const double square = mean_square(sample);
+  double squares = 0;  // the sum of the squared lengths
+  for (const float value : sample.values) squares += static_cast<double>(value) * value;
+  SIMILE_CHECK(std::isfinite(squares), ErrorKind::kFailed,
+               "whitening: a vector of the sample is not finite; has training diverged?");
   const int64_t D = sample.cols, k = options.dimensions > 0 ? options.dimensions : D;
   Whitening whitening;
-  Matrix<double> moments;
+  Matrix<float> centered;
   if (options.center) {
     whitening.mean = mean_row(sample);
-    Matrix<float> centered = sample;
+    centered = sample;
     for (int64_t i = 0; i < sample.rows; ++i) subtract(whitening.mean, centered.row(i));
-    moments = gram_matrix(centered.values.data(), sample.rows, D);
-  } else {
-    moments = gram_matrix(sample.values.data(), sample.rows, D);
   }
-  const SymmetricEigen eigen = symmetric_eigen(moments);
+  const Matrix<float>& x = options.center ? centered : sample;
+  const SymmetricEigen eigen = symmetric_eigen(gram_matrix(x.values.data(), x.rows, D));
   std::vector<double> variances;
   for (const double value : eigen.values) {
     variances.push_back(std::max(value, 0.0) / static_cast<double>(sample.rows));
     whitening.deviations.push_back(std::sqrt(variances.back()));
   }
   const double all = sum(variances, variances.size());
-  SIMILE_CHECK(all > square * kRounding, ErrorKind::kFailed,
+  SIMILE_CHECK(all > squares / static_cast<double>(sample.rows) * kRounding, ErrorKind::kFailed,
                "whitening: the vectors of the sample are all equal; are the texts?");
   whitening.kept = sum(variances, static_cast<size_t>(k)) / all;
   const std::vector<double> scales = axis_scales(variances, static_cast<size_t>(k), options);
@@ -169,64 +177,10 @@ Matrix<float> fold_into_table(const Matrix<float>& table, const Whitening& white
   return multiply(rows, whitening.map);
 }
 
-namespace {
-
-// With unit vectors u of n texts: (|sum of u|^2 - n) / (n (n - 1)).
-double mean_cosine_of(Matrix<float> vectors) {
-  normalise_rows(vectors.values.data(), vectors.rows, vectors.cols);
-  std::vector<double> sums(static_cast<size_t>(vectors.cols), 0.0);
-  double own = 0;
-  for (int64_t i = 0; i < vectors.rows; ++i) {
-    for (int64_t j = 0; j < vectors.cols; ++j) {
-      const double value = vectors.at(i, j);
-      sums[static_cast<size_t>(j)] += value;
-      own += value * value;
-    }
-  }
-  double all = 0;
-  for (const double sum : sums) all += sum * sum;
-  const auto n = static_cast<double>(vectors.rows);
-  return (all - own) / (n * (n - 1));
-}
-
-WhiteningReport make_report(const Matrix<float>& sample, const Whitening& whitening) {
-  const ModuleSettings dense = dense_module(whitening, sample.cols);
-  WhiteningReport report;
-  report.texts = sample.rows;
-  report.inputs = sample.cols;
-  report.outputs = whitening.map.cols;
-  report.kept = whitening.kept;
-  report.largest_deviation = whitening.deviations.front();
-  report.smallest_deviation = whitening.deviations.back();
-  report.cosine_before = mean_cosine_of(sample);
-  report.cosine_after = mean_cosine_of(ModuleChain({dense})(sample));
-  return report;
-}
-
-// Puts the map behind the model's modules, or, of a static model without any, into its table.
-std::vector<float> apply_whitening(const ModelFolder& folder, const Whitening& whitening,
-                                   ModelSettings& settings) {
-  std::vector<float> flat = detail::read_whole_encoder(folder, silent_events());
-  settings.dimensions = 0;  // the map leaves out the others itself
-  const bool folds = settings.encoder.variant.averaged && settings.modules.empty() &&
-                     whitening.map.rows == settings.encoder.hidden;
-  if (!folds) {
-    settings.modules.push_back(dense_module(whitening, settings.embedding_size()));
-    return flat;
-  }
-  Matrix<float> table(settings.encoder.vocabulary, settings.encoder.hidden);
-  table.values = std::move(flat);
-  settings.encoder.hidden = whitening.map.cols;
-  return fold_into_table(table, whitening).values;
-}
-
-}  // namespace
-
 WhiteningReport whiten_model(const std::string& model, const std::vector<std::string>& texts,
                              const WhiteningOptions& options, const EncodeOptions& encode,
                              const std::string& output, EventSink& events) {
-  const ModelFolder folder = open_model_folder(model, events);
-  detail::check_derived_output(folder, output);
+  const ModelFolder folder = open_original(model, output, events);
   SIMILE_CHECK(
       !folder.settings.encoder.is_joined(), ErrorKind::kUsage,
       fmt::format("'{}' is a joined model; whiten its parts, each by itself, and join them "
@@ -251,20 +205,26 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
                     folder.heads.size()));
   }
   const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
-  save.weight_type = detail::stored_type(*source, folder.settings.encoder);
+  save.weight_type = stored_type(*source, folder.settings.encoder);
   round_encoder_weights(save.settings.encoder, save.weight_type, flat.data());
-  save.weights = flat.data();
   std::vector<std::string> copied;
   save.other_tensors = other_tensors(*source, folder.settings.encoder, copied);
-  save.tokenizer = detail::read_kept_files(folder);
-  save.model_card = detail::make_derived_card(
+  save_derived(
       folder, output,
       fmt::format("with its vectors whitened (power {:g}) from {} texts by `simile whiten`",
                   options.power, sample.rows),
-      save.settings, save.weight_type);
-  save.self_test = detail::test_weights(save.settings, flat.data(), encoder.tokenizer());
-  save_model_folder(output, save);
-  return make_report(sample, whitening);
+      flat, encoder.tokenizer(), save);
+
+  WhiteningReport report;
+  report.texts = sample.rows;
+  report.inputs = sample.cols;
+  report.outputs = whitening.map.cols;
+  report.kept = whitening.kept;
+  report.largest_deviation = whitening.deviations.front();
+  report.smallest_deviation = whitening.deviations.back();
+  report.cosine_before = mean_cosine(sample);
+  report.cosine_after = mean_cosine(ModuleChain({dense_module(whitening, sample.cols)})(sample));
+  return report;
 }
 
 }  // namespace simile

@@ -45,14 +45,8 @@ struct Whitening {
   double kept = 1;                 // share of the sum of s^2 in the first k
 };
 
-// The least texts that a whitening of D numbers is fitted to.
-constexpr int64_t least_whitening_texts(int64_t D) { return 2 * D; }
-
-// Errors: kInput for fewer than least_whitening_texts(D) texts, kRecipe for more dimensions than D.
-void check_whitening_size(int64_t texts, int64_t D, const WhiteningOptions& options);
-
-// sample [n, D]. Errors: those of check_whitening_size(), kFailed for a vector that is not finite
-// or a sample whose vectors are all equal to m.
+// sample [n, D]. Errors: kInput for n < 2 D, kRecipe for more dimensions than D, kFailed for a
+// vector that is not finite or a sample whose vectors are all equal to m.
 Whitening fit_whitening(const Matrix<float>& sample, const WhiteningOptions& options);
 
 // As a Dense module y = x W - m W behind the modules that gave x. `inputs` > D: of longer vectors,

@@ -12,7 +12,7 @@
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
-#include "simile/encode/modules.h"
+#include "simile/encode/head.h"
 
 namespace simile {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/kernel/matrix_product.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {
@@ -34,15 +35,38 @@ float cosine(const float* u, const float* v, int64_t H) {
   return static_cast<float>(uv / (u_norm * v_norm));
 }
 
-// [u; v; |u - v|]
-void concatenate(const float* u, const float* v, int64_t H, float* out) {
-  std::copy(u, u + H, out);
-  std::copy(v, v + H, out + H);
-  for (int64_t j = 0; j < H; ++j) out[2 * H + j] = std::abs(u[j] - v[j]);
-}
-
 std::string describe(const Matrix<float>& matrix) {
   return fmt::format("[{}, {}]", matrix.rows, matrix.cols);
+}
+
+// The tensor of that name, or null.
+const float* find_weights(const ModuleSettings& module, const char* name) {
+  for (const ParameterSlot& slot : module_layout(module)) {
+    if (slot.name == name) return module.weights->data() + slot.offset;
+  }
+  return nullptr;
+}
+
+void norm_rows(const ModuleSettings& module, Matrix<float>& rows) {
+  const float* const weight = find_weights(module, "norm.weight");
+  const float* const bias = find_weights(module, "norm.bias");
+  const auto size = static_cast<double>(rows.cols);
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    float* const row = rows.row(i);
+    double mean = 0, squares = 0;
+    for (int64_t j = 0; j < rows.cols; ++j) mean += row[j] / size;
+    for (int64_t j = 0; j < rows.cols; ++j) squares += (row[j] - mean) * (row[j] - mean);
+    const double scale = 1 / std::sqrt(squares / size + kModuleNormEps);
+    for (int64_t j = 0; j < rows.cols; ++j) {
+      row[j] = static_cast<float>((row[j] - mean) * scale * weight[j] + bias[j]);
+    }
+  }
+}
+
+Matrix<float> multiply(const Matrix<float>& x, const PackedMatrix& weight, const float* bias) {
+  Matrix<float> y(x.rows, weight.columns());
+  weight.multiply(x.values.data(), x.rows, bias, y.values.data());
+  return y;
 }
 
 }  // namespace
@@ -63,18 +87,6 @@ Head::Head(const HeadSettings& settings, int64_t H, std::vector<float> weights)
   weights_ = owned_->data();
 }
 
-void Head::check_shapes(const Matrix<float>& u, const Matrix<float>& v) const {
-  const bool pair = settings_.input == "pair";
-  SIMILE_CHECK(
-      u.cols == H_, ErrorKind::kInput,
-      fmt::format("head '{}' takes embeddings [m, {}], found {}", settings_.name, H_, describe(u)));
-  SIMILE_CHECK(pair ? v.rows == u.rows && v.cols == H_ : v.rows == 0, ErrorKind::kInput,
-               fmt::format("head '{}' of input {} takes {}, found {} and {}", settings_.name,
-                           settings_.input,
-                           pair ? "two embeddings of one shape" : "one embedding of each text",
-                           describe(u), describe(v)));
-}
-
 Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
                              int64_t end) const {
   Matrix<float> x(end - begin, widths_[0]);
@@ -88,14 +100,25 @@ Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int
     } else if (settings_.kind == "cosine") {
       *x.row(i) = cosine(left, v.row(begin + i), H_);
     } else {
-      concatenate(left, v.row(begin + i), H_, x.row(i));
+      const float* const right = v.row(begin + i);  // [u; v; |u - v|]
+      std::copy(left, left + H_, x.row(i));
+      std::copy(right, right + H_, x.row(i) + H_);
+      for (int64_t j = 0; j < H_; ++j) x.row(i)[2 * H_ + j] = std::abs(left[j] - right[j]);
     }
   }
   return x;
 }
 
 Matrix<float> Head::logits(const Matrix<float>& u, const Matrix<float>& v) const {
-  check_shapes(u, v);
+  const bool pair = settings_.input == "pair";
+  SIMILE_CHECK(
+      u.cols == H_, ErrorKind::kInput,
+      fmt::format("head '{}' takes embeddings [m, {}], found {}", settings_.name, H_, describe(u)));
+  SIMILE_CHECK(pair ? v.rows == u.rows && v.cols == H_ : v.rows == 0, ErrorKind::kInput,
+               fmt::format("head '{}' of input {} takes {}, found {} and {}", settings_.name,
+                           settings_.input,
+                           pair ? "two embeddings of one shape" : "one embedding of each text",
+                           describe(u), describe(v)));
   const std::vector<ParameterSlot> slots = head_layout(settings_, H_);
   std::vector<PackedMatrix> layers;
   for (size_t i = 0; i + 1 < widths_.size(); ++i) {
@@ -161,6 +184,41 @@ Head load_head(const ModelFolder& model, const std::string& name) {
   const size_t i = find_head(heads, name, fmt::format("the model '{}'", model.path));
   const int64_t H = model.settings.embedding_size();
   return Head(heads[i], H, read_head_weights(model.heads[i], H));
+}
+
+ModuleChain::ModuleChain(const std::vector<ModuleSettings>& modules) {
+  for (const ModuleSettings& module : modules) {
+    Step step{module, {}, nullptr};
+    if (module.kind == ModuleKind::kDense) {
+      step.bias = find_weights(module, "linear.bias");
+      for (const char* name : {"linear.weight", "residual.weight"}) {
+        const float* const weight = find_weights(module, name);
+        if (weight == nullptr) continue;
+        step.linear.emplace_back(weight, module.outputs, module.inputs, MatrixLayout::kColumns);
+      }
+    }
+    steps_.push_back(std::move(step));
+  }
+}
+
+Matrix<float> ModuleChain::operator()(Matrix<float> rows) const {
+  for (const Step& step : steps_) {
+    if (step.settings.kind == ModuleKind::kNormalize) {
+      normalise_rows(rows.values.data(), rows.rows, rows.cols);
+    } else if (step.settings.kind == ModuleKind::kLayerNorm) {
+      norm_rows(step.settings, rows);
+    } else {
+      Matrix<float> out = multiply(rows, step.linear[0], step.bias);
+      const DenseActivation& activation = find_dense_activation(step.settings.activation);
+      for (float& value : out.values) value = static_cast<float>(activation.apply(value));
+      if (step.linear.size() > 1) rows = multiply(rows, step.linear[1], nullptr);
+      for (size_t i = 0; step.settings.residual && i < out.values.size(); ++i) {
+        out.values[i] += rows.values[i];
+      }
+      rows = std::move(out);
+    }
+  }
+  return rows;
 }
 
 }  // namespace simile

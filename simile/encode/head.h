@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooled embeddings to the logits of a task head, and logits to what they mean. The formulas are in
+// What follows the pooling: the modules up to the Normalize at the end, and task heads, which turn
+// pooled embeddings into logits. The formulas are in simile/model/model_settings.h and
 // simile/model/head_settings.h.
 //
 //   const Head head = load_head(open_model_folder("models/mini", silent_events()), "sentiment");
 //   const Matrix<float> logits = head.logits(u);  // [m, k]
 //
-// A row's logits are the same, bit for bit, whatever rows come with it and with however many
+// A row's result is the same, bit for bit, whatever rows come with it and with however many
 // threads. Const methods may run in several threads at once.
 #pragma once
 
@@ -15,9 +16,28 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/model/model_folder.h"
+#include "simile/model/model_settings.h"
 
 namespace simile {
+
+// Applies modules one after the other.
+class ModuleChain {
+ public:
+  explicit ModuleChain(const std::vector<ModuleSettings>& modules);
+
+  // [m, inputs of the first module] -> [m, outputs of the last].
+  Matrix<float> operator()(Matrix<float> rows) const;
+
+ private:
+  struct Step {
+    ModuleSettings settings;
+    std::vector<PackedMatrix> linear;  // Dense: W, and R where the residual has its own
+    const float* bias;                 // Dense: of W, or null
+  };
+  std::vector<Step> steps_;
+};
 
 class Head {
  public:
@@ -36,7 +56,6 @@ class Head {
   Matrix<float> logits(const Matrix<float>& u, const Matrix<float>& v = {}) const;
 
  private:
-  void check_shapes(const Matrix<float>& u, const Matrix<float>& v) const;
   Matrix<float> features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
                          int64_t end) const;
 
@@ -56,7 +75,7 @@ Matrix<double> head_probabilities(const HeadSettings& settings, const Matrix<flo
 void softmax(const float* logits, int64_t k, double* out);
 double sigmoid(double z);
 
-// Heads of a model folder, weights included. Errors: see head_reader.h.
+// Heads of a model folder, weights included. Errors: see read_head_weights().
 std::vector<Head> load_heads(const ModelFolder& model);
 
 // One of them; an empty name means the only one. Errors (kRecipe): no such head, or no or several

@@ -6,8 +6,8 @@
 
 namespace simile {
 
-// Families, weight files, poolings, modules, activations and tokenizer components, from the tables
-// that read them; then what is refused.
+// model_reference.md with the families, weight files, poolings, activations and tokenizer
+// components of the tables that read them.
 std::string model_reference();
 
 }  // namespace simile

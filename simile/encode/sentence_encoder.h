@@ -16,12 +16,13 @@
 #include <vector>
 
 #include "simile/core/event.h"
+#include "simile/core/float_buffer.h"
 #include "simile/core/matrix.h"
 #include "simile/core/options.h"
-#include "simile/encode/modules.h"
+#include "simile/encode/head.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/matrix_product.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
 
@@ -107,39 +108,26 @@ class SentenceEncoder {
   const Tokenizer& tokenizer() const { return tokenizer_; }  // with the model's length limit
 
  private:
-  struct VectorRows;
-  struct Output;  // where pooled vectors go and how they are finished
-  struct Sequences {
-    std::vector<std::vector<int32_t>> ids;
-    std::vector<std::vector<int32_t>> type_ids;  // of each sequence; empty: all 0
-  };
+  struct Sequences;
   // Texts, or pairs, begin .. end as tokens.
   using Tokenise = std::function<Sequences(size_t begin, size_t end, EncodeCounts& counts)>;
+  using TakeBlock = std::function<void(size_t first, Matrix<float> vectors)>;
   int64_t count_left_out(const std::string& prompt) const;
-  // Texts as the tokenizer sees them: lower-cased where the model says so.
-  std::string prepared(const std::string& text) const;
-  std::vector<std::string> prepared(const std::vector<std::string>& texts, size_t begin,
-                                    size_t end) const;
-  Tokenise tokenise(const std::vector<std::string>& texts, const std::string& prompt) const;
-  Sequences tokenise(const std::vector<std::string>& texts, size_t begin, size_t end,
-                     const std::string& prompt, EncodeCounts& counts) const;
-  Sequences tokenise_pairs(const std::vector<std::string>& left,
-                           const std::vector<std::string>& right, size_t begin, size_t end,
-                           EncodeCounts& counts) const;
-  // Calls begin(first, end) for where each block's vectors go, and finish(first) when they are
-  // there.
-  struct Blocks;
+  Tokenise tokenise_texts(const std::vector<std::string>& texts, const std::string& prompt) const;
+  // `left_out`: tokens of each sequence that pooling leaves out.
   void run_blocks(size_t count, const Tokenise& tokenise, int64_t left_out,
-                  const EncodeOptions& options, const Blocks& blocks, EventSink& events,
+                  const EncodeOptions& options, const TakeBlock& take, EventSink& events,
                   EncodeCounts* counts) const;
   Matrix<float> encode_all(size_t count, const Tokenise& tokenise, int64_t left_out,
                            const EncodeOptions& options, EventSink& events,
                            EncodeCounts* counts) const;
-  void encode_sequences(const std::vector<std::vector<int32_t>>& sequences,
-                        const std::vector<std::vector<int32_t>>& type_ids, int64_t batch_tokens,
-                        const Output& output) const;
-  void encode_batch(const PackedBatch& batch, const std::vector<size_t>& rows,
-                    const Output& output) const;
+  // `hidden`: memory for the states of a batch. Calls finished() with the size of each batch.
+  Matrix<float> encode_sequences(const std::vector<std::vector<int32_t>>& sequences,
+                                 const std::vector<std::vector<int32_t>>& type_ids,
+                                 const EncodeOptions& options, int64_t left_out,
+                                 FloatBuffer& hidden,
+                                 const std::function<void(int64_t)>& finished) const;
+  Matrix<float> pooled(const PackedBatch& batch, int64_t left_out, FloatBuffer& hidden) const;
 
   std::shared_ptr<const Encoder> encoder_;
   ModelSettings settings_;

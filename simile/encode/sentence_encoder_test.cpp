@@ -15,7 +15,7 @@
 #include "simile/core/threads.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/model_writer.h"
 #include "simile/text/words.h"
 

@@ -201,7 +201,10 @@ std::vector<int32_t> find_owners(const ShardFiles& files) {
   return owners;
 }
 
-void check_output(const std::vector<std::string>& paths, const std::string& output) {
+}  // namespace
+
+MergedShards merge_shards(const std::vector<std::string>& paths, const std::string& output,
+                          EventSink& events) {
   SIMILE_CHECK(ends_with(output, ".npy"), ErrorKind::kUsage,
                fmt::format("output '{}': expected a name ending in .npy", output));
   std::error_code none;
@@ -209,13 +212,6 @@ void check_output(const std::vector<std::string>& paths, const std::string& outp
     SIMILE_CHECK(!std::filesystem::equivalent(path, output, none), ErrorKind::kUsage,
                  fmt::format("output '{}' is one of the shards", output));
   }
-}
-
-}  // namespace
-
-MergedShards merge_shards(const std::vector<std::string>& paths, const std::string& output,
-                          EventSink& events) {
-  check_output(paths, output);
   const ShardFiles files = open_shards(paths);
   const std::vector<int32_t> owners = find_owners(files);
   MergedShards merged;
@@ -227,8 +223,9 @@ MergedShards merge_shards(const std::vector<std::string>& paths, const std::stri
   for (size_t begin = 0; begin < owners.size(); begin += kRowsWritten) {
     const size_t end = std::min(owners.size(), begin + kRowsWritten);
     std::string bytes;
-    for (size_t row = begin; row < end; ++row)
+    for (size_t row = begin; row < end; ++row) {
       bytes += files[static_cast<size_t>(owners[row])]->next();
+    }
     file.write(bytes);
     events.progress({"merge", static_cast<int64_t>(end), merged.rows, "rows", {}});
   }

@@ -4,17 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "simile/core/checksums.h"
 #include "simile/core/error.h"
 #include "simile/kernel/detail/embed.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
+#include "simile/text/tokenizer.h"
 #include "simile/text/words.h"
 
 namespace simile {
 
-WordVectors WordVectors::load(const std::string& folder, EventSink& events) {
+std::function<Matrix<float>(const std::vector<std::string>& texts)> load_word_means(
+    const std::string& folder, EventSink& events) {
   const ModelFolder model = open_model_folder(folder, events);
   SIMILE_CHECK(!model.settings.encoder.is_joined(), ErrorKind::kUsage,
                fmt::format("'{}' is a joined model, which has several word embeddings; name one of "
@@ -25,38 +28,33 @@ WordVectors WordVectors::load(const std::string& folder, EventSink& events) {
                            "already; name it without \"words:\"",
                            folder));
   for (const std::string& file : weight_files(model.weights_path)) verify_checksum(file);
-  return WordVectors(model, events);
-}
-
-WordVectors::WordVectors(const ModelFolder& model, EventSink& events)
-    : loaded_(std::make_shared<const LoadedEncoder>(model.weights_path, model.settings.encoder,
-                                                    events)),
-      lower_case_(model.settings.lower_case),
-      tokenizer_(Tokenizer::load(model.tokenizer_path)) {
-  tokenizer_.fit(loaded_->shape().vocabulary);
-  tokenizer_.set_max_length(model.settings.max_length);
-}
-
-Matrix<float> WordVectors::means(const std::vector<std::string>& texts) const {
-  const int64_t E = loaded_->shape().embedding_size();
-  Matrix<float> means(static_cast<int64_t>(texts.size()), E);
-  std::vector<float> row(static_cast<size_t>(E));
-  std::vector<std::string> prepared = texts;
-  if (lower_case_) std::transform(texts.begin(), texts.end(), prepared.begin(), lower_text);
-  const std::vector<std::vector<int32_t>> sequences = tokenizer_.encode_ids_batch(prepared);
-  for (int64_t i = 0; i < means.rows; ++i) {
-    float* mean = means.row(i);
-    std::fill_n(mean, E, 0.0f);
-    int64_t words = 0;
-    for (const int32_t id : sequences[static_cast<size_t>(i)]) {
-      if (tokenizer_.is_special(id)) continue;
-      const float* word = word_row(loaded_->weights(), E, id, row.data());
-      for (int64_t j = 0; j < E; ++j) mean[j] += word[j];
-      ++words;
+  const bool lower_case = model.settings.lower_case;
+  const auto loaded =
+      std::make_shared<const LoadedEncoder>(model.weights_path, model.settings.encoder, events);
+  Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
+  tokenizer.fit(loaded->shape().vocabulary);
+  tokenizer.set_max_length(model.settings.max_length);
+  return [=](const std::vector<std::string>& texts) {
+    const int64_t E = loaded->shape().embedding_size();
+    Matrix<float> means(static_cast<int64_t>(texts.size()), E);
+    std::vector<float> row(static_cast<size_t>(E));
+    std::vector<std::string> prepared = texts;
+    if (lower_case) std::transform(texts.begin(), texts.end(), prepared.begin(), lower_text);
+    const std::vector<std::vector<int32_t>> sequences = tokenizer.encode_ids_batch(prepared);
+    for (int64_t i = 0; i < means.rows; ++i) {
+      float* mean = means.row(i);
+      std::fill_n(mean, E, 0.0f);
+      int64_t words = 0;
+      for (const int32_t id : sequences[static_cast<size_t>(i)]) {
+        if (tokenizer.is_special(id)) continue;
+        const float* word = word_row(loaded->weights(), E, id, row.data());
+        for (int64_t j = 0; j < E; ++j) mean[j] += word[j];
+        ++words;
+      }
+      for (int64_t j = 0; j < E && words > 0; ++j) mean[j] /= static_cast<float>(words);
     }
-    for (int64_t j = 0; j < E && words > 0; ++j) mean[j] /= static_cast<float>(words);
-  }
-  return means;
+    return means;
+  };
 }
 
 }  // namespace simile

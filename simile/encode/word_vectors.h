@@ -2,35 +2,19 @@
 // The baseline that leaves the encoder out: a text is the mean of its tokens' word embeddings.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "simile/core/event.h"
 #include "simile/core/matrix.h"
-#include "simile/text/tokenizer.h"
 
 namespace simile {
 
-class LoadedEncoder;
-struct ModelFolder;
-
-class WordVectors {
- public:
-  // The word embedding and the tokenizer of a model folder; the layers are not read. Errors: as
-  // SentenceEncoder::load().
-  static WordVectors load(const std::string& folder, EventSink& events);
-
-  // Means [texts, E], without special tokens and prompt; zeros for a text without tokens. Several
-  // threads may call it at once.
-  Matrix<float> means(const std::vector<std::string>& texts) const;
-
- private:
-  WordVectors(const ModelFolder& model, EventSink& events);
-
-  std::shared_ptr<const LoadedEncoder> loaded_;
-  bool lower_case_;
-  Tokenizer tokenizer_;
-};
+// Gives means [texts, E], without special tokens and prompt, by the word embedding and the tokenizer
+// of a model folder, whose layers are not read; zeros for a text without tokens. Several threads may
+// call it at once. Errors: as SentenceEncoder::load().
+std::function<Matrix<float>(const std::vector<std::string>& texts)> load_word_means(
+    const std::string& folder, EventSink& events);
 
 }  // namespace simile

@@ -6,6 +6,7 @@
 
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
+#include "simile/text/tokenizer.h"
 
 namespace simile {
 namespace {
@@ -17,7 +18,7 @@ TEST(WordVectors, AreMeansOfTheRowsOfTheTokensThatAreNotSpecial) {
   const Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
   const std::vector<int32_t> ids = tokenizer.encode("cat dog").ids;  // [CLS] cat dog [SEP]
   ASSERT_EQ(ids.size(), 4u);
-  const Matrix<float> means = WordVectors::load(folder, silent_events()).means({"cat dog", ""});
+  const Matrix<float> means = load_word_means(folder, silent_events())({"cat dog", ""});
   ASSERT_EQ(means.cols, loaded.shape().embedding_size());
   for (int64_t j = 0; j < means.cols; ++j) {
     const float* word = loaded.weights().word + j;

@@ -9,7 +9,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 
 namespace simile {
 

@@ -13,7 +13,7 @@
 #include "simile/core/hash.h"
 #include "simile/core/recipe.h"
 #include "simile/data/path_list.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 
 namespace simile {
 namespace {

@@ -16,7 +16,7 @@
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"
 #include "simile/experiment/detail/table_runs.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 #include "simile/train/evaluations.h"
 
 namespace simile {

@@ -15,7 +15,7 @@
 #include "simile/experiment/detail/map_reader.h"
 #include "simile/experiment/detail/recipe_options.h"
 #include "simile/experiment/proposal.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/option_rules.h"
 #include "simile/train/read_recipe.h"

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <vector>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
@@ -68,22 +69,6 @@ std::string_view find_value(const std::string& path, std::string_view header,
   return skip_spaces(header.substr(place + quoted.size()));
 }
 
-NpyNumber read_number_type(const std::string& path, std::string_view header) {
-  const std::string_view value = find_value(path, header, "descr");
-  if (value.substr(0, 5) == "'<f4'") return NpyNumber::kFloat;
-  if (value.substr(0, 5) == "'<f2'") return NpyNumber::kHalf;
-  fail(path, fmt::format("expected numbers of the type '<f4' or '<f2', found {}; convert them with "
-                         "astype('float32')",
-                         printable(value.substr(0, value.find(',')))));
-}
-
-void check_order(const std::string& path, std::string_view header) {
-  if (find_value(path, header, "fortran_order").substr(0, 5) == "False") return;
-  fail(path,
-       "expected a matrix in C order ('fortran_order': False); convert it with "
-       "numpy.ascontiguousarray");
-}
-
 // Takes a number and the `end` behind it, as in "12, ".
 bool take_number(std::string_view& text, char end, int64_t& number) {
   text = skip_spaces(text);
@@ -93,17 +78,6 @@ bool take_number(std::string_view& text, char end, int64_t& number) {
   if (text.empty() || text.front() != end) return false;
   text.remove_prefix(1);
   return true;
-}
-
-void read_shape(const std::string& path, std::string_view header, NpyMatrix& matrix) {
-  const std::string_view value = find_value(path, header, "shape");
-  std::string_view rest = value.substr(std::min<size_t>(1, value.size()));
-  const bool good = !value.empty() && value.front() == '(' && take_number(rest, ',', matrix.rows) &&
-                    take_number(rest, ')', matrix.columns);
-  if (!good) {
-    fail(path, fmt::format("expected the shape (ROWS, COLUMNS), found {}",
-                           printable(value.substr(0, value.find(')') + 1))));
-  }
 }
 
 void check_size(const std::string& path, const NpyMatrix& matrix, size_t file_size) {
@@ -142,9 +116,25 @@ NpyMatrix parse_npy(const std::string& path, std::string_view bytes) {
   const std::string_view header = find_header(path, bytes);
   NpyMatrix matrix;
   matrix.offset = kPrefix + header.size();
-  matrix.number = read_number_type(path, header);
-  check_order(path, header);
-  read_shape(path, header, matrix);
+  const std::string_view type = find_value(path, header, "descr");
+  matrix.number = type.substr(0, 5) == "'<f2'" ? NpyNumber::kHalf : NpyNumber::kFloat;
+  if (matrix.number == NpyNumber::kFloat && type.substr(0, 5) != "'<f4'") {
+    fail(path, fmt::format("expected numbers of the type '<f4' or '<f2', found {}; convert them "
+                           "with astype('float32')",
+                           printable(type.substr(0, type.find(',')))));
+  }
+  if (find_value(path, header, "fortran_order").substr(0, 5) != "False") {
+    fail(path,
+         "expected a matrix in C order ('fortran_order': False); convert it with "
+         "numpy.ascontiguousarray");
+  }
+  const std::string_view shape = find_value(path, header, "shape");
+  std::string_view rest = shape.substr(std::min<size_t>(1, shape.size()));
+  if (shape.substr(0, 1) != "(" || !take_number(rest, ',', matrix.rows) ||
+      !take_number(rest, ')', matrix.columns)) {
+    fail(path, fmt::format("expected the shape (ROWS, COLUMNS), found {}",
+                           printable(shape.substr(0, shape.find(')') + 1))));
+  }
   check_size(path, matrix, bytes.size());
   return matrix;
 }
@@ -155,40 +145,8 @@ std::string note_path(const std::string& path) { return path + ".json"; }
 
 constexpr const char* kChecksum = "checksum";
 
-// Empty where there is none: older files have no checksum.
-std::string read_checksum(const std::string& note) {
-  const detail::Json json = detail::read_json(note);
-  return json.is_object() ? detail::JsonObject(json, note).text_or(kChecksum, "") : "";
-}
-
 const char* precision_name(NpyNumber precision) {
   return precision == NpyNumber::kFloat ? "fp32" : "fp16";
-}
-
-void remove_note(const std::string& path) {
-  std::error_code error;
-  std::filesystem::remove(note_path(path), error);
-  SIMILE_CHECK(!error, ErrorKind::kIo,
-               fmt::format("cannot remove '{}': {}", note_path(path), error.message()));
-}
-
-// The block's bytes as the file has them.
-std::string encode_halves(const Matrix<float>& block) {
-  std::string bytes(block.values.size() * sizeof(uint16_t), '\0');
-  for (size_t i = 0; i < block.values.size(); ++i) {
-    const uint16_t half = float_to_half(block.values[i]);
-    std::memcpy(&bytes[i * sizeof half], &half, sizeof half);
-  }
-  return bytes;
-}
-
-std::string_view float_bytes(const Matrix<float>& block) {
-  return {reinterpret_cast<const char*>(block.values.data()), block.values.size() * sizeof(float)};
-}
-
-bool can_be_stored(float value, NpyNumber precision) {
-  return std::isfinite(precision == NpyNumber::kFloat ? value
-                                                      : half_to_float(float_to_half(value)));
 }
 
 }  // namespace
@@ -209,15 +167,21 @@ void EmbeddingStoreWriter::append(const Matrix<float>& block) {
                fmt::format("{}: expected {} more vectors of size {}, found {} of size {}", path_,
                            rows_ - written_, dimension_, block.rows, block.cols));
   for (size_t i = 0; i < block.values.size(); ++i) {
-    SIMILE_CHECK(can_be_stored(block.values[i], precision_), ErrorKind::kFailed,
+    const float value = block.values[i];
+    const bool is_float = precision_ == NpyNumber::kFloat;
+    SIMILE_CHECK(std::isfinite(is_float ? value : half_to_float(float_to_half(value))),
+                 ErrorKind::kFailed,
                  fmt::format("{}: {} holds no number as large as {} of vector {} (numbered from 0)",
                              path_, precision_name(precision_), block.values[i],
                              written_ + static_cast<int64_t>(i) / dimension_));
   }
   if (precision_ == NpyNumber::kFloat) {
-    write(float_bytes(block));
+    write(
+        {reinterpret_cast<const char*>(block.values.data()), block.values.size() * sizeof(float)});
   } else {
-    write(encode_halves(block));
+    std::vector<uint16_t> halves(block.values.size());
+    std::transform(block.values.begin(), block.values.end(), halves.begin(), float_to_half);
+    write({reinterpret_cast<const char*>(halves.data()), halves.size() * sizeof(uint16_t)});
   }
   written_ += block.rows;
 }
@@ -225,7 +189,10 @@ void EmbeddingStoreWriter::append(const Matrix<float>& block) {
 void EmbeddingStoreWriter::finish(const std::string& fingerprint) {
   SIMILE_CHECK(written_ == rows_, ErrorKind::kFailed,
                fmt::format("{}: expected {} vectors, found {}", path_, rows_, written_));
-  remove_note(path_);
+  std::error_code error;
+  std::filesystem::remove(note_path(path_), error);
+  SIMILE_CHECK(!error, ErrorKind::kIo,
+               fmt::format("cannot remove '{}': {}", note_path(path_), error.message()));
   file_.commit();
   nlohmann::ordered_json note;
   note["fingerprint"] = fingerprint;
@@ -240,8 +207,10 @@ EmbeddingStore::EmbeddingStore(const std::string& path)
     : file_(path), matrix_(parse_npy(path, file_.bytes())) {
   const std::string note = note_path(path);
   if (!file_exists(note)) return;
-  const std::string expected = read_checksum(note);
-  if (expected.empty()) return;
+  const detail::Json json = detail::read_json(note);
+  const std::string expected =
+      json.is_object() ? detail::JsonObject(json, note).text_or(kChecksum, "") : "";
+  if (expected.empty()) return;  // older files have none
   SIMILE_CHECK(hash_file(path) == expected, ErrorKind::kInput,
                fmt::format("'{}' is damaged or was replaced: its checksum is not the one in '{}'; "
                            "make the vectors again, or, where the change was meant, delete the "

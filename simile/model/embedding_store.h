@@ -42,16 +42,14 @@ struct NpyMatrix {
 std::string npy_header(NpyNumber number, int64_t rows, int64_t columns);
 
 // Where the numbers of the file `path` lie, given all of its bytes; they may be read to their end.
-// Errors (ErrorKind::kInput) name the file, what was expected and what was found: another format,
-// version, type or order of numbers, another number of dimensions, and a file that is shorter or
-// longer than its header says.
+// Errors (kInput) name the file, what was expected and what was found: another format, version, type
+// or order of numbers, number of dimensions or size.
 NpyMatrix parse_npy(const std::string& path, std::string_view bytes);
 
-// Errors: ErrorKind::kIo when the file cannot be written, as when the disk is full;
-// ErrorKind::kFailed for vectors of another size, more or fewer of them than were announced, and a
-// number that is not finite or, in half precision, beyond 65504. What PATH held stays until
-// finish(); an old store whose replacement fails there has lost its fingerprint, no more. Without
-// finish() nothing is left behind.
+// Errors: kIo when the file cannot be written; kFailed for vectors of another size, more or fewer of
+// them than were announced, and a number that is not finite or, in half precision, beyond 65504.
+// What PATH held stays until finish(); an old store whose replacement fails there has lost its
+// fingerprint, no more. Without finish() nothing is left behind.
 class EmbeddingStoreWriter {
  public:
   // kHalf rounds to the nearest half: a file of half the size.

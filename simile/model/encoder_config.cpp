@@ -24,21 +24,26 @@ constexpr int64_t kMostNumbers = int64_t{1} << 36;
 constexpr size_t kMostParts = 16;
 constexpr double kHeaviest = 1e6;
 
+// The sizes that all families have, each with its bounds.
+struct SizeRow {
+  std::string EncoderKeys::*key;
+  int64_t EncoderConfig::*size;
+  int64_t most;
+};
+constexpr SizeRow kSizes[] = {
+    {&EncoderKeys::layers, &EncoderConfig::layers, kMostLayers},
+    {&EncoderKeys::hidden, &EncoderConfig::hidden, kWidest},
+    {&EncoderKeys::heads, &EncoderConfig::heads, kWidest},
+    {&EncoderKeys::intermediate, &EncoderConfig::intermediate, kWidest * 4},
+    {&EncoderKeys::vocabulary, &EncoderConfig::vocabulary, kMostRows},
+    {&EncoderKeys::positions, &EncoderConfig::positions, kMostRows}};
+
 const EncoderFamily& known_family(const std::string& model_type, const std::string& source) {
   const EncoderFamily* family = find_encoder_family(model_type);
   SIMILE_CHECK(family != nullptr && family->read_variant != nullptr, ErrorKind::kInput,
                fmt::format("{}: \"model_type\" is \"{}\"; known: {}", source, model_type,
                            fmt::join(encoder_family_names(), ", ")));
   return *family;
-}
-
-EncoderShape shape_of_parts(const EncoderConfig& config) {
-  std::vector<EncoderPart> parts;
-  for (const PartConfig& part : config.parts) {
-    parts.push_back({part.encoder.shape(), part.pooling, static_cast<float>(part.weight),
-                     part.max_length, config.closing_tokens});
-  }
-  return joined_shape(std::move(parts));
 }
 
 void check_joined(const EncoderConfig& config, const std::string& source) {
@@ -78,7 +83,14 @@ bool EncoderConfig::is_static() const {
 }
 
 EncoderShape EncoderConfig::shape() const {
-  if (is_joined()) return shape_of_parts(*this);
+  if (is_joined()) {
+    std::vector<EncoderPart> shapes;
+    for (const PartConfig& part : parts) {
+      shapes.push_back({part.encoder.shape(), part.pooling, static_cast<float>(part.weight),
+                        part.max_length, closing_tokens});
+    }
+    return joined_shape(std::move(shapes));
+  }
   EncoderShape s;
   static_cast<EncoderVariant&>(s) = variant;
   s.layers = layers;
@@ -161,12 +173,7 @@ void check_encoder_config(const EncoderConfig& c, const std::string& source) {
   }
   const EncoderKeys& keys = known_family(c.model_type, source).keys;
   const EncoderShape s = c.shape();
-  check_size(keys.layers, c.layers, kMostLayers);
-  check_size(keys.hidden, c.hidden, kWidest);
-  check_size(keys.heads, c.heads, kWidest);
-  check_size(keys.intermediate, c.intermediate, kWidest * 4);
-  check_size("vocab_size", c.vocabulary, kMostRows);
-  check_size(keys.positions, c.positions, kMostRows);
+  for (const SizeRow& row : kSizes) check_size(keys.*row.key, c.*row.size, row.most);
   check_size("embedding_size", s.embedding_size(), kWidest);
   if (!keys.types.empty() && c.types != 0) check_size(keys.types, c.types, 1024);
   SIMILE_CHECK(c.hidden % c.heads == 0, ErrorKind::kInput,
@@ -193,18 +200,12 @@ EncoderConfig parse_encoder_config(const std::string& text, const std::string& s
   c.model_type = json.text("model_type");
   const EncoderFamily& family = known_family(c.model_type, source);
   const EncoderKeys& keys = family.keys;
-  const auto size = [&](const std::string& key, int64_t most) {
-    return json.integer(key.c_str(), 1, most);
-  };
   const auto number = [&](const std::string& key, double fallback, double least) {
     return key.empty() ? fallback : json.number_or(key.c_str(), fallback, least, 1.0);
   };
-  c.layers = size(keys.layers, kMostLayers);
-  c.hidden = size(keys.hidden, kWidest);
-  c.heads = size(keys.heads, kWidest);
-  c.intermediate = size(keys.intermediate, kWidest * 4);
-  c.vocabulary = size("vocab_size", kMostRows);
-  c.positions = size(keys.positions, kMostRows);
+  for (const SizeRow& row : kSizes) {
+    c.*row.size = json.integer((keys.*row.key).c_str(), 1, row.most);
+  }
   c.types = keys.types.empty() ? 0 : json.integer_or(keys.types.c_str(), 2, 0, 1024);
   c.layer_norm_eps = number(keys.layer_norm_eps, family.layer_norm_eps, 1e-30);
   c.hidden_dropout = number(keys.hidden_dropout, family.dropout, 0.0);
@@ -274,12 +275,7 @@ std::string encoder_config_to_json(const EncoderConfig& c) {
   };
   set("architectures", detail::Json::array({family.architecture}));
   set("model_type", c.model_type);
-  set(keys.layers, c.layers);
-  set(keys.hidden, c.hidden);
-  set(keys.heads, c.heads);
-  set(keys.intermediate, c.intermediate);
-  set("vocab_size", c.vocabulary);
-  set(keys.positions, c.positions);
+  for (const SizeRow& row : kSizes) set(keys.*row.key, c.*row.size);
   set(keys.types, c.types);
   set(keys.layer_norm_eps, c.layer_norm_eps);
   set(keys.hidden_dropout, c.hidden_dropout);

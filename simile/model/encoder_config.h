@@ -2,10 +2,9 @@
 // The part of a Hugging Face config.json that decides what an encoder computes, for the families of
 // encoder_family.h.
 //
-// Errors (ErrorKind::kInput) name file and key: a missing or absurd size, heads that do not divide
-// the hidden size, an activation, position embedding or model family that is not known. Nothing is
-// replaced by a silent default that would change the numbers: keys that are absent have the value
-// that the family's own code gives them.
+// Errors (kInput) name file and key: a missing or absurd size, heads that do not divide the hidden
+// size, an activation, position embedding or model family that is not known. Keys that are absent
+// have the value that the family's own code gives them.
 #pragma once
 
 #include <cstdint>

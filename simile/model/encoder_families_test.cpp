@@ -13,8 +13,8 @@
 #include "simile/core/threads.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_training.h"
-#include "simile/model/detail/family_golden.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/detail/family_golden_test.h"
+#include "simile/model/encoder_tensors.h"
 
 namespace simile {
 namespace {

@@ -5,10 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <string_view>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_config.h"
 
 namespace simile {
@@ -37,7 +38,7 @@ constexpr NamedActivation kActivations[] = {
 
 constexpr int64_t kWidest = 65536;
 
-// A key that may have one value only, absent being that value.
+// A key that may have one value only, absent being that value or `fallback`.
 void check_flag(const JsonObject& json, const char* key, bool only) {
   SIMILE_CHECK(
       json.flag_or(key, only) == only, ErrorKind::kInput,
@@ -55,13 +56,9 @@ void check_number(const JsonObject& json, const char* key, double only, double f
       fmt::format("{}: \"{}\" is {}; only {} is supported", json.source(), key, value, only));
 }
 
-// What the families of the transformers library that go by BERT's keys have in common.
+// What the families of the transformers library with BERT's keys have in common.
 void check_encoder_only(const JsonObject& json) {
-  const std::string positions = json.text_or("position_embedding_type", "absolute");
-  SIMILE_CHECK(positions == "absolute", ErrorKind::kInput,
-               fmt::format("{}: \"position_embedding_type\" is \"{}\"; only \"absolute\" is "
-                           "supported",
-                           json.source(), positions));
+  detail::check_text(json, "position_embedding_type", "absolute");
   SIMILE_CHECK(
       !json.flag_or("is_decoder", false), ErrorKind::kInput,
       fmt::format("{}: \"is_decoder\" is true; only encoders are supported", json.source()));
@@ -81,10 +78,7 @@ float read_rope(const JsonObject& json, const char* layer_type, const char* old_
   if (!types.has(layer_type)) return old;
   const std::string inner = fmt::format("{} of \"{}\"", source, layer_type);
   const JsonObject rope(types.at(layer_type), inner);
-  const std::string kind = rope.text_or("rope_type", "default");
-  SIMILE_CHECK(
-      kind == "default", ErrorKind::kInput,
-      fmt::format("{}: \"rope_type\" is \"{}\"; only \"default\" is supported", inner, kind));
+  detail::check_text(rope, "rope_type", "default");
   return read_base(rope, "rope_theta", old);
 }
 
@@ -111,21 +105,7 @@ int64_t read_layer_types(const JsonObject& json, int64_t layers, int64_t fallbac
   return every;
 }
 
-// Its code computes gelu by erf for every name but the gated ones.
-void check_nomic_activation(const std::string& name, const std::string& source) {
-  constexpr const char* kNames[] = {"gelu",   "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
-                                    "swiglu", "geglu"};
-  SIMILE_CHECK(
-      std::count(std::begin(kNames), std::end(kNames), name) > 0, ErrorKind::kInput,
-      fmt::format("{}: \"activation_function\" is \"{}\", which is not supported; known: {}",
-                  source, name, fmt::join(kNames, ", ")));
-}
-
-int64_t read_embedding_size(const JsonObject& json) {
-  return json.integer_or("embedding_size", 128, 1, kWidest);
-}
-
-void read_bert_variant(const JsonObject& json, EncoderConfig&) { check_encoder_only(json); }
+// --- The families ---
 
 // RoBERTa (Liu et al. 2019), XLM-R and CamemBERT: positions count from behind the padding token's.
 void read_roberta_variant(const JsonObject& json, EncoderConfig& config) {
@@ -133,100 +113,18 @@ void read_roberta_variant(const JsonObject& json, EncoderConfig& config) {
   config.variant.position_offset = config.pad_token_id + 1;
 }
 
-void read_distilbert_variant(const JsonObject& json, EncoderConfig& config) {
-  // Checkpoints hold the position table also when it was filled with sines.
-  json.flag_or("sinusoidal_pos_embds", false);
-  config.variant.attended_dropout = false;
-}
-
-void read_mpnet_variant(const JsonObject& json, EncoderConfig& config) {
-  check_encoder_only(json);
-  config.variant.position_offset = 2;  // whatever the config's padding token
-  // Rows of a table of which the first 32 are used, whatever it has.
-  config.variant.relative_buckets = json.integer_or("relative_attention_num_buckets", 32, 32, 256);
-}
-
-void read_electra_variant(const JsonObject& json, EncoderConfig& config) {
-  check_encoder_only(json);
-  config.variant.embedding = read_embedding_size(json);
-  config.variant.projected = config.variant.embedding != config.hidden;
-}
-
-void read_albert_variant(const JsonObject& json, EncoderConfig& config) {
-  check_encoder_only(json);
-  check_number(json, "num_hidden_groups", 1, 1);
-  check_number(json, "inner_group_num", 1, 1);
-  config.variant.embedding = read_embedding_size(json);
-  config.variant.projected = true;
-  config.variant.shared_layers = true;
-  config.variant.output_dropout = false;
-}
-
-// Both spellings: global_rope_theta, local_rope_theta and global_attn_every_n_layers, or
-// rope_parameters and layer_types.
-void read_modernbert_variant(const JsonObject& json, EncoderConfig& config) {
-  check_absent(json, "rope_scaling");
-  EncoderVariant& v = config.variant;
-  v.pre_norm = v.gated = v.fused_qkv = v.fused_gate = true;
-  v.norm_bias = json.flag_or("norm_bias", false);
-  v.attention_bias = json.flag_or("attention_bias", false);
-  v.up_bias = v.down_bias = json.flag_or("mlp_bias", false);
-  v.rotary_base = read_rope(json, "full_attention", "global_rope_theta", 160000.0);
-  const double local_base = json.is_null("local_rope_theta") ? v.rotary_base : 10000.0;
-  v.local_rotary_base = read_rope(json, "sliding_attention", "local_rope_theta", local_base);
-  const int64_t local = json.integer_or("local_attention", 128, 2, int64_t{1} << 30);
-  v.local_window = local / 2;
-  v.global_every = read_layer_types(json, config.layers,
-                                    json.integer_or("global_attn_every_n_layers", 3, 1, 1024));
-  v.inner_dropout = true;
-  v.output_dropout = false;
-}
-
-// The keys of the model's own code (n_embd ...).
-void read_nomic_variant(const JsonObject& json, EncoderConfig& config) {
-  for (const char* key : {"prenorm", "causal", "use_rms_norm", "parallel_block",
-                          "rotary_emb_interleaved", "scale_attn_by_inverse_layer_idx"}) {
-    check_flag(json, key, false);
-  }
-  check_flag(json, "scale_attn_weights", true);
-  check_number(json, "rotary_emb_fraction", 1, 0);
-  check_absent(json, "rotary_emb_scale_base");
-  check_absent(json, "rotary_scaling_factor");
-  check_number(json, "moe_every_n_layers", 0, 0);
-  EncoderVariant& v = config.variant;
-  v.rotary_base = read_base(json, "rotary_emb_base", 10000.0);
-  v.fused_qkv = true;
-  v.attention_bias = json.flag_or("qkv_proj_bias", true);
-  v.up_bias = json.flag_or("mlp_fc1_bias", true);
-  v.down_bias = json.flag_or("mlp_fc2_bias", true);
-  const std::string activation = json.text_or("activation_function", "gelu");
-  v.gated = activation == "swiglu" || activation == "geglu";
-  v.activation = activation == "swiglu" ? Activation::kSilu : Activation::kGelu;
-  check_nomic_activation(activation, json.source());
-  const auto rounded = [](int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; };
-  if (v.gated) config.intermediate = rounded(config.intermediate, 256);
-  config.vocabulary =
-      rounded(config.vocabulary, json.integer_or("pad_vocab_size_multiple", 1, 1, kWidest));
-}
-
-// --- How each family calls tensors and keys ---
-
-using Renames = std::vector<std::pair<std::string, std::string>>;
-
-Renames distilbert_names() {
-  return {{"encoder.layer.", "transformer.layer."},
-          {"attention.self.query", "attention.q_lin"},
-          {"attention.self.key", "attention.k_lin"},
-          {"attention.self.value", "attention.v_lin"},
-          {"attention.output.dense", "attention.out_lin"},
-          {"attention.output.LayerNorm", "sa_layer_norm"},
-          {"intermediate.dense", "ffn.lin1"},
-          {".output.dense", ".ffn.lin2"},
-          {".output.LayerNorm", ".output_layer_norm"}};
-}
-
-EncoderKeys distilbert_keys() {
-  EncoderKeys keys;
+EncoderFamily distilbert() {
+  EncoderFamily family = {"distilbert", "DistilBertModel", "distilbert."};
+  family.renames = {{"encoder.layer.", "transformer.layer."},
+                    {"attention.self.query", "attention.q_lin"},
+                    {"attention.self.key", "attention.k_lin"},
+                    {"attention.self.value", "attention.v_lin"},
+                    {"attention.output.dense", "attention.out_lin"},
+                    {"attention.output.LayerNorm", "sa_layer_norm"},
+                    {"intermediate.dense", "ffn.lin1"},
+                    {".output.dense", ".ffn.lin2"},
+                    {".output.LayerNorm", ".output_layer_norm"}};
+  EncoderKeys& keys = family.keys;
   keys.layers = "n_layers";
   keys.hidden = "dim";
   keys.heads = "n_heads";
@@ -235,68 +133,124 @@ EncoderKeys distilbert_keys() {
   keys.hidden_dropout = "dropout";
   keys.attention_dropout = "attention_dropout";
   keys.activation = "activation";
-  return keys;
+  family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
+    // Checkpoints hold the position table also when it was filled with sines.
+    json.flag_or("sinusoidal_pos_embds", false);
+    config.variant.attended_dropout = false;
+  };
+  return family;
 }
 
-Renames mpnet_names() {
-  return {{"attention.self.query", "attention.attn.q"},
-          {"attention.self.key", "attention.attn.k"},
-          {"attention.self.value", "attention.attn.v"},
-          {"attention.output.dense", "attention.attn.o"},
-          {"attention.output.LayerNorm", "attention.LayerNorm"}};
+EncoderFamily mpnet() {
+  EncoderFamily family = {"mpnet", "MPNetModel", "mpnet."};
+  family.renames = {{"attention.self.query", "attention.attn.q"},
+                    {"attention.self.key", "attention.attn.k"},
+                    {"attention.self.value", "attention.attn.v"},
+                    {"attention.output.dense", "attention.attn.o"},
+                    {"attention.output.LayerNorm", "attention.LayerNorm"}};
+  family.keys.types = "";
+  family.pad_token_id = 1;
+  family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
+    check_encoder_only(json);
+    config.variant.position_offset = 2;  // whatever the config's padding token
+    // Rows of a table of which the first 32 are used, whatever it has.
+    config.variant.relative_buckets =
+        json.integer_or("relative_attention_num_buckets", 32, 32, 256);
+  };
+  return family;
 }
 
-EncoderKeys mpnet_keys() {
-  EncoderKeys keys;
-  keys.types = "";
-  return keys;
+int64_t read_embedding_size(const JsonObject& json) {
+  return json.integer_or("embedding_size", 128, 1, kWidest);
 }
 
-Renames albert_names() {
-  return {{"embeddings_project", "encoder.embedding_hidden_mapping_in"},
-          {"encoder.layer.0.", "encoder.albert_layer_groups.0.albert_layers.0."},
-          {"attention.self.", "attention."},
-          {"attention.output.dense", "attention.dense"},
-          {"attention.output.LayerNorm", "attention.LayerNorm"},
-          {"intermediate.dense", "ffn"},
-          {".output.dense", ".ffn_output"},
-          {".output.LayerNorm", ".full_layer_layer_norm"}};
+EncoderFamily electra() {
+  EncoderFamily family = {"electra", "ElectraModel", "electra."};
+  family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
+    check_encoder_only(json);
+    config.variant.embedding = read_embedding_size(json);
+    config.variant.projected = config.variant.embedding != config.hidden;
+  };
+  return family;
 }
 
-Renames modernbert_names() {
-  return {{"embeddings.word_embeddings", "embeddings.tok_embeddings"},
-          {"embeddings.LayerNorm", "embeddings.norm"},
-          {"encoder.layer.", "layers."},
-          {"attention.self.qkv", "attn.Wqkv"},
-          {"attention.output.dense", "attn.Wo"},
-          {"attention.output.LayerNorm", "attn_norm"},
-          {"intermediate.gate_value", "mlp.Wi"},
-          {".output.dense", ".mlp.Wo"},
-          {".output.LayerNorm", ".mlp_norm"}};
+EncoderFamily albert() {
+  EncoderFamily family = {"albert", "AlbertModel", "albert."};
+  family.renames = {{"embeddings_project", "encoder.embedding_hidden_mapping_in"},
+                    {"encoder.layer.0.", "encoder.albert_layer_groups.0.albert_layers.0."},
+                    {"attention.self.", "attention."},
+                    {"attention.output.dense", "attention.dense"},
+                    {"attention.output.LayerNorm", "attention.LayerNorm"},
+                    {"intermediate.dense", "ffn"},
+                    {".output.dense", ".ffn_output"},
+                    {".output.LayerNorm", ".full_layer_layer_norm"}};
+  family.dropout = 0;
+  family.activation = "gelu_new";
+  family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
+    check_encoder_only(json);
+    check_number(json, "num_hidden_groups", 1, 1);
+    check_number(json, "inner_group_num", 1, 1);
+    config.variant.embedding = read_embedding_size(json);
+    config.variant.projected = true;
+    config.variant.shared_layers = true;
+    config.variant.output_dropout = false;
+  };
+  return family;
 }
 
-EncoderKeys modernbert_keys() {
-  EncoderKeys keys;
+EncoderFamily modernbert() {
+  EncoderFamily family = {"modernbert", "ModernBertModel", "model."};
+  family.renames = {{"embeddings.word_embeddings", "embeddings.tok_embeddings"},
+                    {"embeddings.LayerNorm", "embeddings.norm"},
+                    {"encoder.layer.", "layers."},
+                    {"attention.self.qkv", "attn.Wqkv"},
+                    {"attention.output.dense", "attn.Wo"},
+                    {"attention.output.LayerNorm", "attn_norm"},
+                    {"intermediate.gate_value", "mlp.Wi"},
+                    {".output.dense", ".mlp.Wo"},
+                    {".output.LayerNorm", ".mlp_norm"}};
+  EncoderKeys& keys = family.keys;
   keys.types = "";
   keys.layer_norm_eps = "norm_eps";
   keys.hidden_dropout = "mlp_dropout";
   keys.attention_dropout = "attention_dropout";
   keys.embedding_dropout = "embedding_dropout";
   keys.activation = "hidden_activation";
-  return keys;
+  family.pad_token_id = 50283;
+  family.layer_norm_eps = 1e-5;
+  family.dropout = 0;
+  // Both spellings: global_rope_theta, local_rope_theta and global_attn_every_n_layers, or
+  // rope_parameters and layer_types.
+  family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
+    check_absent(json, "rope_scaling");
+    EncoderVariant& v = config.variant;
+    v.pre_norm = v.gated = v.fused_qkv = v.fused_gate = true;
+    v.norm_bias = json.flag_or("norm_bias", false);
+    v.attention_bias = json.flag_or("attention_bias", false);
+    v.up_bias = v.down_bias = json.flag_or("mlp_bias", false);
+    v.rotary_base = read_rope(json, "full_attention", "global_rope_theta", 160000.0);
+    const double local_base = json.is_null("local_rope_theta") ? v.rotary_base : 10000.0;
+    v.local_rotary_base = read_rope(json, "sliding_attention", "local_rope_theta", local_base);
+    v.local_window = json.integer_or("local_attention", 128, 2, int64_t{1} << 30) / 2;
+    v.global_every = read_layer_types(json, config.layers,
+                                      json.integer_or("global_attn_every_n_layers", 3, 1, 1024));
+    v.inner_dropout = true;
+    v.output_dropout = false;
+  };
+  return family;
 }
 
-// Of the two products of a gated network, fc12's goes through the activation.
-Renames nomic_names() {
-  return {{"embeddings.LayerNorm", "emb_ln"},      {"encoder.layer.", "encoder.layers."},
-          {"attention.self.qkv", "attn.Wqkv"},     {"attention.output.dense", "attn.out_proj"},
-          {"attention.output.LayerNorm", "norm1"}, {"intermediate.gate", "mlp.fc12"},
-          {"intermediate.value", "mlp.fc11"},      {"intermediate.dense", "mlp.fc1"},
-          {".output.dense", ".mlp.fc2"},           {".output.LayerNorm", ".norm2"}};
-}
-
-EncoderKeys nomic_keys() {
-  EncoderKeys keys;
+// Its keys are those of the model's own code.
+EncoderFamily nomic() {
+  EncoderFamily family = {"nomic_bert", "NomicBertModel", "bert."};
+  // Of the two products of a gated network, fc12's goes through the activation.
+  family.renames = {
+      {"embeddings.LayerNorm", "emb_ln"},      {"encoder.layer.", "encoder.layers."},
+      {"attention.self.qkv", "attn.Wqkv"},     {"attention.output.dense", "attn.out_proj"},
+      {"attention.output.LayerNorm", "norm1"}, {"intermediate.gate", "mlp.fc12"},
+      {"intermediate.value", "mlp.fc11"},      {"intermediate.dense", "mlp.fc1"},
+      {".output.dense", ".mlp.fc2"},           {".output.LayerNorm", ".norm2"}};
+  EncoderKeys& keys = family.keys;
   keys.layers = "n_layer";
   keys.hidden = "n_embd";
   keys.heads = "n_head";
@@ -306,48 +260,68 @@ EncoderKeys nomic_keys() {
   keys.hidden_dropout = "resid_pdrop";
   keys.attention_dropout = "attn_pdrop";
   keys.activation = "";
-  return keys;
+  family.dropout = 0;
+  family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
+    for (const char* key : {"prenorm", "causal", "use_rms_norm", "parallel_block",
+                            "rotary_emb_interleaved", "scale_attn_by_inverse_layer_idx"}) {
+      check_flag(json, key, false);
+    }
+    check_flag(json, "scale_attn_weights", true);
+    check_number(json, "rotary_emb_fraction", 1, 0);
+    check_absent(json, "rotary_emb_scale_base");
+    check_absent(json, "rotary_scaling_factor");
+    check_number(json, "moe_every_n_layers", 0, 0);
+    EncoderVariant& v = config.variant;
+    v.rotary_base = read_base(json, "rotary_emb_base", 10000.0);
+    v.fused_qkv = true;
+    v.attention_bias = json.flag_or("qkv_proj_bias", true);
+    v.up_bias = json.flag_or("mlp_fc1_bias", true);
+    v.down_bias = json.flag_or("mlp_fc2_bias", true);
+    // Its code computes gelu by erf for every name but the gated ones.
+    constexpr const char* kNames[] = {"gelu",   "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+                                      "swiglu", "geglu"};
+    const std::string activation = json.text_or("activation_function", "gelu");
+    SIMILE_CHECK(
+        std::count(std::begin(kNames), std::end(kNames), activation) > 0, ErrorKind::kInput,
+        fmt::format("{}: \"activation_function\" is \"{}\", which is not supported; known: {}",
+                    json.source(), activation, fmt::join(kNames, ", ")));
+    v.gated = activation == "swiglu" || activation == "geglu";
+    v.activation = activation == "swiglu" ? Activation::kSilu : Activation::kGelu;
+    const auto rounded = [](int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; };
+    if (v.gated) config.intermediate = rounded(config.intermediate, 256);
+    config.vocabulary =
+        rounded(config.vocabulary, json.integer_or("pad_vocab_size_multiple", 1, 1, kWidest));
+  };
+  return family;
 }
 
 const std::vector<EncoderFamily>& families() {
   static const std::vector<EncoderFamily> rows = {
-      {"bert", "BertModel", "bert.", {}, {}, read_bert_variant},
+      {"bert",
+       "BertModel",
+       "bert.",
+       {},
+       {},
+       [](const JsonObject& json, EncoderConfig&) { check_encoder_only(json); }},
       {"roberta", "RobertaModel", "roberta.", {}, {}, read_roberta_variant, 1},
       {"xlm-roberta", "XLMRobertaModel", "roberta.", {}, {}, read_roberta_variant, 1},
       {"camembert", "CamembertModel", "roberta.", {}, {}, read_roberta_variant, 1},
-      {"distilbert", "DistilBertModel", "distilbert.", distilbert_names(), distilbert_keys(),
-       read_distilbert_variant},
-      {"mpnet", "MPNetModel", "mpnet.", mpnet_names(), mpnet_keys(), read_mpnet_variant, 1},
-      {"electra", "ElectraModel", "electra.", {}, {}, read_electra_variant},
-      {"albert",
-       "AlbertModel",
-       "albert.",
-       albert_names(),
-       {},
-       read_albert_variant,
-       0,
-       1e-12,
-       0.0,
-       "gelu_new"},
-      {"modernbert", "ModernBertModel", "model.", modernbert_names(), modernbert_keys(),
-       read_modernbert_variant, 50283, 1e-5, 0.0},
-      {"nomic_bert", "NomicBertModel", "bert.", nomic_names(), nomic_keys(), read_nomic_variant, 0,
-       1e-12, 0.0},
-  };
+      distilbert(),
+      mpnet(),
+      electra(),
+      albert(),
+      modernbert(),
+      nomic()};
   return rows;
-}
-
-// Of simile/kernel/static_encoder.h, under the names of sentence-transformers' StaticEmbedding.
-const EncoderFamily& static_family() {
-  static const EncoderFamily family = {
-      "static", "", "", {{"embeddings.word_embeddings", "embedding"}}, {}, nullptr};
-  return family;
 }
 
 }  // namespace
 
 const EncoderFamily* find_encoder_family(const std::string& model_type) {
-  if (model_type == static_family().model_type) return &static_family();
+  // Of simile/kernel/static_encoder.h, under the names of sentence-transformers' StaticEmbedding.
+  static const EncoderFamily static_family = {
+      "static", "", "", {{"embeddings.word_embeddings", "embedding"}}};
+  if (model_type == static_family.model_type) return &static_family;
   for (const EncoderFamily& family : families()) {
     if (family.model_type == model_type) return &family;
   }
@@ -362,14 +336,12 @@ std::vector<std::string> encoder_family_names() {
 
 Activation parse_activation(const std::string& name, const std::string& key,
                             const std::string& source) {
-  std::string known;
   for (const NamedActivation& row : kActivations) {
     if (name == row.name) return row.activation;
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
   throw Error(ErrorKind::kInput,
               fmt::format("{}: \"{}\" is \"{}\", which is not supported; known: {}", source, key,
-                          name, known));
+                          name, fmt::join(encoder_activation_names(), ", ")));
 }
 
 std::vector<std::string> encoder_activation_names() {
@@ -379,10 +351,10 @@ std::vector<std::string> encoder_activation_names() {
 }
 
 std::string activation_name(Activation activation) {
-  for (const NamedActivation& row : kActivations) {
-    if (activation == row.activation) return row.name;
-  }
-  return "gelu";
+  const auto* const row =
+      std::find_if(std::begin(kActivations), std::end(kActivations),
+                   [&](const NamedActivation& known) { return known.activation == activation; });
+  return row->name;
 }
 
 std::string family_tensor_name(const EncoderFamily& family, const std::string& bert_name) {
@@ -395,26 +367,13 @@ std::string family_tensor_name(const EncoderFamily& family, const std::string& b
 }
 
 bool is_head_tensor(const std::string& name) {
-  constexpr const char* kBeginnings[] = {"pooler.",
-                                         "cls.",
-                                         "classifier.",
-                                         "pre_classifier.",
-                                         "lm_head.",
-                                         "head.",
-                                         "decoder.",
-                                         "qa_outputs.",
-                                         "predictions.",
-                                         "sop_classifier.",
-                                         "generator_predictions.",
-                                         "generator_lm_head.",
-                                         "discriminator_predictions.",
-                                         "vocab_transform.",
-                                         "vocab_layer_norm.",
-                                         "vocab_projector."};
-  for (const char* beginning : kBeginnings) {
-    if (name.rfind(beginning, 0) == 0) return true;
-  }
-  return false;
+  constexpr std::string_view kHeads =
+      "|pooler|cls|classifier|pre_classifier|lm_head|head|decoder|qa_outputs|predictions|"
+      "sop_classifier|generator_predictions|generator_lm_head|discriminator_predictions|"
+      "vocab_transform|vocab_layer_norm|vocab_projector|";
+  const size_t dot = name.find('.');
+  return dot != std::string::npos &&
+         kHeads.find("|" + name.substr(0, dot) + "|") != std::string_view::npos;
 }
 
 }  // namespace simile

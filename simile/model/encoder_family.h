@@ -26,6 +26,7 @@ struct EncoderKeys {
   std::string hidden = "hidden_size";
   std::string heads = "num_attention_heads";
   std::string intermediate = "intermediate_size";
+  std::string vocabulary = "vocab_size";
   std::string positions = "max_position_embeddings";
   std::string types = "type_vocab_size";
   std::string layer_norm_eps = "layer_norm_eps";
@@ -41,11 +42,11 @@ struct EncoderFamily {
   std::string prefix;        // checkpoints of models with heads put it before every name: "bert."
   // BERT's part of a name and the family's: {"attention.self.query", "attention.q_lin"}. All are
   // applied, one after the other.
-  std::vector<std::pair<std::string, std::string>> renames;
-  EncoderKeys keys;
+  std::vector<std::pair<std::string, std::string>> renames = {};
+  EncoderKeys keys = {};
   // Reads the family's own keys; the common ones are in `config`, with the family's defaults. Null:
   // the family has no config.json.
-  void (*read_variant)(const detail::JsonObject& json, EncoderConfig& config);
+  void (*read_variant)(const detail::JsonObject& json, EncoderConfig& config) = nullptr;
   int64_t pad_token_id = 0;  // where config.json does not say
   double layer_norm_eps = 1e-12;
   double dropout = 0.1;

@@ -12,10 +12,9 @@
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/joined_encoder.h"
-#include "simile/model/encoder_family.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/static_weights.h"
-#include "simile/model/weight_reader.h"
 
 namespace simile {
 namespace {
@@ -24,26 +23,6 @@ constexpr int64_t kBlock = int64_t{1} << 18;   // numbers copied at a time: 1 Mi
 constexpr int64_t kHashed = int64_t{1} << 14;  // numbers hashed at a time
 // Below this many numbers, threads cost more than they save.
 constexpr int64_t kParallelNumbers = int64_t{1} << 21;
-
-// The config keys behind the sides of a tensor of encoder_layout(), in order.
-std::vector<ExpectedSize> expected_shape(const ParameterSlot& slot, const EncoderShape& encoder,
-                                         const EncoderKeys& family) {
-  const auto has = [&](const char* part) { return slot.name.find(part) != std::string::npos; };
-  const std::string embedding = encoder.embedding > 0 ? "embedding_size" : family.hidden;
-  std::vector<std::string> keys(slot.shape.size(), has("embeddings.") ? embedding : family.hidden);
-  if (has("word_embeddings")) keys[0] = "vocab_size";
-  if (has("position_embeddings")) keys[0] = family.positions;
-  if (has("token_type_embeddings")) keys[0] = family.types;
-  if (has("embeddings_project.weight")) keys[1] = embedding;
-  if (has("relative_attention_bias")) keys = {"relative_attention_num_buckets", family.heads};
-  if (has("self.qkv")) keys[0] = "3 * " + family.hidden;
-  if (has("intermediate.")) keys[0] = family.intermediate;
-  if (has("intermediate.gate_value")) keys[0] = "2 * " + family.intermediate;
-  if (has(".output.dense.weight") && !has("attention.")) keys[1] = family.intermediate;
-  std::vector<ExpectedSize> shape;
-  for (size_t i = 0; i < keys.size(); ++i) shape.push_back({slot.shape[i], keys[i]});
-  return shape;
-}
 
 // A part of one tensor and where it goes.
 struct Piece {
@@ -86,62 +65,23 @@ void copy_pieces(const TensorSource& file, const std::vector<Piece>& pieces) {
   }
 }
 
-void check_readable(const TensorSource& file, const TensorInfo& tensor) {
-  float nothing = 0;
-  file.read_floats(tensor, 0, 0, &nothing);  // throws for types that are not floats
-  file.check_row_scales(tensor);
-}
-
 void add_pieces(const TensorInfo& tensor, float* out, std::vector<Piece>& pieces) {
   for (int64_t begin = 0; begin < tensor.size; begin += kBlock) {
     pieces.push_back({&tensor, begin, std::min(kBlock, tensor.size - begin), out + begin});
   }
 }
 
-void verify_files(const std::string& path) {
-  for (const std::string& file : weight_files(path)) verify_checksum(file);
-}
-
-std::string list_names(const std::vector<std::string>& names) {
-  std::string list;
-  for (size_t i = 0; i < std::min<size_t>(names.size(), 5); ++i) {
-    list += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
-  }
-  return names.size() > 5 ? list + ", ..." : list;
-}
-
-void tell_unused(const WeightReader& reader, EventSink& events) {
-  const std::string& path = reader.file().path();
-  const std::vector<std::string> heads = reader.heads(), others = reader.leftovers();
-  if (!heads.empty()) {
-    events.info(fmt::format("{}: {} tensor(s) of heads on top of the encoder were not used: {}",
-                            path, heads.size(), list_names(heads)));
-  }
-  if (!others.empty()) {
-    events.warning(fmt::format("{}: {} tensor(s) are no part of the encoder and were not used: {}",
-                               path, others.size(), list_names(others)));
-  }
-}
-
-const EncoderFamily& family_of(const EncoderConfig& config) {
-  check_encoder_config(config, "encoder config");
-  return *find_encoder_family(config.model_type);
-}
-
 // Finds all tensors (index = slot of encoder_layout()) before anything is copied.
 std::vector<const TensorInfo*> find_tensors(const TensorSource& file, const EncoderConfig& config,
                                             EventSink& events) {
-  const EncoderFamily& family = family_of(config);
-  const EncoderShape shape = config.shape();
-  const WeightReader reader(file, family);
-  std::vector<const TensorInfo*> tensors;
-  for (const ParameterSlot& slot : encoder_layout(shape)) {
-    const TensorInfo& tensor = reader.find(slot.name, expected_shape(slot, shape, family.keys));
-    check_readable(file, tensor);
-    tensors.push_back(&tensor);
+  EncoderTensors tensors = find_encoder_tensors(file, config);
+  for (const TensorInfo* tensor : tensors.found) {
+    float nothing = 0;
+    file.read_floats(*tensor, 0, 0, &nothing);  // throws for types that are not floats
+    file.check_row_scales(*tensor);
   }
-  tell_unused(reader, events);
-  return tensors;
+  tell_others(file, config, tensors.others, events);
+  return std::move(tensors.found);
 }
 
 // read(begin, count, memory) gives numbers begin .. begin + count, where they are or in `memory`.
@@ -208,7 +148,7 @@ void read_encoder_weights(const std::string& path, const EncoderConfig& config, 
       read_encoder_weights(file, part, flat + offset, events);
     });
   }
-  verify_files(path);
+  for (const std::string& file : weight_files(path)) verify_checksum(file);
   const std::unique_ptr<TensorSource> file = open_weights(path);
   if (is_composed_table(*file)) return read_composed_table(*file, config, flat);
   const std::vector<const TensorInfo*> tensors = find_tensors(*file, config, events);
@@ -255,10 +195,6 @@ LoadedEncoder::LoadedEncoder(const std::string& path, const EncoderConfig& confi
       file_(open_weights(path)),
       slots_(encoder_layout(shape_)),
       tensors_(find_tensors(*file_, config, events)) {
-  copy_vectors();
-}
-
-void LoadedEncoder::copy_vectors() {
   const float* const word = file_->floats_in_place(*tensors_[0]);
   const uint16_t* const half_word = file_->halves_in_place(*tensors_[0]);
   std::vector<size_t> copied;
@@ -384,7 +320,9 @@ std::shared_ptr<const Encoder> open_unverified(const std::string& path, const En
 
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
                                             EventSink& events, ProductType products) {
-  std::future<void> verified = std::async(std::launch::async, [&path] { verify_files(path); });
+  std::future<void> verified = std::async(std::launch::async, [&path] {
+    for (const std::string& file : weight_files(path)) verify_checksum(file);
+  });
   std::shared_ptr<const Encoder> encoder;
   try {
     encoder = open_unverified(path, config, events, products);

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // An encoder's weights from the files of tensor_source.h, in the flat order of encoder_layout().
 //
-// Of a joined model (config.is_joined()), `path` is the list of its parts,
-// ModelFolder::weights_path, and the functions below do the same part by part.
-//
-// Files that a checksums.json names are verified (simile/core/checksums.h) by
-// read_encoder_weights() and open_encoder(), by the latter while it reads.
-//
-// Reading copies large tensors in parallel and lets go of the file's pages as it goes, so that at
-// no time more than the weights and a few megabytes are resident.
+// Of a joined model, `path` is the list of its parts, ModelFolder::weights_path, and the functions
+// below do the same part by part. read_encoder_weights() and open_encoder() verify files that a
+// checksums.json names. Reading copies large tensors in parallel and lets go of the file's pages as
+// it goes, so that at no time more than the weights and a few megabytes are resident.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +23,7 @@ namespace simile {
 
 // Fills flat[encoder_parameter_count(config.shape())]. Heads on top of the encoder, which are not
 // used, are told to `events` in one line; tensors that are neither expected nor known as a warning.
-// Errors: see weight_reader.h; a weight that is not finite is an error too.
+// Errors: see find_encoder_tensors(); a weight that is not finite is an error too.
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events);
 
@@ -35,7 +31,7 @@ void read_encoder_weights(const std::string& path, const EncoderConfig& config, 
 // Takes a few megabytes, of a table whose rows are products all of it. Errors: the same.
 std::string hash_encoder_weights(const std::string& path, const EncoderConfig& config);
 
-// Finds all tensors in their shapes and reads none. Errors: see weight_reader.h.
+// Finds all tensors in their shapes and reads none. Errors: see find_encoder_tensors().
 void check_encoder_weights(const std::string& path, const EncoderConfig& config);
 
 // Weights for inference. A word embedding in F32 or F16 stays in the memory map as it is (pages are
@@ -56,7 +52,6 @@ class LoadedEncoder {
 
  private:
   struct LayerMemory;
-  void copy_vectors();
   LayerMatrices read_layer(int64_t layer, ProductType products, LayerMemory& memory) const;
   std::vector<std::vector<size_t>> matrix_slots(int64_t layer) const;
   void copy_bytes(const std::vector<size_t>& slots, std::vector<int8_t>& numbers,

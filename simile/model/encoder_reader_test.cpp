@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/half.h"
 #include "simile/core/threads.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 
 namespace simile {
 namespace {

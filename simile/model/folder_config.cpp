@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
@@ -30,7 +31,9 @@ const ModuleKind* find_kind(const std::string& type) {
   return kind == std::end(kKinds) ? nullptr : kind;
 }
 
-bool may_follow(const std::string& type) { return type == kDropout || find_kind(type) != nullptr; }
+bool may_follow(const ModuleEntry& module) {
+  return module.type == kDropout || find_kind(module.type) != nullptr;
+}
 
 // How many modules make the vector that the others go on from.
 size_t encoder_modules(const std::vector<ModuleEntry>& list) {
@@ -40,17 +43,16 @@ size_t encoder_modules(const std::vector<ModuleEntry>& list) {
 void check_list(const std::vector<ModuleEntry>& list, const std::string& source) {
   for (const ModuleEntry& module : list) {
     const bool known = module.type == kTransformer || module.type == kPooling ||
-                       module.type == kStatic || module.type == kJoined || may_follow(module.type);
+                       module.type == kStatic || module.type == kJoined || may_follow(module);
     SIMILE_CHECK(known, ErrorKind::kInput,
                  fmt::format("{}: module \"{}\" is not supported; known: Transformer, Pooling, "
                              "StaticEmbedding, Joined, Dense, LayerNorm, Normalize, Dropout",
                              source, module.type));
   }
   const bool pools = list.size() >= 2 && list[0].type == kTransformer && list[1].type == kPooling;
-  const bool ordered =
-      (pools || encoder_modules(list) == 1) && list.size() <= kMostModules &&
-      std::all_of(list.begin() + static_cast<int64_t>(encoder_modules(list)), list.end(),
-                  [](const ModuleEntry& m) { return may_follow(m.type); });
+  const bool ordered = (pools || encoder_modules(list) == 1) && list.size() <= kMostModules &&
+                       std::all_of(list.begin() + static_cast<int64_t>(encoder_modules(list)),
+                                   list.end(), may_follow);
   SIMILE_CHECK(
       ordered, ErrorKind::kInput,
       fmt::format(
@@ -60,16 +62,6 @@ void check_list(const std::vector<ModuleEntry>& list, const std::string& source)
           source, kMostModules));
 }
 
-PoolingMode read_mode(const Json& json, const std::string& path) {
-  std::vector<std::string> names;
-  for (const PoolingModeRow& row : pooling_modes()) {
-    if (json.is_string() && json.get_ref<const std::string&>() == row.name) return row.mode;
-    names.emplace_back(row.name);
-  }
-  throw Error(ErrorKind::kInput, fmt::format("{}: \"pooling_mode\" is {}; known: {}", path,
-                                             describe_json(json), fmt::join(names, ", ")));
-}
-
 // The newer schema's names in their order; the older schema's flags in the order of
 // pooling_modes(); without any the mean, as sentence-transformers does.
 std::vector<PoolingMode> read_modes(const JsonObject& json) {
@@ -77,7 +69,12 @@ std::vector<PoolingMode> read_modes(const JsonObject& json) {
   if (json.has("pooling_mode")) {
     const Json& mode = json.at("pooling_mode");
     for (const Json& one : mode.is_array() ? mode : Json::array({mode})) {
-      modes.push_back(read_mode(one, json.source()));
+      const auto row = std::find_if(pooling_modes().begin(), pooling_modes().end(),
+                                    [&](const PoolingModeRow& known) { return one == known.name; });
+      SIMILE_CHECK(row != pooling_modes().end(), ErrorKind::kInput,
+                   fmt::format("{}: \"pooling_mode\" is {}; known: {}", json.source(),
+                               describe_json(one), fmt::join(pooling_mode_names(), ", ")));
+      modes.push_back(row->mode);
     }
     SIMILE_CHECK(!modes.empty() && modes.size() <= pooling_modes().size(), ErrorKind::kInput,
                  fmt::format("{}: \"pooling_mode\" names {} modes; expected 1 to {}", json.source(),
@@ -87,8 +84,7 @@ std::vector<PoolingMode> read_modes(const JsonObject& json) {
   for (const PoolingModeRow& row : pooling_modes()) {
     if (json.flag_or(row.flag, false)) modes.push_back(row.mode);
   }
-  if (modes.empty()) modes.push_back(PoolingMode::kMean);
-  return modes;
+  return modes.empty() ? std::vector{PoolingMode::kMean} : modes;
 }
 
 Pooling read_pooling(const std::string& path, int64_t hidden) {
@@ -119,6 +115,13 @@ void check_keys(const Json& object, const std::string& source,
                  fmt::format("{}: \"{}\" is {}: this key is not known; known: {}", source, key,
                              describe_json(value), fmt::join(known, ", ")));
   }
+}
+
+void check_text(const JsonObject& json, const char* key, const std::string& only) {
+  const std::string value = json.text_or(key, only);
+  SIMILE_CHECK(value == only, ErrorKind::kInput,
+               fmt::format("{}: \"{}\" is \"{}\"; only \"{}\" is supported", json.source(), key,
+                           value, only));
 }
 
 void check_inside(const std::string& path, const std::string& source) {
@@ -186,43 +189,24 @@ constexpr const char* kNames[] = {
     "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
     "sentence_xlnet_config.json"};
 
-void check_text(const JsonObject& json, const char* key, const std::string& only) {
-  const std::string value = json.text_or(key, only);
-  SIMILE_CHECK(value == only, ErrorKind::kInput,
-               fmt::format("{}: \"{}\" is \"{}\"; only \"{}\" is supported", json.source(), key,
-                           value, only));
-}
-
 // How the encoder is loaded by transformers: accepted where it does not change what is computed.
 void check_arguments(const Json& arguments, const std::string& where) {
-  constexpr const char* kHarmless[] = {
+  static const std::set<std::string> kHarmless = {
       "trust_remote_code", "torch_dtype",     "dtype",
       "revision",          "use_safetensors", "attn_implementation",
       "add_pooling_layer", "unpad_inputs",    "use_memory_efficient_attention"};
   SIMILE_CHECK(arguments.is_object(), ErrorKind::kInput,
                fmt::format("{} must be an object, but it is {}", where, describe_json(arguments)));
   for (const auto& [key, value] : arguments.items()) {
-    const bool known = std::any_of(std::begin(kHarmless), std::end(kHarmless),
-                                   [&name = key](const char* other) { return name == other; });
     SIMILE_CHECK(
-        known, ErrorKind::kInput,
+        kHarmless.count(key) > 0, ErrorKind::kInput,
         fmt::format("{}: \"{}\" is {}, which is not supported", where, key, describe_json(value)));
   }
 }
 
-// {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
-void check_modalities(const Json& modalities, const std::string& source) {
-  const std::string where = source + ": \"modality_config\"";
-  const JsonObject json(modalities, where);
-  const Json& text = json.at("text");
-  const std::string text_where = where + " \"text\"";
-  const JsonObject object(text, text_where);
-  check_text(object, "method", "forward");
-  check_text(object, "method_output_name", "last_hidden_state");
-}
-
 void check_text_keys(const JsonObject& json, const Json& parsed) {
   for (const auto& [key, value] : parsed.items()) {
+    const std::string where = fmt::format("{}: \"{}\"", json.source(), key);
     if (value.is_null() || key == "max_seq_length" || key == "do_lower_case" ||
         key == "unpad_inputs") {
       continue;
@@ -232,31 +216,17 @@ void check_text_keys(const JsonObject& json, const Json& parsed) {
     } else if (key == "module_output_name") {
       check_text(json, "module_output_name", "token_embeddings");
     } else if (key == "modality_config") {
-      check_modalities(value, json.source());
+      const std::string inner = where + " \"text\"";
+      const JsonObject text(JsonObject(value, where).at("text"), inner);
+      check_text(text, "method", "forward");
+      check_text(text, "method_output_name", "last_hidden_state");
     } else if (key == "model_args" || key == "tokenizer_args" || key == "config_args" ||
                key == "model_kwargs" || key == "processor_kwargs" || key == "config_kwargs") {
-      check_arguments(value, fmt::format("{}: \"{}\"", json.source(), key));
+      check_arguments(value, where);
     } else {
-      throw Error(ErrorKind::kInput, fmt::format("{}: \"{}\" is {}: this key is not known",
-                                                 json.source(), key, describe_json(value)));
+      throw Error(ErrorKind::kInput,
+                  fmt::format("{} is {}: this key is not known", where, describe_json(value)));
     }
-  }
-}
-
-// The tokenizer's own limit; people write 1e30 for none.
-int64_t read_tokenizer_limit(const std::string& folder, int64_t fallback) {
-  const std::string path = join_path(folder, "tokenizer_config.json");
-  if (!file_exists(path)) return fallback;
-  const Json parsed = read_json(path);
-  const JsonObject json(parsed, path);
-  const double limit = json.number_or("model_max_length", static_cast<double>(fallback), 1, 1e300);
-  return limit < static_cast<double>(fallback) ? static_cast<int64_t>(limit) : fallback;
-}
-
-void check_prompts(const Json& prompts, const std::string& path) {
-  for (const auto& item : prompts.items()) {
-    SIMILE_CHECK(prompts.is_object() && item.value().is_string(), ErrorKind::kInput,
-                 fmt::format("{}: \"prompts\" must be an object of texts", path));
   }
 }
 
@@ -264,7 +234,15 @@ void check_prompts(const Json& prompts, const std::string& path) {
 
 void read_text_limits(const std::string& encoder_folder, ModelSettings& settings) {
   const int64_t most = settings.encoder.shape().longest_sequence();
-  settings.max_length = read_tokenizer_limit(encoder_folder, most);
+  settings.max_length = most;
+  // The tokenizer's own limit; people write 1e30 for none.
+  const std::string tokenizer = join_path(encoder_folder, "tokenizer_config.json");
+  if (file_exists(tokenizer)) {
+    const Json parsed = read_json(tokenizer);
+    const auto none = static_cast<double>(most);
+    settings.max_length = static_cast<int64_t>(std::min(
+        none, JsonObject(parsed, tokenizer).number_or("model_max_length", none, 1, 1e300)));
+  }
   for (const char* name : kNames) {
     const std::string path = join_path(encoder_folder, name);
     if (!file_exists(path)) continue;
@@ -290,8 +268,9 @@ void read_sentence_config(const std::string& path, ModelSettings& settings) {
               "truncate_dim"});
   if (json.has("prompts")) {
     const Json& prompts = json.at("prompts");
-    check_prompts(prompts, path);
     for (const auto& [name, text] : prompts.items()) {
+      SIMILE_CHECK(prompts.is_object() && text.is_string(), ErrorKind::kInput,
+                   fmt::format("{}: \"prompts\" must be an object of texts", path));
       settings.prompts[name] = text.get<std::string>();
     }
   }

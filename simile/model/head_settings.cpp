@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "simile/core/error.h"
@@ -57,15 +58,6 @@ void check_choice(const HeadSettings& s, const char* key, const std::string& val
                       value, nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest)));
 }
 
-void check_name(const HeadSettings& s) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  };
-  if (s.name.empty() || s.name.size() > 100 || !std::all_of(s.name.begin(), s.name.end(), allowed))
-    fail(s, "'name' should be 1 to 100 letters, digits, - and _: it becomes a folder");
-}
-
 void check_kind(const HeadSettings& s) {
   check_choice(s, "kind", s.kind, kind_names());
   check_choice(s, "input", s.input, kInputs);
@@ -99,15 +91,6 @@ void check_output(const HeadSettings& s) {
   }
 }
 
-void check_sizes(const HeadSettings& s) {
-  if (s.layers < 1 || s.layers > kMostLayers)
-    fail(s, fmt::format("'layers' should be between 1 and {}, found {}", kMostLayers, s.layers));
-  if (s.width < 0 || s.width > kMostWidth)
-    fail(s, fmt::format("'width' should be between 0 and {}, found {}", kMostWidth, s.width));
-  if (!(s.dropout >= 0 && s.dropout <= kMostDropout))
-    fail(s, fmt::format("'dropout' should be between 0 and {}, found {}", kMostDropout, s.dropout));
-}
-
 }  // namespace
 
 void HeadSettings::visit(OptionVisitor& v) {
@@ -132,11 +115,20 @@ void HeadSettings::visit(OptionVisitor& v) {
   v.field("dropout", dropout, {"dropout of the input of every linear layer", "", 0, kMostDropout});
 }
 
-void check_head(const HeadSettings& settings) {
-  check_name(settings);
-  check_kind(settings);
-  check_output(settings);
-  check_sizes(settings);
+void check_head(const HeadSettings& s) {
+  const bool is_name = std::all_of(s.name.begin(), s.name.end(), [](unsigned char c) {
+    return c < 128 && (std::isalnum(c) != 0 || c == '-' || c == '_');
+  });
+  if (s.name.empty() || s.name.size() > 100 || !is_name)
+    fail(s, "'name' should be 1 to 100 letters, digits, - and _: it becomes a folder");
+  check_kind(s);
+  check_output(s);
+  if (s.layers < 1 || s.layers > kMostLayers)
+    fail(s, fmt::format("'layers' should be between 1 and {}, found {}", kMostLayers, s.layers));
+  if (s.width < 0 || s.width > kMostWidth)
+    fail(s, fmt::format("'width' should be between 0 and {}, found {}", kMostWidth, s.width));
+  if (!(s.dropout >= 0 && s.dropout <= kMostDropout))
+    fail(s, fmt::format("'dropout' should be between 0 and {}, found {}", kMostDropout, s.dropout));
 }
 
 void check_heads(const std::vector<HeadSettings>& heads) {

@@ -109,15 +109,6 @@ using detail::JsonObject;
 
 constexpr int64_t kMostClosing = 16;
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-// Where the encoder of a model folder lies.
-std::string encoder_folder(const std::string& model) {
-  const std::string modules = join_path(model, "modules.json");
-  if (!file_exists(modules)) return model;
-  return join_path(model, detail::read_module_list(modules)[0].folder);
-}
-
 }  // namespace
 
 JoinedList read_joined_list(const std::string& path) {
@@ -160,7 +151,12 @@ bool is_joined_list(const std::string& weights_path) {
 std::vector<std::string> joined_weights(const std::string& path) {
   std::vector<std::string> weights;
   for (const JoinedPart& part : read_joined_list(path).parts) {
-    weights.push_back(find_weights(encoder_folder(join_path(folder_of(path), part.folder))));
+    std::string folder = join_path(path.substr(0, path.rfind('/')), part.folder);
+    const std::string modules = join_path(folder, "modules.json");
+    if (file_exists(modules)) {
+      folder = join_path(folder, detail::read_module_list(modules)[0].folder);
+    }
+    weights.push_back(find_weights(folder));
   }
   return weights;
 }

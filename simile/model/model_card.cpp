@@ -4,11 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <sstream>
+#include <string_view>
 
 #include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/core/hash.h"
+#include "simile/core/options.h"
+#include "simile/core/text_table.h"
 #include "simile/model/joined_model.h"
+#include "simile/model/model_folder.h"
+#include "simile/model/tokenizer_files.h"
 
 namespace simile {
 namespace {
@@ -63,36 +72,29 @@ std::string limit_text(const EncoderConfig& config, int64_t max_length) {
   return is_unlimited(config, max_length) ? "no limit" : fmt::format("{} tokens", max_length);
 }
 
-// The parts of a joined model, each a folder of its own.
-std::string parts_text(const EncoderConfig& config, const std::vector<TensorType>& types) {
-  if (!config.is_joined()) return "";
-  std::string text =
-      "\n| part | weight | encoder | dimensions | longest text | weights |\n"
-      "| --- | --- | --- | --- | --- | --- |\n";
-  const EncoderShape shape = config.shape();
-  for (size_t i = 0; i < config.parts.size(); ++i) {
-    const PartConfig& part = config.parts[i];
-    text += fmt::format("| {}/{} | {:g} | {} | {} | {} | {} |\n", kJoinedFolder, i, part.weight,
-                        encoder_text(part.encoder), shape.parts[i].size(),
-                        limit_text(part.encoder, part.max_length), tensor_type_name(types[i]));
-  }
-  return text;
-}
-
 std::string facts(const ModelSettings& settings, const std::vector<TensorType>& types) {
   const int64_t kept = settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
   const EncoderConfig& config = settings.encoder;
   const bool are_equal =
       std::adjacent_find(types.begin(), types.end(), std::not_equal_to<>()) == types.end();
-  return fmt::format(
-             "| | |\n| --- | --- |\n| encoder | {} |\n| dimensions | {} |\n| longest text | {} |\n"
-             "| pooling | {} |\n| similarity | {} |\n| prompts | {} |\n| weights | {} |\n",
-             config.is_joined() ? fmt::format("{} encoders side by side", config.parts.size())
-                                : encoder_text(config),
-             kept, limit_text(config, settings.max_length), modules_text(settings),
-             settings.similarity, prompts_text(settings),
-             are_equal ? tensor_type_name(types.front()) : "see the parts") +
-         parts_text(config, types);
+  std::string text = fmt::format(
+      "| | |\n| --- | --- |\n| encoder | {} |\n| dimensions | {} |\n| longest text | {} |\n"
+      "| pooling | {} |\n| similarity | {} |\n| prompts | {} |\n| weights | {} |\n",
+      config.is_joined() ? fmt::format("{} encoders side by side", config.parts.size())
+                         : encoder_text(config),
+      kept, limit_text(config, settings.max_length), modules_text(settings), settings.similarity,
+      prompts_text(settings), are_equal ? tensor_type_name(types.front()) : "see the parts");
+  if (!config.is_joined()) return text;
+  // The parts of a joined model, each a folder of its own.
+  TableRows rows = {{"part", "weight", "encoder", "dimensions", "longest text", "weights"}};
+  const EncoderShape shape = config.shape();
+  for (size_t i = 0; i < config.parts.size(); ++i) {
+    const PartConfig& part = config.parts[i];
+    rows.push_back({fmt::format("{}/{}", kJoinedFolder, i), fmt::format("{:g}", part.weight),
+                    encoder_text(part.encoder), std::to_string(shape.parts[i].size()),
+                    limit_text(part.encoder, part.max_length), tensor_type_name(types[i])});
+  }
+  return text + "\n" + markdown_table(rows);
 }
 
 // How the vectors of the parts become those of the model.
@@ -155,11 +157,49 @@ std::string usage(const ModelSettings& settings, bool is_quantised) {
          "\"another\"])\n```\n";
 }
 
-bool is_own_key(const std::string& line) {
-  return std::any_of(std::begin(kOwnKeys), std::end(kOwnKeys), [&](const std::string& key) {
-    return line.compare(0, key.size() + 1, key + ":") == 0;
-  });
+// Of BERT its keys say all, and only they count.
+void drop_documents(EncoderConfig& encoder) {
+  if (encoder.model_type == "bert") encoder.document.clear();
+  for (PartConfig& part : encoder.parts) drop_documents(part.encoder);
 }
+
+std::string describe_settings(const ModelSettings& s) {
+  EncoderConfig encoder = s.encoder;
+  drop_documents(encoder);
+  std::string text = encoder_config_to_json(encoder);
+  text += fmt::format("{} {} {} {} {} {}\n", pooling_name(s.pooling), s.normalize, s.max_length,
+                      s.dimensions, s.similarity, s.default_prompt);
+  for (const auto& [name, prompt] : s.prompts) {
+    text += fmt::format("{} {} {} {}\n", name.size(), name, prompt.size(), prompt);
+  }
+  // Said only where they are: models without them keep their fingerprint.
+  if (!s.pooling.include_prompt) text += "without prompt\n";
+  if (s.lower_case) text += "lower case\n";
+  for (const ModuleSettings& m : s.modules) {
+    std::string_view weights;
+    if (m.weights != nullptr) {
+      weights = {reinterpret_cast<const char*>(m.weights->data()),
+                 m.weights->size() * sizeof(float)};
+    }
+    text += fmt::format("{} {} {} {} {} {} {}\n", module_kind_name(m.kind), m.inputs, m.outputs,
+                        m.activation, m.bias, m.residual, hash_bytes(weights));
+  }
+  return text;
+}
+
+struct SelfTestFile {
+  int64_t format = 1;
+  double tolerance = SelfTest().tolerance;
+  std::vector<std::string> texts;
+  std::vector<std::vector<float>> vectors;
+
+  void visit(OptionVisitor& v) {
+    v.field("format", format, OptionInfo{"", "", 1, 1}.required());
+    v.required("texts", texts);
+    v.field("tolerance", tolerance, {"", "", 0, 1});
+    v.field("vectors", vectors, OptionInfo{"", "", -1e30, 1e30}.required());
+  }
+};
 
 }  // namespace
 
@@ -191,13 +231,97 @@ CardParts split_model_card(const std::string& card) {
   while (!is_closed && std::getline(in, line)) {
     is_closed = line == kFence;
     const bool starts_key = !line.empty() && line[0] != ' ' && line[0] != '-' && line[0] != '#';
-    if (starts_key) is_own = is_own_key(line);
+    if (starts_key) {
+      is_own = std::any_of(std::begin(kOwnKeys), std::end(kOwnKeys),
+                           [&](const std::string& key) { return starts_with(line, key + ":"); });
+    }
     if (!is_own && !is_closed) parts.front_matter += line + "\n";
   }
   if (!is_closed) return {"", card};
   const auto behind = in.tellg();
   if (behind >= 0) parts.body = card.substr(static_cast<size_t>(behind));
   return parts;
+}
+
+std::string model_fingerprint(const ModelFolder& model) {
+  std::string hashes = hash_bytes(describe_settings(model.settings));
+  hashes += hash_encoder_weights(model.weights_path, model.settings.encoder);
+  if (folder_exists(model.tokenizer_path)) {
+    for (const auto& [name, bytes] : read_tokenizer_files(model.tokenizer_path)) {
+      hashes += hash_bytes(name) + hash_bytes(bytes);
+    }
+  } else {
+    hashes += hash_file(model.tokenizer_path);
+  }
+  return hash_bytes(hashes);
+}
+
+std::string self_test_to_json(const SelfTest& test) {
+  SelfTestFile file;
+  file.tolerance = test.tolerance;
+  file.texts = test.texts;
+  for (int64_t i = 0; i < test.vectors.rows; ++i) {
+    const float* row = test.vectors.row(i);
+    file.vectors.emplace_back(row, row + test.vectors.cols);
+  }
+  return options_to_json(file, -1) + "\n";
+}
+
+SelfTest read_self_test(const std::string& path) {
+  SelfTestFile file;
+  read_json_options(read_file(path), path, file);
+  SIMILE_CHECK(!file.texts.empty() && file.texts.size() == file.vectors.size(), ErrorKind::kInput,
+               fmt::format("{}: \"texts\" and \"vectors\" must be lists of the same length", path));
+  SelfTest test{file.tolerance, file.texts,
+                Matrix<float>(static_cast<int64_t>(file.vectors.size()),
+                              static_cast<int64_t>(file.vectors[0].size()))};
+  for (int64_t i = 0; i < test.vectors.rows; ++i) {
+    const std::vector<float>& row = file.vectors[static_cast<size_t>(i)];
+    SIMILE_CHECK(row.size() == file.vectors[0].size(), ErrorKind::kInput,
+                 fmt::format("{}: \"vectors\" must be lists of the same length", path));
+    std::copy(row.begin(), row.end(), test.vectors.row(i));
+  }
+  return test;
+}
+
+double verify_self_test(const SelfTest& test, const Matrix<float>& actual) {
+  SIMILE_CHECK(
+      actual.rows == test.vectors.rows && actual.cols == test.vectors.cols, ErrorKind::kFailed,
+      fmt::format("self-test: expected {} vectors of size {}, the model gave {} of size {}",
+                  test.vectors.rows, test.vectors.cols, actual.rows, actual.cols));
+  std::pair<int64_t, double> worst{0, 0.0};  // the row that differs most, and by how much
+  for (int64_t i = 0; i < actual.rows; ++i) {
+    double scale = 1, difference = 0;
+    for (int64_t j = 0; j < actual.cols; ++j) {
+      const double expected = test.vectors.at(i, j);
+      const double one = std::abs(expected - actual.at(i, j));
+      difference = std::isfinite(one) ? std::max(difference, one) : INFINITY;
+      scale = std::max(scale, std::abs(expected));
+    }
+    if (difference / scale > worst.second) worst = {i, difference / scale};
+  }
+  SIMILE_CHECK(
+      worst.second <= test.tolerance, ErrorKind::kFailed,
+      fmt::format("self-test: the vector of \"{}\" differs by {:.3g} from the one saved with "
+                  "the model, more than the tolerance {:.3g}",
+                  test.texts[static_cast<size_t>(worst.first)], worst.second, test.tolerance));
+  return worst.second;
+}
+
+std::vector<std::string> self_test_sentences() {
+  return {
+      "The cat sits on the mat.",
+      "How do I reset my password?",
+      "A",
+      "",
+      "Prices rose by 3.5% in 2021; wages did not.",
+      "Crème brûlée, naïve façade, Straße.",
+      "Зелёный чай и чёрный кофе.",
+      "東京は日本の首都です。",
+      "Emoji 🙂 and symbols: € ± → ∑ #tag @name https://example.org/a?b=c",
+      "A longer sentence goes on for a while, with clauses that follow one another, so that the "
+      "attention of every layer has more than a handful of tokens to look at before it ends.",
+  };
 }
 
 }  // namespace simile

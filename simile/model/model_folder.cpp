@@ -2,21 +2,115 @@
 #include "simile/model/model_folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <sstream>
 #include <vector>
 
 #include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/model/builtin_model.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/static_weights.h"
 
 namespace simile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostParents = 6;
+
+std::string program_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? "" : program.parent_path().string();
+}
+
+bool is_model(const std::string& folder) {
+  const auto& marks = model_marks();
+  return std::any_of(marks.begin(), marks.end(),
+                     [&](const std::string& mark) { return file_exists(join_path(folder, mark)); });
+}
+
+[[noreturn]] void fail(const std::string& name, const std::vector<std::string>& folders) {
+  std::vector<std::string> searched;
+  std::set<std::string> names;
+  for (const std::string& folder : folders) {
+    if (!folder_exists(folder)) continue;
+    searched.push_back(folder);
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      if (is_model(entry.path().string())) names.insert(entry.path().filename().string());
+    }
+  }
+  throw Error(
+      ErrorKind::kInput,
+      fmt::format(
+          "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
+          "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), or "
+          "add the folder that contains it to SIMILE_MODELS; nothing is downloaded",
+          name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+          fmt::join(searched.empty() ? folders : searched, ", ")));
+}
+
+}  // namespace
+
+const std::vector<std::string>& model_marks() {
+  static const std::vector<std::string> marks = {"config.json", "modules.json", "tokenizer.json",
+                                                 "vocab.txt"};
+  return marks;
+}
+
+std::vector<std::string> model_folders(const std::string& program_folder,
+                                       const std::string& variable) {
+  std::vector<std::string> folders;
+  std::istringstream parts(variable);
+  for (std::string part; std::getline(parts, part, ':');) {
+    if (!part.empty()) folders.push_back(part);
+  }
+  if (program_folder.empty()) return folders;
+  fs::path folder = program_folder;
+  folders.push_back((folder.parent_path() / "share/simile/models").string());
+  for (int above = 0; above <= kMostParents; ++above) {
+    folders.push_back((folder / "models").string());
+    if (folder == folder.parent_path()) break;
+    folder = folder.parent_path();
+  }
+  return folders;
+}
+
+std::string resolve_model(const std::string& name_or_path) {
+  const std::string& name = name_or_path;
+  SIMILE_CHECK(!starts_with(name, kHybridPrefix), ErrorKind::kUsage,
+               fmt::format("'{}': a hybrid scores texts beside others of a set or a corpus, in "
+                           "`simile evaluate` and among the `baselines` of a recipe; what is asked "
+                           "for here takes a model alone, such as '{}'",
+                           name,
+                           name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size())
+                                                              : "simile-mini"));
+  if (name.empty() || name.find('/') != std::string::npos) return name;
+  if (file_exists(name) || is_model(name)) return name;
+  const char* const variable = std::getenv("SIMILE_MODELS");
+  std::vector<std::string> folders =
+      model_folders(program_folder(), variable == nullptr ? "" : variable);
+  for (const char* more : {SIMILE_LAST_MODELS, "models"}) {
+    if (std::find(folders.begin(), folders.end(), more) == folders.end()) folders.push_back(more);
+  }
+  for (const std::string& folder : folders) {
+    const std::string path = join_path(folder, name);
+    if (is_model(path)) return path;
+  }
+  if (folder_exists(name)) return name;
+  fail(name, folders);
+}
+
 namespace {
 
 using detail::Json;
@@ -37,30 +131,6 @@ std::string find_tokenizer(const std::string& folder) {
                           "or sentencepiece tokenizer (vocab.json, sentencepiece.bpe.model, "
                           "spiece.model, tokenizer.model)",
                           folder));
-}
-
-// What training left for training to go on with.
-void read_training(const std::string& path, ModelSettings& settings) {
-  if (!file_exists(path)) return;
-  const Json json = detail::read_json(path);
-  const JsonObject object(json, path);
-  if (!object.has("temperatures")) return;
-  const Json& temperatures = object.at("temperatures");
-  const JsonObject by_loss(temperatures, path);
-  for (const auto& item : temperatures.items()) {
-    settings.temperatures[item.key()] = by_loss.number_or(item.key().c_str(), 1.0, 1e-6, 1e6);
-  }
-}
-
-// A folder that says nothing of pooling.
-void use_family_pooling(const std::string& path, ModelSettings& settings, EventSink& events) {
-  const std::string& family = settings.encoder.model_type;
-  settings.pooling = parse_pooling_mode(find_encoder_family(family)->pooling);
-  settings.normalize = false;
-  events.warning(
-      fmt::format("'{}' has no modules.json: using the pooling {}, as is usual for {}, "
-                  "not normalised",
-                  path, pooling_name(settings.pooling), family));
 }
 
 // Model2Vec's folders, where they have no modules.json: a static table beside a config.json of its
@@ -87,11 +157,14 @@ void read_encoder_settings(const std::string& path, const std::string& encoder,
   if (detail::is_static(modules) && modules[0].own) {
     read_token_weights(join_path(encoder, kTokenWeights), settings.encoder);
   }
-  if (modules.empty()) {
-    use_family_pooling(path, settings, events);
-  } else {
-    detail::read_modules(path, modules, settings);
-  }
+  if (!modules.empty()) return detail::read_modules(path, modules, settings);
+  const std::string& family = settings.encoder.model_type;
+  settings.pooling = parse_pooling_mode(find_encoder_family(family)->pooling);
+  settings.normalize = false;
+  events.warning(
+      fmt::format("'{}' has no modules.json: using the pooling {}, as is usual for {}, "
+                  "not normalised",
+                  path, pooling_name(settings.pooling), family));
 }
 
 // Another tokenizer would make other ids of a text.
@@ -173,7 +246,15 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
     model.tokenizer_path = find_tokenizer(encoder);
   }
   detail::read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
-  read_training(join_path(path, "simile.json"), settings);
+  // What training left for training to go on with.
+  const std::string training = join_path(path, "simile.json");
+  const Json left = file_exists(training) ? detail::read_json(training) : Json::object();
+  if (JsonObject(left, training).has("temperatures")) {
+    const JsonObject by_loss(left["temperatures"], training);
+    for (const auto& item : left["temperatures"].items()) {
+      settings.temperatures[item.key()] = by_loss.number_or(item.key().c_str(), 1.0, 1e-6, 1e6);
+    }
+  }
   model.heads = open_heads(path);
   return model;
 }

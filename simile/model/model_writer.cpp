@@ -40,11 +40,6 @@ class FolderWriter {
   std::string path_;
 };
 
-// "2_Dense"
-std::string module_path(size_t number, ModuleKind kind) {
-  return fmt::format("{}_{}", number, module_kind_name(kind));
-}
-
 // The modules after pooling, Normalize at the end included.
 std::vector<ModuleSettings> modules_of(const ModelSettings& settings) {
   std::vector<ModuleSettings> modules = settings.modules;
@@ -72,18 +67,10 @@ Json modules_json(const ModelSettings& settings) {
     add("1_Pooling", "Pooling");
   }
   for (const ModuleSettings& module : modules_of(settings)) {
-    add(module_path(modules.size(), module.kind), module_kind_name(module.kind));
+    const char* const name = module_kind_name(module.kind);
+    add(fmt::format("{}_{}", modules.size(), name), name);
   }
   return modules;
-}
-
-void write_modules(const ModelSettings& settings, const FolderWriter& writer) {
-  size_t number = settings.encoder.variant.averaged || settings.encoder.is_joined() ? 1 : 2;
-  for (const ModuleSettings& module : modules_of(settings)) {
-    const std::string folder = module_path(number++, module.kind);
-    writer.folder(folder);
-    write_module(writer.file(folder), module);
-  }
 }
 
 Json pooling_json(const ModelSettings& settings) {
@@ -103,27 +90,6 @@ Json pooling_json(const ModelSettings& settings) {
     for (const PoolingMode mode : modes) json["pooling_mode"].push_back(pooling_mode_name(mode));
   }
   return json;
-}
-
-Json sentence_json(const ModelSettings& settings) {
-  Json json = {{"__version__", Json::object()},
-               {"prompts", settings.prompts},
-               {"default_prompt_name", nullptr},
-               {"similarity_fn_name", settings.similarity}};
-  if (!settings.default_prompt.empty()) json["default_prompt_name"] = settings.default_prompt;
-  if (settings.dimensions > 0) json["truncate_dim"] = settings.dimensions;
-  return json;
-}
-
-void write_heads(const std::vector<HeadToSave>& heads, int64_t H, const FolderWriter& writer) {
-  std::vector<HeadSettings> settings;
-  for (const HeadToSave& head : heads) settings.push_back(head.settings);
-  check_heads(settings);
-  for (const HeadToSave& head : heads) {
-    const std::string folder = "heads/" + head.settings.name;
-    writer.folder(folder);
-    write_head(writer.file(folder), head.settings, H, head.weights);
-  }
 }
 
 // An encoder's weights and how they are stored.
@@ -160,9 +126,20 @@ void write_encoder(const ModelSettings& settings, const StoredEncoder& encoder,
 
 // What sentence-transformers needs of a model whose encoder lies in `folder` already.
 void write_sentence_files(const ModelSettings& settings, const FolderWriter& folder) {
-  folder.json("modules.json", modules_json(settings));
-  folder.json("config_sentence_transformers.json", sentence_json(settings));
-  write_modules(settings, folder);
+  const Json list = modules_json(settings);
+  folder.json("modules.json", list);
+  Json config = {{"__version__", Json::object()},
+                 {"prompts", settings.prompts},
+                 {"default_prompt_name", nullptr},
+                 {"similarity_fn_name", settings.similarity}};
+  if (!settings.default_prompt.empty()) config["default_prompt_name"] = settings.default_prompt;
+  if (settings.dimensions > 0) config["truncate_dim"] = settings.dimensions;
+  folder.json("config_sentence_transformers.json", config);
+  const std::vector<ModuleSettings> modules = modules_of(settings);
+  for (size_t i = 0; i < modules.size(); ++i) {  // they are the last of the list
+    const std::string name = list[list.size() - modules.size() + i]["path"];
+    write_module(folder.folder(name).path(), modules[i]);
+  }
 }
 
 // Each part as a model folder of its own.
@@ -206,7 +183,13 @@ void save_model_folder(const std::string& path, const ModelToSave& model) {
   if (!model.self_test.texts.empty()) {
     writer.text("self_test.json", self_test_to_json(model.self_test));
   }
-  write_heads(model.heads, settings.embedding_size(), writer);
+  std::vector<HeadSettings> heads;
+  for (const HeadToSave& head : model.heads) heads.push_back(head.settings);
+  check_heads(heads);
+  for (const HeadToSave& head : model.heads) {
+    write_head(writer.folder("heads/" + head.settings.name).path(), head.settings,
+               settings.embedding_size(), head.weights);
+  }
   write_checksums(folder.path());
   folder.commit();
 }

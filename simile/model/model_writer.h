@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/head_settings.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
 #include "simile/model/model_settings.h"
 #include "simile/model/safetensors.h"
 #include "simile/model/tokenizer_files.h"
@@ -31,7 +31,7 @@ struct ModelToSave {
   ModelSettings settings;
   const float* weights = nullptr;  // flat, in the order of encoder_layout()
   // kF32, kF16, kBf16 or kI8. The self test is of the weights as saved: those that
-  // round_encoder_weights() (encoder_writer.h) leaves.
+  // round_encoder_weights() (encoder_tensors.h) leaves.
   TensorType weight_type = TensorType::kF32;
   std::vector<TensorView> other_tensors;  // saved beside the encoder's, as they are; none of parts
   std::vector<PartToSave> parts;  // of a joined model; none: all as weight_type, without files

@@ -21,6 +21,8 @@ namespace {
 using detail::Json;
 using detail::JsonObject;
 
+constexpr const char* kConfig = "config.json";
+constexpr const char* kWeights = "model.safetensors";
 constexpr int64_t kWidest = 1 << 20;
 constexpr int64_t kMostNumbers = int64_t{1} << 32;
 
@@ -28,10 +30,7 @@ void check_module_keys(const JsonObject& json, const Json& parsed, std::vector<s
   known.insert(known.end(), {"module_input_name", "module_output_name"});
   detail::check_keys(parsed, json.source(), known);
   for (const char* key : {"module_input_name", "module_output_name"}) {
-    const std::string name = json.text_or(key, "sentence_embedding");
-    SIMILE_CHECK(name == "sentence_embedding", ErrorKind::kInput,
-                 fmt::format("{}: \"{}\" is \"{}\"; only \"sentence_embedding\" is supported",
-                             json.source(), key, name));
+    detail::check_text(json, key, "sentence_embedding");
   }
 }
 
@@ -40,19 +39,6 @@ void check_inputs(const JsonObject& json, const char* key, int64_t inputs) {
   SIMILE_CHECK(size == inputs, ErrorKind::kInput,
                fmt::format("{}: \"{}\" is {}, but the module before gives vectors of {}",
                            json.source(), key, size, inputs));
-}
-
-std::string read_activation(const JsonObject& json) {
-  // Without the key sentence-transformers takes its default.
-  const std::string torch_name =
-      json.text_or("activation_function", find_dense_activation("Tanh").torch_name);
-  std::vector<std::string> names;
-  for (const DenseActivation& row : dense_activations()) {
-    if (torch_name == row.torch_name) return row.name;
-    names.push_back(row.torch_name);
-  }
-  throw Error(ErrorKind::kInput, fmt::format("{}: \"activation_function\" is \"{}\"; known: {}",
-                                             json.source(), torch_name, fmt::join(names, ", ")));
 }
 
 void read_dense(const JsonObject& json, const Json& parsed, ModuleSettings& module) {
@@ -65,7 +51,17 @@ void read_dense(const JsonObject& json, const Json& parsed, ModuleSettings& modu
                            json.source(), module.inputs * module.outputs, kMostNumbers));
   module.bias = json.flag_or("bias", true);
   module.residual = json.flag_or("use_residual", false);
-  module.activation = read_activation(json);
+  // Without the key sentence-transformers takes its default.
+  const std::string torch_name =
+      json.text_or("activation_function", find_dense_activation("Tanh").torch_name);
+  std::vector<std::string> names;
+  for (const DenseActivation& row : dense_activations()) {
+    names.push_back(row.torch_name);
+    if (torch_name == row.torch_name) module.activation = row.name;
+  }
+  SIMILE_CHECK(std::count(names.begin(), names.end(), torch_name) > 0, ErrorKind::kInput,
+               fmt::format("{}: \"activation_function\" is \"{}\"; known: {}", json.source(),
+                           torch_name, fmt::join(names, ", ")));
 }
 
 const TensorInfo& find_tensor(const TensorSource& file, const ParameterSlot& slot,
@@ -81,8 +77,10 @@ const TensorInfo& find_tensor(const TensorSource& file, const ParameterSlot& slo
   return *tensor;
 }
 
-void check_leftovers(const TensorSource& file, const std::vector<ParameterSlot>& layout,
-                     const std::string& described_by) {
+// The tensors of `layout` from a file that holds nothing else, one behind the other. `described_by`
+// says in messages what their shapes follow from.
+std::vector<float> read_tensors(const TensorSource& file, const std::vector<ParameterSlot>& layout,
+                                const std::string& described_by) {
   for (const TensorInfo& tensor : file.tensors()) {
     const bool known = std::any_of(layout.begin(), layout.end(), [&](const ParameterSlot& slot) {
       return slot.name == tensor.name;
@@ -91,13 +89,6 @@ void check_leftovers(const TensorSource& file, const std::vector<ParameterSlot>&
                  fmt::format("{}: tensor '{}' is no part of what {} describes", file.path(),
                              tensor.name, described_by));
   }
-}
-
-}  // namespace
-
-std::vector<float> read_tensors(const TensorSource& file, const std::vector<ParameterSlot>& layout,
-                                const std::string& described_by) {
-  check_leftovers(file, layout, described_by);
   // Shapes first: what is allocated is then no more than the file holds.
   for (const ParameterSlot& slot : layout) find_tensor(file, slot, described_by);
   std::vector<float> weights;
@@ -112,6 +103,18 @@ std::vector<float> read_tensors(const TensorSource& file, const std::vector<Para
   }
   return weights;
 }
+
+void write_folder(const std::string& folder, const std::string& config,
+                  const std::vector<ParameterSlot>& layout, const float* weights) {
+  write_file_atomic(join_path(folder, kConfig), config + "\n");
+  std::vector<TensorView> tensors;
+  for (const ParameterSlot& slot : layout) {
+    tensors.push_back({slot.name, slot.shape, weights + slot.offset});
+  }
+  write_safetensors(join_path(folder, kWeights), tensors);
+}
+
+}  // namespace
 
 ModuleSettings read_module(const std::string& folder, ModuleKind kind, int64_t inputs) {
   ModuleSettings module;
@@ -149,18 +152,10 @@ void write_module(const std::string& folder, const ModuleSettings& module) {
               {"activation_function", find_dense_activation(module.activation).torch_name}};
     if (module.residual) config["use_residual"] = true;  // older versions do not know the key
   }
-  write_file_atomic(join_path(folder, "config.json"), detail::dump_json(config) + "\n");
-  std::vector<TensorView> tensors;
-  for (const ParameterSlot& slot : module_layout(module)) {
-    tensors.push_back({slot.name, slot.shape, module.weights->data() + slot.offset});
-  }
-  write_safetensors(join_path(folder, "model.safetensors"), tensors);
+  write_folder(folder, detail::dump_json(config), module_layout(module), module.weights->data());
 }
 
 namespace {
-
-constexpr const char* kConfig = "config.json";
-constexpr const char* kWeights = "model.safetensors";
 
 HeadSettings read_settings(const std::string& path, const std::string& folder_name) {
   SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
@@ -207,13 +202,7 @@ std::vector<float> read_head_weights(const SavedHead& head, int64_t H) {
 
 void write_head(const std::string& folder, const HeadSettings& settings, int64_t H,
                 const float* weights) {
-  HeadSettings copy = settings;
-  write_file_atomic(join_path(folder, kConfig), options_to_json(copy) + "\n");
-  std::vector<TensorView> tensors;
-  for (const ParameterSlot& slot : head_layout(settings, H)) {
-    tensors.push_back({slot.name, slot.shape, weights + slot.offset});
-  }
-  write_safetensors(join_path(folder, kWeights), tensors);
+  write_folder(folder, options_to_json(settings), head_layout(settings, H), weights);
 }
 
 }  // namespace simile

@@ -6,10 +6,9 @@
 // option's name) and heads/NAME/model.safetensors (F32, named as in head_layout()). modules.json
 // does not mention heads, so sentence-transformers reads the folder as if they were not there.
 //
-// Errors: ErrorKind::kInput naming file, key and value: an unknown key or activation, a name that
-// is not the folder's, sizes that do not fit the module before, a module that reads or writes
-// anything but the sentence's vector; a tensor missing, left over, of another shape, or with a
-// number that is not finite. ErrorKind::kIo for what cannot be written.
+// Errors: kInput naming file, key and value: an unknown key or activation, a name that is not the
+// folder's, sizes that do not fit the module before, a module that reads or writes anything but the
+// sentence's vector; a tensor missing, left over, of another shape, or not finite. kIo.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +28,6 @@ ModuleSettings read_module(const std::string& folder, ModuleKind kind, int64_t i
 // Writes config.json and model.safetensors (F32) into `folder`, which exists; nothing for
 // Normalize.
 void write_module(const std::string& folder, const ModuleSettings& module);
-
-// The tensors of `layout` from a file that holds nothing else, one behind the other. `described_by`
-// says in messages what their shapes follow from.
-std::vector<float> read_tensors(const TensorSource& file, const std::vector<ParameterSlot>& layout,
-                                const std::string& described_by);
 
 struct SavedHead {
   HeadSettings settings;

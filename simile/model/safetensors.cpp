@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -25,12 +27,6 @@ constexpr size_t kLongestHeader = size_t{4} << 20;
   throw Error(ErrorKind::kInput, fmt::format("{}: {}", path, what));
 }
 
-uint64_t read_length(std::string_view bytes) {
-  uint64_t length = 0;
-  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
-  return length;
-}
-
 // The header's JSON, after the checks that make it safe to parse.
 std::string_view find_header(const std::string& path, std::string_view bytes) {
   if (bytes.size() < 8) {
@@ -38,7 +34,8 @@ std::string_view find_header(const std::string& path, std::string_view bytes) {
          fmt::format("not a safetensors file: {} bytes, fewer than the 8 of the header length",
                      bytes.size()));
   }
-  const uint64_t length = read_length(bytes);
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
   if (length > kLongestHeader) {
     fail(path,
          fmt::format("not a safetensors file: its first 8 bytes promise a header of {} bytes, "
@@ -174,9 +171,11 @@ namespace {
 constexpr int64_t kBlock = int64_t{1} << 18;  // numbers converted at a time
 
 int64_t size_of(const TensorView& tensor) {
-  int64_t size = 1;
-  for (const int64_t side : tensor.shape) size *= side;
-  return size;
+  return std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+size_t bytes_of(const TensorView& tensor) {
+  return static_cast<size_t>(size_of(tensor)) * tensor_type_width(tensor.type);
 }
 
 std::string make_header(const std::vector<TensorView>& tensors,
@@ -186,8 +185,7 @@ std::string make_header(const std::vector<TensorView>& tensors,
   if (!metadata.empty()) header["__metadata__"] = metadata;
   size_t offset = 0;
   for (const TensorView& tensor : tensors) {
-    const size_t end =
-        offset + static_cast<size_t>(size_of(tensor)) * tensor_type_width(tensor.type);
+    const size_t end = offset + bytes_of(tensor);
     header[tensor.name] = {{"dtype", tensor_type_name(tensor.type)},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, end}}};
@@ -201,8 +199,7 @@ std::string make_header(const std::vector<TensorView>& tensors,
 void write_tensor(AtomicFile& file, const TensorView& tensor) {
   const int64_t size = size_of(tensor);
   if (tensor.as_it_is || (tensor.type != TensorType::kF16 && tensor.type != TensorType::kBf16)) {
-    const size_t bytes = static_cast<size_t>(size) * tensor_type_width(tensor.type);
-    return file.write({static_cast<const char*>(tensor.values), bytes});
+    return file.write({static_cast<const char*>(tensor.values), bytes_of(tensor)});
   }
   std::vector<uint16_t> halves;
   for (int64_t begin = 0; begin < size; begin += kBlock) {
@@ -251,9 +248,7 @@ void write_sealed_tensors(const std::string& path, const std::vector<TensorView>
                           std::map<std::string, std::string> metadata) {
   std::map<std::string, std::string_view> arrays;
   for (const TensorView& tensor : tensors) {
-    size_t bytes = tensor_type_width(tensor.type);
-    for (const int64_t side : tensor.shape) bytes *= static_cast<size_t>(side);
-    arrays[tensor.name] = {static_cast<const char*>(tensor.values), bytes};
+    arrays[tensor.name] = {static_cast<const char*>(tensor.values), bytes_of(tensor)};
   }
   metadata[kChecksum] = checksum_of(metadata, arrays);
   write_safetensors(path, tensors, metadata);

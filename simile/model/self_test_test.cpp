@@ -8,7 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
 
 namespace simile {
 namespace {
@@ -41,7 +41,7 @@ TEST(SelfTest, WrittenVectorsAreReadBackExactly) {
   EXPECT_EQ(read.texts, test.texts);
   EXPECT_EQ(read.vectors.values, test.vectors.values);
   EXPECT_EQ(read.tolerance, 1e-5);
-  EXPECT_EQ(self_test_difference(read, test.vectors), 0.0);
+  EXPECT_EQ(verify_self_test(read, test.vectors), 0.0);
 }
 
 TEST(SelfTest, ADifferenceAboveTheToleranceNamesTheText) {

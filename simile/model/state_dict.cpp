@@ -36,21 +36,6 @@ constexpr const char* kKindNames[] = {"None",       "a truth value", "a number",
                                       "a text",     "a tuple",       "a list",    "a dictionary",
                                       "a function", "a type",        "a storage", "a tensor"};
 
-enum class Function { kOrderedDict, kSize, kTensor, kOldTensor, kParameter };
-
-struct FunctionRow {
-  const char* name;
-  Function function;
-};
-
-constexpr FunctionRow kFunctions[] = {
-    {"collections.OrderedDict", Function::kOrderedDict},
-    {"torch.Size", Function::kSize},
-    {"torch._utils._rebuild_tensor_v2", Function::kTensor},
-    {"torch._utils._rebuild_tensor", Function::kOldTensor},
-    {"torch._utils._rebuild_parameter", Function::kParameter},
-};
-
 struct StorageRow {
   const char* name;
   TensorType type;
@@ -64,44 +49,17 @@ constexpr StorageRow kStorages[] = {
     {"torch.ByteStorage", TensorType::kU8},    {"torch.BoolStorage", TensorType::kBool},
 };
 
-struct OpcodeName {
-  uint8_t code;
-  const char* name;
-};
-
-// Of opcodes that are refused: for messages.
-constexpr OpcodeName kRefused[] = {{'i', "INST"},       {'o', "OBJ"},
-                                   {0x81, "NEWOBJ"},    {0x92, "NEWOBJ_EX"},
-                                   {'P', "PERSID"},     {0x82, "EXT1"},
-                                   {0x83, "EXT2"},      {0x84, "EXT4"},
-                                   {'I', "INT"},        {'L', "LONG"},
-                                   {'S', "STRING"},     {'V', "UNICODE"},
-                                   {'B', "BINBYTES"},   {'C', "SHORT_BINBYTES"},
-                                   {0x8e, "BINBYTES8"}, {'0', "POP"},
-                                   {'1', "POP_MARK"},   {'2', "DUP"},
-                                   {'d', "DICT"},       {'l', "LIST"},
-                                   {'p', "PUT"},        {'g', "GET"},
-                                   {'F', "FLOAT"},      {0x8b, "LONG4"},
-                                   {0x8f, "EMPTY_SET"}, {0x90, "ADDITEMS"},
-                                   {0x91, "FROZENSET"}};
-
 using Place = uint32_t;  // of a value
 
 struct Value {
   Kind kind = Kind::kNone;
-  int64_t number = 0;        // flag, integer; Function; TensorType of a type, storage, tensor
-  std::string text;          // text
+  int64_t number = 0;  // flag, integer; row of kFunctions; TensorType of a type, storage, tensor
+  std::string text;    // text
   std::vector<Place> items;  // tuple, list; a dictionary's keys and values by turns; a storage's
                              // key and size; a tensor's storage, offset, shape and strides
 };
 
 constexpr size_t kLongestKey = 256, kMostArguments = 7;
-
-// safetensors files keep names as JSON, and __metadata__ for other things.
-bool can_be_saved(const std::string& name) {
-  if (name == "__metadata__") return false;
-  return parse_json(dump_json(Json(name), -1), "name").get<std::string>() == name;
-}
 
 class Machine {
  public:
@@ -217,9 +175,8 @@ class Machine {
   }
 
   void remember(uint64_t key) {
-    const Place place = pop();
-    push(place);
-    memo_[key] = place;
+    memo_[key] = pop();
+    push(memo_[key]);
   }
 
   void recall(uint64_t key) {
@@ -230,21 +187,7 @@ class Machine {
 
   // --- Globals and what they build ---
 
-  void make_global(const std::string& name) {
-    for (const FunctionRow& row : kFunctions) {
-      if (name == row.name) {
-        make(Kind::kFunction, static_cast<int64_t>(row.function));
-        return;
-      }
-    }
-    for (const StorageRow& row : kStorages) {
-      if (name == row.name) {
-        make(Kind::kStorageType, static_cast<int64_t>(row.type));
-        return;
-      }
-    }
-    fail(fmt::format("asks for '{}', which is refused; nothing was run", name));
-  }
+  void make_global(const std::string& name);
 
   void make_named_global() {
     const std::vector<Place> parts = pop_count(2);
@@ -284,165 +227,29 @@ class Machine {
     make(Kind::kTensor, type).items = {arguments.begin(), arguments.begin() + 4};
   }
 
+  using Arguments = std::vector<Place>;
+  struct Function {
+    const char* name;
+    void (*run)(Machine& machine, const Arguments& arguments);
+  };
+  static const Function kFunctions[];
+
   void call() {
-    const std::vector<Place>& given = expect(pop(), Kind::kTuple, "a call's arguments").items;
+    const Arguments given = expect(pop(), Kind::kTuple, "a call's arguments").items;
     if (given.size() > kMostArguments) fail(fmt::format("a call with {} arguments", given.size()));
-    const std::vector<Place> arguments = given;
     const Value& function = expect(pop(), Kind::kFunction, "what is called");
-    switch (static_cast<Function>(function.number)) {
-      case Function::kOrderedDict:
-        if (!arguments.empty()) fail("an OrderedDict made with arguments");
-        make(Kind::kDictionary);
-        return;
-      case Function::kSize:
-        if (arguments.size() != 1) fail("a torch.Size without a shape");
-        expect(arguments[0], Kind::kTuple, "a torch.Size");
-        return push(arguments[0]);
-      case Function::kTensor:
-        return make_tensor(arguments, 6);
-      case Function::kOldTensor:
-        return make_tensor(arguments, 4);
-      case Function::kParameter:
-        if (arguments.empty()) fail("a parameter without a tensor");
-        expect(arguments[0], Kind::kTensor, "a parameter's data");
-        return push(arguments[0]);
-    }
+    kFunctions[function.number].run(*this, given);
   }
 
-  // Attributes given to a dictionary are not kept; other objects have none.
-  void set_attributes() {
-    expect(pop(), Kind::kDictionary, "attributes");
-    top(Kind::kDictionary);
-  }
-
-  [[noreturn]] void refuse(uint8_t code) const {
-    const auto* row = std::find_if(std::begin(kRefused), std::end(kRefused),
-                                   [&](const OpcodeName& known) { return known.code == code; });
-    fail(fmt::format("uses the opcode 0x{:02x}{}, which is refused; nothing was run", code,
-                     row == std::end(kRefused) ? "" : fmt::format(" ({})", row->name)));
-  }
+  struct Opcode {
+    uint8_t code;
+    const char* name;
+    void (*run)(Machine& machine);  // null: it is refused
+  };
+  static const Opcode kOpcodes[];
 
   // Returns false at the end.
-  bool step() {
-    at_ = next_;
-    const auto code = static_cast<uint8_t>(number(1));
-    switch (code) {
-      case '.':  // STOP
-        return false;
-      case 0x80:  // PROTO
-        if (const uint64_t version = number(1); version < 2 || version > 5) {
-          fail(fmt::format("is of pickle protocol {}, known: 2 to 5", version));
-        }
-        break;
-      case 0x95:  // FRAME
-        take(8);
-        break;
-      case '(':  // MARK
-        marks_.push_back(stack_.size());
-        break;
-      case 'N':  // NONE
-        make(Kind::kNone);
-        break;
-      case 0x88:  // NEWTRUE, NEWFALSE
-      case 0x89:
-        make(Kind::kFlag, code == 0x88 ? 1 : 0);
-        break;
-      case 'J':  // BININT
-        make(Kind::kInteger, static_cast<int32_t>(number(4)));
-        break;
-      case 'K':  // BININT1, BININT2
-      case 'M':
-        make(Kind::kInteger, static_cast<int64_t>(number(code == 'K' ? 1 : 2)));
-        break;
-      case 0x8a:  // LONG1
-        make(Kind::kInteger, long_integer());
-        break;
-      case 'G':  // BINFLOAT
-        take(8);
-        make(Kind::kReal);
-        break;
-      case 'U':  // SHORT_BINSTRING, SHORT_BINUNICODE
-      case 0x8c:
-        make_text(take(number(1)));
-        break;
-      case 'T':  // BINSTRING, BINUNICODE
-      case 'X':
-        make_text(take(number(4)));
-        break;
-      case 0x8d:  // BINUNICODE8
-        make_text(take(number(8)));
-        break;
-      case '}':  // EMPTY_DICT
-        make(Kind::kDictionary);
-        break;
-      case ']':  // EMPTY_LIST
-        make(Kind::kList);
-        break;
-      default:
-        return combine(code);
-    }
-    return true;
-  }
-
-  // Opcodes that use what is on the stack.
-  bool combine(uint8_t code) {
-    switch (code) {
-      case ')':  // EMPTY_TUPLE
-        make(Kind::kTuple);
-        break;
-      case 't':  // TUPLE
-        make_tuple(pop_to_mark());
-        break;
-      case 0x85:  // TUPLE1, TUPLE2, TUPLE3
-      case 0x86:
-      case 0x87:
-        make_tuple(pop_count(code - 0x84u));
-        break;
-      case 'q':  // BINPUT, LONG_BINPUT
-      case 'r':
-        remember(number(code == 'q' ? 1 : 4));
-        break;
-      case 0x94:  // MEMOIZE
-        remember(memo_.size());
-        break;
-      case 'h':  // BINGET, LONG_BINGET
-      case 'j':
-        recall(number(code == 'h' ? 1 : 4));
-        break;
-      case 's':  // SETITEM, SETITEMS
-        append_to(Kind::kDictionary, pop_count(2));
-        break;
-      case 'u':
-        append_to(Kind::kDictionary, pop_to_mark());
-        break;
-      case 'a':  // APPEND, APPENDS
-        append_to(Kind::kList, pop_count(1));
-        break;
-      case 'e':
-        append_to(Kind::kList, pop_to_mark());
-        break;
-      case 'c': {  // GLOBAL
-        const std::string module(line());
-        make_global(module + "." + std::string(line()));
-        break;
-      }
-      case 0x93:  // STACK_GLOBAL
-        make_named_global();
-        break;
-      case 'Q':  // BINPERSID
-        make_storage();
-        break;
-      case 'R':  // REDUCE
-        call();
-        break;
-      case 'b':  // BUILD
-        set_attributes();
-        break;
-      default:
-        refuse(code);
-    }
-    return true;
-  }
+  bool step();
 
   // --- The result ---
 
@@ -488,7 +295,10 @@ class Machine {
         fail(fmt::format("'{}' is {}, not a tensor", name,
                          kKindNames[static_cast<size_t>(value.kind)]));
       }
-      if (!can_be_saved(name)) fail("a tensor's name that is not valid UTF-8, or __metadata__");
+      // safetensors files keep names as JSON, and __metadata__ for other things.
+      const bool can_be_saved =
+          name != "__metadata__" && parse_json(dump_json(Json(name), -1), "name") == name;
+      if (!can_be_saved) fail("a tensor's name that is not valid UTF-8, or __metadata__");
       if (!names.insert(name).second) fail(fmt::format("tensor '{}' is there twice", name));
       tensors.push_back(describe(name, value));
     }
@@ -503,6 +313,135 @@ class Machine {
   std::vector<size_t> marks_;  // sizes of the stack
   std::unordered_map<uint64_t, Place> memo_;
 };
+
+const Machine::Function Machine::kFunctions[] = {
+    {"collections.OrderedDict",
+     [](Machine& m, const Arguments& given) {
+       if (!given.empty()) m.fail("an OrderedDict made with arguments");
+       m.make(Kind::kDictionary);
+     }},
+    {"torch.Size",
+     [](Machine& m, const Arguments& given) {
+       if (given.size() != 1) m.fail("a torch.Size without a shape");
+       m.expect(given[0], Kind::kTuple, "a torch.Size");
+       m.push(given[0]);
+     }},
+    {"torch._utils._rebuild_tensor_v2",
+     [](Machine& m, const Arguments& given) { m.make_tensor(given, 6); }},
+    {"torch._utils._rebuild_tensor",
+     [](Machine& m, const Arguments& given) { m.make_tensor(given, 4); }},
+    {"torch._utils._rebuild_parameter",
+     [](Machine& m, const Arguments& given) {
+       if (given.empty()) m.fail("a parameter without a tensor");
+       m.expect(given[0], Kind::kTensor, "a parameter's data");
+       m.push(given[0]);
+     }},
+};
+
+void Machine::make_global(const std::string& name) {
+  const auto is_named = [&](const auto& row) { return name == row.name; };
+  const auto* function = std::find_if(std::begin(kFunctions), std::end(kFunctions), is_named);
+  if (function != std::end(kFunctions)) {
+    make(Kind::kFunction, function - kFunctions);
+    return;
+  }
+  const auto* storage = std::find_if(std::begin(kStorages), std::end(kStorages), is_named);
+  if (storage == std::end(kStorages)) {
+    fail(fmt::format("asks for '{}', which is refused; nothing was run", name));
+  }
+  make(Kind::kStorageType, static_cast<int64_t>(storage->type));
+}
+
+const Machine::Opcode Machine::kOpcodes[] = {
+    {0x80, "PROTO",
+     [](Machine& m) {
+       const uint64_t version = m.number(1);
+       if (version < 2 || version > 5) {
+         m.fail(fmt::format("is of pickle protocol {}, known: 2 to 5", version));
+       }
+     }},
+    {0x95, "FRAME", [](Machine& m) { m.take(8); }},
+    {'(', "MARK", [](Machine& m) { m.marks_.push_back(m.stack_.size()); }},
+    {'N', "NONE", [](Machine& m) { m.make(Kind::kNone); }},
+    {0x88, "NEWTRUE", [](Machine& m) { m.make(Kind::kFlag, 1); }},
+    {0x89, "NEWFALSE", [](Machine& m) { m.make(Kind::kFlag, 0); }},
+    {'J', "BININT",
+     [](Machine& m) { m.make(Kind::kInteger, static_cast<int32_t>(m.number(4))); }},
+    {'K', "BININT1",
+     [](Machine& m) { m.make(Kind::kInteger, static_cast<int64_t>(m.number(1))); }},
+    {'M', "BININT2",
+     [](Machine& m) { m.make(Kind::kInteger, static_cast<int64_t>(m.number(2))); }},
+    {0x8a, "LONG1", [](Machine& m) { m.make(Kind::kInteger, m.long_integer()); }},
+    {'G', "BINFLOAT",
+     [](Machine& m) {
+       m.take(8);
+       m.make(Kind::kReal);
+     }},
+    {'U', "SHORT_BINSTRING", [](Machine& m) { m.make_text(m.take(m.number(1))); }},
+    {0x8c, "SHORT_BINUNICODE", [](Machine& m) { m.make_text(m.take(m.number(1))); }},
+    {'T', "BINSTRING", [](Machine& m) { m.make_text(m.take(m.number(4))); }},
+    {'X', "BINUNICODE", [](Machine& m) { m.make_text(m.take(m.number(4))); }},
+    {0x8d, "BINUNICODE8", [](Machine& m) { m.make_text(m.take(m.number(8))); }},
+    {'}', "EMPTY_DICT", [](Machine& m) { m.make(Kind::kDictionary); }},
+    {']', "EMPTY_LIST", [](Machine& m) { m.make(Kind::kList); }},
+    {')', "EMPTY_TUPLE", [](Machine& m) { m.make(Kind::kTuple); }},
+    {'t', "TUPLE", [](Machine& m) { m.make_tuple(m.pop_to_mark()); }},
+    {0x85, "TUPLE1", [](Machine& m) { m.make_tuple(m.pop_count(1)); }},
+    {0x86, "TUPLE2", [](Machine& m) { m.make_tuple(m.pop_count(2)); }},
+    {0x87, "TUPLE3", [](Machine& m) { m.make_tuple(m.pop_count(3)); }},
+    {'q', "BINPUT", [](Machine& m) { m.remember(m.number(1)); }},
+    {'r', "LONG_BINPUT", [](Machine& m) { m.remember(m.number(4)); }},
+    {0x94, "MEMOIZE", [](Machine& m) { m.remember(m.memo_.size()); }},
+    {'h', "BINGET", [](Machine& m) { m.recall(m.number(1)); }},
+    {'j', "LONG_BINGET", [](Machine& m) { m.recall(m.number(4)); }},
+    {'s', "SETITEM", [](Machine& m) { m.append_to(Kind::kDictionary, m.pop_count(2)); }},
+    {'u', "SETITEMS", [](Machine& m) { m.append_to(Kind::kDictionary, m.pop_to_mark()); }},
+    {'a', "APPEND", [](Machine& m) { m.append_to(Kind::kList, m.pop_count(1)); }},
+    {'e', "APPENDS", [](Machine& m) { m.append_to(Kind::kList, m.pop_to_mark()); }},
+    {'c', "GLOBAL",
+     [](Machine& m) {
+       const std::string module(m.line());
+       m.make_global(module + "." + std::string(m.line()));
+     }},
+    {0x93, "STACK_GLOBAL", [](Machine& m) { m.make_named_global(); }},
+    {'Q', "BINPERSID", [](Machine& m) { m.make_storage(); }},
+    {'R', "REDUCE", [](Machine& m) { m.call(); }},
+    // Attributes given to a dictionary are not kept; other objects have none.
+    {'b', "BUILD",
+     [](Machine& m) {
+       m.expect(m.pop(), Kind::kDictionary, "attributes");
+       m.top(Kind::kDictionary);
+     }},
+    {'i', "INST", nullptr},       {'o', "OBJ", nullptr},
+    {0x81, "NEWOBJ", nullptr},    {0x92, "NEWOBJ_EX", nullptr},
+    {'P', "PERSID", nullptr},     {0x82, "EXT1", nullptr},
+    {0x83, "EXT2", nullptr},      {0x84, "EXT4", nullptr},
+    {'I', "INT", nullptr},        {'L', "LONG", nullptr},
+    {'S', "STRING", nullptr},     {'V', "UNICODE", nullptr},
+    {'B', "BINBYTES", nullptr},   {'C', "SHORT_BINBYTES", nullptr},
+    {0x8e, "BINBYTES8", nullptr}, {'0', "POP", nullptr},
+    {'1', "POP_MARK", nullptr},   {'2', "DUP", nullptr},
+    {'d', "DICT", nullptr},       {'l', "LIST", nullptr},
+    {'p', "PUT", nullptr},        {'g', "GET", nullptr},
+    {'F', "FLOAT", nullptr},      {0x8b, "LONG4", nullptr},
+    {0x8f, "EMPTY_SET", nullptr}, {0x90, "ADDITEMS", nullptr},
+    {0x91, "FROZENSET", nullptr},
+};
+
+bool Machine::step() {
+  at_ = next_;
+  const auto code = static_cast<uint8_t>(number(1));
+  if (code == '.') return false;  // STOP
+  const auto* row = std::find_if(std::begin(kOpcodes), std::end(kOpcodes),
+                                 [&](const Opcode& known) { return known.code == code; });
+  const bool is_known = row != std::end(kOpcodes);
+  if (!is_known || row->run == nullptr) {
+    fail(fmt::format("uses the opcode 0x{:02x}{}, which is refused; nothing was run", code,
+                     is_known ? fmt::format(" ({})", row->name) : ""));
+  }
+  row->run(*this);
+  return true;
+}
 
 }  // namespace
 

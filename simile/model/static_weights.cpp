@@ -67,35 +67,12 @@ int64_t integer_at(const TensorSource& file, const TensorInfo& tensor, int64_t i
   return value;
 }
 
-int64_t row_of(const TensorSource& file, const TensorInfo* mapping, int64_t token, int64_t rows) {
-  if (mapping == nullptr) return token;
-  const int64_t row = integer_at(file, *mapping, token);
-  SIMILE_CHECK(row >= 0 && row < rows, ErrorKind::kInput,
-               fmt::format("{}: tensor '{}' gives token {} the row {}; the table has {}",
-                           file.path(), kMapping, token, row, rows));
-  return row;
-}
-
-float weight_of(const TensorSource& file, const TensorInfo* weights, int64_t token) {
-  if (weights == nullptr) return 1;
-  if (weights->type == TensorType::kF64) {
-    double value;
-    std::memcpy(&value, file.bytes(*weights).data() + token * 8, sizeof value);
-    return static_cast<float>(value);
-  }
-  float value;
-  file.read_floats(*weights, token, 1, &value);
-  return value;
-}
-
 // What a table in the map is to the kernel; nothing where it has to be copied.
 bool place_table(const TensorSource& file, const TensorInfo& table, StaticTable& place) {
   place.floats = file.floats_in_place(table);
   place.halves = file.halves_in_place(table);
-  if (table.type == TensorType::kI8 && table.strides.empty()) {
-    const TensorInfo* scale = file.find(table.name + ".scale");
-    place.scales =
-        scale == nullptr || scale->size != table.shape[0] ? nullptr : file.floats_in_place(*scale);
+  if (const TensorInfo* const scales = file.row_scales(table)) {
+    place.scales = file.floats_in_place(*scales);
     if (place.scales != nullptr) {
       place.bytes = reinterpret_cast<const int8_t*>(file.bytes(table).data());
     }
@@ -125,8 +102,19 @@ void read_composed_table(const TensorSource& file, const EncoderConfig& config, 
   const TensorInfo* weights = find_vector(file, kWeights, tokens);
   for (int64_t t = 0; t < tokens; ++t) {
     float* row = flat + t * H;
-    file.read_floats(table, row_of(file, mapping, t, rows) * H, H, row);
-    const float weight = weight_of(file, weights, t);
+    const int64_t from = mapping == nullptr ? t : integer_at(file, *mapping, t);
+    SIMILE_CHECK(mapping == nullptr || (from >= 0 && from < rows), ErrorKind::kInput,
+                 fmt::format("{}: tensor '{}' gives token {} the row {}; the table has {}",
+                             file.path(), kMapping, t, from, rows));
+    file.read_floats(table, from * H, H, row);
+    float weight = 1;
+    if (weights != nullptr && weights->type == TensorType::kF64) {
+      double value;
+      std::memcpy(&value, file.bytes(*weights).data() + t * 8, sizeof value);
+      weight = static_cast<float>(value);
+    } else if (weights != nullptr) {
+      file.read_floats(*weights, t, 1, &weight);
+    }
     for (int64_t j = 0; j < H; ++j) {
       row[j] *= weight;
       SIMILE_CHECK(std::isfinite(row[j]), ErrorKind::kInput,
@@ -169,9 +157,9 @@ void read_token_weights(const std::string& path, EncoderConfig& config) {
 }
 
 std::string token_weights_to_json(const EncoderConfig& config) {
-  const detail::Json json = {{"saturation", config.variant.saturation},
-                             {"half_position", config.variant.half_position}};
-  return detail::dump_json(json) + "\n";
+  return detail::dump_json({{"saturation", config.variant.saturation},
+                            {"half_position", config.variant.half_position}}) +
+         "\n";
 }
 
 }  // namespace simile

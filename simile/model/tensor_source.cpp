@@ -46,18 +46,6 @@ void convert(TensorType type, const char* from, int64_t count, float* out) {
   }
 }
 
-void convert_strided(const TensorInfo& tensor, const char* data, int64_t begin, int64_t count,
-                     float* out) {
-  const auto width = static_cast<int64_t>(tensor_type_width(tensor.type));
-  const int64_t row = tensor.shape.back(), step = tensor.strides.back() * width;
-  for (int64_t done = 0; done < count;) {
-    const int64_t first = begin + done, left = std::min(count - done, row - first % row);
-    const char* from = data + strided_place(tensor, first) * width;
-    for (int64_t i = 0; i < left; ++i) convert(tensor.type, from + i * step, 1, out + done + i);
-    done += left;
-  }
-}
-
 // Numbers of a matrix in I8 times the float of their row.
 void scale_rows(const char* numbers, const char* scales, int64_t columns, int64_t begin,
                 int64_t count, float* out) {
@@ -174,7 +162,10 @@ void TensorSource::read_floats(const TensorInfo& tensor, int64_t begin, int64_t 
   if (scales != nullptr) {
     scale_rows(data, bytes(*scales).data(), tensor.shape[1], begin, count, out);
   } else if (!tensor.strides.empty()) {
-    convert_strided(tensor, data, begin, count, out);
+    const auto width = static_cast<int64_t>(tensor_type_width(tensor.type));
+    for (int64_t i = 0; i < count; ++i) {
+      convert(tensor.type, data + strided_place(tensor, begin + i) * width, 1, out + i);
+    }
   } else {
     const size_t width = tensor_type_width(tensor.type);
     convert(tensor.type, data + static_cast<size_t>(begin) * width, count, out);
@@ -228,10 +219,6 @@ std::map<std::string, std::string> read_index(const std::string& path) {
   return files;
 }
 
-ParsedTensors parse(const std::string& path, std::string_view bytes) {
-  return ends_with(path, ".bin") ? parse_torch_file(path, bytes) : parse_safetensors(path, bytes);
-}
-
 // Several files with an index.
 class ShardedWeights : public TensorSource {
  public:
@@ -255,7 +242,10 @@ class ShardedWeights : public TensorSource {
                              "download it too",
                              path(), name));
     MappedFile file(file_path);
-    for (TensorInfo& tensor : parse(file_path, file.bytes()).tensors) {
+    ParsedTensors parsed = ends_with(file_path, ".bin")
+                               ? parse_torch_file(file_path, file.bytes())
+                               : parse_safetensors(file_path, file.bytes());
+    for (TensorInfo& tensor : parsed.tensors) {
       const auto place = places_.find(tensor.name);
       SIMILE_CHECK(place != places_.end() && place->second == name, ErrorKind::kInput,
                    fmt::format("{}: tensor '{}' is in '{}', but \"weight_map\" does not say so",

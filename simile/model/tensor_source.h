@@ -3,8 +3,7 @@
 // of either with an index. Files are mapped, never read as a whole.
 //
 // Whatever opens can be read to its end: every type, shape and offset was checked against the
-// file's size. Errors: ErrorKind::kInput naming file and tensor, see safetensors.h, torch_file.h
-// and open_weights().
+// file's size. Errors (kInput) name file and tensor.
 #pragma once
 
 #include <cstddef>

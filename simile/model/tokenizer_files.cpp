@@ -21,14 +21,11 @@ struct SpecialRole {
   std::vector<const char*> names;  // the first there is; BERT's come first
 };
 
-const std::vector<SpecialRole>& special_roles() {
-  static const std::vector<SpecialRole> roles = {{"unk_token", {"[UNK]", "<unk>"}},
-                                                 {"sep_token", {"[SEP]", "</s>", "<sep>"}},
-                                                 {"pad_token", {"[PAD]", "<pad>"}},
-                                                 {"cls_token", {"[CLS]", "<s>", "<cls>"}},
-                                                 {"mask_token", {"[MASK]", "<mask>"}}};
-  return roles;
-}
+const std::vector<SpecialRole> kRoles = {{"unk_token", {"[UNK]", "<unk>"}},
+                                         {"sep_token", {"[SEP]", "</s>", "<sep>"}},
+                                         {"pad_token", {"[PAD]", "<pad>"}},
+                                         {"cls_token", {"[CLS]", "<s>", "<cls>"}},
+                                         {"mask_token", {"[MASK]", "<mask>"}}};
 
 const Json* find_vocabulary(const Json& tokenizer) {
   if (!tokenizer.is_object() || !tokenizer.contains("model")) return nullptr;
@@ -79,7 +76,7 @@ Json special_tokens(const Json& tokenizer, const Json* vocabulary) {
     }
   }
   Json tokens = Json::object();
-  for (const SpecialRole& role : special_roles()) {
+  for (const SpecialRole& role : kRoles) {
     for (const char* name : role.names) {
       if (known.count(name) == 0 && (!vocabulary || !vocabulary->contains(name))) continue;
       tokens[role.role] = name;
@@ -87,13 +84,6 @@ Json special_tokens(const Json& tokenizer, const Json* vocabulary) {
     }
   }
   return tokens;
-}
-
-bool is_bert(const Json& special) {
-  for (const SpecialRole& role : special_roles()) {
-    if (special.contains(role.role) && special[role.role] != role.names[0]) return false;
-  }
-  return special.contains("cls_token") && special.contains("sep_token");
 }
 
 }  // namespace
@@ -149,7 +139,10 @@ void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length, bool to
       files["special_tokens_map.json"] = detail::dump_json(special) + "\n";
     }
     if (!config.contains("tokenizer_class")) {
-      const bool bert = vocabulary && is_bert(special);
+      bool bert = vocabulary && special.contains("cls_token") && special.contains("sep_token");
+      for (const SpecialRole& role : kRoles) {
+        bert = bert && special.value(role.role, role.names[0]) == role.names[0];
+      }
       config["tokenizer_class"] = bert ? "BertTokenizer" : "PreTrainedTokenizerFast";
       if (bert) config["do_lower_case"] = lower_cases(tokenizer);
       for (const auto& [role, name] : special.items()) {

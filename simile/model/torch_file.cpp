@@ -25,6 +25,10 @@ using detail::StateDictTensor;
 // so either, torch may be told to write none, and it would mean reading gigabytes twice.
 // Source: PKWARE, APPNOTE.TXT, .ZIP File Format Specification 6.3.
 
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::kInput, fmt::format("{}: {}", path, what));
+}
+
 struct ZipEntry {
   size_t offset = 0;  // of its first byte, from the start of the archive
   size_t size = 0;    // bytes
@@ -43,9 +47,7 @@ class Bytes {
 
   size_t size() const { return bytes_.size(); }
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}", path_, what));
-  }
+  [[noreturn]] void fail(const std::string& what) const { simile::fail(path_, what); }
 
   std::string_view part(uint64_t offset, uint64_t size) const {
     if (offset > bytes_.size() || size > bytes_.size() - offset) {
@@ -173,42 +175,6 @@ constexpr const char* kResave =
     "load it with torch and save it again, best with model.save_pretrained(folder, "
     "safe_serialization=True)";
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Error(ErrorKind::kInput, fmt::format("{}: {}", path, what));
-}
-
-void check_is_zip(const std::string& path, std::string_view bytes) {
-  if (bytes.substr(0, 4) == std::string_view("PK\3\4", 4)) return;
-  if (bytes.substr(0, 1) == "\x80") {
-    fail(path,
-         fmt::format("a bare pickle, the format of torch before 1.6, is not read; {}", kResave));
-  }
-  fail(path, "not a file of torch.save: it is no zip archive; copy or download it again");
-}
-
-// "archive/" of the one entry "archive/data.pkl".
-std::string find_prefix(const std::string& path, const Entries& entries) {
-  const std::string name = "data.pkl";
-  for (const auto& [entry, place] : entries) {
-    const size_t slash = entry.find('/');
-    if (slash != std::string::npos && entry.substr(slash + 1) == name) {
-      return entry.substr(0, slash + 1);
-    }
-  }
-  fail(path, fmt::format("not a file of torch.save: the zip archive has no {}", name));
-}
-
-void check_byte_order(const std::string& path, const Entries& entries, const std::string& prefix,
-                      std::string_view bytes) {
-  const auto found = entries.find(prefix + "byteorder");
-  if (found == entries.end()) return;
-  const std::string_view order = bytes.substr(found->second.offset, found->second.size);
-  if (order != "little") {
-    fail(path, fmt::format("its numbers are in {}-endian order, expected little; {}",
-                           order.substr(0, 16), kResave));
-  }
-}
-
 bool is_dense(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
   int64_t expected = 1;
   for (size_t side = shape.size(); side-- > 0;) {
@@ -229,16 +195,6 @@ bool span_numbers(const StateDictTensor& tensor, int64_t& span) {
     }
   }
   return true;
-}
-
-const ZipEntry& find_storage(const std::string& path, const Entries& entries,
-                             const std::string& prefix, const StateDictTensor& tensor) {
-  const auto found = entries.find(prefix + "data/" + tensor.storage);
-  if (found == entries.end()) {
-    fail(path, fmt::format("tensor '{}' lies in the zip entry '{}data/{}', which is missing",
-                           tensor.name, prefix, tensor.storage));
-  }
-  return found->second;
 }
 
 TensorInfo locate(const std::string& path, const ZipEntry& storage, const StateDictTensor& tensor) {
@@ -275,15 +231,38 @@ TensorInfo locate(const std::string& path, const ZipEntry& storage, const StateD
 }  // namespace
 
 ParsedTensors parse_torch_file(const std::string& path, std::string_view bytes) {
-  check_is_zip(path, bytes);
+  if (bytes.substr(0, 1) == "\x80") {
+    fail(path,
+         fmt::format("a bare pickle, the format of torch before 1.6, is not read; {}", kResave));
+  }
+  if (bytes.substr(0, 4) != std::string_view("PK\3\4", 4)) {
+    fail(path, "not a file of torch.save: it is no zip archive; copy or download it again");
+  }
   const Entries entries = read_zip_directory(path, bytes);
-  const std::string prefix = find_prefix(path, entries);
-  check_byte_order(path, entries, prefix, bytes);
-  const ZipEntry& pickle = entries.at(prefix + "data.pkl");
+  const auto pickle = std::find_if(entries.begin(), entries.end(), [](const auto& entry) {
+    const size_t slash = entry.first.find('/');
+    return slash != std::string::npos && entry.first.substr(slash + 1) == "data.pkl";
+  });
+  if (pickle == entries.end()) {
+    fail(path, "not a file of torch.save: the zip archive has no data.pkl");
+  }
+  const auto bytes_of = [&](const ZipEntry& entry) {
+    return bytes.substr(entry.offset, entry.size);
+  };
+  const std::string prefix = pickle->first.substr(0, pickle->first.find('/') + 1);
+  const auto order = entries.find(prefix + "byteorder");
+  if (order != entries.end() && bytes_of(order->second) != "little") {
+    fail(path, fmt::format("its numbers are in {}-endian order, expected little; {}",
+                           bytes_of(order->second).substr(0, 16), kResave));
+  }
   ParsedTensors parsed;
-  for (const StateDictTensor& tensor :
-       detail::read_state_dict(bytes.substr(pickle.offset, pickle.size), path)) {
-    parsed.tensors.push_back(locate(path, find_storage(path, entries, prefix, tensor), tensor));
+  for (const StateDictTensor& tensor : detail::read_state_dict(bytes_of(pickle->second), path)) {
+    const auto storage = entries.find(prefix + "data/" + tensor.storage);
+    if (storage == entries.end()) {
+      fail(path, fmt::format("tensor '{}' lies in the zip entry '{}data/{}', which is missing",
+                             tensor.name, prefix, tensor.storage));
+    }
+    parsed.tensors.push_back(locate(path, storage->second, tensor));
   }
   std::sort(parsed.tensors.begin(), parsed.tensors.end(),
             [](const TensorInfo& a, const TensorInfo& b) {

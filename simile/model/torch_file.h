@@ -2,11 +2,10 @@
 // pytorch_model.bin: a zip archive of torch.save (torch 1.6 and later) with PREFIX/data.pkl, a
 // pickle that says which tensors there are, and their numbers in PREFIX/data/0, 1, ...
 //
-// The pickle is read as data by a reader that knows only what a dictionary of tensors needs; any
-// other global, opcode or object is refused by its name and nothing is ever run
-// (detail/state_dict.h). Tensors may share a storage and may lie in it in any order of rows and
-// columns; they are checked to lie within it. Errors: ErrorKind::kInput naming file and tensor; the
-// older format without zip, and numbers in big-endian order, are refused saying what to do.
+// The pickle is read as data, and nothing in it is ever run (detail/state_dict.h). Tensors may share
+// a storage and may lie in it in any order of rows and columns; they are checked to lie within it.
+// Errors (kInput) name file and tensor; the older format without zip, and numbers in big-endian
+// order, are refused saying what to do.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/model/detail/family_golden.h"
+#include "simile/model/detail/family_golden_test.h"
 #include "simile/nn/detail/tensor_setup_test.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/torch_encoder.h"

@@ -14,7 +14,7 @@
 #include "simile/core/file.h"
 #include "simile/core/threads.h"
 #include "simile/encode/head.h"
-#include "simile/model/detail/head_golden.h"
+#include "simile/model/detail/head_golden_test.h"
 
 namespace simile {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "simile/core/random.h"
-#include "simile/model/detail/family_golden.h"
+#include "simile/model/detail/family_golden_test.h"
 #include "simile/nn/detail/tensor_setup_test.h"
 #include "simile/nn/fused_encoder.h"
 

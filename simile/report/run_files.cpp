@@ -14,7 +14,7 @@
 #include "simile/core/file.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 #include "simile/report/detail/run_format.h"
 
 namespace simile {

@@ -10,7 +10,7 @@
 #include "simile/core/random.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/mnrl.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/head.h"
 

@@ -15,8 +15,7 @@
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
-#include "simile/model/builtin_model.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/mined_negatives.h"
 

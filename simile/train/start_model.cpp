@@ -18,7 +18,7 @@
 #include "simile/derive/ppmi_start.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "simile/model/encoder_reader.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
 #include "simile/train/detail/run_test.h"

@@ -2,8 +2,8 @@
 #include "simile/train/train_options.h"
 
 #include "simile/kernel/matrix_product.h"
-#include "simile/model/builtin_model.h"
 #include "simile/model/encoder_config.h"
+#include "simile/model/model_folder.h"
 #include "simile/model/model_settings.h"
 #include "simile/train/placement.h"
 

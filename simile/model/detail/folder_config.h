@@ -34,6 +34,9 @@ bool is_joined(const std::vector<ModuleEntry>& list);
 void check_keys(const Json& object, const std::string& source,
                 const std::vector<std::string>& known);
 
+// Errors: the text `key` is there and not `only`.
+void check_text(const JsonObject& json, const char* key, const std::string& only);
+
 // A path inside the model folder, never one that leads out of it; `source` names it.
 void check_inside(const std::string& path, const std::string& source);
 

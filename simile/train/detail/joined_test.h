@@ -9,7 +9,7 @@
 #include "simile/core/file.h"
 #include "simile/derive/join.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_settings.h"
 #include "simile/model/model_writer.h"

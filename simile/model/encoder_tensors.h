@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// An encoder's weights in the flat order of encoder_layout(): made new, rounded to a type, and
-// written to a safetensors file.
+// An encoder's tensors: found in a checkpoint, made new, rounded to a type, and written to a
+// safetensors file. Numbers are flat arrays in the order of encoder_layout().
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "simile/core/event.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/safetensors.h"
 #include "simile/model/tensor_source.h"
 
 namespace simile {
+
+struct EncoderTensors {
+  std::vector<const TensorInfo*> found;   // those of encoder_layout(), in its order
+  std::vector<const TensorInfo*> others;  // heads and what else there is, in the file's order
+};
+
+// Finds the tensors of an encoder that is not joined. Names are looked up with and without a prefix
+// (the family's, "bert.", or one that wrappers of encoders put there, "model.") and, for LayerNorm,
+// under the legacy names gamma and beta. Errors (kInput) name the tensor, the shape expected and
+// the config keys it follows from, and the shape found.
+EncoderTensors find_encoder_tensors(const TensorSource& file, const EncoderConfig& config);
+
+// Tells of heads on top of the encoder (is_head_tensor()), which are not used, in one line, and of
+// tensors that are neither heads nor known to be left in checkpoints (position_ids) as a warning.
+void tell_others(const TensorSource& file, const EncoderConfig& config,
+                 const std::vector<const TensorInfo*>& others, EventSink& events);
 
 // Random weights for an encoder that starts from nothing.
 // Fills flat[encoder_parameter_count(config.shape())] as BERT is initialised: matrices and

@@ -1,38 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/random.h"
 #include "simile/kernel/byte_kernels.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/encoder_family.h"
-#include "simile/model/weight_reader.h"
 
 namespace simile {
+namespace {
+
+// The config keys behind the sides of a tensor of encoder_layout(), with the sizes: "vocab_size 7".
+std::vector<std::string> describe_sides(const ParameterSlot& slot, const EncoderShape& encoder,
+                                        const EncoderKeys& family) {
+  const auto has = [&](const char* part) { return slot.name.find(part) != std::string::npos; };
+  const std::string embedding = encoder.embedding > 0 ? "embedding_size" : family.hidden;
+  std::vector<std::string> keys(slot.shape.size(), has("embeddings.") ? embedding : family.hidden);
+  if (has("word_embeddings")) keys[0] = "vocab_size";
+  if (has("position_embeddings")) keys[0] = family.positions;
+  if (has("token_type_embeddings")) keys[0] = family.types;
+  if (has("embeddings_project.weight")) keys[1] = embedding;
+  if (has("relative_attention_bias")) keys = {"relative_attention_num_buckets", family.heads};
+  if (has("self.qkv")) keys[0] = "3 * " + family.hidden;
+  if (has("intermediate.")) keys[0] = family.intermediate;
+  if (has("intermediate.gate_value")) keys[0] = "2 * " + family.intermediate;
+  if (has(".output.dense.weight") && !has("attention.")) keys[1] = family.intermediate;
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] += fmt::format(" {}", slot.shape[i]);
+  return keys;
+}
+
+// "...LayerNorm.weight" -> "...LayerNorm.gamma"; empty for other names.
+std::string legacy_name(const std::string& name) {
+  if (ends_with(name, "LayerNorm.weight")) return name.substr(0, name.size() - 6) + "gamma";
+  if (ends_with(name, "LayerNorm.bias")) return name.substr(0, name.size() - 4) + "beta";
+  if (name == "embedding.weight") return "embeddings";  // Model2Vec's, of a static table
+  return "";
+}
+
+std::vector<std::string> prefixes_of(const EncoderFamily& family) {
+  return {"", family.prefix, "model.", "auto_model.", "0.auto_model."};
+}
+
+// Null where there is none.
+const TensorInfo* find_tensor(const TensorSource& file, const EncoderFamily& family,
+                              const std::string& name) {
+  for (const std::string& prefix : prefixes_of(family)) {
+    for (const std::string& candidate : {name, legacy_name(name)}) {
+      if (candidate.empty()) continue;
+      if (const TensorInfo* tensor = file.find(prefix + candidate)) return tensor;
+    }
+  }
+  return nullptr;
+}
+
+// Up to five.
+std::string list_names(const std::vector<std::string>& names) {
+  const auto shown = names.begin() + static_cast<int64_t>(std::min<size_t>(names.size(), 5));
+  return fmt::format("'{}'{}", fmt::join(names.begin(), shown, "', '"),
+                     names.size() > 5 ? ", ..." : "");
+}
+
+}  // namespace
+
+EncoderTensors find_encoder_tensors(const TensorSource& file, const EncoderConfig& config) {
+  check_encoder_config(config, "encoder config");
+  const EncoderFamily& family = *find_encoder_family(config.model_type);
+  const EncoderShape shape = config.shape();
+  EncoderTensors tensors;
+  std::set<std::string> used;
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    const std::string name = family_tensor_name(family, slot.name);
+    const TensorInfo* tensor = find_tensor(file, family, name);
+    if (tensor == nullptr || tensor->shape != slot.shape) {
+      const std::string expected =
+          fmt::format("{} (config.json: {})", shape_text(slot.shape),
+                      fmt::join(describe_sides(slot, shape, family.keys), ", "));
+      throw Error(
+          ErrorKind::kInput,
+          tensor == nullptr
+              ? fmt::format("{}: tensor '{}' of shape {} is missing", file.path(), name, expected)
+              : fmt::format("{}: tensor '{}' must have shape {}, but it has {}; config.json and "
+                            "weights belong to different models",
+                            file.path(), tensor->name, expected, shape_text(tensor->shape)));
+    }
+    used.insert({tensor->name, tensor->name + ".scale"});  // of a matrix in I8
+    tensors.found.push_back(tensor);
+  }
+  for (const TensorInfo& tensor : file.tensors()) {
+    if (used.count(tensor.name) == 0) tensors.others.push_back(&tensor);
+  }
+  return tensors;
+}
+
+void tell_others(const TensorSource& file, const EncoderConfig& config,
+                 const std::vector<const TensorInfo*>& others, EventSink& events) {
+  const std::vector<std::string> prefixes = prefixes_of(*find_encoder_family(config.model_type));
+  std::vector<std::string> heads, strangers;
+  for (const TensorInfo* tensor : others) {
+    const std::string& name = tensor->name;
+    // Constants that some versions of the models' code saved beside the weights.
+    if (ends_with(name, "position_ids") || ends_with(name, "token_type_ids") ||
+        ends_with(name, "inv_freq")) {
+      continue;
+    }
+    const bool is_head = std::any_of(prefixes.begin(), prefixes.end(), [&](const auto& prefix) {
+      return starts_with(name, prefix) && is_head_tensor(name.substr(prefix.size()));
+    });
+    (is_head ? heads : strangers).push_back(name);
+  }
+  if (!heads.empty()) {
+    events.info(fmt::format("{}: {} tensor(s) of heads on top of the encoder were not used: {}",
+                            file.path(), heads.size(), list_names(heads)));
+  }
+  if (!strangers.empty()) {
+    events.warning(fmt::format("{}: {} tensor(s) are no part of the encoder and were not used: {}",
+                               file.path(), strangers.size(), list_names(strangers)));
+  }
+}
+
 namespace {
 
 constexpr double kDeviation = 0.02;              // of new weights
 constexpr size_t kMostCopied = size_t{1} << 30;  // bytes of views that are written out
 
 bool is_matrix(const ParameterSlot& slot) { return slot.shape.size() == 2; }
-
-// A weight that no half can hold would be read back as infinite.
-void check_halves(const std::string& path, const ParameterSlot& slot, const float* values) {
-  for (int64_t i = 0; i < slot.size; ++i) {
-    SIMILE_CHECK(
-        std::abs(values[i]) < 65520.0f, ErrorKind::kFailed,
-        fmt::format("{}: tensor '{}' holds {}, which half precision cannot; the largest is "
-                    "65504: save it in single precision",
-                    path, slot.name, values[i]));
-  }
-}
 
 // A matrix as bytes, whose memory it owns.
 struct QuantisedMatrix {
@@ -140,9 +240,16 @@ void write_encoder_weights(const std::string& path, const EncoderConfig& config,
   const EncoderFamily& family = *find_encoder_family(config.model_type);
   std::vector<TensorView> tensors;
   for (const ParameterSlot& slot : encoder_layout(config.shape())) {
-    if (type == TensorType::kF16) check_halves(path, slot, flat + slot.offset);
-    tensors.push_back(
-        {family_tensor_name(family, slot.name), slot.shape, flat + slot.offset, type});
+    const float* const values = flat + slot.offset;
+    for (int64_t i = 0; type == TensorType::kF16 && i < slot.size; ++i) {
+      // It would be read back as infinite.
+      SIMILE_CHECK(
+          std::abs(values[i]) < 65520.0f, ErrorKind::kFailed,
+          fmt::format("{}: tensor '{}' holds {}, which half precision cannot; the largest is "
+                      "65504: save it in single precision",
+                      path, slot.name, values[i]));
+    }
+    tensors.push_back({family_tensor_name(family, slot.name), slot.shape, values, type});
   }
   tensors.insert(tensors.end(), others.begin(), others.end());
   write_safetensors(path, tensors);
@@ -152,25 +259,21 @@ std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderC
                                       std::vector<std::string>& memory) {
   if (config.variant.averaged) return {};  // the table is all there is
   const EncoderFamily& family = *find_encoder_family(config.model_type);
-  const WeightReader reader(source, family);
+  const EncoderTensors tensors = find_encoder_tensors(source, config);
   std::set<std::string> names;
-  std::set<std::pair<size_t, size_t>> places;  // file and offset
   for (const ParameterSlot& slot : encoder_layout(config.shape())) {
-    std::vector<ExpectedSize> shape;
-    for (const int64_t side : slot.shape) shape.push_back({side, "config.json"});
-    const TensorInfo& found = reader.find(slot.name, shape);
-    places.insert({found.file, found.offset});
     names.insert(family_tensor_name(family, slot.name));
   }
+  std::set<std::pair<size_t, size_t>> places;  // file and offset
+  for (const TensorInfo* tensor : tensors.found) places.insert({tensor->file, tensor->offset});
   std::vector<TensorView> others;
   size_t copied = 0;
   memory.reserve(source.tensors().size());  // views of its texts must stay
-  for (const TensorInfo* tensor : reader.unused()) {
+  for (const TensorInfo* tensor : tensors.others) {
     // A head's matrix that is the word embedding itself, as torch stores it.
     if (tensor->size > 0 && places.count({tensor->file, tensor->offset}) != 0) continue;
     std::string name = tensor->name;
-    const bool prefixed = name.compare(0, family.prefix.size(), family.prefix) == 0;
-    if (prefixed && names.count(name.substr(family.prefix.size())) == 0) {
+    if (starts_with(name, family.prefix) && names.count(name.substr(family.prefix.size())) == 0) {
       name = name.substr(family.prefix.size());
     }
     if (!names.insert(name).second) continue;  // an encoder's tensor, there with and without prefix
