@@ -11,7 +11,7 @@
 #include "cli/task_file.h"
 #include "simile/core/error.h"
 #include "simile/eval/hybrid_scorer.h"
-#include "simile/eval/prediction_metric.h"
+#include "simile/eval/predictions.h"
 #include "simile/eval/ranking_run.h"
 #include "simile/eval/shared_texts.h"
 #include "simile/eval/task.h"

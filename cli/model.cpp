@@ -13,7 +13,6 @@
 #include "simile/encode/head.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"
-#include "simile/eval/encoder_scorer.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/kernel/matrix_product.h"

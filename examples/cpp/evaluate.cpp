@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "simile/core/error.h"
-#include "simile/eval/encoder_scorer.h"
+#include "simile/eval/embedding_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/task.h"
 #include "simile/model/model_folder.h"

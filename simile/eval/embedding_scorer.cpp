@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
+#include "simile/encode/predictor.h"
 #include "simile/kernel/pooling.h"
 
 namespace simile {
@@ -132,21 +133,15 @@ ChosenDocuments choose_documents(const std::vector<std::vector<int64_t>>& candid
   return chosen;
 }
 
-Ranking make_ranking(const std::vector<Hit>& hits) {
-  Ranking ranking;
-  ranking.reserve(hits.size());
-  for (const Hit& hit : hits) ranking.push_back({hit.id, hit.score});
-  return ranking;
-}
-
 // Of the embeddings of a corpus and its queries, normalised where the cosine asks for it.
 class EmbeddingScores : public CorpusScores {
  public:
   EmbeddingScores(TwoSides sides, Similarity similarity)
       : sides_(std::move(sides)), metric_(ranking_metric(similarity)) {
     if (similarity != Similarity::kCosine) return;
-    normalise(sides_.left_matrix);
-    if (!sides_.shared) normalise(sides_.right_matrix);
+    for (Matrix<float>* matrix : {&sides_.left_matrix, &sides_.right_matrix}) {
+      normalise_rows(matrix->values.data(), matrix->rows, matrix->cols);
+    }
   }
 
   int64_t documents() const override { return static_cast<int64_t>(sides_.right_rows.size()); }
@@ -175,9 +170,6 @@ class EmbeddingScores : public CorpusScores {
   }
 
  private:
-  static void normalise(Matrix<float>& matrix) {
-    normalise_rows(matrix.values.data(), matrix.rows, matrix.cols);
-  }
   const float* rows() const { return sides_.right().values.data(); }
   Matrix<float> gather_queries(int64_t first, int64_t count) const {
     Matrix<float> queries(count, sides_.left_matrix.cols);
@@ -243,7 +235,9 @@ std::vector<Ranking> EmbeddingScorer::rank(const std::vector<std::string>& queri
     const size_t count = std::min(kQueriesAtOnce, queries.size() - first);
     const auto hits =
         scores.search(static_cast<int64_t>(first), static_cast<int64_t>(count), depth);
-    for (size_t i = 0; i < count; ++i) rankings[first + i] = make_ranking(hits[i]);
+    for (size_t i = 0; i < count; ++i) {
+      for (const Hit& hit : hits[i]) rankings[first + i].push_back({hit.id, hit.score});
+    }
   }
   return rankings;
 }
@@ -292,9 +286,50 @@ void EmbeddingScorer::embed_once(const std::shared_ptr<const SharedTexts>& texts
   }
 }
 
-HeadOutput EmbeddingScorer::run_head(const std::string& head, const std::vector<std::string>& left,
-                                     const std::vector<std::string>& right) {
-  return heads_ ? heads_(head, left, right) : Scorer::run_head(head, left, right);
+EmbeddingScorer::RunHead head_runner(std::shared_ptr<const SentenceEncoder> encoder,
+                                     std::vector<Head> heads, const EncodeOptions& options,
+                                     EventSink& events) {
+  if (heads.empty()) return nullptr;
+  return [encoder = std::move(encoder), heads = std::move(heads), options, &events](
+             const std::string& name, const std::vector<std::string>& left,
+             const std::vector<std::string>& right) {
+    std::vector<HeadSettings> settings;
+    for (const Head& head : heads) settings.push_back(head.settings());
+    const Head& head = heads[find_head(settings, name)];
+    return HeadOutput{head.settings().output, head.settings().class_names,
+                      Predictor(*encoder, head).predict(left, right, options, events)};
+  };
+}
+
+std::unique_ptr<EmbeddingScorer> make_encoder_scorer(
+    const std::string& name, const std::shared_ptr<const SentenceEncoder>& encoder,
+    std::vector<Head> heads, const EncodeOptions& options, EventSink& events,
+    const std::function<void(const EncodeCounts&)>& counted) {
+  const auto embed_as = [&](TextRole role) -> EmbeddingScorer::Embed {
+    EncodeOptions of_role = options;
+    of_role.role = role;
+    return [encoder, of_role, counted, &events](const std::vector<std::string>& texts) {
+      EncodeCounts counts;
+      Matrix<float> vectors = encoder->encode(texts, of_role, events, &counts);
+      if (counted) counted(counts);
+      return vectors;
+    };
+  };
+  const auto prompt_of = [&](TextRole role) {
+    EncodeOptions of_role = options;
+    of_role.role = role;
+    return encoder->prompt(of_role);
+  };
+  EmbeddingScorer::Retrieval retrieval;
+  if (prompt_of(TextRole::kDocument) != prompt_of(TextRole::kAny)) {
+    retrieval.documents = embed_as(TextRole::kDocument);
+  }
+  if (prompt_of(TextRole::kQuery) != prompt_of(TextRole::kDocument)) {
+    retrieval.queries = embed_as(TextRole::kQuery);
+  }
+  return std::make_unique<EmbeddingScorer>(
+      name, embed_as(TextRole::kAny), parse_similarity(encoder->settings().similarity), retrieval,
+      head_runner(encoder, std::move(heads), options, events));
 }
 
 }  // namespace simile

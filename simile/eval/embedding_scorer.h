@@ -24,7 +24,10 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/event.h"
 #include "simile/core/matrix.h"
+#include "simile/encode/head.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/eval/scorer.h"
 #include "simile/eval/shared_texts.h"
 #include "simile/neighbours/exact_search.h"
@@ -69,7 +72,9 @@ class EmbeddingScorer : public Scorer {
   Matrix<float> embed(const std::vector<std::string>& texts) override;
   void embed_once(const std::shared_ptr<const SharedTexts>& texts) override;
   HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
-                      const std::vector<std::string>& right) override;
+                      const std::vector<std::string>& right) override {
+    return heads_ ? heads_(head, left, right) : Scorer::run_head(head, left, right);
+  }
 
  private:
   std::vector<Ranking> rank_candidates(const std::vector<std::string>& queries,
@@ -86,5 +91,20 @@ class EmbeddingScorer : public Scorer {
   Similarity similarity_;
   RunHead heads_;
 };
+
+// The heads of an encoder, as scorers ask for them; null without heads. `events` must outlive the
+// result, which keeps the encoder.
+EmbeddingScorer::RunHead head_runner(std::shared_ptr<const SentenceEncoder> encoder,
+                                     std::vector<Head> heads, const EncodeOptions& options,
+                                     EventSink& events);
+
+// A model's scorer, with its prompts as sentence-transformers puts them in its evaluators: before
+// the texts of pairs that of the options, or the model's default; before the queries and documents
+// of a ranking those of their roles (EncodeOptions). `events` outlives the scorer. `counted` is told
+// what happened to the texts of each call.
+std::unique_ptr<EmbeddingScorer> make_encoder_scorer(
+    const std::string& name, const std::shared_ptr<const SentenceEncoder>& encoder,
+    std::vector<Head> heads, const EncodeOptions& options, EventSink& events,
+    const std::function<void(const EncodeCounts&)>& counted = nullptr);
 
 }  // namespace simile

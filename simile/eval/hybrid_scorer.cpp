@@ -105,8 +105,6 @@ constexpr int64_t kSamples = 1000;
 constexpr uint64_t kSeed = 1;
 constexpr double kShare = 0.9;
 
-double weight_of(double step) { return step / kSteps; }
-
 // The step whose sum over the positions is highest.
 int64_t best_step(const Matrix<double>& values, const std::vector<int64_t>& positions,
                   double preferred) {
@@ -131,7 +129,7 @@ int64_t best_step(const Matrix<double>& values, const std::vector<int64_t>& posi
 std::vector<double> hybrid_weights() {
   std::vector<double> weights;
   for (int64_t step = 0; step <= kSteps; ++step) {
-    weights.push_back(weight_of(static_cast<double>(step)));
+    weights.push_back(static_cast<double>(step) / kSteps);
   }
   return weights;
 }
@@ -145,8 +143,8 @@ WeightChoice choose_hybrid_weight(const Matrix<double>& values, double preferred
   const int64_t step = std::llround(mean);
   const Interval steps = percentile_interval(votes, kShare);
   WeightChoice choice;
-  choice.weight = weight_of(static_cast<double>(step));
-  choice.votes = {weight_of(steps.low), weight_of(steps.high)};
+  choice.weight = static_cast<double>(step) / kSteps;
+  choice.votes = {steps.low / kSteps, steps.high / kSteps};
   for (int64_t q = 0; q < values.rows; ++q) choice.value += values.at(q, step);
   choice.value /= static_cast<double>(values.rows);
   return choice;

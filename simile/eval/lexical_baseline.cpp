@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "simile/index/bm25.h"
 #include "simile/text/words.h"
 
 namespace simile {
@@ -26,10 +26,44 @@ using CountedText = std::vector<WordCount>;  // sorted by word
 // The words of a collection of texts.
 class WordCollection {
  public:
-  explicit WordCollection(const std::vector<std::string>& texts);
+  explicit WordCollection(const std::vector<std::string>& texts) {
+    std::vector<std::vector<std::string>> split;
+    std::set<std::string> different;
+    int64_t length = 0;
+    for (const std::string& text : texts) {
+      split.push_back(split_words(text));
+      different.insert(split.back().begin(), split.back().end());
+      length += static_cast<int64_t>(split.back().size());
+    }
+    for (const std::string& word : different) {
+      vocabulary_.emplace(word, static_cast<int32_t>(vocabulary_.size()));
+    }
+    text_frequency_.assign(vocabulary_.size(), 0);
+    for (const std::vector<std::string>& words : split) {
+      texts_.push_back(count(words));
+      for (const WordCount& entry : texts_.back()) {
+        ++text_frequency_[static_cast<size_t>(entry.word)];
+      }
+    }
+    if (texts.empty()) return;
+    mean_length_ = static_cast<double>(length) / static_cast<double>(texts.size());
+  }
 
   // Words that the collection lacks are left out.
-  CountedText count_words(const std::string& text) const;
+  CountedText count(const std::vector<std::string>& words) const {
+    std::vector<int32_t> numbers;
+    for (const std::string& word : words) {
+      const auto known = vocabulary_.find(word);
+      if (known != vocabulary_.end()) numbers.push_back(known->second);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    CountedText counted;
+    for (const int32_t number : numbers) {
+      if (counted.empty() || counted.back().word != number) counted.push_back({number, 0});
+      ++counted.back().count;
+    }
+    return counted;
+  }
 
   const std::vector<CountedText>& texts() const { return texts_; }
   int64_t words() const { return static_cast<int64_t>(text_frequency_.size()); }
@@ -37,15 +71,11 @@ class WordCollection {
   double mean_length() const { return mean_length_; }  // in words, with repetition
 
  private:
-  std::vector<int32_t> numbers_of(const std::vector<std::string>& words) const;
-
   std::unordered_map<std::string, int32_t> vocabulary_;
   std::vector<CountedText> texts_;
   std::vector<int64_t> text_frequency_;  // per word, df
   double mean_length_ = 0;
 };
-
-int64_t count_length(const CountedText& text);  // in words, with repetition
 
 struct WordWeight {
   int32_t word = 0;
@@ -53,19 +83,63 @@ struct WordWeight {
 };
 using WeightedText = std::vector<WordWeight>;  // sorted by word
 
-// sum over shared words of the product of weights.
-double multiply(const WeightedText& a, const WeightedText& b);
+// The sum over shared words of the product of weights.
+double multiply(const WeightedText& a, const WeightedText& b) {
+  double sum = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i].word == b[j].word) {
+      sum += static_cast<double>(a[i++].weight) * b[j++].weight;
+    } else {
+      ++(a[i].word < b[j].word ? i : j);
+    }
+  }
+  return sum;
+}
 
 // Scores texts by multiply(query, text), adding up in the order of the query's words; those that
 // share no word with the query score 0 and are not found.
 class WeightedScores : public CorpusScores {
  public:
-  WeightedScores(std::vector<WeightedText> queries, std::vector<WeightedText> texts, int64_t words);
+  WeightedScores(std::vector<WeightedText> queries, std::vector<WeightedText> texts, int64_t words)
+      : queries_(std::move(queries)),
+        texts_(std::move(texts)),
+        begin_(static_cast<size_t>(words) + 1, 0) {
+    for (const WeightedText& text : texts_) {
+      for (const WordWeight& entry : text) ++begin_[static_cast<size_t>(entry.word) + 1];
+    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    postings_.resize(static_cast<size_t>(begin_.back()));
+    std::vector<int64_t> next = begin_;
+    for (size_t t = 0; t < texts_.size(); ++t) {
+      for (const WordWeight& entry : texts_[t]) {
+        const int64_t at = next[static_cast<size_t>(entry.word)]++;
+        postings_[static_cast<size_t>(at)] = {static_cast<int64_t>(t), entry.weight};
+      }
+    }
+  }
 
   int64_t documents() const override { return static_cast<int64_t>(texts_.size()); }
-  void score(int64_t first, int64_t count, double* scores) const override;
-  void score_some(int64_t query, const std::vector<int64_t>& chosen, double* scores) const override;
   double not_found() const override { return 0; }
+
+  void score(int64_t first, int64_t count, double* scores) const override {
+    std::fill_n(scores, count * documents(), 0.0);
+    for (int64_t q = first; q < first + count; ++q, scores += documents()) {
+      for (const WordWeight& entry : queries_[static_cast<size_t>(q)]) {
+        const size_t word = static_cast<size_t>(entry.word);
+        for (int64_t p = begin_[word]; p < begin_[word + 1]; ++p) {
+          const Posting& posting = postings_[static_cast<size_t>(p)];
+          scores[posting.text] += static_cast<double>(entry.weight) * posting.weight;
+        }
+      }
+    }
+  }
+
+  void score_some(int64_t query, const std::vector<int64_t>& chosen,
+                  double* scores) const override {
+    std::transform(chosen.begin(), chosen.end(), scores, [&](int64_t text) {
+      return multiply(queries_[static_cast<size_t>(query)], texts_[static_cast<size_t>(text)]);
+    });
+  }
 
  private:
   struct Posting {
@@ -79,223 +153,84 @@ class WeightedScores : public CorpusScores {
   std::vector<Posting> postings_;
 };
 
-CountedText count_sorted(std::vector<int32_t> words) {
-  std::sort(words.begin(), words.end());
-  CountedText counted;
-  for (const int32_t word : words) {
-    if (counted.empty() || counted.back().word != word) counted.push_back({word, 0});
-    ++counted.back().count;
-  }
-  return counted;
-}
-
-WordCollection::WordCollection(const std::vector<std::string>& texts) {
-  std::vector<std::vector<std::string>> split;
-  std::set<std::string> different;
-  int64_t length = 0;
-  for (const std::string& text : texts) {
-    split.push_back(split_words(text));
-    different.insert(split.back().begin(), split.back().end());
-    length += static_cast<int64_t>(split.back().size());
-  }
-  for (const std::string& word : different) {
-    vocabulary_.emplace(word, static_cast<int32_t>(vocabulary_.size()));
-  }
-  text_frequency_.assign(vocabulary_.size(), 0);
-  for (const std::vector<std::string>& words : split) {
-    texts_.push_back(count_sorted(numbers_of(words)));
-    for (const WordCount& entry : texts_.back()) ++text_frequency_[static_cast<size_t>(entry.word)];
-  }
-  if (!texts.empty())
-    mean_length_ = static_cast<double>(length) / static_cast<double>(texts.size());
-}
-
-std::vector<int32_t> WordCollection::numbers_of(const std::vector<std::string>& words) const {
-  std::vector<int32_t> numbers;
-  for (const std::string& word : words) {
-    const auto known = vocabulary_.find(word);
-    if (known != vocabulary_.end()) numbers.push_back(known->second);
-  }
-  return numbers;
-}
-
-CountedText WordCollection::count_words(const std::string& text) const {
-  return count_sorted(numbers_of(split_words(text)));
-}
-
-int64_t count_length(const CountedText& text) {
-  int64_t length = 0;
-  for (const WordCount& entry : text) length += entry.count;
-  return length;
-}
-
-double multiply(const WeightedText& a, const WeightedText& b) {
-  double sum = 0;
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i].word == b[j].word) {
-      sum += static_cast<double>(a[i++].weight) * b[j++].weight;
-    } else {
-      ++(a[i].word < b[j].word ? i : j);
-    }
-  }
-  return sum;
-}
-
-WeightedScores::WeightedScores(std::vector<WeightedText> queries, std::vector<WeightedText> texts,
-                               int64_t words)
-    : queries_(std::move(queries)),
-      texts_(std::move(texts)),
-      begin_(static_cast<size_t>(words) + 1, 0) {
-  for (const WeightedText& text : texts_) {
-    for (const WordWeight& entry : text) ++begin_[static_cast<size_t>(entry.word) + 1];
-  }
-  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-  postings_.resize(static_cast<size_t>(begin_.back()));
-  std::vector<int64_t> next = begin_;
-  for (size_t t = 0; t < texts_.size(); ++t) {
-    for (const WordWeight& entry : texts_[t]) {
-      const int64_t at = next[static_cast<size_t>(entry.word)]++;
-      postings_[static_cast<size_t>(at)] = {static_cast<int64_t>(t), entry.weight};
-    }
-  }
-}
-
-void WeightedScores::score(int64_t first, int64_t count, double* scores) const {
-  std::fill_n(scores, count * documents(), 0.0);
-  for (int64_t q = first; q < first + count; ++q, scores += documents()) {
-    for (const WordWeight& entry : queries_[static_cast<size_t>(q)]) {
-      const size_t word = static_cast<size_t>(entry.word);
-      for (int64_t p = begin_[word]; p < begin_[word + 1]; ++p) {
-        const Posting& posting = postings_[static_cast<size_t>(p)];
-        scores[posting.text] += static_cast<double>(entry.weight) * posting.weight;
-      }
-    }
-  }
-}
-
-void WeightedScores::score_some(int64_t query, const std::vector<int64_t>& chosen,
-                                double* scores) const {
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    scores[i] =
-        multiply(queries_[static_cast<size_t>(query)], texts_[static_cast<size_t>(chosen[i])]);
-  }
-}
-
 // --- How BM25 and tf-idf weigh words ---
 
-using Weigh = std::function<WeightedText(const CountedText&)>;
-
 // As a document: the part of the score that depends on the document.
-Weigh weigh_bm25_documents(const WordCollection& collection, const Bm25& bm25) {
-  return [&collection, bm25](const CountedText& text) {
-    const auto N = static_cast<int64_t>(collection.texts().size());
-    const int64_t length = count_length(text);
-    WeightedText weighted;
-    for (const WordCount& entry : text) {
-      weighted.push_back({entry.word, bm25.weight(N, collection.text_frequency(entry.word),
-                                                  entry.count, length, collection.mean_length())});
-    }
-    return weighted;
-  };
+WeightedText weigh_bm25_document(const WordCollection& collection, const CountedText& text) {
+  const auto N = static_cast<int64_t>(collection.texts().size());
+  int64_t length = 0;  // in words, with repetition
+  for (const WordCount& entry : text) length += entry.count;
+  WeightedText weighted;
+  for (const auto& [word, count] : text) {
+    weighted.push_back({word, Bm25().weight(N, collection.text_frequency(word), count, length,
+                                            collection.mean_length())});
+  }
+  return weighted;
 }
 
-WeightedText weigh_bm25_query(const CountedText& text) {
+WeightedText weigh_bm25_query(const WordCollection&, const CountedText& text) {
   WeightedText weighted;
-  for (const WordCount& entry : text) {
-    weighted.push_back({entry.word, static_cast<float>(entry.count)});
-  }
+  for (const auto& [word, count] : text) weighted.push_back({word, static_cast<float>(count)});
   return weighted;
 }
 
 // Unit vectors, so that their product is the cosine.
-Weigh weigh_tfidf(const WordCollection& collection) {
-  return [&collection](const CountedText& text) {
-    const double N = static_cast<double>(collection.texts().size());
-    std::vector<double> weights;
-    double squares = 0;
-    for (const WordCount& entry : text) {
-      const double df = static_cast<double>(collection.text_frequency(entry.word));
-      weights.push_back(entry.count * (std::log((1 + N) / (1 + df)) + 1));
-      squares += weights.back() * weights.back();
-    }
-    WeightedText weighted;
-    for (size_t i = 0; i < text.size(); ++i) {
-      weighted.push_back({text[i].word, static_cast<float>(weights[i] / std::sqrt(squares))});
-    }
-    return weighted;
-  };
-}
-
-std::vector<WeightedText> weigh_all(const std::vector<CountedText>& texts, const Weigh& weigh) {
-  std::vector<WeightedText> weighted;
-  for (const CountedText& text : texts) weighted.push_back(weigh(text));
-  return weighted;
-}
-
-std::vector<WeightedText> weigh_queries(const WordCollection& collection,
-                                        const std::vector<std::string>& queries,
-                                        const Weigh& weigh) {
-  std::vector<WeightedText> weighted;
-  for (const std::string& query : queries) {
-    weighted.push_back(weigh(collection.count_words(query)));
+WeightedText weigh_tfidf(const WordCollection& collection, const CountedText& text) {
+  const double N = static_cast<double>(collection.texts().size());
+  std::vector<double> weights;
+  double squares = 0;
+  for (const auto& [word, count] : text) {
+    const double df = static_cast<double>(collection.text_frequency(word));
+    weights.push_back(count * (std::log((1 + N) / (1 + df)) + 1));
+    squares += weights.back() * weights.back();
+  }
+  WeightedText weighted;
+  for (size_t i = 0; i < text.size(); ++i) {
+    weighted.push_back({text[i].word, static_cast<float>(weights[i] / std::sqrt(squares))});
   }
   return weighted;
 }
 
-WordCollection collect_pairs(const std::vector<std::string>& left,
-                             const std::vector<std::string>& right) {
-  std::unordered_set<std::string> seen;
-  std::vector<std::string> texts;
-  for (const auto* side : {&left, &right}) {
-    for (const std::string& text : *side) {
-      if (seen.insert(text).second) texts.push_back(text);
-    }
-  }
-  return WordCollection(texts);
-}
+using Weigh = WeightedText (*)(const WordCollection&, const CountedText&);
+
+Weigh query_weights(bool is_bm25) { return is_bm25 ? weigh_bm25_query : weigh_tfidf; }
+Weigh document_weights(bool is_bm25) { return is_bm25 ? weigh_bm25_document : weigh_tfidf; }
 
 }  // namespace
 
-std::vector<double> Bm25Scorer::score_pairs(const std::vector<std::string>& left,
-                                            const std::vector<std::string>& right) {
-  const WordCollection collection = collect_pairs(left, right);
-  const Weigh weigh_document = weigh_bm25_documents(collection, bm25_);
+std::vector<double> LexicalScorer::score_pairs(const std::vector<std::string>& left,
+                                               const std::vector<std::string>& right) {
+  std::unordered_set<std::string> seen;
+  std::vector<std::string> texts;
+  for (const auto* side : {&left, &right}) {
+    std::copy_if(side->begin(), side->end(), std::back_inserter(texts),
+                 [&](const std::string& text) { return seen.insert(text).second; });
+  }
+  const WordCollection collection(texts);
+  const Weigh as_query = query_weights(is_bm25_), as_document = document_weights(is_bm25_);
   std::vector<double> scores;
   for (size_t i = 0; i < left.size(); ++i) {
-    const CountedText a = collection.count_words(left[i]), b = collection.count_words(right[i]);
-    scores.push_back((multiply(weigh_bm25_query(a), weigh_document(b)) +
-                      multiply(weigh_bm25_query(b), weigh_document(a))) /
+    const CountedText a = collection.count(split_words(left[i]));
+    const CountedText b = collection.count(split_words(right[i]));
+    scores.push_back((multiply(as_query(collection, a), as_document(collection, b)) +
+                      multiply(as_query(collection, b), as_document(collection, a))) /
                      2);
   }
   return scores;
 }
 
-std::unique_ptr<CorpusScores> Bm25Scorer::score_corpus(const std::vector<std::string>& queries,
-                                                       const std::vector<std::string>& corpus) {
+std::unique_ptr<CorpusScores> LexicalScorer::score_corpus(const std::vector<std::string>& queries,
+                                                          const std::vector<std::string>& corpus) {
   const WordCollection collection(corpus);
-  return std::make_unique<WeightedScores>(
-      weigh_queries(collection, queries, weigh_bm25_query),
-      weigh_all(collection.texts(), weigh_bm25_documents(collection, bm25_)), collection.words());
-}
-
-std::vector<double> TfidfScorer::score_pairs(const std::vector<std::string>& left,
-                                             const std::vector<std::string>& right) {
-  const WordCollection collection = collect_pairs(left, right);
-  const Weigh weigh = weigh_tfidf(collection);
-  std::vector<double> scores;
-  for (size_t i = 0; i < left.size(); ++i) {
-    scores.push_back(
-        multiply(weigh(collection.count_words(left[i])), weigh(collection.count_words(right[i]))));
+  std::vector<WeightedText> of_queries, documents;
+  for (const std::string& query : queries) {
+    of_queries.push_back(query_weights(is_bm25_)(collection, collection.count(split_words(query))));
   }
-  return scores;
-}
-
-std::unique_ptr<CorpusScores> TfidfScorer::score_corpus(const std::vector<std::string>& queries,
-                                                        const std::vector<std::string>& corpus) {
-  const WordCollection collection(corpus);
-  const Weigh weigh = weigh_tfidf(collection);
-  return std::make_unique<WeightedScores>(weigh_queries(collection, queries, weigh),
-                                          weigh_all(collection.texts(), weigh), collection.words());
+  for (const CountedText& text : collection.texts()) {
+    documents.push_back(document_weights(is_bm25_)(collection, text));
+  }
+  return std::make_unique<WeightedScores>(std::move(of_queries), std::move(documents),
+                                          collection.words());
 }
 
 std::unique_ptr<Scorer> make_lexical_scorer(const std::string& name) {

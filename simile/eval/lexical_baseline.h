@@ -15,34 +15,32 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "simile/eval/scorer.h"
-#include "simile/index/bm25.h"
 
 namespace simile {
 
-class Bm25Scorer : public Scorer {
+class LexicalScorer : public Scorer {
  public:
-  explicit Bm25Scorer(const Bm25& bm25 = {}) : bm25_(bm25) {}
-  std::string name() const override { return "bm25"; }
+  std::string name() const override { return is_bm25_ ? "bm25" : "tfidf"; }
   std::vector<double> score_pairs(const std::vector<std::string>& left,
                                   const std::vector<std::string>& right) override;
   std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus) override;
+
+ protected:
+  explicit LexicalScorer(bool is_bm25) : is_bm25_(is_bm25) {}
 
  private:
-  Bm25 bm25_;
+  bool is_bm25_;
 };
 
-class TfidfScorer : public Scorer {
- public:
-  std::string name() const override { return "tfidf"; }
-  std::vector<double> score_pairs(const std::vector<std::string>& left,
-                                  const std::vector<std::string>& right) override;
-  std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
-                                             const std::vector<std::string>& corpus) override;
+struct Bm25Scorer : LexicalScorer {
+  Bm25Scorer() : LexicalScorer(true) {}
+};
+struct TfidfScorer : LexicalScorer {
+  TfidfScorer() : LexicalScorer(false) {}
 };
 
 // "bm25" or "tfidf"; null for any other name.

@@ -10,6 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/eval/predictions.h"
+#include "simile/eval/report.h"
 #include "simile/kernel/numerics.h"
 #include "simile/metric/classification.h"
 #include "simile/metric/significance.h"
@@ -17,6 +18,10 @@
 
 namespace simile {
 namespace {
+
+void append(const std::vector<std::string>& more, std::vector<std::string>& texts) {
+  texts.insert(texts.end(), more.begin(), more.end());
+}
 
 // What reading the data met, for Task::warnings().
 std::vector<std::string> reading_warnings(const PairDataset& data) {
@@ -26,7 +31,7 @@ std::vector<std::string> reading_warnings(const PairDataset& data) {
 
 // One score per pair: the scorer's own, or that of its head where one is named. Errors:
 // ErrorKind::kFailed for a wrong number of scores, or one that is not finite; and those of
-// Scorer::run_head() and simile/eval/head_output.h.
+// Scorer::run_head() and head_scores().
 std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
                                   const std::string& head) {
   if (!head.empty()) return head_scores(scorer.run_head(head, data.left, data.right), data.size());
@@ -44,49 +49,72 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
   return scores;
 }
 
-void keep_scored_pairs(const PairDataset& data, const std::vector<double>& scores,
-                       const std::string& path, Predictions* predictions) {
-  if (path.empty() && predictions == nullptr) return;
-  Predictions table;
-  table.left = data.left;
-  table.right = data.right;
-  table.gold = data.score;
-  table.score = scores;
-  keep_predictions(std::move(table), path, predictions);
-}
-
-}  // namespace
-
-PairDataTask::PairDataTask(std::string task, std::string name, PairDataset data)
-    : task_(std::move(task)), name_(std::move(name)), data_(std::move(data)) {}
-
-std::vector<std::string> PairDataTask::metric_names() const {
-  std::vector<std::string> names;
-  for (const MetricRow& metric : metrics_of_task(task_)) names.push_back(metric.name);
-  return names;
-}
-
-std::vector<std::string> PairDataTask::warnings() const { return reading_warnings(data_); }
-
-TestTexts PairDataTask::texts() const { return pair_texts(data_); }
-
-Report PairDataTask::make_report(const Scorer& scorer, const Answers& answers) const {
-  Report report;
-  report.task = task_;
-  report.name = name_;
-  report.model = scorer.name();
-  report.notes = scorer.notes();
-  report.examples = data_.size();
-  const std::vector<int64_t> all = all_positions(data_.left.size());
-  for (const MetricRow& metric : metrics_of_task(task_)) {
-    report.metrics.emplace_back(metric.name, metric.of(answers)(all));
+// What these tasks share.
+class PairDataTask : public Task {
+ public:
+  Report evaluate(Scorer& scorer, const std::string& predictions_path,
+                  Predictions* kept) const override {
+    Predictions predictions;
+    Report report = score(scorer, predictions);
+    if (predictions.size() == 0) return report;
+    if (!predictions_path.empty()) write_predictions(predictions_path, predictions);
+    if (kept != nullptr) *kept = std::move(predictions);
+    return report;
   }
-  return report;
-}
+  std::vector<std::string> metric_names() const override {
+    std::vector<std::string> names;
+    for (const MetricRow& metric : metrics_of_task(task_)) names.push_back(metric.name);
+    return names;
+  }
+  std::vector<std::string> warnings() const override { return reading_warnings(data_); }
+  std::vector<std::string> notes() const override { return data_.notes; }
+  TestTexts texts() const override { return pair_texts(data_); }
+
+ protected:
+  PairDataTask(std::string task, std::string name, PairDataset data, std::string head = "")
+      : task_(std::move(task)),
+        name_(std::move(name)),
+        head_(std::move(head)),
+        data_(std::move(data)) {}
+
+  virtual Report score(Scorer& scorer, Predictions& predictions) const = 0;
+
+  const PairDataset& data() const { return data_; }
+  const std::string& head() const { return head_; }
+
+  // The report of these answers: what was evaluated, and each metric of the task.
+  Report make_report(const Scorer& scorer, const Answers& answers) const {
+    Report report;
+    report.task = task_;
+    report.name = name_;
+    report.model = scorer.name();
+    report.notes = scorer.notes();
+    report.examples = data_.size();
+    const std::vector<int64_t> all = all_positions(data_.left.size());
+    for (const MetricRow& metric : metrics_of_task(task_)) {
+      report.metrics.emplace_back(metric.name, metric.of(answers)(all));
+    }
+    return report;
+  }
+
+  // Gold scores and those of the pairs, for the metrics and as predictions.
+  Answers score_pairs(Scorer& scorer, Predictions& predictions) const {
+    Answers answers;
+    answers.gold = data_.score;
+    answers.score = score_checked(scorer, data_, head_);
+    predictions.left = data_.left;
+    predictions.right = data_.right;
+    predictions.gold = answers.gold;
+    predictions.score = answers.score;
+    return answers;
+  }
+
+ private:
+  std::string task_, name_, head_;
+  PairDataset data_;
+};
 
 // --- sts ---
-
-namespace {
 
 // The metric of each part, behind their mean and their mean weighted by pairs.
 void add_parts(const std::string& name, const Statistic& metric, const std::vector<StsPart>& parts,
@@ -107,79 +135,76 @@ void add_parts(const std::string& name, const Statistic& metric, const std::vect
   report.metrics.insert(report.metrics.end(), of_parts.begin(), of_parts.end());
 }
 
-}  // namespace
+class StsTask : public PairDataTask {
+ public:
+  StsTask(std::string name, PairDataset pairs, std::string head, const std::vector<StsPart>& parts)
+      : PairDataTask("sts", std::move(name), std::move(pairs), std::move(head)) {
+    SIMILE_CHECK(data().size() >= 2, ErrorKind::kInput,
+                 fmt::format("{}: task sts needs at least two scored pairs, found {}",
+                             data().report.file, data().size()));
+    const auto [low, high] = std::minmax_element(data().score.begin(), data().score.end());
+    SIMILE_CHECK(*low < *high, ErrorKind::kInput,
+                 fmt::format("{}: task sts correlates with graded gold scores, but all {} are {}; "
+                             "is the score column the right one?",
+                             data().report.file, data().size(), *low));
+    choose_parts(parts);
+  }
 
-StsTask::StsTask(std::string name, PairDataset pairs, std::string head,
-                 const std::vector<StsPart>& parts)
-    : PairDataTask("sts", std::move(name), std::move(pairs)), head_(std::move(head)) {
-  SIMILE_CHECK(data().size() >= 2, ErrorKind::kInput,
-               fmt::format("{}: task sts needs at least two scored pairs, found {}",
-                           data().report.file, data().size()));
-  const auto [low, high] = std::minmax_element(data().score.begin(), data().score.end());
-  SIMILE_CHECK(*low < *high, ErrorKind::kInput,
-               fmt::format("{}: task sts correlates with graded gold scores, but all {} are {}; is "
-                           "the score column the right one?",
-                           data().report.file, data().size(), *low));
-  choose_parts(parts);
-}
-
-void StsTask::choose_parts(const std::vector<StsPart>& parts) {
-  int64_t begin = 0;
-  for (StsPart part : parts) {
-    part.begin = begin;
-    begin += part.pairs;
-    const auto first = data().score.begin() + part.begin;
-    const bool is_constant =
-        std::all_of(first, first + part.pairs, [first](double score) { return score == *first; });
-    if (part.pairs >= 2 && !is_constant) {
-      parts_.push_back(std::move(part));
-      continue;
+  std::vector<std::string> metric_names() const override {
+    std::vector<std::string> names = PairDataTask::metric_names();
+    const std::vector<std::string> metrics = names;
+    for (const std::string& metric : metrics) {
+      if (parts_.empty()) break;
+      for (const char* mean : {"_mean", "_wmean"}) names.push_back(metric + mean);
+      for (const StsPart& part : parts_) names.push_back(metric + ":" + part.name);
     }
-    part_warnings_.push_back(fmt::format(
-        "{}: {} and so no correlation: left out of the means over the files, though its pairs "
-        "count "
-        "among all",
-        part.name,
-        part.pairs < 2 ? fmt::format("{} scored pairs", part.pairs)
-                       : fmt::format("its {} gold scores are all {:g}", part.pairs, *first)));
+    return names;
   }
-}
 
-Report StsTask::evaluate(Scorer& scorer, const std::string& predictions_path,
-                         Predictions* predictions) const {
-  Answers answers;
-  answers.gold = data().score;
-  answers.score = score_checked(scorer, data(), head_);
-  keep_scored_pairs(data(), answers.score, predictions_path, predictions);
-  Report report = make_report(scorer, answers);
-  for (const MetricRow& metric : metrics_of_task(report.task)) {
-    if (!parts_.empty()) add_parts(metric.name, metric.of(answers), parts_, report);
+  std::vector<std::string> warnings() const override {
+    std::vector<std::string> warnings = PairDataTask::warnings();
+    append(part_warnings_, warnings);
+    return warnings;
   }
-  const auto [low, high] = std::minmax_element(answers.score.begin(), answers.score.end());
-  if (*low == *high) report.notes.push_back("all scores are equal: correlation is taken as 0");
-  return report;
-}
 
-std::vector<std::string> StsTask::metric_names() const {
-  std::vector<std::string> names = PairDataTask::metric_names();
-  const std::vector<std::string> metrics = names;
-  for (const std::string& metric : metrics) {
-    if (parts_.empty()) break;
-    for (const char* mean : {"_mean", "_wmean"}) names.push_back(metric + mean);
-    for (const StsPart& part : parts_) names.push_back(metric + ":" + part.name);
+ private:
+  Report score(Scorer& scorer, Predictions& predictions) const override {
+    const Answers answers = score_pairs(scorer, predictions);
+    Report report = make_report(scorer, answers);
+    for (const MetricRow& metric : metrics_of_task(report.task)) {
+      if (!parts_.empty()) add_parts(metric.name, metric.of(answers), parts_, report);
+    }
+    const auto [low, high] = std::minmax_element(answers.score.begin(), answers.score.end());
+    if (*low == *high) report.notes.push_back("all scores are equal: correlation is taken as 0");
+    return report;
   }
-  return names;
-}
 
-std::vector<std::string> StsTask::warnings() const {
-  std::vector<std::string> warnings = PairDataTask::warnings();
-  warnings.insert(warnings.end(), part_warnings_.begin(), part_warnings_.end());
-  return warnings;
-}
+  void choose_parts(const std::vector<StsPart>& parts) {
+    int64_t begin = 0;
+    for (StsPart part : parts) {
+      part.begin = begin;
+      begin += part.pairs;
+      const auto first = data().score.begin() + part.begin;
+      const bool is_constant =
+          std::all_of(first, first + part.pairs, [first](double score) { return score == *first; });
+      if (part.pairs >= 2 && !is_constant) {
+        parts_.push_back(std::move(part));
+        continue;
+      }
+      part_warnings_.push_back(fmt::format(
+          "{}: {} and so no correlation: left out of the means over the files, though its pairs "
+          "count among all",
+          part.name,
+          part.pairs < 2 ? fmt::format("{} scored pairs", part.pairs)
+                         : fmt::format("its {} gold scores are all {:g}", part.pairs, *first)));
+    }
+  }
+
+  std::vector<StsPart> parts_;  // that have a correlation
+  std::vector<std::string> part_warnings_;
+};
 
 // --- pairs ---
-
-namespace {
 
 std::vector<int> read_labels(const PairDataset& data) {
   std::vector<int> labels;
@@ -198,92 +223,47 @@ std::vector<int> read_labels(const PairDataset& data) {
   return labels;
 }
 
-}  // namespace
+class PairTask : public PairDataTask {
+ public:
+  PairTask(std::string name, PairDataset pairs, PairDataset dev, std::string head)
+      : PairDataTask("pairs", std::move(name), std::move(pairs), std::move(head)),
+        dev_(std::move(dev)),
+        labels_(read_labels(data())),
+        dev_labels_(dev_.size() > 0 ? read_labels(dev_) : std::vector<int>()) {}
 
-PairTask::PairTask(std::string name, PairDataset pairs, PairDataset dev, std::string head)
-    : PairDataTask("pairs", std::move(name), std::move(pairs)),
-      dev_(std::move(dev)),
-      head_(std::move(head)),
-      labels_(read_labels(data())),
-      dev_labels_(dev_.size() > 0 ? read_labels(dev_) : std::vector<int>()) {}
-
-Report PairTask::evaluate(Scorer& scorer, const std::string& predictions_path,
-                          Predictions* predictions) const {
-  Answers answers;
-  answers.gold = data().score;
-  answers.score = score_checked(scorer, data(), head_);
-  keep_scored_pairs(data(), answers.score, predictions_path, predictions);
-  const bool oracle = dev_labels_.empty();
-  const std::vector<double> dev_scores =
-      oracle ? answers.score : score_checked(scorer, dev_, head_);
-  const std::vector<int>& dev_labels = oracle ? labels_ : dev_labels_;
-  answers.threshold = find_accuracy_threshold(dev_scores, dev_labels).threshold;
-  answers.f1_threshold = find_f1_threshold(dev_scores, dev_labels).threshold;
-  Report report = make_report(scorer, answers);
-  if (oracle) {
-    report.notes.push_back(
-        "threshold: oracle (chosen on the evaluated pairs; give dev for a fair one)");
+  std::vector<std::string> warnings() const override {
+    std::vector<std::string> warnings = PairDataTask::warnings();
+    append(reading_warnings(dev_), warnings);
+    return warnings;
   }
-  return report;
-}
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes = PairDataTask::notes();
+    append(dev_.notes, notes);
+    return notes;
+  }
 
-std::vector<std::string> PairTask::notes() const {
-  std::vector<std::string> notes = PairDataTask::notes();
-  notes.insert(notes.end(), dev_.notes.begin(), dev_.notes.end());
-  return notes;
-}
+ private:
+  Report score(Scorer& scorer, Predictions& predictions) const override {
+    Answers answers = score_pairs(scorer, predictions);
+    const bool oracle = dev_labels_.empty();
+    const std::vector<double> dev_scores =
+        oracle ? answers.score : score_checked(scorer, dev_, head());
+    const std::vector<int>& dev_labels = oracle ? labels_ : dev_labels_;
+    answers.threshold = find_accuracy_threshold(dev_scores, dev_labels).threshold;
+    answers.f1_threshold = find_f1_threshold(dev_scores, dev_labels).threshold;
+    Report report = make_report(scorer, answers);
+    if (oracle) {
+      report.notes.push_back(
+          "threshold: oracle (chosen on the evaluated pairs; give dev for a fair one)");
+    }
+    return report;
+  }
 
-std::vector<std::string> PairTask::warnings() const {
-  std::vector<std::string> warnings = PairDataTask::warnings();
-  const std::vector<std::string> of_dev = reading_warnings(dev_);
-  warnings.insert(warnings.end(), of_dev.begin(), of_dev.end());
-  return warnings;
-}
-
-// --- classification ---
-
-namespace {
-
-struct Classified {
-  std::vector<std::string> classes;  // of the head
-  Answers answers;                   // places in `classes`
-  std::vector<double> probability;   // of the class predicted
+  PairDataset dev_;
+  std::vector<int> labels_, dev_labels_;
 };
 
-Classified classify(Scorer& scorer, const PairDataset& data, const std::string& head) {
-  const HeadOutput output = scorer.run_head(head, data.left, data.right);
-  Classified predictions;
-  predictions.classes = head_classes(output);
-  const std::vector<int32_t> places =
-      match_classes(data.class_names, predictions.classes, data.report.file);
-  const Matrix<double> probabilities = class_probabilities(output, data.size());
-  for (int64_t i = 0; i < data.size(); ++i) {
-    const double* row = probabilities.row(i);
-    const double* best = std::max_element(row, row + probabilities.cols);
-    predictions.answers.gold_class.push_back(
-        places[static_cast<size_t>(data.classes[static_cast<size_t>(i)])]);
-    predictions.answers.predicted.push_back(best - row);
-    predictions.probability.push_back(*best);
-  }
-  predictions.answers.classes = static_cast<int64_t>(predictions.classes.size());
-  return predictions;
-}
-
-Predictions make_predictions(const PairDataset& data, const Classified& classified) {
-  Predictions predictions;
-  predictions.kind = PredictionKind::kClasses;
-  predictions.left = data.left;
-  predictions.right = data.right;
-  predictions.probability = classified.probability;
-  const auto class_name = [&](int64_t place) {
-    return classified.classes[static_cast<size_t>(place)];
-  };
-  for (size_t i = 0; i < data.left.size(); ++i) {
-    predictions.gold_class.push_back(class_name(classified.answers.gold_class[i]));
-    predictions.predicted.push_back(class_name(classified.answers.predicted[i]));
-  }
-  return predictions;
-}
+// --- classification ---
 
 // How many of the classes are neither gold nor predicted.
 int64_t count_absent(const Matrix<int64_t>& confusion) {
@@ -298,36 +278,48 @@ int64_t count_absent(const Matrix<int64_t>& confusion) {
   return absent;
 }
 
-}  // namespace
+class ClassificationTask : public PairDataTask {
+ public:
+  ClassificationTask(std::string name, PairDataset texts, std::string head)
+      : PairDataTask("classification", std::move(name), std::move(texts), std::move(head)) {}
 
-ClassificationTask::ClassificationTask(std::string name, PairDataset texts, std::string head)
-    : PairDataTask("classification", std::move(name), std::move(texts)), head_(std::move(head)) {}
-
-Report ClassificationTask::evaluate(Scorer& scorer, const std::string& predictions_path,
-                                    Predictions* predictions) const {
-  const Classified classified = classify(scorer, data(), head_);
-  if (!predictions_path.empty() || predictions != nullptr) {
-    keep_predictions(make_predictions(data(), classified), predictions_path, predictions);
+ private:
+  Report score(Scorer& scorer, Predictions& predictions) const override {
+    const HeadOutput output = scorer.run_head(head(), data().left, data().right);
+    const std::vector<std::string> classes = head_classes(output);
+    const std::vector<int32_t> places =
+        match_classes(data().class_names, classes, data().report.file);
+    const Matrix<double> probabilities = class_probabilities(output, data().size());
+    predictions.kind = PredictionKind::kClasses;
+    predictions.left = data().left;
+    predictions.right = data().right;
+    Answers answers;  // places in `classes`
+    answers.classes = static_cast<int64_t>(classes.size());
+    for (int64_t i = 0; i < data().size(); ++i) {
+      const double* row = probabilities.row(i);
+      const double* best = std::max_element(row, row + probabilities.cols);
+      const int32_t gold = places[static_cast<size_t>(data().classes[static_cast<size_t>(i)])];
+      answers.gold_class.push_back(gold);
+      answers.predicted.push_back(best - row);
+      predictions.gold_class.push_back(classes[static_cast<size_t>(gold)]);
+      predictions.predicted.push_back(classes[static_cast<size_t>(best - row)]);
+      predictions.probability.push_back(*best);
+    }
+    Report report = make_report(scorer, answers);
+    Matrix<int64_t> confusion =
+        score_classes(answers.gold_class, answers.predicted, answers.classes).confusion;
+    if (const int64_t absent = count_absent(confusion); absent > 0) {
+      report.notes.push_back(
+          fmt::format("{} of {} classes are neither in the data nor predicted: macro_f1 leaves "
+                      "them out",
+                      absent, answers.classes));
+    }
+    report.confusion = {classes, std::move(confusion)};
+    return report;
   }
-  const Answers& answers = classified.answers;
-  Report report = make_report(scorer, answers);
-  Matrix<int64_t> confusion =
-      score_classes(answers.gold_class, answers.predicted, answers.classes).confusion;
-  if (const int64_t absent = count_absent(confusion); absent > 0) {
-    report.notes.push_back(
-        fmt::format("{} of {} classes are neither in the data nor predicted: macro_f1 leaves them "
-                    "out",
-                    absent, answers.classes));
-  }
-  report.confusion = {classified.classes, std::move(confusion)};
-  return report;
-}
+};
 
 // --- geometry ---
-
-namespace {
-
-constexpr size_t kLookedAt = 5000;
 
 std::vector<std::string> distinct_texts(const PairDataset& data) {
   std::vector<std::string> distinct;
@@ -340,47 +332,67 @@ std::vector<std::string> distinct_texts(const PairDataset& data) {
   return distinct;
 }
 
-std::vector<std::string> spread_evenly(const std::vector<std::string>& all, size_t count) {
-  if (all.size() <= count) return all;
-  std::vector<std::string> chosen;
-  for (size_t i = 0; i < count; ++i) chosen.push_back(all[i * all.size() / count]);
-  return chosen;
-}
+class GeometryTask : public PairDataTask {
+ public:
+  GeometryTask(std::string name, PairDataset pairs, double positive_above)
+      : PairDataTask("geometry", std::move(name), std::move(pairs)) {
+    for (size_t i = 0; i < data().left.size(); ++i) {
+      if (data().score[i] <= positive_above) continue;
+      left_.push_back(data().left[i]);
+      right_.push_back(data().right[i]);
+    }
+    SIMILE_CHECK(!left_.empty(), ErrorKind::kInput,
+                 fmt::format("{}: none of the {} pairs has a score above positive_above {:g}, and "
+                             "alignment is of pairs that belong together; set it, or score_scale",
+                             data().report.file, data().size(), positive_above));
+    const std::vector<std::string> all = distinct_texts(data());
+    SIMILE_CHECK(all.size() >= 2, ErrorKind::kInput,
+                 fmt::format("{}: task geometry needs at least two different texts, found {}",
+                             data().report.file, all.size()));
+    distinct_count_ = all.size();
+    const size_t count = std::min<size_t>(all.size(), 5000);
+    for (size_t i = 0; i < count; ++i) distinct_.push_back(all[i * all.size() / count]);
+  }
+
+ private:
+  Report score(Scorer& scorer, Predictions&) const override {
+    Answers answers;
+    answers.texts = scorer.embed(distinct_);
+    answers.shares = principal_shares(answers.texts);
+    answers.left = scorer.embed(left_);
+    answers.right = scorer.embed(right_);
+    Report report = make_report(scorer, answers);
+    report.notes.push_back(fmt::format(
+        "alignment of {} positive pairs, the rest of {} texts{}", left_.size(), distinct_.size(),
+        distinct_.size() < distinct_count_ ? fmt::format(" out of {}", distinct_count_) : ""));
+    return report;
+  }
+
+  std::vector<std::string> left_, right_;  // of the positive pairs
+  std::vector<std::string> distinct_;      // the texts that are used
+  size_t distinct_count_ = 0;              // all of them
+};
 
 }  // namespace
 
-GeometryTask::GeometryTask(std::string name, PairDataset pairs, double positive_above)
-    : PairDataTask("geometry", std::move(name), std::move(pairs)) {
-  for (size_t i = 0; i < data().left.size(); ++i) {
-    if (data().score[i] <= positive_above) continue;
-    left_.push_back(data().left[i]);
-    right_.push_back(data().right[i]);
-  }
-  SIMILE_CHECK(!left_.empty(), ErrorKind::kInput,
-               fmt::format("{}: none of the {} pairs has a score above positive_above {:g}, and "
-                           "alignment is of pairs that belong together; set it, or score_scale",
-                           data().report.file, data().size(), positive_above));
-  const std::vector<std::string> all = distinct_texts(data());
-  SIMILE_CHECK(all.size() >= 2, ErrorKind::kInput,
-               fmt::format("{}: task geometry needs at least two different texts, found {}",
-                           data().report.file, all.size()));
-  distinct_count_ = static_cast<int64_t>(all.size());
-  distinct_ = spread_evenly(all, kLookedAt);
+std::unique_ptr<Task> make_sts_task(const std::string& name, PairDataset data,
+                                    const std::string& head, const std::vector<StsPart>& parts) {
+  return std::make_unique<StsTask>(name, std::move(data), head, parts);
 }
 
-Report GeometryTask::evaluate(Scorer& scorer, const std::string&, Predictions*) const {
-  Answers answers;
-  answers.texts = scorer.embed(distinct_);
-  answers.shares = principal_shares(answers.texts);
-  answers.left = scorer.embed(left_);
-  answers.right = scorer.embed(right_);
-  Report report = make_report(scorer, answers);
-  report.notes.push_back(fmt::format("alignment of {} positive pairs, the rest of {} texts{}",
-                                     left_.size(), distinct_.size(),
-                                     static_cast<int64_t>(distinct_.size()) < distinct_count_
-                                         ? fmt::format(" out of {}", distinct_count_)
-                                         : ""));
-  return report;
+std::unique_ptr<Task> make_pair_task(const std::string& name, PairDataset data, PairDataset dev,
+                                     const std::string& head) {
+  return std::make_unique<PairTask>(name, std::move(data), std::move(dev), head);
+}
+
+std::unique_ptr<Task> make_classification_task(const std::string& name, PairDataset data,
+                                               const std::string& head) {
+  return std::make_unique<ClassificationTask>(name, std::move(data), head);
+}
+
+std::unique_ptr<Task> make_geometry_task(const std::string& name, PairDataset data,
+                                         double positive_above) {
+  return std::make_unique<GeometryTask>(name, std::move(data), positive_above);
 }
 
 }  // namespace simile

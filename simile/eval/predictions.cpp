@@ -5,23 +5,24 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/reader.h"
+#include "simile/eval/report.h"
+#include "simile/metric/significance.h"
 
 namespace simile {
 namespace {
 
 using Names = std::vector<std::string>;
-
-const Names kScoreColumns = {"left", "right", "gold", "score"};
-const Names kTextClassColumns = {"text", "gold", "predicted", "probability"};
-const Names kPairClassColumns = {"left", "right", "gold", "predicted", "probability"};
-const Names kQueryHead = {"query_id", "query"};
-const Names kQueryTail = {"first_relevant", "top_id", "top_text", "relevant_id", "relevant_text"};
 
 std::string file_name(const std::string& name) {
   std::string safe;
@@ -33,91 +34,58 @@ std::string file_name(const std::string& name) {
   return safe;
 }
 
-bool is_query_table(const Names& header) {
-  return header.size() > kQueryHead.size() + kQueryTail.size() &&
-         std::equal(kQueryHead.begin(), kQueryHead.end(), header.begin()) &&
-         std::equal(kQueryTail.rbegin(), kQueryTail.rend(), header.rbegin());
-}
+// A column of the file, and where its values stand.
+struct ValueColumn {
+  std::string name;
+  std::variant<std::vector<std::string>*, std::vector<double>*, std::vector<int64_t>*> values;
+};
 
-// A table whose columns are those of its header.
-TableReader open_table(const std::string& path, const Names& header) {
-  std::vector<Column> columns;
-  for (const std::string& name : header) columns.push_back({name, {name}});
-  return TableReader(path, columns);
-}
-
-void read_scores(const Names& header, Predictions& predictions) {
-  TableReader table = open_table(predictions.path, header);
-  for (Row row; table.next(row);) {
-    predictions.left.push_back(row.fields[0]);
-    predictions.right.push_back(row.fields[1]);
-    predictions.gold.push_back(table.number(row, 2));
-    predictions.score.push_back(table.number(row, 3));
+// Those of predictions of this kind and metrics; of classes `right` says whether there are pairs.
+std::vector<ValueColumn> columns_of(Predictions& p, bool right) {
+  if (p.kind == PredictionKind::kScores) {
+    return {{"left", &p.left}, {"right", &p.right}, {"gold", &p.gold}, {"score", &p.score}};
   }
+  if (p.kind == PredictionKind::kClasses) {
+    std::vector<ValueColumn> columns = {{right ? "left" : "text", &p.left}};
+    if (right) columns.push_back({"right", &p.right});
+    columns.push_back({"gold", &p.gold_class});
+    columns.push_back({"predicted", &p.predicted});
+    columns.push_back({"probability", &p.probability});
+    return columns;
+  }
+  std::vector<ValueColumn> columns = {{"query_id", &p.left}, {"query", &p.right}};
+  p.values.resize(p.metrics.size());
+  for (size_t m = 0; m < p.metrics.size(); ++m) columns.push_back({p.metrics[m], &p.values[m]});
+  columns.insert(columns.end(), {{"first_relevant", &p.first_relevant},
+                                 {"top_id", &p.top_id},
+                                 {"top_text", &p.top_text},
+                                 {"relevant_id", &p.relevant_id},
+                                 {"relevant_text", &p.relevant_text}});
+  return columns;
 }
 
-void read_classes(const Names& header, Predictions& predictions) {
-  predictions.kind = PredictionKind::kClasses;
-  TableReader table = open_table(predictions.path, header);
-  const size_t texts = header.size() - 3;
-  for (Row row; table.next(row);) {
-    predictions.left.push_back(row.fields[0]);
-    if (texts == 2) predictions.right.push_back(row.fields[1]);
-    predictions.gold_class.push_back(row.fields[texts]);
-    predictions.predicted.push_back(row.fields[texts + 1]);
-    predictions.probability.push_back(table.number(row, texts + 2));
-  }
-}
-
-void read_queries(const Names& header, Predictions& predictions) {
-  predictions.kind = PredictionKind::kQueries;
-  TableReader table = open_table(predictions.path, header);
-  const size_t tail = header.size() - kQueryTail.size();
-  for (size_t c = kQueryHead.size(); c < tail; ++c) predictions.metrics.push_back(header[c]);
-  predictions.values.resize(predictions.metrics.size());
-  for (Row row; table.next(row);) {
-    predictions.left.push_back(row.fields[0]);
-    predictions.right.push_back(row.fields[1]);
-    for (size_t m = 0; m < predictions.metrics.size(); ++m) {
-      predictions.values[m].push_back(table.number(row, kQueryHead.size() + m));
-    }
-    predictions.first_relevant.push_back(table.integer(row, tail));
-    predictions.top_id.push_back(row.fields[tail + 1]);
-    predictions.top_text.push_back(row.fields[tail + 2]);
-    predictions.relevant_id.push_back(row.fields[tail + 3]);
-    predictions.relevant_text.push_back(row.fields[tail + 4]);
-  }
-}
-
-Names columns_of(const Predictions& predictions) {
-  if (predictions.kind == PredictionKind::kScores) return kScoreColumns;
-  if (predictions.kind == PredictionKind::kClasses) {
-    return predictions.right.empty() ? kTextClassColumns : kPairClassColumns;
-  }
-  Names names = kQueryHead;
-  names.insert(names.end(), predictions.metrics.begin(), predictions.metrics.end());
-  names.insert(names.end(), kQueryTail.begin(), kQueryTail.end());
+Names names_of(const std::vector<ValueColumn>& columns) {
+  Names names;
+  for (const ValueColumn& column : columns) names.push_back(column.name);
   return names;
 }
 
-// What stands behind the texts of an example, each field after a tab.
-std::string fields_of(const Predictions& predictions, size_t i) {
-  if (predictions.kind == PredictionKind::kScores) {
-    return fmt::format("\t{}\t{}", predictions.gold[i], predictions.score[i]);
+// The columns of a file with this header, whose kind and metrics `predictions` gets; none where it
+// is no such file.
+std::vector<ValueColumn> match_header(const Names& header, Predictions& predictions) {
+  constexpr size_t kBeforeMetrics = 2, kBehindMetrics = 5;
+  for (const auto& [kind, right] :
+       {std::pair{PredictionKind::kScores, true}, std::pair{PredictionKind::kClasses, false},
+        std::pair{PredictionKind::kClasses, true}, std::pair{PredictionKind::kQueries, true}}) {
+    predictions.kind = kind;
+    if (kind == PredictionKind::kQueries) {
+      if (header.size() <= kBeforeMetrics + kBehindMetrics) break;
+      predictions.metrics.assign(header.begin() + kBeforeMetrics, header.end() - kBehindMetrics);
+    }
+    std::vector<ValueColumn> columns = columns_of(predictions, right);
+    if (names_of(columns) == header) return columns;
   }
-  if (predictions.kind == PredictionKind::kClasses) {
-    return fmt::format("\t{}\t{}\t{}", clean_field(predictions.gold_class[i]),
-                       clean_field(predictions.predicted[i]), predictions.probability[i]);
-  }
-  std::string fields;
-  for (const std::vector<double>& values : predictions.values) {
-    fields += fmt::format("\t{}", values[i]);
-  }
-  return fields + fmt::format("\t{}\t{}\t{}\t{}\t{}", predictions.first_relevant[i],
-                              clean_field(predictions.top_id[i]),
-                              clean_field(predictions.top_text[i]),
-                              clean_field(predictions.relevant_id[i]),
-                              clean_field(predictions.relevant_text[i]));
+  return {};
 }
 
 std::string describe_example(const Predictions& predictions, size_t i) {
@@ -128,17 +96,47 @@ std::string describe_example(const Predictions& predictions, size_t i) {
   return text;
 }
 
-bool is_same_example(const Predictions& a, const Predictions& b, size_t i) {
-  const auto same = [i](const auto& x, const auto& y) { return x.empty() || x[i] == y[i]; };
-  return same(a.left, b.left) && same(a.right, b.right) && same(a.gold, b.gold) &&
-         same(a.gold_class, b.gold_class);
+void append_examples(Predictions& part, Predictions& joined) {
+  const bool right = !joined.right.empty();
+  SIMILE_CHECK(
+      part.kind == joined.kind && part.metrics == joined.metrics && part.right.empty() != right,
+      ErrorKind::kInput,
+      fmt::format("'{}' and '{}' are predictions of different kinds", joined.path, part.path));
+  const std::vector<ValueColumn> from = columns_of(part, right), to = columns_of(joined, right);
+  for (size_t c = 0; c < to.size(); ++c) {
+    std::visit(
+        [&](auto* values) {
+          const auto& more = *std::get<decltype(values)>(from[c].values);
+          values->insert(values->end(), more.begin(), more.end());
+        },
+        to[c].values);
+  }
+}
+
+// `report` may be null.
+Answers answers_of(const Predictions& predictions, const Report* report) {
+  Answers answers;
+  answers.gold = predictions.gold;
+  answers.score = predictions.score;
+  if (report != nullptr) {
+    if (const double* value = report->find_metric("threshold")) answers.threshold = *value;
+    if (const double* value = report->find_metric("f1_threshold")) answers.f1_threshold = *value;
+  }
+  std::map<std::string, int64_t> numbers;
+  const auto number_all = [&numbers](const std::vector<std::string>& names) {
+    std::vector<int64_t> classes;
+    for (const std::string& name : names) {
+      classes.push_back(numbers.emplace(name, static_cast<int64_t>(numbers.size())).first->second);
+    }
+    return classes;
+  };
+  answers.gold_class = number_all(predictions.gold_class);
+  answers.predicted = number_all(predictions.predicted);
+  answers.classes = static_cast<int64_t>(numbers.size());
+  return answers;
 }
 
 }  // namespace
-
-std::string predictions_file(const std::string& folder, const EvaluationOptions& options) {
-  return predictions_file(folder, options.task, options.name);
-}
 
 std::string predictions_file(const std::string& folder, const std::string& task,
                              const std::string& name) {
@@ -170,35 +168,50 @@ Predictions read_predictions(const std::string& path) {
                            "--predictions {}`",
                            predictions.path, predictions.path));
   const Names header = read_table_header(predictions.path);
-  if (header == kScoreColumns) {
-    read_scores(header, predictions);
-  } else if (header == kTextClassColumns || header == kPairClassColumns) {
-    read_classes(header, predictions);
-  } else {
-    SIMILE_CHECK(is_query_table(header), ErrorKind::kInput,
-                 fmt::format("{}: not a file of predictions, as `simile evaluate --predictions` "
-                             "and training write them; its columns are {:.300}",
-                             predictions.path, fmt::format("{}", fmt::join(header, ", "))));
-    read_queries(header, predictions);
+  const std::vector<ValueColumn> columns = match_header(header, predictions);
+  SIMILE_CHECK(!columns.empty(), ErrorKind::kInput,
+               fmt::format("{}: not a file of predictions, as `simile evaluate --predictions` "
+                           "and training write them; its columns are {:.300}",
+                           predictions.path, fmt::format("{}", fmt::join(header, ", "))));
+  std::vector<Column> requested;
+  for (const std::string& name : header) requested.push_back({name, {name}});
+  TableReader table(predictions.path, requested);
+  for (Row row; table.next(row);) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+      std::visit(
+          [&](auto* values) {
+            using Value = typename std::decay_t<decltype(*values)>::value_type;
+            if constexpr (std::is_same_v<Value, std::string>) {
+              values->push_back(row.fields[c]);
+            } else if constexpr (std::is_same_v<Value, double>) {
+              values->push_back(table.number(row, c));
+            } else {
+              values->push_back(table.integer(row, c));
+            }
+          },
+          columns[c].values);
+    }
   }
   return predictions;
 }
 
 void write_predictions(const std::string& path, const Predictions& predictions) {
+  Predictions& read = const_cast<Predictions&>(predictions);  // columns may be written, too
+  const std::vector<ValueColumn> columns = columns_of(read, !predictions.right.empty());
   AtomicFile file(path);
-  file.write(fmt::format("{}\n", fmt::join(columns_of(predictions), "\t")));
-  const bool has_right = !predictions.right.empty();
+  file.write(fmt::format("{}\n", fmt::join(names_of(columns), "\t")));
   for (size_t i = 0; i < predictions.left.size(); ++i) {
-    file.write(clean_field(predictions.left[i]));
-    if (has_right) file.write("\t" + clean_field(predictions.right[i]));
-    file.write(fields_of(predictions, i) + "\n");
+    Names fields;
+    for (const ValueColumn& column : columns) {
+      std::visit(
+          [&](const auto* values) {
+            fields.push_back(clean_field(fmt::format("{}", (*values)[i])));
+          },
+          column.values);
+    }
+    file.write(fmt::format("{}\n", fmt::join(fields, "\t")));
   }
   file.commit();
-}
-
-void keep_predictions(Predictions predictions, const std::string& path, Predictions* kept) {
-  if (!path.empty()) write_predictions(path, predictions);
-  if (kept != nullptr) *kept = std::move(predictions);
 }
 
 void check_same_examples(const Predictions& a, const Predictions& b) {
@@ -209,84 +222,105 @@ void check_same_examples(const Predictions& a, const Predictions& b) {
                            "can be compared",
                            a.path, a.size(), b.path, b.size()));
   for (size_t i = 0; i < a.left.size(); ++i) {
+    const auto same = [i](const auto& x, const auto& y) { return x.empty() || x[i] == y[i]; };
     SIMILE_CHECK(
-        is_same_example(a, b, i), ErrorKind::kInput,
+        same(a.left, b.left) && same(a.right, b.right) && same(a.gold, b.gold) &&
+            same(a.gold_class, b.gold_class),
+        ErrorKind::kInput,
         fmt::format("example {} differs: {} in '{}', {} in '{}'; only predictions of the "
                     "same data in the same order can be compared",
                     i + 1, describe_example(a, i), a.path, describe_example(b, i), b.path));
   }
 }
 
-namespace {
-
-template <typename T>
-void append(const std::vector<T>& from, std::vector<T>& to) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
-void append_examples(const Predictions& part, Predictions& joined) {
-  SIMILE_CHECK(
-      part.kind == joined.kind && part.metrics == joined.metrics &&
-          part.right.empty() == joined.right.empty(),
-      ErrorKind::kInput,
-      fmt::format("'{}' and '{}' are predictions of different kinds", joined.path, part.path));
-  append(part.left, joined.left);
-  append(part.right, joined.right);
-  append(part.gold, joined.gold);
-  append(part.score, joined.score);
-  append(part.gold_class, joined.gold_class);
-  append(part.predicted, joined.predicted);
-  append(part.probability, joined.probability);
-  for (size_t m = 0; m < joined.metrics.size(); ++m) append(part.values[m], joined.values[m]);
-  append(part.first_relevant, joined.first_relevant);
-  append(part.top_id, joined.top_id);
-  append(part.top_text, joined.top_text);
-  append(part.relevant_id, joined.relevant_id);
-  append(part.relevant_text, joined.relevant_text);
-}
-
-bool has_common_ids(const std::vector<Predictions>& parts) {
-  std::set<std::string_view> ids;
-  for (const Predictions& part : parts) {
-    for (const std::string& id : part.left) {
-      if (!ids.insert(id).second) return true;
-    }
-  }
-  return false;
-}
-
-std::string number_prefix(size_t file) { return fmt::format("{}.", file); }
-
-void write_joined_run(const std::vector<std::string>& files, bool numbered,
-                      const std::string& path) {
-  AtomicFile run(path);
-  for (size_t f = 0; f < files.size(); ++f) {
-    const std::string text = read_file(files[f]);
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      run.write((numbered ? number_prefix(f) : "") + std::string(line) + "\n");
-    }
-  }
-  run.commit();
-}
-
-}  // namespace
-
 Predictions join_predictions(const std::vector<std::string>& files, const std::string& path) {
   std::vector<Predictions> parts;
   for (const std::string& file : files) parts.push_back(read_predictions(file));
   const bool are_queries = parts[0].kind == PredictionKind::kQueries;
-  const bool numbered = are_queries && has_common_ids(parts);
-  for (size_t f = 0; f < parts.size() && numbered; ++f) {
-    for (std::string& id : parts[f].left) id.insert(0, number_prefix(f));
+  if (are_queries) {
+    std::set<std::string_view> ids;
+    bool numbered = false;
+    for (const Predictions& part : parts) {
+      for (const std::string& id : part.left) numbered = !ids.insert(id).second || numbered;
+    }
+    AtomicFile run(path);
+    for (size_t f = 0; f < parts.size(); ++f) {
+      const std::string prefix = numbered ? fmt::format("{}.", f) : "";
+      for (std::string& id : parts[f].left) id.insert(0, prefix);
+      std::istringstream lines(read_file(files[f]));
+      for (std::string line; std::getline(lines, line);) run.write(prefix + line + "\n");
+    }
+    run.commit();
   }
-  if (are_queries) write_joined_run(files, numbered, path);
   Predictions joined = parts[0];
   for (size_t f = 1; f < parts.size(); ++f) append_examples(parts[f], joined);
   joined.path = are_queries ? query_table_file(path) : path;
   write_predictions(joined.path, joined);
   return joined;
+}
+
+Statistic make_statistic(const Predictions& predictions, const std::string& metric,
+                         const Report* report) {
+  if (predictions.kind == PredictionKind::kQueries) {
+    const auto found = std::find(predictions.metrics.begin(), predictions.metrics.end(), metric);
+    if (found == predictions.metrics.end()) return nullptr;
+    const auto column = static_cast<size_t>(found - predictions.metrics.begin());
+    return [values = predictions.values[column]](const std::vector<int64_t>& at) {
+      double sum = 0;
+      for (const int64_t position : at) sum += values[static_cast<size_t>(position)];
+      return sum / static_cast<double>(at.size());
+    };
+  }
+  for (const MetricRow& row : metric_table()) {
+    const bool is_of_kind = predictions.kind == PredictionKind::kClasses
+                                ? row.task == "classification"
+                                : row.task == "sts" || row.task == "pairs";
+    if (row.name != metric || !is_of_kind) continue;
+    // A threshold is a choice on all examples, not a figure of some of them.
+    return row.unit == MetricUnit::kScore ? nullptr : row.of(answers_of(predictions, report));
+  }
+  return nullptr;
+}
+
+bool gives_reported(const Statistic& statistic, const Predictions& predictions, double reported) {
+  return std::abs(statistic(all_positions(predictions.left.size())) - reported) < 1e-6;
+}
+
+int64_t affordable_samples(int64_t examples, int64_t work) {
+  return std::clamp<int64_t>(work / std::max<int64_t>(examples, 1), 1000, 10000);
+}
+
+void add_intervals(const Predictions& predictions, Report& report) {
+  if (predictions.size() == 0) return;
+  const int64_t samples = affordable_samples(predictions.size(), 20000000);
+  for (const auto& [metric, value] : report.metrics) {
+    const Statistic statistic = make_statistic(predictions, metric, &report);
+    if (!statistic || !gives_reported(statistic, predictions, value)) continue;
+    report.intervals.emplace_back(
+        metric, bootstrap_interval(predictions.size(), statistic, kIntervalConfidence, samples, 1));
+  }
+}
+
+Report report_predictions(const Predictions& predictions) {
+  Report report;
+  report.examples = predictions.size();
+  std::vector<std::string> metrics = predictions.metrics;
+  const std::vector<double>& gold = predictions.gold;
+  const auto zeros = std::count(gold.begin(), gold.end(), 0.0);
+  const auto ones = std::count(gold.begin(), gold.end(), 1.0);
+  const bool is_binary =
+      zeros > 0 && ones > 0 && zeros + ones == static_cast<std::ptrdiff_t>(gold.size());
+  report.task = predictions.kind == PredictionKind::kQueries   ? "ranking"
+                : predictions.kind == PredictionKind::kClasses ? "classification"
+                : is_binary                                    ? "pairs"
+                                                               : "sts";
+  for (const MetricRow& row : metrics_of_task(report.task)) metrics.push_back(row.name);
+  const std::vector<int64_t> all = all_positions(predictions.left.size());
+  for (const std::string& metric : metrics) {
+    const Statistic statistic = make_statistic(predictions, metric, nullptr);
+    if (statistic) report.metrics.emplace_back(metric, statistic(all));
+  }
+  return report;
 }
 
 }  // namespace simile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a model gave each example of an evaluation, as files: written by the tasks, read to compare
-// models and to show their errors.
+// models and to show their errors, and to compute the metrics again.
 //
 //   task            file            columns
 //   sts, pairs      NAME.tsv        left right gold score
@@ -20,13 +20,14 @@
 #include <string>
 #include <vector>
 
+#include "simile/eval/report.h"
 #include "simile/eval/task.h"
+#include "simile/metric/significance.h"
 
 namespace simile {
 
 // Where the predictions of an evaluation stand in `folder`. In the name, or the task where there is
 // none, a slash, a per cent sign, a leading dot and control characters are written as %XX.
-std::string predictions_file(const std::string& folder, const EvaluationOptions& options);
 std::string predictions_file(const std::string& folder, const std::string& task,
                              const std::string& name);
 
@@ -63,9 +64,6 @@ Predictions read_predictions(const std::string& path);
 // Writes the columns above, for queries those of the table beside the run. Errors: ErrorKind::kIo.
 void write_predictions(const std::string& path, const Predictions& predictions);
 
-// Writes them to `path`, unless it is empty, and moves them to `kept`, unless it is null.
-void keep_predictions(Predictions predictions, const std::string& path, Predictions* kept);
-
 // Writes the examples of several files of predictions of one evaluation, one after the other, to
 // `path`, of runs (.trec) the runs too, and returns them. Where an id of a query stands in several
 // of the files, all ids begin with their file's number, from 0: "2.q7". Errors: ErrorKind::kInput
@@ -75,5 +73,30 @@ Predictions join_predictions(const std::vector<std::string>& files, const std::s
 // Errors: ErrorKind::kInput when the two are not of the same examples in the same order with the
 // same gold answers; names the first one that differs.
 void check_same_examples(const Predictions& a, const Predictions& b);
+
+// The metric of any choice of the examples, as a bootstrap draws them; it takes time linear in their
+// number. Empty where it cannot be computed from these predictions: of sts spearman and pearson
+// can, of pairs ap and, with the report's thresholds, accuracy ("threshold"), mcc and f1
+// ("f1_threshold"), of classifications accuracy and macro_f1 of the classes that occur, of rankings
+// the means of the table's columns. `report` is theirs, for its thresholds; it may be null.
+Statistic make_statistic(const Predictions& predictions, const std::string& metric,
+                         const Report* report);
+
+// Whether the statistic of all these examples is the value that was reported, to 1e-6: otherwise
+// they are of another evaluation, or it is no metric of single examples.
+bool gives_reported(const Statistic& statistic, const Predictions& predictions, double reported);
+
+// How many samples of a bootstrap draw about `work` examples in all: 1,000 at least, 10,000 at
+// most.
+int64_t affordable_samples(int64_t examples, int64_t work);
+
+// Gives the report of these predictions the 95 % bootstrap interval of each of its metrics that is
+// computed from them (gives_reported()): examples drawn with replacement under seed 1, as often as
+// is affordable_samples(). Thresholds stay as they were chosen on all examples. To be called once.
+void add_intervals(const Predictions& predictions, Report& report);
+
+// A report made from a file of predictions alone. Scores of gold answers 0 and 1, of which both
+// occur, are those of task pairs. `model` and `name` are left empty.
+Report report_predictions(const Predictions& predictions);
 
 }  // namespace simile

@@ -12,46 +12,11 @@
 namespace simile {
 namespace {
 
-std::vector<RunQuery> make_run(const RankingData& data, const std::vector<int64_t>& queries,
-                               const std::vector<Ranking>& rankings) {
-  std::vector<RunQuery> run;
-  for (size_t i = 0; i < queries.size(); ++i) {
-    RunQuery query;
-    query.query = data.query_ids[static_cast<size_t>(queries[i])];
-    for (const RankedDocument& document : rankings[i]) {
-      query.documents.push_back(data.document_ids[static_cast<size_t>(document.document)]);
-      query.scores.push_back(document.score);
-    }
-    run.push_back(std::move(query));
-  }
-  return run;
-}
-
-// The corpus row of the relevant document ranked highest, or else of the most relevant one; -1
-// where the corpus has none.
-int64_t best_relevant(const Ranking& ranking, int64_t first_relevant,
-                      const std::vector<JudgedDocument>& documents) {
-  if (first_relevant > 0) return ranking[static_cast<size_t>(first_relevant) - 1].document;
-  JudgedDocument best{-1, 0};
-  for (const JudgedDocument& document : documents) {
-    if (document.document >= 0 && document.relevance > best.relevance) best = document;
-  }
-  return best.document;
-}
-
 // The rank of the first relevant document; 0 where none was found.
 int64_t first_relevant_rank(const JudgedRanking& judged) {
   const auto found = std::find_if(judged.retrieved.begin(), judged.retrieved.end(),
                                   [](int64_t relevance) { return relevance >= 1; });
   return found == judged.retrieved.end() ? 0 : found - judged.retrieved.begin() + 1;
-}
-
-// A tag of a run may hold no white space.
-std::string make_tag(std::string name) {
-  for (char& c : name) {
-    if (static_cast<unsigned char>(c) <= ' ') c = '_';
-  }
-  return name.empty() ? "simile" : name;
 }
 
 // The metrics of each query that counts, in the order of the scores.
@@ -85,31 +50,33 @@ Predictions make_query_table(const RankingData& data, const std::vector<int64_t>
     table.right.push_back(data.query_texts[q]);
     table.first_relevant.push_back(rank);
     add_document(rankings[i].empty() ? -1 : rankings[i][0].document, table.top_id, table.top_text);
-    add_document(best_relevant(rankings[i], rank, data.judged[q]), table.relevant_id,
-                 table.relevant_text);
-  }
-  return table;
-}
-
-Predictions make_run_table(const std::vector<JudgedRanking>& judged, const RankingScores& scores) {
-  Predictions table = make_query_metrics(scores);
-  table.left = scores.queries;
-  for (const JudgedRanking& ranking : judged) {
-    const size_t next = table.first_relevant.size();
-    if (next == scores.queries.size()) break;
-    if (ranking.query != scores.queries[next]) continue;
-    table.first_relevant.push_back(first_relevant_rank(ranking));
-  }
-  for (auto* column :
-       {&table.right, &table.top_id, &table.top_text, &table.relevant_id, &table.relevant_text}) {
-    column->resize(table.left.size());
+    // The relevant document ranked highest, or else the most relevant one of the corpus.
+    JudgedDocument best{-1, 0};
+    if (rank > 0) best.document = rankings[i][static_cast<size_t>(rank) - 1].document;
+    for (const JudgedDocument& document : data.judged[q]) {
+      if (rank > 0 || document.document < 0 || document.relevance <= best.relevance) continue;
+      best = document;
+    }
+    add_document(best.document, table.relevant_id, table.relevant_text);
   }
   return table;
 }
 
 void write_ranking(const std::string& path, const std::string& scorer, const RankingData& data,
                    const std::vector<int64_t>& queries, const std::vector<Ranking>& rankings) {
-  write_run(path, make_run(data, queries, rankings), make_tag(scorer));
+  std::vector<RunQuery> run;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    RunQuery& query = run.emplace_back();
+    query.query = data.query_ids[static_cast<size_t>(queries[i])];
+    for (const RankedDocument& document : rankings[i]) {
+      query.documents.push_back(data.document_ids[static_cast<size_t>(document.document)]);
+      query.scores.push_back(document.score);
+    }
+  }
+  std::string tag = scorer.empty() ? "simile" : scorer;  // it may hold no white space
+  std::replace_if(
+      tag.begin(), tag.end(), [](char c) { return static_cast<unsigned char>(c) <= ' '; }, '_');
+  write_run(path, run, tag);
 }
 
 void add_ranking_metrics(const RankingScores& scores, Report& report) {
@@ -167,7 +134,19 @@ Report evaluate_run(const std::string& run_path, const std::string& qrels_path,
   add_ranking_metrics(scores, report);
   SIMILE_CHECK(report.examples > 0, ErrorKind::kInput,
                qrels_path + ": no query has a relevant document (relevance of at least 1)");
-  if (predictions != nullptr) *predictions = make_run_table(judged, scores);
+  if (predictions == nullptr) return report;
+  *predictions = make_query_metrics(scores);
+  predictions->left = scores.queries;
+  for (const JudgedRanking& ranking : judged) {
+    const size_t next = predictions->first_relevant.size();
+    if (next == scores.queries.size()) break;
+    if (ranking.query != scores.queries[next]) continue;
+    predictions->first_relevant.push_back(first_relevant_rank(ranking));
+  }
+  for (auto* column : {&predictions->right, &predictions->top_id, &predictions->top_text,
+                       &predictions->relevant_id, &predictions->relevant_text}) {
+    column->resize(predictions->left.size());
+  }
   return report;
 }
 

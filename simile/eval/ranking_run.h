@@ -43,8 +43,4 @@ Predictions make_query_table(const RankingData& data, const std::vector<int64_t>
                              const std::vector<Ranking>& rankings,
                              const std::vector<JudgedRanking>& judged, const RankingScores& scores);
 
-// Of rankings whose documents are not known. `judged` has each query that counts once, in the order
-// of the scores; others may stand among them.
-Predictions make_run_table(const std::vector<JudgedRanking>& judged, const RankingScores& scores);
-
 }  // namespace simile

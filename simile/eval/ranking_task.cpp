@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -59,15 +58,6 @@ JudgedRanking judge(const std::string& query, const Ranking& ranking,
   return result;
 }
 
-void check_depth(const RankingTaskOptions& options) {
-  for (const RankingMetric& metric : options.metrics) {
-    SIMILE_CHECK(options.depth == 0 || metric.cut <= options.depth, ErrorKind::kRecipe,
-                 fmt::format("the metric {} needs rankings deeper than depth = {}; set depth to at "
-                             "least {}",
-                             metric.name(), options.depth, metric.cut));
-  }
-}
-
 void check_scores(const std::string& scorer, const std::vector<Ranking>& rankings, size_t queries) {
   SIMILE_CHECK(rankings.size() == queries, ErrorKind::kFailed,
                fmt::format("{} gave {} rankings for {} queries", scorer, rankings.size(), queries));
@@ -80,195 +70,228 @@ void check_scores(const std::string& scorer, const std::vector<Ranking>& ranking
   }
 }
 
+class RankingTask : public Task {
+ public:
+  RankingTask(std::string name, RankingData data, const RankingTaskOptions& options,
+              std::optional<RankingData> dev)
+      : name_(std::move(name)), data_(std::move(data)), options_(options), dev_(std::move(dev)) {
+    for (const RankingMetric& metric : options_.metrics) {
+      SIMILE_CHECK(options_.depth == 0 || metric.cut <= options_.depth, ErrorKind::kRecipe,
+                   fmt::format("the metric {} needs rankings deeper than depth = {}; set depth to "
+                               "at least {}",
+                               metric.name(), options_.depth, metric.cut));
+    }
+    order_documents(data_, options_.ties);
+    queries_ = choose_queries(data_);
+    if (!dev_) return;
+    order_documents(*dev_, options_.ties);
+    dev_queries_ = choose_queries(*dev_);
+    check_dev();
+    dev_->document_ids.clear();
+    dev_->document_texts.clear();
+  }
+
+  Report evaluate(Scorer& scorer, const std::string& predictions_path,
+                  Predictions* predictions) const override {
+    Report report;
+    report.task = "ranking";
+    report.name = name_;
+    report.model = scorer.name();
+    report.notes = scorer.notes();
+    auto* const hybrid = dynamic_cast<HybridScorer*>(&scorer);
+    const std::vector<Ranking> rankings = dev_ && hybrid != nullptr
+                                              ? rank_hybrid(*hybrid, report)
+                                              : scorer.rank(queries_.texts, data_.document_texts,
+                                                            queries_.candidates, options_.depth);
+    check_scores(scorer.name(), rankings, queries_.rows.size());
+    const std::vector<JudgedRanking> judged = judge_all(data_, queries_, rankings);
+    RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
+    if (!predictions_path.empty() || predictions != nullptr) {
+      Predictions table = make_query_table(data_, queries_.rows, rankings, judged, scores);
+      if (!predictions_path.empty()) {
+        write_ranking(predictions_path, scorer.name(), data_, queries_.rows, rankings);
+        write_predictions(query_table_file(predictions_path), table);
+      }
+      if (predictions != nullptr) *predictions = std::move(table);
+    }
+    for (size_t q = 0; q < data_.judged.size(); ++q) {
+      if (!data_.judged[q].empty() && !has_relevant(data_.judged[q])) {
+        ++scores.queries_without_relevant;
+      }
+    }
+    add_ranking_metrics(scores, report);
+    if (options_.judged_candidates) report.notes.push_back("ranks the judged documents only");
+    const std::string seen = describe_seen(judged);
+    if (!seen.empty()) report.notes.push_back(seen);
+    return report;
+  }
+
+  std::vector<std::string> metric_names() const override {
+    std::vector<std::string> names;
+    for (const RankingMetric& metric : options_.metrics) names.push_back(metric.name());
+    return names;
+  }
+
+  std::vector<std::string> warnings() const override {
+    std::vector<std::string> warnings;
+    for (const ReadReport& report : data_.reports) {
+      if (!report.warning().empty()) warnings.push_back(report.warning());
+    }
+    if (data_.judgements_of_unknown_queries > 0) {
+      warnings.push_back(fmt::format("{} judgements of unknown queries were dropped",
+                                     data_.judgements_of_unknown_queries));
+    }
+    if (data_.judgements_of_unknown_documents > 0) {
+      warnings.push_back(
+          fmt::format("{} judged documents are not in the corpus and count as not found",
+                      data_.judgements_of_unknown_documents));
+    }
+    return warnings;
+  }
+
+  std::vector<std::string> notes() const override { return data_.notes; }
+
+  void tell_seen(const KeySet& texts) override {
+    is_seen_.assign(queries_.rows.size(), 0);
+    for (size_t i = 0; i < queries_.rows.size(); ++i) {
+      for (const JudgedDocument& judged : data_.judged[static_cast<size_t>(queries_.rows[i])]) {
+        if (judged.document < 0 || judged.relevance < 1) continue;
+        const TextForm form = text_form(data_.document_texts[static_cast<size_t>(judged.document)]);
+        if (form.is_telling() && contains(texts, form.key)) is_seen_[i] = 1;
+      }
+    }
+  }
+
+  TestTexts texts() const override {
+    TestTexts texts;
+    texts.left = &queries_.texts;
+    texts.right = &data_.document_texts;
+    texts.is_ranking = true;
+    for (size_t i = 0; i < queries_.rows.size(); ++i) {
+      for (const JudgedDocument& judged : data_.judged[static_cast<size_t>(queries_.rows[i])]) {
+        if (judged.document < 0 || judged.relevance < 1) continue;
+        texts.examples.emplace_back(i, judged.document);
+      }
+    }
+    return texts;
+  }
+
+ private:
+  // Of the queries that are ranked.
+  struct Queries {
+    std::vector<int64_t> rows;  // of the data
+    std::vector<std::string> texts;
+    std::vector<std::vector<int64_t>> candidates;  // empty for the whole corpus
+  };
+
+  Queries choose_queries(const RankingData& data) const {
+    Queries queries;
+    for (size_t q = 0; q < data.judged.size(); ++q) {
+      if (!has_relevant(data.judged[q])) continue;
+      queries.rows.push_back(static_cast<int64_t>(q));
+      queries.texts.push_back(data.query_texts[q]);
+      if (!options_.judged_candidates) continue;
+      queries.candidates.emplace_back();
+      for (const JudgedDocument& judged : data.judged[q]) {
+        if (judged.document >= 0) queries.candidates.back().push_back(judged.document);
+      }
+    }
+    SIMILE_CHECK(
+        !queries.rows.empty(), ErrorKind::kInput,
+        fmt::format("{}: task ranking needs queries with a relevant document (relevance of "
+                    "at least 1), found none",
+                    data.reports.empty() ? name_ : data.reports.back().file));
+    return queries;
+  }
+
+  void check_dev() const {
+    SIMILE_CHECK(dev_->document_ids == data_.document_ids, ErrorKind::kRecipe,
+                 "dev and qrels must judge documents of the same corpus");
+    std::unordered_set<std::string> tested;
+    for (const int64_t q : queries_.rows) tested.insert(data_.query_ids[static_cast<size_t>(q)]);
+    for (const int64_t q : dev_queries_.rows) {
+      const std::string& id = dev_->query_ids[static_cast<size_t>(q)];
+      SIMILE_CHECK(
+          tested.count(id) == 0, ErrorKind::kRecipe,
+          fmt::format("the query '{}' stands in dev and is tested too: the weight would be "
+                      "chosen on what it is tested on; give judgements of other queries as "
+                      "dev, or none",
+                      id));
+    }
+  }
+
+  // Both sets of queries meet the corpus at once, so that it is embedded once.
+  std::vector<Ranking> rank_hybrid(HybridScorer& hybrid, Report& report) const {
+    const auto dev_count = static_cast<int64_t>(dev_queries_.texts.size());
+    const auto count = static_cast<int64_t>(queries_.texts.size());
+    std::vector<std::string> texts = dev_queries_.texts;
+    texts.insert(texts.end(), queries_.texts.begin(), queries_.texts.end());
+    const auto scores = hybrid.score_hybrid(texts, data_.document_texts);
+    const std::vector<double> weights = hybrid_weights();
+    Matrix<double> values(dev_count, static_cast<int64_t>(weights.size()));
+    for (size_t w = 0; w < weights.size(); ++w) {
+      scores->set_weight(weights[w]);
+      const auto rankings =
+          rank_by_scores(*scores, {0, dev_count}, dev_queries_.candidates, options_.depth);
+      check_scores(hybrid.name(), rankings, dev_queries_.rows.size());
+      const std::vector<JudgedRanking> judged = judge_all(*dev_, dev_queries_, rankings);
+      for (int64_t q = 0; q < dev_count; ++q) {
+        values.at(q, static_cast<int64_t>(w)) = compute_ranking_metric(
+            options_.metrics[0], judged[static_cast<size_t>(q)], options_.gain);
+      }
+    }
+    const WeightChoice choice = choose_hybrid_weight(values, hybrid.fusion().weight);
+    report.chosen_fusion = FusionOptions{choice.weight, hybrid.fusion().rule};
+    report.notes = {
+        fmt::format("{}, chosen on {} queries of dev: {} {:.2f} there; nine of ten samples of "
+                    "them choose {:g} to {:g}",
+                    hybrid.describe(choice.weight), dev_count, options_.metrics[0].name(),
+                    100 * choice.value, choice.votes.low, choice.votes.high)};
+    scores->set_weight(choice.weight);
+    return rank_by_scores(*scores, {dev_count, count}, queries_.candidates, options_.depth);
+  }
+
+  std::vector<JudgedRanking> judge_all(const RankingData& data, const Queries& queries,
+                                       const std::vector<Ranking>& rankings) const {
+    std::vector<JudgedRanking> judged;
+    for (size_t i = 0; i < queries.rows.size(); ++i) {
+      const auto q = static_cast<size_t>(queries.rows[i]);
+      judged.push_back(judge(data.query_ids[q], rankings[i], data.judged[q]));
+    }
+    return judged;
+  }
+
+  // "map 63.50 of 190 queries with a document seen in training, 25.40 of the 149 others", or
+  // nothing.
+  std::string describe_seen(const std::vector<JudgedRanking>& judged) const {
+    std::vector<JudgedRanking> parts[2];
+    for (size_t i = 0; i < is_seen_.size(); ++i)
+      parts[is_seen_[i] != 0 ? 1 : 0].push_back(judged[i]);
+    if (parts[0].empty() || parts[1].empty()) return "";
+    const std::vector<RankingMetric> first = {options_.metrics.front()};
+    const auto mean = [&](const std::vector<JudgedRanking>& part) {
+      return 100 * score_rankings(part, first, options_.gain).means[0];
+    };
+    return fmt::format(
+        "{} {:.2f} of the {} queries with a relevant document that stands in the "
+        "training data, {:.2f} of the {} others",
+        first[0].name(), mean(parts[1]), parts[1].size(), mean(parts[0]), parts[0].size());
+  }
+
+  std::string name_;
+  RankingData data_;  // documents in the order that breaks ties
+  RankingTaskOptions options_;
+  std::optional<RankingData> dev_;  // without documents
+  Queries queries_, dev_queries_;
+  std::vector<char> is_seen_;  // of queries_: has a relevant document seen; empty: not known
+};
+
 }  // namespace
 
-RankingTask::RankingTask(std::string name, RankingData data, RankingTaskOptions options,
-                         std::optional<RankingData> dev)
-    : name_(std::move(name)),
-      data_(std::move(data)),
-      options_(std::move(options)),
-      dev_(std::move(dev)) {
-  check_depth(options_);
-  order_documents(data_, options_.ties);
-  queries_ = choose_queries(data_);
-  if (!dev_) return;
-  order_documents(*dev_, options_.ties);
-  dev_queries_ = choose_queries(*dev_);
-  check_dev();
-  dev_->document_ids.clear();
-  dev_->document_texts.clear();
-}
-
-RankingTask::Queries RankingTask::choose_queries(const RankingData& data) const {
-  Queries queries;
-  for (size_t q = 0; q < data.judged.size(); ++q) {
-    if (!has_relevant(data.judged[q])) continue;
-    queries.rows.push_back(static_cast<int64_t>(q));
-    queries.texts.push_back(data.query_texts[q]);
-    if (!options_.judged_candidates) continue;
-    queries.candidates.emplace_back();
-    for (const JudgedDocument& judged : data.judged[q]) {
-      if (judged.document >= 0) queries.candidates.back().push_back(judged.document);
-    }
-  }
-  SIMILE_CHECK(!queries.rows.empty(), ErrorKind::kInput,
-               fmt::format("{}: task ranking needs queries with a relevant document (relevance of "
-                           "at least 1), found none",
-                           data.reports.empty() ? name_ : data.reports.back().file));
-  return queries;
-}
-
-void RankingTask::check_dev() const {
-  SIMILE_CHECK(dev_->document_ids == data_.document_ids, ErrorKind::kRecipe,
-               "dev and qrels must judge documents of the same corpus");
-  std::unordered_set<std::string> tested;
-  for (const int64_t q : queries_.rows) tested.insert(data_.query_ids[static_cast<size_t>(q)]);
-  for (const int64_t q : dev_queries_.rows) {
-    const std::string& id = dev_->query_ids[static_cast<size_t>(q)];
-    SIMILE_CHECK(tested.count(id) == 0, ErrorKind::kRecipe,
-                 fmt::format("the query '{}' stands in dev and is tested too: the weight would be "
-                             "chosen on what it is tested on; give judgements of other queries as "
-                             "dev, or none",
-                             id));
-  }
-}
-
-std::vector<JudgedRanking> RankingTask::judge_all(const RankingData& data, const Queries& queries,
-                                                  const std::vector<Ranking>& rankings) const {
-  std::vector<JudgedRanking> judged;
-  for (size_t i = 0; i < queries.rows.size(); ++i) {
-    const auto q = static_cast<size_t>(queries.rows[i]);
-    judged.push_back(judge(data.query_ids[q], rankings[i], data.judged[q]));
-  }
-  return judged;
-}
-
-// Both sets of queries meet the corpus at once, so that it is embedded once.
-std::vector<Ranking> RankingTask::rank_hybrid(HybridScorer& hybrid, Report& report) const {
-  const auto dev_count = static_cast<int64_t>(dev_queries_.texts.size());
-  const auto count = static_cast<int64_t>(queries_.texts.size());
-  std::vector<std::string> texts = dev_queries_.texts;
-  texts.insert(texts.end(), queries_.texts.begin(), queries_.texts.end());
-  const auto scores = hybrid.score_hybrid(texts, data_.document_texts);
-  const std::vector<double> weights = hybrid_weights();
-  Matrix<double> values(dev_count, static_cast<int64_t>(weights.size()));
-  for (size_t w = 0; w < weights.size(); ++w) {
-    scores->set_weight(weights[w]);
-    const auto rankings =
-        rank_by_scores(*scores, {0, dev_count}, dev_queries_.candidates, options_.depth);
-    check_scores(hybrid.name(), rankings, dev_queries_.rows.size());
-    const std::vector<JudgedRanking> judged = judge_all(*dev_, dev_queries_, rankings);
-    for (int64_t q = 0; q < dev_count; ++q) {
-      values.at(q, static_cast<int64_t>(w)) = compute_ranking_metric(
-          options_.metrics[0], judged[static_cast<size_t>(q)], options_.gain);
-    }
-  }
-  const WeightChoice choice = choose_hybrid_weight(values, hybrid.fusion().weight);
-  report.chosen_fusion = FusionOptions{choice.weight, hybrid.fusion().rule};
-  report.notes = {
-      fmt::format("{}, chosen on {} queries of dev: {} {:.2f} there; nine of ten samples of "
-                  "them choose {:g} to {:g}",
-                  hybrid.describe(choice.weight), dev_count, options_.metrics[0].name(),
-                  100 * choice.value, choice.votes.low, choice.votes.high)};
-  scores->set_weight(choice.weight);
-  return rank_by_scores(*scores, {dev_count, count}, queries_.candidates, options_.depth);
-}
-
-Report RankingTask::evaluate(Scorer& scorer, const std::string& predictions_path,
-                             Predictions* predictions) const {
-  Report report;
-  report.task = "ranking";
-  report.name = name_;
-  report.model = scorer.name();
-  report.notes = scorer.notes();
-  auto* const hybrid = dynamic_cast<HybridScorer*>(&scorer);
-  const std::vector<Ranking> rankings =
-      dev_ && hybrid != nullptr
-          ? rank_hybrid(*hybrid, report)
-          : scorer.rank(queries_.texts, data_.document_texts, queries_.candidates, options_.depth);
-  check_scores(scorer.name(), rankings, queries_.rows.size());
-  const std::vector<JudgedRanking> judged = judge_all(data_, queries_, rankings);
-  RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
-  if (!predictions_path.empty() || predictions != nullptr) {
-    Predictions table = make_query_table(data_, queries_.rows, rankings, judged, scores);
-    if (!predictions_path.empty()) {
-      write_ranking(predictions_path, scorer.name(), data_, queries_.rows, rankings);
-      write_predictions(query_table_file(predictions_path), table);
-    }
-    if (predictions != nullptr) *predictions = std::move(table);
-  }
-  for (size_t q = 0; q < data_.judged.size(); ++q) {
-    if (!data_.judged[q].empty() && !has_relevant(data_.judged[q])) {
-      ++scores.queries_without_relevant;
-    }
-  }
-  add_ranking_metrics(scores, report);
-  if (options_.judged_candidates) report.notes.push_back("ranks the judged documents only");
-  const std::string seen = describe_seen(judged);
-  if (!seen.empty()) report.notes.push_back(seen);
-  return report;
-}
-
-void RankingTask::tell_seen(const KeySet& texts) {
-  is_seen_.assign(queries_.rows.size(), 0);
-  for (size_t i = 0; i < queries_.rows.size(); ++i) {
-    for (const JudgedDocument& judged : data_.judged[static_cast<size_t>(queries_.rows[i])]) {
-      if (judged.document < 0 || judged.relevance < 1) continue;
-      const TextForm form = text_form(data_.document_texts[static_cast<size_t>(judged.document)]);
-      if (form.is_telling() && contains(texts, form.key)) is_seen_[i] = 1;
-    }
-  }
-}
-
-std::string RankingTask::describe_seen(const std::vector<JudgedRanking>& judged) const {
-  std::vector<JudgedRanking> parts[2];
-  for (size_t i = 0; i < is_seen_.size(); ++i) parts[is_seen_[i] != 0 ? 1 : 0].push_back(judged[i]);
-  if (parts[0].empty() || parts[1].empty()) return "";
-  const std::vector<RankingMetric> first = {options_.metrics.front()};
-  const auto mean = [&](const std::vector<JudgedRanking>& part) {
-    return 100 * score_rankings(part, first, options_.gain).means[0];
-  };
-  return fmt::format(
-      "{} {:.2f} of the {} queries with a relevant document that stands in the "
-      "training data, {:.2f} of the {} others",
-      first[0].name(), mean(parts[1]), parts[1].size(), mean(parts[0]), parts[0].size());
-}
-
-std::vector<std::string> RankingTask::metric_names() const {
-  std::vector<std::string> names;
-  for (const RankingMetric& metric : options_.metrics) names.push_back(metric.name());
-  return names;
-}
-
-std::vector<std::string> RankingTask::warnings() const {
-  std::vector<std::string> warnings;
-  for (const ReadReport& report : data_.reports) {
-    if (!report.warning().empty()) warnings.push_back(report.warning());
-  }
-  if (data_.judgements_of_unknown_queries > 0) {
-    warnings.push_back(fmt::format("{} judgements of unknown queries were dropped",
-                                   data_.judgements_of_unknown_queries));
-  }
-  if (data_.judgements_of_unknown_documents > 0) {
-    warnings.push_back(
-        fmt::format("{} judged documents are not in the corpus and count as not found",
-                    data_.judgements_of_unknown_documents));
-  }
-  return warnings;
-}
-
-TestTexts RankingTask::texts() const {
-  TestTexts texts;
-  texts.left = &queries_.texts;
-  texts.right = &data_.document_texts;
-  texts.is_ranking = true;
-  for (size_t i = 0; i < queries_.rows.size(); ++i) {
-    for (const JudgedDocument& judged : data_.judged[static_cast<size_t>(queries_.rows[i])]) {
-      if (judged.document < 0 || judged.relevance < 1) continue;
-      texts.examples.emplace_back(i, judged.document);
-    }
-  }
-  return texts;
+std::unique_ptr<Task> make_ranking_task(const std::string& name, RankingData data,
+                                        const RankingTaskOptions& options,
+                                        std::optional<RankingData> dev) {
+  return std::make_unique<RankingTask>(name, std::move(data), options, std::move(dev));
 }
 
 }  // namespace simile

@@ -7,17 +7,16 @@
 // says, also at the cut to `depth` documents.
 //
 // With judgements of other queries, `dev`, a hybrid (simile/eval/hybrid_scorer.h) ranks with the
-// weight that is best on those by the first metric (simile/eval/hybrid_scorer.h), which the notes
-// tell. For other scorers they change nothing.
+// weight that is best on those by the first metric, which the notes tell. For other scorers they
+// change nothing.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "simile/data/ranking_data.h"
-#include "simile/data/trec.h"
-#include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"
 
@@ -31,45 +30,11 @@ struct RankingTaskOptions {
   int64_t depth = 1000;            // 0 keeps all
 };
 
-class RankingTask : public Task {
- public:
-  // `dev` is of the same documents; its texts of them are not kept. Errors: ErrorKind::kInput when
-  // no query has a relevant document; ErrorKind::kRecipe when a metric looks further than `depth`,
-  // or when a query of dev is tested too.
-  RankingTask(std::string name, RankingData data, RankingTaskOptions options,
-              std::optional<RankingData> dev = std::nullopt);
-  Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
-                  Predictions* predictions = nullptr) const override;
-  std::vector<std::string> metric_names() const override;
-  std::vector<std::string> warnings() const override;
-  std::vector<std::string> notes() const override { return data_.notes; }
-  void tell_seen(const KeySet& texts) override;
-  TestTexts texts() const override;
-
- private:
-  // Of the queries that are ranked.
-  struct Queries {
-    std::vector<int64_t> rows;  // of the data
-    std::vector<std::string> texts;
-    std::vector<std::vector<int64_t>> candidates;  // empty for the whole corpus
-  };
-
-  Queries choose_queries(const RankingData& data) const;
-  void check_dev() const;
-  std::vector<Ranking> rank_hybrid(HybridScorer& hybrid, Report& report) const;
-  std::vector<JudgedRanking> judge_all(const RankingData& data, const Queries& queries,
-                                       const std::vector<Ranking>& rankings) const;
-
-  // "map 63.50 of 190 queries with a document seen in training, 25.40 of the 149 others", or
-  // nothing.
-  std::string describe_seen(const std::vector<JudgedRanking>& judged) const;
-
-  std::string name_;
-  RankingData data_;  // documents in the order that breaks ties
-  RankingTaskOptions options_;
-  std::optional<RankingData> dev_;  // without documents
-  Queries queries_, dev_queries_;
-  std::vector<char> is_seen_;  // of queries_: has a relevant document seen; empty: not known
-};
+// `dev` is of the same documents; its texts of them are not kept. Errors: ErrorKind::kInput when no
+// query has a relevant document; ErrorKind::kRecipe when a metric looks further than `depth`, or
+// when a query of dev is tested too.
+std::unique_ptr<Task> make_ranking_task(const std::string& name, RankingData data,
+                                        const RankingTaskOptions& options,
+                                        std::optional<RankingData> dev);
 
 }  // namespace simile

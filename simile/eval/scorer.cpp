@@ -4,65 +4,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/core/threads.h"
+#include "simile/encode/head.h"
 
 namespace simile {
 namespace {
 
-bool is_better(const RankedDocument& a, const RankedDocument& b) {
-  return a.score != b.score ? a.score > b.score : a.document < b.document;
-}
-
-// Calls work(begin, end) for blocks of queries below `count`, on all threads, with
-// as many in a block as have room with `documents` scores each.
-template <typename Work>
-void for_query_blocks(int64_t count, int64_t documents, const Work& work) {
+// As many queries at a time as have room with `documents` scores each, and give all threads work.
+int64_t queries_at_a_time(int64_t count, int64_t documents) {
   constexpr int64_t kScores = int64_t{1} << 22, kQueries = 32;
   const int64_t fair = (count + thread_count() - 1) / thread_count();
   const int64_t room = kScores / std::max<int64_t>(documents, 1);
-  run_parallel_blocks(count, std::clamp<int64_t>(std::min(fair, room), 1, kQueries), work);
-}
-
-Ranking rank_candidates(const CorpusScores& scores, int64_t query,
-                        const std::vector<int64_t>& candidates, int64_t depth) {
-  std::vector<double> found(candidates.size());
-  scores.score_some(query, candidates, found.data());
-  BestDocuments best(depth);
-  for (size_t i = 0; i < candidates.size(); ++i) best.add(candidates[i], found[i]);
-  return best.take();
-}
-
-Ranking rank_all(const double* scores, int64_t documents, double not_found, int64_t depth) {
-  BestDocuments best(depth);
-  for (int64_t d = 0; d < documents; ++d) {
-    if (scores[d] > not_found) best.add(d, scores[d]);
-  }
-  return best.take();
+  return std::clamp<int64_t>(std::min(fair, room), 1, kQueries);
 }
 
 }  // namespace
 
-void BestDocuments::add(int64_t document, double score) {
-  const RankedDocument candidate{document, score};
-  if (depth_ <= 0 || static_cast<int64_t>(heap_.size()) < depth_) {
-    heap_.push_back(candidate);
-    if (static_cast<int64_t>(heap_.size()) == depth_) {
-      std::make_heap(heap_.begin(), heap_.end(), is_better);
-    }
-    return;
-  }
-  if (!is_better(candidate, heap_.front())) return;
-  std::pop_heap(heap_.begin(), heap_.end(), is_better);
-  heap_.back() = candidate;
-  std::push_heap(heap_.begin(), heap_.end(), is_better);
-}
-
-Ranking BestDocuments::take() {
-  std::sort(heap_.begin(), heap_.end(), is_better);
-  return std::move(heap_);
+Ranking best_documents(Ranking found, int64_t depth) {
+  const auto size = static_cast<int64_t>(found.size());
+  const int64_t kept = depth > 0 ? std::min(depth, size) : size;
+  std::partial_sort(found.begin(), found.begin() + kept, found.end(),
+                    [](const RankedDocument& a, const RankedDocument& b) {
+                      return a.score != b.score ? a.score > b.score : a.document < b.document;
+                    });
+  found.resize(static_cast<size_t>(kept));
+  return found;
 }
 
 std::vector<Ranking> rank_by_scores(const CorpusScores& scores, QueryRange range,
@@ -71,15 +41,24 @@ std::vector<Ranking> rank_by_scores(const CorpusScores& scores, QueryRange range
   std::vector<Ranking> rankings(static_cast<size_t>(range.count));
   const int64_t documents = scores.documents();
   const bool whole_corpus = candidates.empty();
-  for_query_blocks(range.count, documents, [&](int64_t begin, int64_t end) {
+  const int64_t together = queries_at_a_time(range.count, documents);
+  run_parallel_blocks(range.count, together, [&](int64_t begin, int64_t end) {
     std::vector<double> rows(static_cast<size_t>(whole_corpus ? (end - begin) * documents : 0));
     if (whole_corpus) scores.score(range.first + begin, end - begin, rows.data());
     for (int64_t q = begin; q < end; ++q) {
-      rankings[static_cast<size_t>(q)] =
-          whole_corpus
-              ? rank_all(rows.data() + (q - begin) * documents, documents, scores.not_found(),
-                         depth)
-              : rank_candidates(scores, range.first + q, candidates[static_cast<size_t>(q)], depth);
+      Ranking found;
+      if (whole_corpus) {
+        const double* row = rows.data() + (q - begin) * documents;
+        for (int64_t d = 0; d < documents; ++d) {
+          if (row[d] > scores.not_found()) found.push_back({d, row[d]});
+        }
+      } else {
+        const std::vector<int64_t>& chosen = candidates[static_cast<size_t>(q)];
+        std::vector<double> row(chosen.size());
+        scores.score_some(range.first + q, chosen, row.data());
+        for (size_t i = 0; i < chosen.size(); ++i) found.push_back({chosen[i], row[i]});
+      }
+      rankings[static_cast<size_t>(q)] = best_documents(std::move(found), depth);
     }
   });
   return rankings;
@@ -115,6 +94,70 @@ HeadOutput Scorer::run_head(const std::string& head, const std::vector<std::stri
               fmt::format("{} has no heads{}; a head is trained with the model, by a recipe whose "
                           "objective has one",
                           name(), head.empty() ? "" : ", so none called '" + head + "'"));
+}
+
+namespace {
+
+void check_logits(const HeadOutput& output, int64_t examples, int64_t columns) {
+  const Matrix<float>& logits = output.logits;
+  SIMILE_CHECK(logits.rows == examples && logits.cols == columns, ErrorKind::kFailed,
+               fmt::format("expected logits of {} x {} of a head that gives {}, found {} x {}",
+                           examples, columns, output.kind, logits.rows, logits.cols));
+  for (int64_t i = 0; i < logits.rows; ++i) {
+    const bool finite = std::all_of(logits.row(i), logits.row(i) + columns,
+                                    [](float value) { return std::isfinite(value); });
+    SIMILE_CHECK(finite, ErrorKind::kFailed,
+                 fmt::format("the logits of example {} (numbered from 0) are not finite: the model "
+                             "or its training is broken",
+                             i));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> head_classes(const HeadOutput& output) {
+  if (output.kind == "probability" && output.class_names.empty()) return {"0", "1"};
+  const size_t count = output.class_names.size();
+  SIMILE_CHECK(
+      (output.kind == "classes" && count > 0) || (output.kind == "probability" && count == 2),
+      ErrorKind::kRecipe,
+      fmt::format("expected a head that tells classes apart, found one that gives {} and names {} "
+                  "classes",
+                  output.kind, count));
+  return output.class_names;
+}
+
+Matrix<double> class_probabilities(const HeadOutput& output, int64_t examples) {
+  const auto k = static_cast<int64_t>(head_classes(output).size());
+  const bool one_logit = output.kind == "probability";
+  check_logits(output, examples, one_logit ? 1 : k);
+  Matrix<double> probabilities(examples, k);
+  for (int64_t i = 0; i < examples; ++i) {
+    const float* logits = output.logits.row(i);
+    if (one_logit) {
+      probabilities.at(i, 0) = sigmoid(-static_cast<double>(logits[0]));
+      probabilities.at(i, 1) = sigmoid(logits[0]);
+    } else {
+      softmax(logits, k, probabilities.row(i));
+    }
+  }
+  return probabilities;
+}
+
+std::vector<double> head_scores(const HeadOutput& output, int64_t examples) {
+  if (output.kind == "score") {
+    check_logits(output, examples, 1);
+    return {output.logits.values.begin(), output.logits.values.end()};
+  }
+  const std::vector<std::string> classes = head_classes(output);
+  SIMILE_CHECK(classes.size() == 2, ErrorKind::kRecipe,
+               fmt::format("expected a head that gives a pair one number or two classes, found one "
+                           "with {} classes; evaluate it with the task classification",
+                           classes.size()));
+  const Matrix<double> probabilities = class_probabilities(output, examples);
+  std::vector<double> scores;
+  for (int64_t i = 0; i < examples; ++i) scores.push_back(probabilities.at(i, 1));
+  return scores;
 }
 
 }  // namespace simile

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
-#include "simile/eval/head_output.h"
 
 namespace simile {
 
@@ -22,17 +21,8 @@ struct RankedDocument {
 };
 using Ranking = std::vector<RankedDocument>;  // from best to worst
 
-// The `depth` best of a stream of documents in bounded memory; a tie goes to the lower position.
-class BestDocuments {
- public:
-  explicit BestDocuments(int64_t depth) : depth_(depth) {}  // 0 keeps all
-  void add(int64_t document, double score);
-  Ranking take();  // from best to worst; leaves it empty
-
- private:
-  int64_t depth_;
-  Ranking heap_;  // worst on top once it is full
-};
+// The `depth` best of these (0: all), from best to worst; a tie goes to the lower position.
+Ranking best_documents(Ranking found, int64_t depth);
 
 // All scores of queries with a corpus, a few queries at a time: what a scorer ranks by, and what a
 // hybrid of two scorers adds up. A score depends on its query and the corpus alone, not on what is
@@ -65,6 +55,21 @@ struct QueryRange {
 std::vector<Ranking> rank_by_scores(const CorpusScores& scores, QueryRange range,
                                     const std::vector<std::vector<int64_t>>& candidates,
                                     int64_t depth);
+
+// What a model's head says about n texts or pairs of texts, and how tasks read it. Logits z [n, k]:
+//
+//   kind         k   class probabilities        score of a pair
+//   classes      k   softmax(z)                 probability of the class at place 1; only for k = 2
+//   probability  1   1 - sigmoid(z), sigmoid(z) sigmoid(z)
+//   score        1   none                       z
+//
+// Errors: ErrorKind::kRecipe for a head that does not give what is asked for; ErrorKind::kFailed
+// for logits of another shape than above or that are not finite.
+struct HeadOutput {
+  std::string kind;
+  std::vector<std::string> class_names;  // of classes: k; of probability: 2, or none for 0 and 1
+  Matrix<float> logits;                  // [n, k]
+};
 
 class Scorer {
  public:
@@ -107,5 +112,14 @@ class Scorer {
   virtual HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
                               const std::vector<std::string>& right);
 };
+
+// The classes that class_probabilities() has columns for.
+std::vector<std::string> head_classes(const HeadOutput& output);
+
+// [examples, classes]; rows sum to 1.
+Matrix<double> class_probabilities(const HeadOutput& output, int64_t examples);
+
+// [examples]
+std::vector<double> head_scores(const HeadOutput& output, int64_t examples);
 
 }  // namespace simile

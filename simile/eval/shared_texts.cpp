@@ -8,63 +8,6 @@
 #include "simile/eval/task.h"
 
 namespace simile {
-namespace {
-
-class KeptVectors {
- public:
-  KeptVectors(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared)
-      : embed_(std::move(embed)),
-        shared_(std::move(shared)),
-        is_kept_(static_cast<size_t>(shared_->size())) {}
-
-  Matrix<float> embed(const std::vector<std::string>& texts) {
-    std::vector<const float*> kept;  // of each text; null: it is among `others`
-    std::vector<std::string> others;
-    for (const std::string& text : texts) {
-      kept.push_back(find(text));
-      if (kept.back() == nullptr) others.push_back(text);
-    }
-    if (others.size() == texts.size()) return embed_new(texts);
-    const Matrix<float> fresh = others.empty() ? Matrix<float>() : embed_new(others);
-    Matrix<float> all(static_cast<int64_t>(texts.size()), D_);
-    int64_t next_fresh = 0;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const float* from = kept[i] != nullptr ? kept[i] : fresh.row(next_fresh++);
-      std::copy_n(from, D_, all.row(static_cast<int64_t>(i)));
-    }
-    return all;
-  }
-
- private:
-  // Null where it is not kept.
-  const float* find(const std::string& text) const {
-    const int64_t place = shared_->place(text);
-    if (place < 0 || !is_kept_[static_cast<size_t>(place)]) return nullptr;
-    return vectors_.data() + place * D_;
-  }
-
-  Matrix<float> embed_new(const std::vector<std::string>& texts) {
-    Matrix<float> vectors = embed_(texts);
-    D_ = vectors.cols;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const int64_t place = shared_->place(texts[i]);
-      if (place < 0) continue;
-      if (vectors_.empty()) vectors_.resize(is_kept_.size() * static_cast<size_t>(D_));
-      std::copy_n(vectors.row(static_cast<int64_t>(i)), D_, vectors_.data() + place * D_);
-      is_kept_[static_cast<size_t>(place)] = true;
-    }
-    return vectors;
-  }
-
-  EmbedTexts embed_;
-  std::shared_ptr<const SharedTexts> shared_;
-  std::vector<bool> is_kept_;   // [places]
-  std::vector<float> vectors_;  // [places, D], made when the first is kept
-  int64_t D_ = 0;
-};
-
-}  // namespace
-
 SharedTexts::SharedTexts(const std::vector<const Task*>& tasks) {
   if (tasks.size() < 2) return;
   std::unordered_set<std::string_view> of_earlier, of_this;
@@ -86,8 +29,40 @@ int64_t SharedTexts::place(const std::string& text) const {
 }
 
 EmbedTexts embed_shared_once(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared) {
-  const auto kept = std::make_shared<KeptVectors>(std::move(embed), std::move(shared));
-  return [kept](const std::vector<std::string>& texts) { return kept->embed(texts); };
+  struct Kept {
+    std::vector<bool> has;       // [places]
+    std::vector<float> vectors;  // [places, D], made when the first is kept
+    int64_t D = 0;
+  };
+  const auto kept = std::make_shared<Kept>();
+  kept->has.resize(static_cast<size_t>(shared->size()));
+  return [embed = std::move(embed), shared = std::move(shared),
+          kept](const std::vector<std::string>& texts) {
+    auto& [has, vectors, D] = *kept;
+    std::vector<int64_t> places;  // of each text
+    std::vector<std::string> others;
+    for (const std::string& text : texts) {
+      places.push_back(shared->place(text));
+      if (places.back() < 0 || !has[static_cast<size_t>(places.back())]) others.push_back(text);
+    }
+    const bool are_all_new = others.size() == texts.size();
+    Matrix<float> fresh = are_all_new || !others.empty() ? embed(others) : Matrix<float>();
+    if (!others.empty()) D = fresh.cols;
+    Matrix<float> all(are_all_new ? 0 : static_cast<int64_t>(texts.size()), D);
+    int64_t next = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const bool is_shared = places[i] >= 0;
+      const bool is_kept = is_shared && has[static_cast<size_t>(places[i])];
+      if (is_shared && vectors.empty()) vectors.resize(has.size() * static_cast<size_t>(D));
+      float* const own = is_shared ? vectors.data() + places[i] * D : nullptr;
+      const float* const from = is_kept ? own : fresh.row(next++);
+      if (!are_all_new) std::copy_n(from, D, all.row(static_cast<int64_t>(i)));
+      if (!is_shared || is_kept) continue;
+      std::copy_n(from, D, own);
+      has[static_cast<size_t>(places[i])] = true;
+    }
+    return are_all_new ? std::move(fresh) : std::move(all);
+  };
 }
 
 }  // namespace simile

@@ -24,28 +24,8 @@ namespace {
 
 const std::vector<std::string> kTasks = {"sts", "pairs", "ranking", "classification", "geometry"};
 
-bool has_gain(const std::string& metric) { return metric.rfind("ndcg", 0) == 0; }
-
-void refuse_idle(const EvaluationOptions& options) {
-  refuse_idle_options(
-      fmt::format("task {}: ", options.task),
-      find_idle_options(options,
-                        {{options.dev.empty(), {"dev_skip"}, "without `dev`"},
-                         {options.columns.score.empty(),
-                          {"score_offset", "score_scale", "score_names"},
-                          "without a column `score`"},
-                         {std::none_of(options.metrics.begin(), options.metrics.end(), has_gain),
-                          {"gain"},
-                          "where no metric is ndcg"}}));
-}
-
-struct ForeignTask {
-  const char* part;  // of its name, in lower case
-  const char* here;
-};
-
-// Names of sentence-transformers' evaluators, and those that people have for them.
-constexpr ForeignTask kForeignTasks[] = {
+// Parts of names, in lower case, that sentence-transformers' evaluators and people have for tasks.
+constexpr std::pair<const char*, const char*> kForeignTasks[] = {
     {"accuracy", "classification"},
     {"alignment", "geometry"},
     {"anisotropy", "geometry"},
@@ -66,9 +46,9 @@ std::string hint_of_foreign_task(const std::string& message) {
   std::string found = message.substr(std::min(message.rfind("found '"), message.size()));
   std::transform(found.begin(), found.end(), found.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const ForeignTask& task : kForeignTasks) {
-    if (found.find(task.part) == std::string::npos) continue;
-    return fmt::format("; that is `task: {}` here", task.here);
+  for (const auto& [part, task] : kForeignTasks) {
+    if (found.find(part) != std::string::npos)
+      return fmt::format("; that is `task: {}` here", task);
   }
   return "";
 }
@@ -79,7 +59,16 @@ void check_task_options(const EvaluationOptions& options) {
       fmt::format("task: expected one of {}, found '{}'", fmt::join(kTasks, ", "), options.task));
   const std::string foreign = find_foreign_options("task", "task", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
-  refuse_idle(options);
+  const bool has_gain =
+      std::any_of(options.metrics.begin(), options.metrics.end(),
+                  [](const std::string& metric) { return starts_with(metric, "ndcg"); });
+  refuse_idle_options(
+      fmt::format("task {}: ", options.task),
+      find_idle_options(options, {{options.dev.empty(), {"dev_skip"}, "without `dev`"},
+                                  {options.columns.score.empty(),
+                                   {"score_offset", "score_scale", "score_names"},
+                                   "without a column `score`"},
+                                  {!has_gain, {"gain"}, "where no metric is ndcg"}}));
 }
 
 PairDataOptions data_options(const EvaluationOptions& options) {
@@ -120,40 +109,6 @@ void check_sides(const EvaluationOptions& options) {
                            options.data, columns.left));
 }
 
-PairDataset read_data(const EvaluationOptions& options) {
-  PairDataset data = read_pairs(data_options(options));
-  SIMILE_CHECK(options.task == "classification" || options.columns.score.empty() || data.has_scores,
-               ErrorKind::kInput,
-               fmt::format("{}: no column '{}', expected for 'score': task {} compares scores{}",
-                           data.report.file, options.columns.score, options.task,
-                           suggest_score_column(expand_paths({options.data}).front())));
-  return data;
-}
-
-// dev is read whole: of the same file it would hold the rows to test on.
-void check_dev_is_other(const EvaluationOptions& options) {
-  const std::vector<std::string> tested = expand_paths({options.data});
-  for (const std::string& file : expand_paths({options.dev})) {
-    SIMILE_CHECK(
-        !options.ranking.folds.is_set() || std::count(tested.begin(), tested.end(), file) == 0,
-        ErrorKind::kRecipe,
-        fmt::format("dev and data both read '{}', and folds cut only data: the threshold "
-                    "would be chosen on the rows tested; give another file as dev, or "
-                    "none",
-                    file));
-  }
-}
-
-PairDataset read_dev(const EvaluationOptions& options) {
-  if (options.dev.empty()) return {};
-  PairDataOptions pairs = options.columns;
-  pairs.path = options.dev;
-  pairs.on_error = options.ranking.on_error;
-  pairs.skip = options.dev_skip;
-  pairs.limit = 0;
-  return read_pairs(pairs);
-}
-
 void check_pair_options(const EvaluationOptions& options) {
   const char* rows = options.task == "classification" ? "texts with a class" : "scored pairs";
   SIMILE_CHECK(!options.data.empty(), ErrorKind::kRecipe,
@@ -162,19 +117,16 @@ void check_pair_options(const EvaluationOptions& options) {
                fmt::format("task {} compares pairs: give 'right', the column of the second text",
                            options.task));
   check_sides(options);
-  if (!options.dev.empty()) check_dev_is_other(options);
-}
-
-// Of a set that is cut into folds only queries of its dev part, which are not tested on, and
-// queries that the set has no judgements of.
-void keep_dev_part(const RankingDataOptions& set, RankingData& dev) {
-  if (!set.folds.is_set()) return;
-  RankingDataOptions whole = set, part = set;
-  whole.folds = {};
-  part.folds.part = "dev";
-  const RankingData cut = read_ranking_data(whole), kept = read_ranking_data(part);
-  for (size_t q = 0; q < dev.judged.size(); ++q) {
-    if (!cut.judged[q].empty() && kept.judged[q].empty()) dev.judged[q].clear();
+  if (options.dev.empty()) return;
+  // dev is read whole: of the same file it would hold the rows to test on.
+  const std::vector<std::string> tested = expand_paths({options.data});
+  for (const std::string& file : expand_paths({options.dev})) {
+    SIMILE_CHECK(
+        !options.ranking.folds.is_set() || std::count(tested.begin(), tested.end(), file) == 0,
+        ErrorKind::kRecipe,
+        fmt::format("dev and data both read '{}', and folds cut only data: the threshold would be "
+                    "chosen on the rows tested; give another file as dev, or none",
+                    file));
   }
 }
 
@@ -187,7 +139,16 @@ std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options)
   dev.limit_queries = 0;
   dev.folds = {};
   RankingData data = read_ranking_data(dev);
-  keep_dev_part(options.ranking, data);
+  if (!options.ranking.folds.is_set()) return data;
+  // Of a set that is cut into folds only queries of its dev part, which are not tested on, and
+  // queries that the set has no judgements of.
+  RankingDataOptions whole = options.ranking, part = options.ranking;
+  whole.folds = {};
+  part.folds.part = "dev";
+  const RankingData cut = read_ranking_data(whole), kept = read_ranking_data(part);
+  for (size_t q = 0; q < data.judged.size(); ++q) {
+    if (!cut.judged[q].empty() && kept.judged[q].empty()) data.judged[q].clear();
+  }
   return data;
 }
 
@@ -242,8 +203,8 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
       fmt::format("candidates: expected corpus or judged, found '{}'", options.candidates));
   task.judged_candidates = options.candidates == "judged";
   task.depth = options.depth;
-  auto loaded = std::make_unique<RankingTask>(options.name, read_ranking(options), task,
-                                              read_dev_judgements(options));
+  auto loaded =
+      make_ranking_task(options.name, read_ranking(options), task, read_dev_judgements(options));
   if (!options.seen.empty()) loaded->tell_seen(read_text_keys(expand_paths(options.seen)));
   return loaded;
 }
@@ -323,18 +284,31 @@ std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
   check_task_options(options);
   if (options.task == "ranking") return load_ranking(options);
   check_pair_options(options);
-  PairDataset data = read_data(options);
+  PairDataset data = read_pairs(data_options(options));
+  SIMILE_CHECK(options.task == "classification" || options.columns.score.empty() || data.has_scores,
+               ErrorKind::kInput,
+               fmt::format("{}: no column '{}', expected for 'score': task {} compares scores{}",
+                           data.report.file, options.columns.score, options.task,
+                           suggest_score_column(expand_paths({options.data}).front())));
   if (options.task == "classification") {
-    return std::make_unique<ClassificationTask>(options.name, std::move(data), options.head);
+    return make_classification_task(options.name, std::move(data), options.head);
   }
   if (options.task == "geometry") {
-    return std::make_unique<GeometryTask>(options.name, std::move(data), options.positive_above);
+    return make_geometry_task(options.name, std::move(data), options.positive_above);
   }
   if (options.task == "sts") {
-    return std::make_unique<StsTask>(options.name, std::move(data), options.head,
-                                     find_parts(options));
+    return make_sts_task(options.name, std::move(data), options.head, find_parts(options));
   }
-  return std::make_unique<PairTask>(options.name, std::move(data), read_dev(options), options.head);
+  PairDataset dev;
+  if (!options.dev.empty()) {
+    PairDataOptions pairs = options.columns;
+    pairs.path = options.dev;
+    pairs.on_error = options.ranking.on_error;
+    pairs.skip = options.dev_skip;
+    pairs.limit = 0;
+    dev = read_pairs(pairs);
+  }
+  return make_pair_task(options.name, std::move(data), std::move(dev), options.head);
 }
 
 Report evaluate(const EvaluationOptions& options, Scorer& scorer,

@@ -36,13 +36,13 @@ class NumberScorer : public Scorer {
                             int64_t depth) override {
     std::vector<Ranking> rankings;
     for (size_t q = 0; q < queries.size(); ++q) {
-      BestDocuments best(depth);
+      Ranking found;
       for (int64_t d = 0; d < static_cast<int64_t>(corpus.size()); ++d) {
         const bool wanted =
             candidates.empty() || std::count(candidates[q].begin(), candidates[q].end(), d) > 0;
-        if (wanted) best.add(d, std::atof(corpus[static_cast<size_t>(d)].c_str()));
+        if (wanted) found.push_back({d, std::atof(corpus[static_cast<size_t>(d)].c_str())});
       }
-      rankings.push_back(best.take());
+      rankings.push_back(best_documents(found, depth));
     }
     return rankings;
   }

@@ -2,9 +2,8 @@
 #include "simile/eval/text_mining.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -37,58 +36,12 @@ class TextKeys {
   std::vector<const std::string*> texts_;
 };
 
-class MinedWriter {
- public:
-  MinedWriter(std::vector<std::string> columns, bool jsonl,
-              const std::function<void(std::string_view)>& write)
-      : columns_(std::move(columns)), jsonl_(jsonl), write_(write) {
-    if (jsonl_) return;
-    std::string header;
-    for (const std::string& name : columns_) header += (header.empty() ? "" : "\t") + name;
-    write_(header + "\n");
-  }
-
-  // `score` is the last column where it is not negative.
-  void row(const std::vector<const std::string*>& texts, int score = -1) {
-    if (jsonl_) return json_row(texts, score);
-    std::string line;
-    for (size_t i = 0; i < texts.size(); ++i) line += (i == 0 ? "" : "\t") + clean_field(*texts[i]);
-    if (score >= 0) line += fmt::format("\t{}", score);
-    write_(line + "\n");
-  }
-
- private:
-  void json_row(const std::vector<const std::string*>& texts, int score) {
-    nlohmann::ordered_json object;
-    for (size_t i = 0; i < texts.size(); ++i) object[columns_[i]] = *texts[i];
-    if (score >= 0) object[columns_.back()] = score;
-    write_(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  }
-
-  std::vector<std::string> columns_;
-  bool jsonl_;
-  const std::function<void(std::string_view)>& write_;
-};
-
 std::vector<std::string> columns_of(MinedForm form, int64_t count) {
   if (form == MinedForm::kLabelledPair) return {"anchor", "text", "score"};
   if (form == MinedForm::kTriplet) return {"anchor", "positive", "negative"};
   std::vector<std::string> columns = {"anchor", "positive"};
   for (int64_t i = 1; i <= count; ++i) columns.push_back(fmt::format("negative_{}", i));
   return columns;
-}
-
-void write_tuple(const std::vector<const std::string*>& pair,
-                 const std::vector<const std::string*>& negatives, int64_t count,
-                 MinedWriter& writer, MinedRows& rows) {
-  if (static_cast<int64_t>(negatives.size()) < count) {
-    ++rows.pairs_left_out;
-    return;
-  }
-  std::vector<const std::string*> tuple = pair;
-  tuple.insert(tuple.end(), negatives.begin(), negatives.begin() + count);
-  writer.row(tuple);
-  ++rows.rows;
 }
 
 }  // namespace
@@ -155,7 +108,22 @@ MinedRows write_mined(const TextMining& mining, const TextMiningPlan& plan,
   const int64_t count = options.wanted();
   SIMILE_CHECK(form != MinedForm::kNTuple || count > 0, ErrorKind::kUsage,
                "n-tuples have one number of negatives; give count with the method ranks");
-  MinedWriter writer(columns_of(form, count), jsonl, write);
+  const std::vector<std::string> columns = columns_of(form, count);
+  if (!jsonl) write(fmt::format("{}\n", fmt::join(columns, "\t")));
+  // `score` is the last column of labelled pairs.
+  const auto write_row = [&](const std::vector<const std::string*>& texts, int score = 0) {
+    if (jsonl) {
+      nlohmann::ordered_json object;
+      for (size_t i = 0; i < texts.size(); ++i) object[columns[i]] = *texts[i];
+      if (form == MinedForm::kLabelledPair) object[columns.back()] = score;
+      write(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+      return;
+    }
+    std::vector<std::string> fields;
+    for (const std::string* text : texts) fields.push_back(clean_field(*text));
+    if (form == MinedForm::kLabelledPair) fields.push_back(std::to_string(score));
+    write(fmt::format("{}\n", fmt::join(fields, "\t")));
+  };
   MinedRows rows;
   const auto pairs = static_cast<int64_t>(mining.left.size());
   rows.repeats = positive_repeats(pairs, mined.counts.negatives, options.oversample);
@@ -168,20 +136,27 @@ MinedRows write_mined(const TextMining& mining, const TextMiningPlan& plan,
       negatives.push_back(&plan.texts[static_cast<size_t>(hit.id)]);
     }
     if (form == MinedForm::kNTuple) {
-      write_tuple(pair, negatives, count, writer, rows);
+      if (static_cast<int64_t>(negatives.size()) < count) {
+        ++rows.pairs_left_out;
+        continue;
+      }
+      std::vector<const std::string*> tuple = pair;
+      tuple.insert(tuple.end(), negatives.begin(), negatives.begin() + count);
+      write_row(tuple);
+      ++rows.rows;
       continue;
     }
     const bool is_labelled = form == MinedForm::kLabelledPair;
     for (int64_t r = 0; is_labelled && r < rows.repeats; ++r) {
-      writer.row(pair, 1);
+      write_row(pair, 1);
       ++rows.positives;
     }
     if (is_labelled && is_written[anchor]) continue;
     for (const std::string* negative : negatives) {
       if (is_labelled) {
-        writer.row({pair[0], negative}, 0);
+        write_row({pair[0], negative}, 0);
       } else {
-        writer.row({pair[0], pair[1], negative});
+        write_row({pair[0], pair[1], negative});
       }
       ++rows.negatives;
     }

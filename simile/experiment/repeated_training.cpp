@@ -12,7 +12,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/hybrid_scorer.h"
-#include "simile/eval/prediction_metric.h"
 #include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"
 #include "simile/report/run_folder.h"

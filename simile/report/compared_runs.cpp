@@ -11,7 +11,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/eval/prediction_metric.h"
 #include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"
 #include "simile/model/model_folder.h"

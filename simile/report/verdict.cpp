@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/text_table.h"
-#include "simile/eval/prediction_metric.h"
+#include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"
 #include "simile/report/detail/run_format.h"
 

@@ -10,7 +10,7 @@
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/threads.h"
-#include "simile/eval/prediction_metric.h"
+#include "simile/eval/predictions.h"
 
 namespace simile {
 namespace {

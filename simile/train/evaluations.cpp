@@ -6,7 +6,7 @@
 #include "simile/core/error.h"
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/eval/encoder_scorer.h"
+#include "simile/eval/embedding_scorer.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
@@ -75,7 +75,8 @@ Scores evaluate_all(const Evaluations::Sets& sets, Scorer& scorer, bool has_head
       continue;
     }
     const std::string file =
-        predictions.empty() ? "" : predictions_file(predictions, each->options);
+        predictions.empty() ? ""
+                            : predictions_file(predictions, each->options.task, each->options.name);
     Predictions& kept = scores.predictions.emplace_back();
     scores.reports.push_back(evaluate_with_file(*each->task, scorer, file, kept, events));
   }

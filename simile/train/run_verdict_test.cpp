@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/config.h"
-#include "simile/eval/prediction_metric.h"
+#include "simile/eval/predictions.h"
 #include "simile/train/detail/run_test.h"
 #include "simile/train/trainer.h"
 

@@ -7,7 +7,6 @@
 
 #include "simile/encode/predictor.h"
 #include "simile/eval/embedding_scorer.h"
-#include "simile/eval/encoder_scorer.h"
 #include "simile/eval/task.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/safetensors.h"
