@@ -10,10 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "simile/core/error.h"
-#include "simile/core/file.h"
 
 namespace simile::cli {
 namespace {
@@ -95,36 +93,39 @@ CLI::App* Commands::add_bare(const std::string& name, const std::string& help, b
   return command;
 }
 
-struct Output::State {
-  std::optional<AtomicFile> file;
-};
-
-Output::Output(const std::string& path) : state_(std::make_unique<State>()) {
-  if (!path.empty() && path != "-") state_->file.emplace(path);
+Output::Output(const std::string& path) {
+  if (!path.empty() && path != "-") file_.emplace(path);
 }
-
-Output::~Output() = default;
 
 void Output::write(std::string_view bytes) {
-  if (state_->file) {
-    state_->file->write(bytes);
-    return;
-  }
+  if (file_) return file_->write(bytes);
   std::string shown;
   if (isatty(STDOUT_FILENO) != 0) bytes = shown = printable(bytes);
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
-    fail_stdout();
-  }
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) fail_stdout();
 }
 
-void Output::rewrite_start(std::string_view bytes) { state_->file.value().rewrite_start(bytes); }
+void Output::rewrite_start(std::string_view bytes) { file_.value().rewrite_start(bytes); }
 
 void Output::finish() {
-  if (state_->file) {
-    state_->file->commit();
+  if (file_) {
+    file_->commit();
   } else if (std::fflush(stdout) != 0) {
     fail_stdout();
   }
+}
+
+void write_result(std::string_view text, const std::string& path) {
+  Output output(path);
+  output.write(text);
+  output.finish();
+}
+
+std::string json_line(const nlohmann::ordered_json& document) {
+  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void print_result(bool json, const nlohmann::ordered_json& document, const std::string& text) {
+  write_result(json ? json_line(document) : text);
 }
 
 void catch_signals() {

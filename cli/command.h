@@ -5,6 +5,8 @@
 #include <CLI/App.hpp>  // not CLI/CLI.hpp, whose help and configuration files only main.cpp compiles
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "cli/option_flags.h"
 #include "cli/terminal.h"
+#include "simile/core/file.h"
 
 namespace simile::cli {
 
@@ -91,32 +94,25 @@ CLI::App* Commands::add(const std::string& name, const std::string& help, Work w
 
 void add_batches(const Commands& commands);  // in simile-training only
 void add_check(const Commands& commands);
-void add_compare(const Commands& commands);
-void add_convert(const Commands& commands);
 Commands add_data(const Commands& commands);    // returns the command that data_check belongs to
 void add_data_check(const Commands& commands);  // in simile-training only
+void add_derive(const Commands& commands);      // convert, whiten, join, fuse
 void add_distill(const Commands& commands);     // in simile-training only
 void add_docs(const Commands& commands);
-void add_encode(const Commands& commands);
-void add_evaluate(const Commands& commands);
+void add_encode(const Commands& commands);    // and merge
+void add_evaluate(const Commands& commands);  // and similarity
 void add_export(const Commands& commands);
-void add_fuse(const Commands& commands);
 void add_index(const Commands& commands);
-void add_join(const Commands& commands);
-void add_merge(const Commands& commands);
 void add_mine(const Commands& commands);
 void add_overlap(const Commands& commands);
 void add_predict(const Commands& commands);
-void add_report(const Commands& commands);
+void add_report(const Commands& commands);     // and compare
 void add_reproduce(const Commands& commands);  // and ablate; in simile-training only
 void add_search(const Commands& commands);
 void add_serve(const Commands& commands);
-void add_similarity(const Commands& commands);
-void add_tokenize(const Commands& commands);
-void add_train_tokenizer(const Commands& commands);
-void add_train(const Commands& commands);  // in simile-training only
-void add_tune(const Commands& commands);   // in simile-training only
-void add_whiten(const Commands& commands);
+void add_tokenizer(const Commands& commands);  // tokenize, train-tokenizer
+void add_train(const Commands& commands);      // in simile-training only
+void add_tune(const Commands& commands);       // in simile-training only
 
 // A text as a JSON string; broken UTF-8 becomes U+FFFD.
 std::string quote(const std::string& text);
@@ -125,15 +121,22 @@ std::string quote(const std::string& text);
 class Output {
  public:
   explicit Output(const std::string& path);  // empty or "-": stdout
-  ~Output();
   void write(std::string_view bytes);
   void rewrite_start(std::string_view bytes);  // of a file alone, see AtomicFile
   void finish();  // flushes and, for a file, renames into place; errors are ErrorKind::kIo
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::optional<AtomicFile> file_;
 };
+
+// Writes all of a result at once.
+void write_result(std::string_view text, const std::string& path = "-");
+
+// A document in one line; broken UTF-8 becomes U+FFFD.
+std::string json_line(const nlohmann::ordered_json& document);
+
+// Prints the document with --json, else the text.
+void print_result(bool json, const nlohmann::ordered_json& document, const std::string& text);
 
 // Thrown by a command whose exit code is that of another program.
 struct ExitCode {

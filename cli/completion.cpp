@@ -123,11 +123,8 @@ std::string zsh_completion(const CommandList& list) {
     if (!command.inner.empty()) {
       std::vector<std::string> inner;
       for (const ListedCommand& other : list.commands) {
-        const std::string prefix = command.name + " ";
-        const bool follows = other.name.rfind(prefix, 0) == 0 &&
-                             other.name.find(' ', prefix.size()) == std::string::npos;
-        if (follows)
-          inner.push_back(zsh_quoted(other.name.substr(prefix.size()) + ":" + summary(other.help)));
+        if (other.parent != command.name) continue;
+        inner.push_back(zsh_quoted(other.own_name() + ":" + summary(other.help)));
       }
       cases += fmt::format("    commands=({})\n    _describe command commands\n", joined(inner));
     }
@@ -178,14 +175,13 @@ std::string fish_completion(const CommandList& list) {
   for (const ListedCommand& command : list.commands) {
     const std::string condition =
         fmt::format("complete -c simile -n '__simile_is {}'", command.name);
-    const size_t end = command.name.rfind(' ');
-    if (end != std::string::npos) {
+    if (!command.parent.empty()) {
       lines += fmt::format("complete -c simile -f -n '__simile_is {}' -a {} -d {}\n",
-                           command.name.substr(0, end), command.name.substr(end + 1),
-                           fish_quoted(summary(command.help)));
+                           command.parent, command.own_name(), fish_quoted(summary(command.help)));
     }
-    for (const ListedOption& option : options_of(list, command))
+    for (const ListedOption& option : options_of(list, command)) {
       lines += fish_option(condition, option);
+    }
   }
   return fmt::format(
       R"(# Completion of simile for fish, printed by `simile docs completion --shell fish`.
@@ -203,28 +199,12 @@ end
       patterns, lines);
 }
 
-struct Shell {
-  const char* name;
-  std::string (*completion)(const CommandList&);
-};
-constexpr Shell kShells[] = {
-    {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
-
 }  // namespace
 
-const std::vector<std::string>& completed_shells() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const Shell& shell : kShells) all.emplace_back(shell.name);
-    return all;
-  }();
-  return names;
-}
-
 std::string completion(const CommandList& list, const std::string& shell) {
-  const auto* found = std::find_if(std::begin(kShells), std::end(kShells),
-                                   [&](const Shell& row) { return row.name == shell; });
-  return found->completion(list);
+  return shell == "zsh"    ? zsh_completion(list)
+         : shell == "fish" ? fish_completion(list)
+                           : bash_completion(list);
 }
 
 }  // namespace simile::cli

@@ -4,15 +4,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "cli/command_list.h"
 
 namespace simile::cli {
 
-const std::vector<std::string>& completed_shells();  // bash, zsh, fish
-
-// The script for one of them.
+// The script for bash, zsh or fish.
 std::string completion(const CommandList& list, const std::string& shell);
 
 }  // namespace simile::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -11,6 +10,8 @@
 
 namespace simile::cli {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string name, folder, catalogue;
@@ -28,64 +29,45 @@ struct Arguments {
   }
 };
 
-std::string list_as_table(const std::vector<CatalogueSet>& catalogue) {
-  std::string table;
-  for (const CatalogueSet& set : catalogue) {
-    const bool is_known = std::all_of(set.files.begin(), set.files.end(),
-                                      [](const auto& file) { return !file.checksum.empty(); });
-    table += fmt::format("{:10} {}\n{:10} licence: {}\n{:10} files: {}{}; {}\n", set.name,
-                         set.description, "", set.licence, "", set.files.size(),
-                         is_known ? "" : ", checksum not known", set.advice);
-  }
-  return table;
-}
-
-std::string list_as_json(const std::vector<CatalogueSet>& catalogue) {
-  auto document = nlohmann::ordered_json::array();
-  for (const CatalogueSet& set : catalogue) {
-    nlohmann::ordered_json entry = {{"name", set.name},
-                                    {"description", set.description},
-                                    {"licence", set.licence},
-                                    {"advice", set.advice}};
-    for (const CatalogueFile& file : set.files) {
-      entry["files"].push_back(
-          {{"url", file.url}, {"name", file.file_name()}, {"checksum", file.checksum}});
-    }
-    document.push_back(entry);
-  }
-  return document.dump() + "\n";
-}
-
-std::string get(const Arguments& arguments, const CatalogueSet& set, bool json,
-                Terminal& terminal) {
-  const std::string folder =
-      arguments.folder.empty() ? join_path("data", set.name) : arguments.folder;
-  const std::vector<FetchedFile> fetched =
-      fetch_set(set, folder, arguments.accepted, DownloadOptions(), terminal);
-  if (json) {
-    nlohmann::ordered_json document = {{"name", set.name}, {"licence", set.licence}};
-    for (const FetchedFile& file : fetched) {
-      document["files"].push_back({{"path", file.path}, {"checksum", file.checksum}});
-    }
-    return document.dump() + "\n";
-  }
+void list(const std::vector<CatalogueSet>& catalogue, bool json) {
+  Json document = Json::array();
   std::string text;
-  for (const auto& [path, checksum] : fetched) text += fmt::format("{}  {}\n", path, checksum);
-  return text + fmt::format("licence: {}\nnext: {}\n", set.licence, set.advice);
+  for (const CatalogueSet& set : catalogue) {
+    document.push_back({{"name", set.name},
+                        {"description", set.description},
+                        {"licence", set.licence},
+                        {"advice", set.advice}});
+    bool is_known = true;
+    for (const CatalogueFile& file : set.files) {
+      document.back()["files"].push_back(
+          {{"url", file.url}, {"name", file.file_name()}, {"checksum", file.checksum}});
+      is_known = is_known && !file.checksum.empty();
+    }
+    text += fmt::format("{:10} {}\n{:10} licence: {}\n{:10} files: {}{}; {}\n", set.name,
+                        set.description, "", set.licence, "", set.files.size(),
+                        is_known ? "" : ", checksum not known", set.advice);
+  }
+  print_result(json, document, text);
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
   const std::vector<CatalogueSet> catalogue =
       arguments.catalogue.empty() ? builtin_catalogue() : read_catalogue(arguments.catalogue);
-  SIMILE_CHECK(arguments.list || !arguments.name.empty(), ErrorKind::kUsage,
+  if (arguments.list) return list(catalogue, json);
+  SIMILE_CHECK(!arguments.name.empty(), ErrorKind::kUsage,
                "give the name of a data set, or --list to see which there are");
-  Output output("-");
-  if (arguments.list) {
-    output.write(json ? list_as_json(catalogue) : list_as_table(catalogue));
-  } else {
-    output.write(get(arguments, find_set(catalogue, arguments.name), json, terminal));
+  const CatalogueSet& set = find_set(catalogue, arguments.name);
+  const std::string folder =
+      arguments.folder.empty() ? join_path("data", set.name) : arguments.folder;
+  Json document = {{"name", set.name}, {"licence", set.licence}};
+  std::string text;
+  for (const FetchedFile& file :
+       fetch_set(set, folder, arguments.accepted, DownloadOptions(), terminal)) {
+    document["files"].push_back({{"path", file.path}, {"checksum", file.checksum}});
+    text += fmt::format("{}  {}\n", file.path, file.checksum);
   }
-  output.finish();
+  print_result(json, document,
+               text + fmt::format("licence: {}\nnext: {}\n", set.licence, set.advice));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/completion.h"
-#include "cli/man_page.h"
 #include "simile/core/error.h"
+#include "simile/core/text_table.h"
 #include "simile/encode/model_reference.h"
 #include "simile/eval/task.h"
 #include "simile/serve/routes.h"
@@ -18,19 +18,17 @@
 namespace simile::cli {
 namespace {
 
-std::string row(const ListedOption& option) {
-  return fmt::format(
-      "| `{}` | {} | {}{}{} |\n", fmt::join(option.names, ","),
-      option.default_value.empty() ? "" : fmt::format("`{}`", option.default_value),
-      option.required ? "required: " : "", option.help,
-      option.choices.empty() ? "" : fmt::format(" (one of {})", fmt::join(option.choices, ",")));
-}
-
 std::string table(const std::string& title, const std::vector<ListedOption>& options) {
-  std::string text =
-      fmt::format("## {}\n\n| option | default | meaning |\n| --- | --- | --- |\n", title);
-  for (const ListedOption& option : options) text += row(option);
-  return text + "\n";
+  TableRows rows = {{"option", "default", "meaning"}};
+  for (const ListedOption& option : options) {
+    const std::string& value = option.default_value;
+    const std::string choices =
+        option.choices.empty() ? "" : fmt::format(" (one of {})", fmt::join(option.choices, ","));
+    rows.push_back({fmt::format("`{}`", fmt::join(option.names, ",")),
+                    value.empty() ? "" : "`" + value + "`",
+                    (option.required ? "required: " : "") + option.help + choices});
+  }
+  return fmt::format("## {}\n\n", title) + markdown_table(rows) + "\n";
 }
 
 // The options of all commands, those that every command has once.
@@ -54,14 +52,6 @@ std::string options_page(const CLI::App& program) {
   return page + "\n" + command_reference(program);
 }
 
-std::vector<std::string> topics() {
-  return {"options",
-#ifdef SIMILE_WITH_TRAINING
-          "losses",
-#endif
-          "models",  "server", "man", "completion"};
-}
-
 struct Arguments {
   std::string topic = "options";
   std::optional<std::string> shell;
@@ -70,11 +60,15 @@ struct Arguments {
     v.field("topic", topic,
             choice_info("What to print: a page in Markdown, or man for man(1), or completion for a "
                         "shell",
-                        topics())
+                        {"options",
+#ifdef SIMILE_WITH_TRAINING
+                         "losses",
+#endif
+                         "models", "server", "man", "completion"})
                 .named("topic"));
     v.field("shell", shell,
             choice_info("completion: the shell that will read it; bash by default",
-                        completed_shells()));
+                        {"bash", "zsh", "fish"}));
   }
 };
 
@@ -94,12 +88,6 @@ std::string page(const Arguments& arguments, const CLI::App& program) {
   return options_page(program);
 }
 
-void run(const Arguments& arguments, const CLI::App& program) {
-  Output output("-");
-  output.write(page(arguments, program));
-  output.finish();
-}
-
 }  // namespace
 
 void add_docs(const Commands& commands) {
@@ -107,7 +95,7 @@ void add_docs(const Commands& commands) {
                           "Print the reference of options, losses, models or the server, the "
                           "manual page, or completions",
                           [&program = commands.app](const Arguments& arguments, Terminal&) {
-                            run(arguments, program);
+                            write_result(page(arguments, program));
                           });
 }
 

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// encode: texts to vectors, also by shards; merge: the vectors of all shards together.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/embedding_writer.h"
 #include "cli/index_model.h"
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/encode/shard.h"
+#include "simile/model/embedding_store.h"
 #include "simile/text/utf8.h"
 
 namespace simile::cli {
@@ -22,7 +25,7 @@ namespace {
 constexpr size_t kTextsHeld = 1 << 16;
 constexpr size_t kBytesHeld = 64 << 20;
 
-struct Arguments {
+struct EncodeArguments {
   std::string model, input = "-", column, output, shard;
   bool no_normalize = false;
   ModelOptions encode;
@@ -43,11 +46,45 @@ struct Arguments {
   }
 };
 
+enum class EmbeddingFormat { kNpy, kJsonl, kTsv };
+
+EmbeddingFormat embedding_format(const std::string& path) {
+  if (path.empty() || path == "-" || ends_with(path, ".jsonl")) return EmbeddingFormat::kJsonl;
+  if (ends_with(path, ".npy")) return EmbeddingFormat::kNpy;
+  if (ends_with(path, ".tsv")) return EmbeddingFormat::kTsv;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--output '{}': expected a name ending in .npy, .jsonl or .tsv", path));
+}
+
+// The rows of one block: raw floats; {"text":..,"embedding":[..]} a line; or tab separated numbers.
+// Numbers are written so that reading them gives the same float. `rows`, one for each text or none,
+// begin the objects of .jsonl: {"row":..,"text":..,"embedding":[..]}.
+std::string embedding_rows(EmbeddingFormat format, const std::vector<std::string>& texts,
+                           const Matrix<float>& embeddings, const std::vector<int64_t>& rows) {
+  if (format == EmbeddingFormat::kNpy) {
+    return std::string(reinterpret_cast<const char*>(embeddings.values.data()),
+                       embeddings.values.size() * sizeof(float));
+  }
+  const bool json = format == EmbeddingFormat::kJsonl;
+  std::string out;
+  for (int64_t i = 0; i < embeddings.rows; ++i) {
+    const auto place = static_cast<size_t>(i);
+    if (json) {
+      out += rows.empty() ? "{" : fmt::format("{{\"row\":{},", rows[place]);
+      out += "\"text\":" + quote(texts[place]) + ",\"embedding\":[";
+    }
+    const float* row = embeddings.row(i);
+    out += fmt::format("{}", fmt::join(row, row + embeddings.cols, json ? "," : "\t"));
+    out += json ? "]}\n" : "\n";
+  }
+  return out;
+}
+
 // The texts of a list, or of a column of a table; of `selection`, where there is one, those it
 // takes.
 class TextSource {
  public:
-  TextSource(const Arguments& arguments, ShardSelection* selection) : selection_(selection) {
+  TextSource(const EncodeArguments& arguments, ShardSelection* selection) : selection_(selection) {
     if (arguments.column.empty()) {
       list_.emplace(open_texts(arguments.input));
       return;
@@ -99,7 +136,7 @@ class TextSource {
 };
 
 // A table read as a list gives its header and ids as texts.
-void warn_about_table(const Arguments& arguments, Terminal& terminal) {
+void warn_about_table(const EncodeArguments& arguments, Terminal& terminal) {
   if (!arguments.column.empty() || !is_table(arguments.input) || is_json_lines(arguments.input)) {
     return;
   }
@@ -116,7 +153,8 @@ void warn_about_table(const Arguments& arguments, Terminal& terminal) {
       arguments.input, names.size(), shorten_text(fmt::format("{}", fmt::join(names, ", ")), 80)));
 }
 
-std::optional<ShardSelection> select_shard(const Arguments& arguments, EmbeddingFormat format) {
+std::optional<ShardSelection> select_shard(const EncodeArguments& arguments,
+                                           EmbeddingFormat format) {
   if (arguments.shard.empty()) return std::nullopt;
   SIMILE_CHECK(format != EmbeddingFormat::kTsv, ErrorKind::kUsage,
                "--shard writes which rows it holds: give --output a name ending in .npy (the rows "
@@ -126,7 +164,7 @@ std::optional<ShardSelection> select_shard(const Arguments& arguments, Embedding
 
 class Encoding {
  public:
-  Encoding(const Arguments& arguments, Terminal& terminal)
+  Encoding(const EncodeArguments& arguments, Terminal& terminal)
       : arguments_(arguments),
         terminal_(terminal),
         format_(embedding_format(arguments.output)),
@@ -135,18 +173,19 @@ class Encoding {
         output_(arguments.output) {}
 
   void run() {
-    output_.write(header(0));
+    const bool is_npy = format_ == EmbeddingFormat::kNpy;
+    if (is_npy) output_.write(header());
     BlockProgress progress(terminal_, "encode", 0, "texts");
     TextSource source(arguments_, selection_ ? &*selection_ : nullptr);
     for (std::vector<std::string> texts; source.next_block(texts);) encode(texts, progress);
-    // Only now is the number of rows known, which the header of .npy holds.
-    if (format_ == EmbeddingFormat::kNpy) output_.rewrite_start(header(counts_.texts));
+    if (is_npy) output_.rewrite_start(header());
     finish(source.report());
   }
 
  private:
-  std::string header(int64_t texts) const {
-    return embedding_header(format_, texts, encoder_.dimension(arguments_.encode));
+  // Of .npy: only at the end is the number of rows known.
+  std::string header() const {
+    return npy_header(NpyNumber::kFloat, counts_.texts, encoder_.dimension(arguments_.encode));
   }
 
   void encode(const std::vector<std::string>& texts, EventSink& progress) {
@@ -197,7 +236,7 @@ class Encoding {
     }
   }
 
-  const Arguments& arguments_;
+  const EncodeArguments& arguments_;
   Terminal& terminal_;
   EmbeddingFormat format_;
   std::optional<ShardSelection> selection_;
@@ -207,16 +246,44 @@ class Encoding {
   int64_t blank_ = 0;
 };
 
-void run(Arguments arguments, Terminal& terminal) {
+void encode(EncodeArguments arguments, Terminal& terminal) {
   if (arguments.no_normalize) arguments.encode.normalize = false;
   warn_about_table(arguments, terminal);
   Encoding(arguments, terminal).run();
 }
 
+struct MergeArguments {
+  std::vector<std::string> shards;
+  std::string output;
+
+  void visit(OptionVisitor& v) {
+    v.field(
+        "shards", shards,
+        OptionInfo{"The .npy files of all shards, in any order, each with its .rows.json beside "
+                   "it"}
+            .named("shards")
+            .required());
+    v.field("output", output, OptionInfo{"File to write, ending in .npy"}.required());
+  }
+};
+
+void merge(const MergeArguments& arguments, bool json, Terminal& terminal) {
+  const MergedShards merged = merge_shards(arguments.shards, arguments.output, terminal);
+  print_result(json,
+               {{"output", arguments.output},
+                {"shards", merged.shards},
+                {"rows", merged.rows},
+                {"columns", merged.columns}},
+               fmt::format("{} vectors of {} numbers from {} shards in {}\n", merged.rows,
+                           merged.columns, merged.shards, arguments.output));
+}
+
 }  // namespace
 
 void add_encode(const Commands& commands) {
-  commands.add<Arguments>("encode", "Texts to embeddings", run);
+  commands.add<EncodeArguments>("encode", "Texts to embeddings", encode);
+  commands.add<MergeArguments>(
+      "merge", "Put the vectors of `encode --shard` together in the order of their texts", merge);
 }
 
 }  // namespace simile::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// evaluate: a model's figures on a task; similarity: its scores of pairs of texts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,9 +7,8 @@
 #include <set>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/model.h"
-#include "cli/option_flags.h"
-#include "cli/task_file.h"
 #include "simile/core/error.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"
@@ -20,7 +20,7 @@
 namespace simile::cli {
 namespace {
 
-struct Arguments {
+struct EvaluateArguments {
   std::vector<std::string> models;
   std::string task, run;
   std::vector<std::string> overrides;
@@ -59,7 +59,7 @@ struct Arguments {
 };
 
 // Errors (ErrorKind::kUsage): an option about the data was given that is not in `taken`.
-void check_dataset_options(const Arguments& arguments, const std::string& source,
+void check_dataset_options(const EvaluateArguments& arguments, const std::string& source,
                            const std::set<std::string>& taken) {
   for (const std::string& name : arguments.data.names()) {
     std::string flag = "--" + name;
@@ -69,7 +69,7 @@ void check_dataset_options(const Arguments& arguments, const std::string& source
   }
 }
 
-std::vector<EvaluationOptions> chosen_tasks(Arguments& arguments) {
+std::vector<EvaluationOptions> chosen_tasks(EvaluateArguments& arguments) {
   SIMILE_CHECK(!arguments.models.empty() && !arguments.task.empty(), ErrorKind::kUsage,
                "give --model and --task, or --run and --qrels to score a run file");
   if (is_task_file(arguments.task)) {
@@ -106,13 +106,14 @@ std::vector<Report> mean_reports(const std::vector<std::vector<Report>>& by_task
 std::string reports_to_json(const std::vector<Report>& reports) {
   if (reports.size() == 1) return reports[0].to_json() + "\n";
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Report& report : reports)
+  for (const Report& report : reports) {
     all.push_back(nlohmann::ordered_json::parse(report.to_json()));
-  return all.dump() + "\n";
+  }
+  return json_line(all);
 }
 
 // What only a hybrid takes.
-void check_hybrid_options(const Arguments& arguments, Terminal& terminal) {
+void check_hybrid_options(const EvaluateArguments& arguments, Terminal& terminal) {
   const EvaluationOptions& options = arguments.data.values();
   const bool has_hybrid =
       std::any_of(arguments.models.begin(), arguments.models.end(),
@@ -129,7 +130,7 @@ void check_hybrid_options(const Arguments& arguments, Terminal& terminal) {
   }
 }
 
-std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
+std::vector<Report> evaluate_models(EvaluateArguments& arguments, Terminal& terminal) {
   std::vector<std::unique_ptr<Task>> tasks;
   for (const EvaluationOptions& options : chosen_tasks(arguments)) {
     tasks.push_back(load_task(options));
@@ -162,7 +163,7 @@ std::vector<Report> evaluate_models(Arguments& arguments, Terminal& terminal) {
   return reports;
 }
 
-Report evaluate_run_file(const Arguments& arguments) {
+Report evaluate_run_file(const EvaluateArguments& arguments) {
   const EvaluationOptions& options = arguments.data.values();
   SIMILE_CHECK(arguments.models.empty() && arguments.task.empty() && arguments.overrides.empty(),
                ErrorKind::kUsage, "--run takes neither --model nor --task");
@@ -182,24 +183,55 @@ Report evaluate_run_file(const Arguments& arguments) {
   return report;
 }
 
-void run(Arguments& arguments, bool json, Terminal& terminal) {
+void evaluate(EvaluateArguments& arguments, bool json, Terminal& terminal) {
   const std::vector<Report> reports = arguments.run.empty()
                                           ? evaluate_models(arguments, terminal)
                                           : std::vector<Report>{evaluate_run_file(arguments)};
-  Output output("-");
-  output.write(json ? reports_to_json(reports) : to_table(reports));
-  output.finish();
-  if (!arguments.output.empty()) {
-    Output file(arguments.output);
-    file.write(reports_to_json(reports));
-    file.finish();
+  write_result(json ? reports_to_json(reports) : to_table(reports));
+  if (!arguments.output.empty()) write_result(reports_to_json(reports), arguments.output);
+}
+
+struct SimilarityArguments {
+  std::string model;
+  std::vector<std::string> texts;
+  ModelOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model,
+            OptionInfo{"Model folder, name of a built-in model (simile-mini-2), bm25 or tfidf"}
+                .required());
+    v.field("texts", texts, OptionInfo{"Two texts or more"}.named("texts").required());
+    encode.visit(v);
   }
+};
+
+void score(const SimilarityArguments& arguments, bool json, Terminal& terminal) {
+  check_model_options({arguments.model}, arguments.encode);
+  const std::unique_ptr<Scorer> scorer = make_scorer(arguments.model, arguments.encode, terminal);
+  std::vector<std::string> left, right;
+  for (size_t i = 0; i < arguments.texts.size(); ++i) {
+    for (size_t j = i + 1; j < arguments.texts.size(); ++j) {
+      left.push_back(arguments.texts[i]);
+      right.push_back(arguments.texts[j]);
+    }
+  }
+  const std::vector<double> scores = scorer->score_pairs(left, right);
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  std::string text;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    document.push_back({{"left", left[i]}, {"right", right[i]}, {"score", scores[i]}});
+    text += fmt::format("{:.4f}\t{}\t{}\n", scores[i], left[i], right[i]);
+  }
+  print_result(json, document, text);
 }
 
 }  // namespace
 
 void add_evaluate(const Commands& commands) {
-  commands.add<Arguments>("evaluate", "Score a model on a task, or a TREC run", run);
+  commands.add<EvaluateArguments>("evaluate", "Score a model on a task, or a TREC run", evaluate);
+  commands.add<SimilarityArguments>("similarity", "Score every pair of the texts given", score)
+      ->get_option("texts")
+      ->expected(2, 1000);
 }
 
 }  // namespace simile::cli

@@ -6,11 +6,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <istream>
 #include <streambuf>
 
 #include "cli/command.h"
 #include "simile/core/error.h"
+#include "simile/core/recipe.h"
 
 namespace simile::cli {
 namespace {
@@ -33,6 +35,11 @@ class StandardInput : public std::streambuf {
 
  private:
   char buffer_[1 << 16];
+};
+
+struct TaskFile {
+  std::vector<EvaluationOptions> tasks;
+  void visit(OptionVisitor& v) { v.list("tasks", tasks, "evaluations, in the order to report"); }
 };
 
 std::istream& standard_input() {
@@ -59,6 +66,19 @@ void check_any_text(int64_t texts, const ReadReport& report) {
 
 void warn_about(const ReadReport& report, Terminal& terminal) {
   if (!report.warning().empty()) terminal.warning(report.warning());
+}
+
+bool is_task_file(const std::string& task) {
+  const std::string ending = std::filesystem::path(task).extension().string();
+  return ending == ".yaml" || ending == ".yml" || ending == ".json";
+}
+
+std::vector<EvaluationOptions> read_task_file(const std::string& path,
+                                              const std::vector<std::string>& overrides) {
+  TaskFile file;
+  read_options(load_recipe(path, overrides), file);
+  SIMILE_CHECK(!file.tasks.empty(), ErrorKind::kRecipe, fmt::format("'{}' lists no `tasks`", path));
+  return file.tasks;
 }
 
 }  // namespace simile::cli

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/command_list.h"
 #ifdef SIMILE_WITH_TRAINING
 #include "cli/model.h"
 #endif
-#include "cli/suggest.h"
 #include "simile/core/error.h"
 #include "simile/core/threads.h"
 #ifdef SIMILE_WITH_TRAINING
@@ -126,25 +126,18 @@ int run(int argc, char** argv) {
   add_missing_train(commands, data);
 #endif
   add_encode(commands);
-  add_merge(commands);
   add_predict(commands);
   add_evaluate(commands);
-  add_similarity(commands);
   add_index(commands);
   add_search(commands);
   add_export(commands);
   add_serve(commands);
   add_mine(commands);
-  add_compare(commands);
   add_report(commands);
   add_overlap(commands);
-  add_tokenize(commands);
-  add_train_tokenizer(commands);
+  add_tokenizer(commands);
   add_check(commands);
-  add_convert(commands);
-  add_whiten(commands);
-  add_join(commands);
-  add_fuse(commands);
+  add_derive(commands);
   add_docs(commands);
   app.footer(
       "--model takes a model folder, or the name of a built-in model: simile-mini-2, "

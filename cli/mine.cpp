@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
-#include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/idle_options.h"
 #include "simile/data/field_reader.h"
@@ -280,10 +279,7 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   file.finish();
   const Summary summary = summarise(mining, plan, mined.counts, rows);
   tell(summary, mined.counts, rows, arguments.mining, arguments.output, terminal);
-  if (!json) return;
-  Output output("-");
-  output.write(summary.dump() + "\n");
-  output.finish();
+  if (json) write_result(json_line(summary));
 }
 
 }  // namespace

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/text_table.h"
 
@@ -106,7 +104,7 @@ std::string to_json(const OverlapReport& report, bool near, bool list) {
       if (near) document["found"].back()["share"] = found.share;
     }
   }
-  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_line(document);
 }
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
@@ -114,11 +112,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
                ErrorKind::kUsage, "--shingle is of --near, which is not given");
   const OverlapReport report =
       find_overlap(arguments.training, arguments.test, arguments.options, terminal);
-  Output output("-");
   const bool near = arguments.options.near > 0;
-  output.write(json ? to_json(report, near, arguments.list)
+  write_result(json ? to_json(report, near, arguments.list)
                     : to_table(report, near, arguments.list));
-  output.finish();
 }
 
 }  // namespace

@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
+// The commands that look at runs: compare and report.
 #include "cli/command.h"
-#include "cli/option_flags.h"
+#include "simile/report/comparison.h"
 #include "simile/report/html_report.h"
 
 namespace simile::cli {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
+  std::string a, b;
+  ComparisonOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("a", a,
+            OptionInfo{"Run folder (of one or several seeds), hybrid:FOLDER for its model together "
+                       "with BM25, or predictions file"}
+                .named("a")
+                .required());
+    v.field("b", b,
+            OptionInfo{"The same of the other side: differences are B - A"}.named("b").required());
+    options.visit(v);
+  }
+};
+
+void compare(const CompareArguments& arguments, bool json, Terminal& terminal) {
+  const Comparison comparison = compare_runs(arguments.a, arguments.b, arguments.options, terminal);
+  write_result(json ? comparison.to_json() + "\n" : comparison.to_table());
+}
+
+struct ReportArguments {
   std::vector<std::string> runs;
   std::string output;
   HtmlReportOptions options;
@@ -23,18 +45,19 @@ struct Arguments {
   }
 };
 
-void run(const Arguments& arguments, Terminal& terminal) {
-  Output output(arguments.output);
-  output.write(html_report(arguments.runs, arguments.options));
-  output.finish();
+void report(const ReportArguments& arguments, Terminal& terminal) {
+  write_result(html_report(arguments.runs, arguments.options), arguments.output);
   if (arguments.output != "-") terminal.info("wrote " + arguments.output);
 }
 
 }  // namespace
 
 void add_report(const Commands& commands) {
-  commands.add<Arguments>(
-      "report", "Show runs side by side as one HTML page: results, curves, worst errors", run);
+  commands.add<CompareArguments>(
+      "compare", "Test whether two runs, or two files of predictions, differ by more than chance",
+      compare);
+  commands.add<ReportArguments>(
+      "report", "Show runs side by side as one HTML page: results, curves, worst errors", report);
 }
 
 }  // namespace simile::cli

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/model.h"
-#include "cli/task_file.h"
 #include "simile/core/error.h"
 #include "simile/core/recipe.h"
 #include "simile/train/distillation.h"

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that make models from models: convert, whiten, join and fuse.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/model.h"
+#include "simile/core/error.h"
+#include "simile/core/random.h"
+#include "simile/derive/convert.h"
+#include "simile/derive/join.h"
+#include "simile/derive/mean_model.h"
+#include "simile/derive/whiten.h"
+
+namespace simile::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ConvertArguments {
+  std::string model, output, precision = "fp16";
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
+    v.field("precision", precision,
+            choice_info("How weights are stored; int8 is read by Simile alone",
+                        {"fp32", "fp16", "bf16", "int8"}));
+  }
+};
+
+void convert(const ConvertArguments& arguments, bool json, Terminal& terminal) {
+  static const std::map<std::string, TensorType> types = {{"fp32", TensorType::kF32},
+                                                          {"fp16", TensorType::kF16},
+                                                          {"bf16", TensorType::kBf16},
+                                                          {"int8", TensorType::kI8}};
+  const ConversionReport report =
+      convert_model(arguments.model, arguments.output, types.at(arguments.precision), terminal);
+  constexpr double kMegabyte = 1e6;
+  print_result(
+      json,
+      {{"model", arguments.model},
+       {"output", arguments.output},
+       {"precision", arguments.precision},
+       {"bytes_before", report.bytes_before},
+       {"bytes_after", report.bytes_after},
+       {"largest_difference", report.largest_difference},
+       {"mean_cosine", report.mean_cosine},
+       {"least_cosine", report.least_cosine}},
+      fmt::format("weights            {:.1f} MB, now {:.1f} MB\nlargest difference {:.1e}\n"
+                  "mean cosine        {:.6f}\nleast cosine       {:.6f}\n",
+                  static_cast<double>(report.bytes_before) / kMegabyte,
+                  static_cast<double>(report.bytes_after) / kMegabyte, report.largest_difference,
+                  report.mean_cosine, report.least_cosine));
+}
+
+struct WhitenArguments {
+  std::string model, input, output;
+  int64_t limit = 50000, seed = 1;
+  WhiteningOptions whitening;
+  EncodeOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    v.field("input", input,
+            OptionInfo{"Texts of the kind that will be compared, one a line, or .jsonl; - is stdin"}
+                .required());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
+    whitening.visit(v);
+    v.field("limit", limit,
+            {"Texts to use, drawn at random where there are more; 0 uses all", "", 0});
+    v.field("seed", seed, {"Seed of that choice", "", 0});
+    encode.visit_texts(v);
+  }
+};
+
+// Vitter's algorithm R: each text of the input with the same chance.
+std::vector<std::string> read_sample(const WhitenArguments& arguments, Terminal& terminal) {
+  TextListReader reader = open_texts(arguments.input);
+  RandomStream stream(static_cast<uint64_t>(arguments.seed), "whiten");
+  const auto limit = static_cast<uint64_t>(arguments.limit);
+  std::vector<std::string> texts;
+  TextItem item;
+  for (uint64_t read = 1; reader.next(item); ++read) {
+    check_signal();
+    if (limit == 0 || texts.size() < limit) {
+      texts.push_back(std::move(item.text));
+    } else if (const uint64_t place = stream.below(read); place < limit) {
+      texts[place] = std::move(item.text);
+    }
+  }
+  warn_about(reader.report(), terminal);
+  return texts;
+}
+
+void whiten(const WhitenArguments& arguments, bool json, Terminal& terminal) {
+  SIMILE_CHECK(arguments.limit > 0 || arguments.seed == WhitenArguments().seed, ErrorKind::kUsage,
+               "--seed chooses the texts of a --limit, and with 0 all are used");
+  const std::vector<std::string> texts = read_sample(arguments, terminal);
+  const WhiteningReport report = whiten_model(arguments.model, texts, arguments.whitening,
+                                              arguments.encode, arguments.output, terminal);
+  print_result(
+      json,
+      {{"model", arguments.model},
+       {"output", arguments.output},
+       {"texts", report.texts},
+       {"dimensions_before", report.inputs},
+       {"dimensions", report.outputs},
+       {"variance_kept", report.kept},
+       {"largest_deviation", report.largest_deviation},
+       {"smallest_deviation", report.smallest_deviation},
+       {"mean_cosine_before", report.cosine_before},
+       {"mean_cosine", report.cosine_after}},
+      fmt::format(
+          "texts         {}\ndimensions    {}, now {}, with {:.1f} % of the variance\ndeviations   "
+          " "
+          "{:.2e} to {:.2e} along the axes\nmean cosine   {:.3f}, now {:.3f}, of two texts\n",
+          report.texts, report.inputs, report.outputs, 100 * report.kept, report.smallest_deviation,
+          report.largest_deviation, report.cosine_before, report.cosine_after));
+}
+
+struct JoinArguments {
+  std::vector<std::string> models;
+  std::vector<double> weights;
+  std::string output;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", models,
+            OptionInfo{"Model folder, or the name of a built-in model (simile-mini-2), once for "
+                       "each part; static models become the first parts"}
+                .words()
+                .required());
+    v.field("weight", weights,
+            OptionInfo{"Factor on the unit vector of each --model, in their order; none: all 1. A "
+                       "part counts in cosines by the square of its weight"}
+                .words());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
+  }
+};
+
+void join(const JoinArguments& arguments, bool json, Terminal& terminal) {
+  const std::vector<double>& weights = arguments.weights;
+  SIMILE_CHECK(
+      weights.empty() || weights.size() == arguments.models.size(), ErrorKind::kUsage,
+      fmt::format("{} --model and {} --weight; give each model a weight, in the same order, or "
+                  "none for equal ones",
+                  arguments.models.size(), weights.size()));
+  std::vector<ModelToJoin> models;
+  for (size_t i = 0; i < arguments.models.size(); ++i) {
+    models.push_back({arguments.models[i], weights.empty() ? 1.0 : weights[i]});
+  }
+  const JoinReport report = join_models(models, arguments.output, terminal);
+  Json parts = Json::array();
+  std::string text;
+  for (const JoinedPartReport& part : report.parts) {
+    const char* type = tensor_type_name(part.type);
+    parts.push_back({{"path", part.folder},
+                     {"model", part.model},
+                     {"weight", part.weight},
+                     {"dimension", part.dimensions},
+                     {"weights", type}});
+    text += fmt::format("{}  weight {:<6g} {:5} dimensions  {:4}  {}\n", part.folder, part.weight,
+                        part.dimensions, type, part.model);
+  }
+  print_result(
+      json,
+      {{"output", arguments.output}, {"dimension", report.dimensions}, {"parts", std::move(parts)}},
+      text + fmt::format("{}: {} dimensions\n", arguments.output, report.dimensions));
+}
+
+struct FuseArguments : MeanOptions {
+  void visit(OptionVisitor& v) {
+    v.field("models", models,
+            OptionInfo{"Model folders of one architecture, two or more, such as runs of one recipe "
+                       "with other seeds or settings"}
+                .named("models")
+                .required());
+    v.field("output", output, OptionInfo{kOutputFolderHelp}.named("--output,--out").required());
+    v.field("weights", weights, {"What each model counts, in their order; none: all alike"});
+  }
+};
+
+void fuse(const FuseArguments& arguments, bool json, Terminal& terminal) {
+  Json parts = Json::array();
+  std::string text;
+  for (const MeanPart& part : average_models(arguments, terminal)) {
+    parts.push_back(
+        {{"model", part.model}, {"share", part.share}, {"fingerprint", part.fingerprint}});
+    text += fmt::format("share {:<7.4g}  {}\n", part.share, part.model);
+  }
+  print_result(json, {{"output", arguments.output}, {"parts", std::move(parts)}},
+               text + fmt::format("model: {}\n", arguments.output));
+}
+
+}  // namespace
+
+void add_derive(const Commands& commands) {
+  commands.add<ConvertArguments>(
+      "convert", "Write a model folder anew, its weights in one file and another precision",
+      convert);
+  commands.add<WhitenArguments>(
+      "whiten", "Write a model folder anew, the axes of its vectors evened out", whiten);
+  commands.add<JoinArguments>(
+      "join", "Make one model of several that have the same tokenizer, their vectors side by side",
+      join);
+  commands.add<FuseArguments>("fuse", "Average the weights of several runs of one model", fuse);
+}
+
+}  // namespace simile::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// tokenize: the tokens of texts; train-tokenizer: a tokenizer from texts.
+#include "simile/text/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "simile/core/checksums.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/model/builtin_model.h"
+#include "simile/model/tokenizer_files.h"
+#include "simile/text/vocabulary_trainer.h"
+
+namespace simile::cli {
+namespace {
+
+struct TokenizeArguments {
+  std::string model, input = "-";
+  int64_t max_length = 0;
+  std::string truncation = "longest_first", side = "right";
+  bool no_special_tokens = false;
+  bool character_offsets = false;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model,
+            OptionInfo{"Model folder, tokenizer.json, vocab.txt, or the name of a built-in model "
+                       "(simile-mini)"}
+                .required());
+    v.field("input", input, {"Texts, one a line, or .jsonl; - is stdin"});
+    v.field("no_special_tokens", no_special_tokens, {"Put no special tokens around"});
+    v.field("character_offsets", character_offsets,
+            {"Give offsets in characters (code points) beside those in bytes"});
+    v.field("max_length", max_length,
+            {"Most tokens of a text or pair, special ones included; 0 for no limit", "", 0});
+    v.field(
+        "truncation", truncation,
+        choice_info("Which text of a pair is cut", {"longest_first", "only_first", "only_second"}));
+    v.field("truncation_side", side,
+            choice_info("Where a text is cut: right is its end", {"left", "right"}));
+  }
+
+  TruncationSettings settings() const {
+    using Strategy = TruncationSettings::Strategy;
+    TruncationSettings settings;
+    settings.max_length = max_length;
+    settings.strategy = truncation == "only_first"    ? Strategy::kOnlyFirst
+                        : truncation == "only_second" ? Strategy::kOnlySecond
+                                                      : Strategy::kLongestFirst;
+    settings.left = side == "left";
+    return settings;
+  }
+};
+
+std::string to_json(const Encoding& encoding, const TextItem& item, const Tokenizer& tokenizer,
+                    bool characters) {
+  nlohmann::ordered_json line = {{"ids", encoding.ids},
+                                 {"tokens", nlohmann::ordered_json::array()}};
+  for (const int32_t id : encoding.ids) line["tokens"].push_back(tokenizer.token(id));
+  line["type_ids"] = encoding.type_ids;
+  line["offsets"] = encoding.offsets;
+  if (characters) line["character_offsets"] = character_offsets(encoding, item.text, item.pair);
+  return json_line(line);
+}
+
+void tokenize(const TokenizeArguments& arguments, Terminal& terminal) {
+  const TruncationSettings cut = arguments.settings();
+  SIMILE_CHECK(cut.max_length > 0 || (cut.strategy == TruncationSettings().strategy && !cut.left),
+               ErrorKind::kUsage,
+               "--truncation and --truncation-side say how texts are cut at --max-length, and none "
+               "is given");
+  Tokenizer tokenizer = Tokenizer::load(resolve_model(arguments.model));
+  tokenizer.set_truncation(cut);
+  TextListReader reader = open_texts(arguments.input);
+  Output output("-");
+  TextItem item;
+  const bool special = !arguments.no_special_tokens;
+  while (reader.next(item)) {
+    check_signal();
+    const Encoding encoding = item.has_pair ? tokenizer.encode_pair(item.text, item.pair, special)
+                                            : tokenizer.encode(item.text, special);
+    output.write(to_json(encoding, item, tokenizer, arguments.character_offsets));
+  }
+  output.finish();
+  warn_about(reader.report(), terminal);
+}
+
+constexpr int64_t kModelMaxLength = 512;
+// What transformers needs to know of a tokenizer.json that is not BERT's.
+const char kFastTokenizerConfig[] =
+    R"({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", )"
+    R"("cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", )"
+    R"("mask_token": "<mask>"})";
+constexpr int64_t kReportEvery = 10000;  // texts between two reports of progress
+
+struct TrainArguments {
+  std::vector<std::string> inputs;
+  std::string output;
+  VocabularyTrainerOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("input", inputs,
+            OptionInfo{"Texts, one a line, or .jsonl, also with .gz or .zst; - is stdin; several "
+                       "may be given"}
+                .words()
+                .required());
+    v.field(
+        "output", output,
+        OptionInfo{"Folder to write tokenizer.json (and vocab.txt for wordpiece) to"}.required());
+    options.visit(v);
+  }
+};
+
+// The texts of several files, one after the other.
+class TextFiles {
+ public:
+  TextFiles(std::vector<std::string> paths, Terminal& terminal)
+      : paths_(std::move(paths)), terminal_(terminal) {}
+
+  bool next(std::string& text) {
+    while (true) {
+      check_signal();
+      if (reader_ && reader_->next(item_)) {
+        text = std::move(item_.text);
+        if (++count_ % kReportEvery == 0) terminal_.progress({"read", count_, 0, "texts", {}});
+        return true;
+      }
+      if (reader_) warn_about(reader_->report(), terminal_);
+      if (next_path_ == paths_.size()) return false;
+      reader_ = std::make_unique<TextListReader>(open_texts(paths_[next_path_++]));
+    }
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  Terminal& terminal_;
+  std::unique_ptr<TextListReader> reader_;
+  TextItem item_;
+  size_t next_path_ = 0;
+  int64_t count_ = 0;
+};
+
+void train(const TrainArguments& arguments, Terminal& terminal) {
+  AtomicFolder folder(arguments.output, "tokenizer.json");  // before the work: it may be refused
+  TextFiles files(arguments.inputs, terminal);
+  const Tokenizer tokenizer = train_vocabulary([&](std::string& text) { return files.next(text); },
+                                               arguments.options, terminal);
+  TokenizerFiles written = {{"tokenizer.json", tokenizer.to_json()}};
+  if (arguments.options.type == "wordpiece") {
+    written["vocab.txt"] = tokenizer.vocabulary_text();
+  } else {
+    written["tokenizer_config.json"] = kFastTokenizerConfig;
+  }
+  complete_tokenizer_files(written, kModelMaxLength);
+  for (const auto& [name, bytes] : written)
+    write_file_atomic(join_path(folder.path(), name), bytes);
+  write_checksums(folder.path());
+  folder.commit();
+  terminal.info(
+      fmt::format("{} tokens written to {}", tokenizer.vocabulary_size(), arguments.output));
+}
+
+}  // namespace
+
+void add_tokenizer(const Commands& commands) {
+  commands.add<TokenizeArguments>("tokenize", "Print the tokens of each text as JSON lines",
+                                  tokenize);
+  commands.add<TrainArguments>("train-tokenizer",
+                               "Learn a tokenizer from text: WordPiece, byte-level BPE or Unigram",
+                               train);
+}
+
+}  // namespace simile::cli
