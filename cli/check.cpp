@@ -14,6 +14,8 @@
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/report/run_check.h"
+#include "simile/model/model_check.h"
+#include "simile/report/run_folder.h"
 
 namespace simile::cli {
 namespace {
@@ -97,14 +99,6 @@ Json check_index_folder(const std::string& path, Terminal& terminal) {
           {"verified", true}};
 }
 
-Json check_vectors(const std::string& path) {
-  const EmbeddingStore store(path);
-  return {{"vectors", path},
-          {"rows", store.rows()},
-          {"dimension", store.dimension()},
-          {"verified", store.is_verified()}};
-}
-
 Json check_run_folder(const std::string& path) {
   const RunCheck found = check_run(path);
   return {{"run", path},
@@ -126,7 +120,13 @@ Json check(const Arguments& arguments, Terminal& terminal) {
   SIMILE_CHECK(!arguments.write_checksums || !arguments.model.empty(), ErrorKind::kUsage,
                "--write-checksums requires --model");
   if (!arguments.index.empty()) return check_index_folder(arguments.index, terminal);
-  if (!arguments.vectors.empty()) return check_vectors(arguments.vectors);
+  if (!arguments.vectors.empty()) {
+    const EmbeddingStore store(arguments.vectors);
+    return {{"vectors", arguments.vectors},
+            {"rows", store.rows()},
+            {"dimension", store.dimension()},
+            {"verified", store.is_verified()}};
+  }
   if (!arguments.run.empty()) return check_run_folder(arguments.run);
   if (arguments.write_checksums) renew_checksums(arguments.model);
   return check_model(arguments.model, terminal);
@@ -152,13 +152,9 @@ std::string show(const std::string& name, const Json& value) {
 
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
   const Json document = check(arguments, terminal);
-  Output output("-");
-  if (json) {
-    output.write(document.dump() + "\n");
-  } else {
-    for (const auto& [name, value] : document.items()) output.write(show(name, value));
-  }
-  output.finish();
+  std::string text;
+  for (const auto& [name, value] : document.items()) text += show(name, value);
+  print_result(json, document, text);
 }
 
 }  // namespace

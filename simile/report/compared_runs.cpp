@@ -16,18 +16,11 @@
 #include "simile/model/model_folder.h"
 #include "simile/report/detail/run_format.h"
 #include "simile/report/run_files.h"
+#include "simile/eval/prediction_metric.h"
+#include "simile/model/builtin_model.h"
 
 namespace simile {
 namespace {
-
-void check_same_form(const ComparedRuns& a, const ComparedRuns& b) {
-  const ComparedRuns& file = a.is_file ? a : b;
-  const ComparedRuns& run = a.is_file ? b : a;
-  SIMILE_CHECK(a.is_file == b.is_file, ErrorKind::kInput,
-               fmt::format("'{}' is a file and '{}' a run folder; compare the file with the run's "
-                           "own, in {}",
-                           file.path, run.path, join_path(run.path, run_format::kPredictions)));
-}
 
 // Folds are parts of the data: one of each side is tested on the same part.
 void check_same_folds(const ComparedRuns& a, const ComparedRuns& b) {
@@ -52,28 +45,23 @@ ComparedRuns read_compared_runs(const std::string& path) {
   side.path = path;
   if (file_exists(path)) {
     side.is_file = true;
-    side.runs.push_back(
-        {std::nullopt, std::nullopt, {report_predictions(read_predictions(path))}, {path}, false});
+    side.runs.emplace_back();
+    side.runs[0].path = path;
+    side.runs[0].reports = {report_predictions(read_predictions(path))};
     return side;
   }
   const bool is_hybrid = starts_with(path, kHybridPrefix);
-  const std::string folder = is_hybrid ? path.substr(kHybridPrefix.size()) : path;
-  for (const RunFiles& run : read_run_set(folder).runs) {
+  side.runs = read_run_set(is_hybrid ? path.substr(kHybridPrefix.size()) : path).runs;
+  for (RunFiles& run : side.runs) {
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
                  fmt::format("'{}' has no {} yet: the run is not finished, or has no "
                              "evaluations; finish it with --resume",
                              run.path, run_format::kResults));
-    ComparedRuns::Run own{run.seed,
-                          run.fold,
-                          is_hybrid ? run.hybrid_reports() : run.own_reports(),
-                          {},
-                          run.verdict.start_kept > 0};
-    SIMILE_CHECK(!own.reports.empty(), ErrorKind::kInput,
+    run.reports = is_hybrid ? run.hybrid_reports() : run.own_reports();
+    SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
                  fmt::format("'{}' has no reports of its model together with BM25; train it with "
                              "`hybrid` among its baselines",
                              run.path));
-    for (const Report& report : own.reports) own.predictions.push_back(run.predictions_of(report));
-    side.runs.push_back(std::move(own));
   }
   return side;
 }
@@ -89,22 +77,25 @@ ComparedRuns read_compared_runs(const std::string& name, const std::vector<std::
 }
 
 void sort_runs(ComparedRuns& side) {
-  std::stable_sort(side.runs.begin(), side.runs.end(),
-                   [](const ComparedRuns::Run& x, const ComparedRuns::Run& y) {
-                     return std::tie(x.fold, x.seed) < std::tie(y.fold, y.seed);
-                   });
+  std::stable_sort(side.runs.begin(), side.runs.end(), [](const RunFiles& x, const RunFiles& y) {
+    return std::tie(x.fold, x.seed) < std::tie(y.fold, y.seed);
+  });
 }
 
 std::vector<int64_t> seeds_of(const ComparedRuns& side) {
   std::vector<int64_t> seeds;
-  for (const ComparedRuns::Run& run : side.runs) {
+  for (const RunFiles& run : side.runs) {
     if (run.seed) seeds.push_back(*run.seed);
   }
   return seeds.size() == side.runs.size() ? seeds : std::vector<int64_t>();
 }
 
 void pair_runs(ComparedRuns& a, ComparedRuns& b) {
-  check_same_form(a, b);
+  const ComparedRuns &file = a.is_file ? a : b, &run = a.is_file ? b : a;
+  SIMILE_CHECK(a.is_file == b.is_file, ErrorKind::kInput,
+               fmt::format("'{}' is a file and '{}' a run folder; compare the file with the run's "
+                           "own, in {}",
+                           file.path, run.path, join_path(run.path, run_format::kPredictions)));
   sort_runs(a);
   sort_runs(b);
   check_same_folds(a, b);
@@ -125,37 +116,34 @@ void pair_runs(ComparedRuns& a, ComparedRuns& b) {
                            join_path(b.path, run_format::seed_folder(1))));
 }
 
-size_t find_report(const ComparedRuns::Run& run, const Report& like) {
-  const auto found = std::find_if(
-      run.reports.begin(), run.reports.end(),
-      [&](const Report& report) { return report.task == like.task && report.name == like.name; });
-  return static_cast<size_t>(found - run.reports.begin());
+const Report* find_report(const RunFiles& run, const Report& like) {
+  const auto found =
+      std::find_if(run.reports.begin(), run.reports.end(),
+                   [&](const Report& report) { return is_same_evaluation(report, like); });
+  return found == run.reports.end() ? nullptr : &*found;
 }
 
-SideExamples::SideExamples(const ComparedRuns& side, const std::vector<size_t>& places) {
-  for (size_t r = 0; r < places.size(); ++r) {
-    const std::string& path = side.runs[r].predictions[places[r]];
+SideExamples::SideExamples(const ComparedRuns& side, const std::vector<const Report*>& reports) {
+  for (size_t r = 0; r < reports.size(); ++r) {
+    const RunFiles& run = side.runs[r];
+    const std::string path = file_exists(run.path) ? run.path : run.predictions_of(*reports[r]);
     if (path.empty()) {
       predictions_.clear();
       return;
     }
     predictions_.push_back(read_predictions(path));
-    reports_.push_back(side.runs[r].reports[places[r]]);
-    const bool is_next_fold = r == 0 || side.runs[r].fold != side.runs[r - 1].fold;
-    if (is_next_fold && has_examples_of_its_own(r)) {
+    reports_.push_back(*reports[r]);
+    // Folds may be tested on the whole of a set, too: then all are one.
+    const bool has_own_examples = r == 0 || (run.fold != side.runs[r - 1].fold &&
+                                             (predictions_[r].left != predictions_[r - 1].left ||
+                                              predictions_[r].right != predictions_[r - 1].right));
+    if (has_own_examples) {
       folds_.push_back({r, r, predictions_.back().size()});
       count_ += folds_.back().examples;
     }
     ++folds_.back().end;
     check_same_examples(predictions_[folds_.back().begin], predictions_.back());
   }
-}
-
-// Others than the run before it: folds may be tested on the whole of a set, too.
-bool SideExamples::has_examples_of_its_own(size_t run) const {
-  if (run == 0) return true;
-  const Predictions &before = predictions_[run - 1], &own = predictions_[run];
-  return before.left != own.left || before.right != own.right;
 }
 
 Statistic SideExamples::statistic(const std::string& metric, std::string& problem) const {
@@ -174,7 +162,12 @@ Statistic SideExamples::statistic(const std::string& metric, std::string& proble
     of_runs.push_back(of_run);
   }
   return [this, of_runs](const std::vector<int64_t>& positions) {
-    if (folds_.size() == 1) return mean_of_fold(folds_[0], of_runs, positions);
+    const auto mean_of = [&](const Fold& fold, const std::vector<int64_t>& own) {
+      double sum = 0;
+      for (size_t r = fold.begin; r < fold.end; ++r) sum += of_runs[r](own);
+      return sum / static_cast<double>(fold.end - fold.begin);
+    };
+    if (folds_.size() == 1) return mean_of(folds_[0], positions);
     std::vector<std::vector<int64_t>> own(folds_.size());
     for (int64_t position : positions) {
       size_t f = 0;
@@ -185,18 +178,11 @@ Statistic SideExamples::statistic(const std::string& metric, std::string& proble
     int64_t folds = 0;
     for (size_t f = 0; f < folds_.size(); ++f) {
       if (own[f].empty()) continue;
-      sum += mean_of_fold(folds_[f], of_runs, own[f]);
+      sum += mean_of(folds_[f], own[f]);
       ++folds;
     }
     return sum / static_cast<double>(folds);
   };
-}
-
-double SideExamples::mean_of_fold(const Fold& fold, const std::vector<Statistic>& of_runs,
-                                  const std::vector<int64_t>& positions) {
-  double sum = 0;
-  for (size_t r = fold.begin; r < fold.end; ++r) sum += of_runs[r](positions);
-  return sum / static_cast<double>(fold.end - fold.begin);
 }
 
 }  // namespace simile

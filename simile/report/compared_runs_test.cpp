@@ -29,17 +29,24 @@ struct TestedRun {
 ComparedRuns make_side(const TestFiles& files, const std::vector<TestedRun>& runs) {
   ComparedRuns side;
   for (const TestedRun& tested : runs) {
-    ComparedRuns::Run run;
+    RunFiles run;
+    run.path = files.write(fmt::format("{}.tsv", side.runs.size()), tested.predictions);
     run.seed = tested.seed;
     if (tested.fold >= 0) run.fold = tested.fold;
     Report report;
     report.task = "classification";
     report.metrics = {{"accuracy", tested.accuracy}};
     run.reports = {report};
-    run.predictions = {files.write(fmt::format("{}.tsv", side.runs.size()), tested.predictions)};
     side.runs.push_back(run);
   }
   return side;
+}
+
+// The report of each run.
+std::vector<const Report*> reports_of(const ComparedRuns& side) {
+  std::vector<const Report*> reports;
+  for (const RunFiles& run : side.runs) reports.push_back(&run.reports[0]);
+  return reports;
 }
 
 double of_all(const SideExamples& examples) {
@@ -53,7 +60,7 @@ TEST(SideExamples, FoldsWeighTheSameWhateverTheirSize) {
                                               {2, 0, 1, classified("a", 8, 8)},
                                               {1, 1, 0.25, classified("b", 4, 1)},
                                               {2, 1, 0.75, classified("b", 4, 3)}});
-  const SideExamples examples(side, {0, 0, 0, 0});
+  const SideExamples examples(side, reports_of(side));
   EXPECT_EQ(examples.count(), 12);
   EXPECT_DOUBLE_EQ(of_all(examples), (0.75 + 0.5) / 2);
   std::string problem;
@@ -67,7 +74,7 @@ TEST(SideExamples, ASetThatAllFoldsAreTestedOnCountsOnce) {
   const TestFiles files;
   const ComparedRuns side =
       make_side(files, {{1, 0, 0.5, classified("a", 4, 2)}, {1, 1, 1, classified("a", 4, 4)}});
-  const SideExamples examples(side, {0, 0});
+  const SideExamples examples(side, reports_of(side));
   EXPECT_EQ(examples.count(), 4);
   EXPECT_DOUBLE_EQ(of_all(examples), 0.75);
 }
@@ -75,7 +82,7 @@ TEST(SideExamples, ASetThatAllFoldsAreTestedOnCountsOnce) {
 TEST(SideExamples, WhatWasNotReportedHasNoStatistic) {
   const TestFiles files;
   const ComparedRuns side = make_side(files, {{1, -1, 0.5, classified("a", 4, 3)}});
-  const SideExamples examples(side, {0});
+  const SideExamples examples(side, reports_of(side));
   std::string problem;
   EXPECT_FALSE(examples.statistic("macro_f1", problem));
   EXPECT_EQ(problem, "");
@@ -87,8 +94,8 @@ TEST(SideExamples, AreMissingWhereARunHasNoPredictions) {
   const TestFiles files;
   ComparedRuns side =
       make_side(files, {{1, -1, 0.5, classified("a", 4, 2)}, {2, -1, 0.5, classified("a", 4, 2)}});
-  side.runs[1].predictions[0].clear();
-  EXPECT_TRUE(SideExamples(side, {0, 0}).are_missing());
+  side.runs[1].path = files.path("nowhere");
+  EXPECT_TRUE(SideExamples(side, reports_of(side)).are_missing());
 }
 
 }  // namespace

@@ -8,15 +8,14 @@
 
 #include "simile/core/error.h"
 #include "simile/eval/predictions.h"
-#include "simile/metric/significance.h"
 #include "simile/report/detail/compared_runs.h"
 
 namespace simile {
 namespace {
 
-// One evaluation as both sides have it: a place in each run's reports.
+// One evaluation as both sides have it: the report of each run.
 struct Shared {
-  std::vector<size_t> a, b;
+  std::vector<const Report*> a, b;
 };
 
 class Comparer {
@@ -24,16 +23,151 @@ class Comparer {
   Comparer(ComparedRuns a, ComparedRuns b, const ComparisonOptions& options, EventSink& events)
       : a_(std::move(a)), b_(std::move(b)), options_(options), events_(events) {}
 
-  Comparison compare();
+  Comparison compare() {
+    pair_runs(a_, b_);
+    result_.a = {a_.path, a_.runs.size(), a_.has_folds(), seeds_of(a_)};
+    result_.b = {b_.path, b_.runs.size(), b_.has_folds(), seeds_of(b_)};
+    result_.options = options_;
+    add_warnings();
+    choose_metrics();
+    for (const auto& [shared, metrics] : chosen_) total_ += static_cast<int64_t>(metrics.size());
+    for (const auto& [shared, metrics] : chosen_) {
+      result_.reports.push_back(compare_report(shared, metrics));
+    }
+    return std::move(result_);
+  }
 
  private:
-  void add_warnings();
-  bool find_shared(const Report& report, Shared& shared) const;
-  std::vector<std::string> shared_metrics(const Shared& shared) const;
-  void choose_metrics();
-  ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics);
-  ComparedMetric compare_metric(const Shared& shared, const std::string& metric) const;
-  void add_interval(const SideExamples& a, const SideExamples& b, ComparedMetric& metric);
+  void add_warnings() {
+    if (a_.is_file) return;
+    for (const ComparedRuns* side : {&a_, &b_}) {
+      const auto kept =
+          std::count_if(side->runs.begin(), side->runs.end(),
+                        [](const RunFiles& run) { return run.verdict.start_kept > 0; });
+      if (kept > 0) {
+        warn(fmt::format(
+            "'{}': {} of {} runs kept the weights before the first step, so its figures "
+            "are those of the start; its results.json tells the likely causes",
+            side->path, kept, side->runs.size()));
+      }
+      if (side->runs.size() > 1) continue;
+      warn(
+          fmt::format("'{}' is one run with one seed: another seed may well change more than the "
+                      "difference shown; train both with `runs: 5` to test it",
+                      side->path));
+    }
+  }
+
+  bool find_shared(const Report& report, Shared& shared) const {
+    for (const auto& [side, reports] :
+         {std::make_pair(&a_, &shared.a), std::make_pair(&b_, &shared.b)}) {
+      for (const RunFiles& run : side->runs) {
+        reports->push_back(find_report(run, report));
+        if (reports->back() == nullptr) return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<std::string> shared_metrics(const Shared& shared) const {
+    const auto have = [](const std::vector<const Report*>& reports, const std::string& metric) {
+      return std::all_of(reports.begin(), reports.end(), [&](const Report* report) {
+        return report->find_metric(metric) != nullptr;
+      });
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, value] : shared.a[0]->metrics) {
+      if (name.find("threshold") == std::string::npos && have(shared.a, name) &&
+          have(shared.b, name)) {
+        names.push_back(name);
+      }
+    }
+    return names;
+  }
+
+  // Fills chosen_; every metric asked for must be found.
+  void choose_metrics() {
+    std::vector<std::string> known, missing = options_.metrics;
+    for (const Report& report : a_.runs[0].reports) {
+      Shared shared;
+      if (!find_shared(report, shared)) continue;
+      std::vector<std::string> chosen;
+      for (const std::string& metric : shared_metrics(shared)) {
+        const std::string full = report.name.empty() ? metric : report.name + "." + metric;
+        known.push_back(full);
+        bool wanted = options_.metrics.empty();
+        for (const std::string& name : options_.metrics) {
+          if (name != full && name != metric) continue;
+          wanted = true;
+          missing.erase(std::remove(missing.begin(), missing.end(), name), missing.end());
+        }
+        if (wanted) chosen.push_back(metric);
+      }
+      if (!chosen.empty()) chosen_.emplace_back(shared, chosen);
+    }
+    SIMILE_CHECK(
+        !known.empty(), ErrorKind::kInput,
+        fmt::format("'{}' and '{}' have no evaluation in common: their names and tasks must "
+                    "be the same",
+                    a_.path, b_.path));
+    if (missing.empty()) return;
+    const std::string nearest = nearest_name(missing[0], known);
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--metric: there is no '{}' on both sides{}; there are {}", missing[0],
+                            nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                            fmt::join(known, ", ")));
+  }
+
+  ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics) {
+    const Report& report = *shared.a[0];
+    ComparedReport compared{report.task, report.name, report.examples, {}};
+    for (size_t r = 1; r < a_.runs.size(); ++r) {
+      if (a_.runs[r].fold != a_.runs[r - 1].fold) compared.examples += shared.a[r]->examples;
+    }
+    const SideExamples a(a_, shared.a), b(b_, shared.b);
+    if (!a.are_missing()) compared.examples = a.count();
+    for (const auto& [side, examples] : {std::make_pair(&a_, &a), std::make_pair(&b_, &b)}) {
+      if (!examples->are_missing()) continue;
+      warn(fmt::format("'{}' has no predictions of '{}': no interval over its examples", side->path,
+                       report.name.empty() ? report.task : report.name));
+    }
+    const bool has_examples = !a.are_missing() && !b.are_missing();
+    for (size_t r = 0; has_examples && r < (a_.has_folds() ? a_.runs.size() : 1); ++r) {
+      check_same_examples(a.predictions()[r], b.predictions()[r]);
+    }
+    for (const std::string& name : metrics) {
+      ComparedMetric metric = compare_metric(shared, name);
+      if (has_examples) add_interval(a, b, metric);
+      compared.metrics.push_back(std::move(metric));
+      events_.progress({"compare", ++done_, total_, "metrics", {}});
+    }
+    return compared;
+  }
+
+  ComparedMetric compare_metric(const Shared& shared, const std::string& name) const {
+    ComparedMetric metric;
+    metric.name = name;
+    for (const Report* report : shared.a) metric.a_values.push_back(*report->find_metric(name));
+    for (const Report* report : shared.b) metric.b_values.push_back(*report->find_metric(name));
+    static_cast<PairedTest&>(metric) = test_pairs(
+        metric.a_values, metric.b_values, options_.samples, static_cast<uint64_t>(options_.seed));
+    return metric;
+  }
+
+  void add_interval(const SideExamples& a, const SideExamples& b, ComparedMetric& metric) {
+    std::string problem;
+    const Statistic of_a = a.statistic(metric.name, problem);
+    if (!problem.empty()) warn(problem);
+    problem.clear();
+    const Statistic of_b = b.statistic(metric.name, problem);
+    if (!problem.empty()) warn(problem);
+    if (!of_a || !of_b) return;
+    metric.interval = bootstrap_interval(
+        a.count(),
+        [&](const std::vector<int64_t>& positions) { return of_b(positions) - of_a(positions); },
+        kIntervalConfidence, options_.samples, static_cast<uint64_t>(options_.seed));
+  }
+
   void warn(const std::string& message) {
     std::vector<std::string>& warnings = result_.warnings;
     if (std::find(warnings.begin(), warnings.end(), message) != warnings.end()) return;
@@ -48,160 +182,6 @@ class Comparer {
   std::vector<std::pair<Shared, std::vector<std::string>>> chosen_;
   int64_t done_ = 0, total_ = 0;  // metrics
 };
-
-Comparison Comparer::compare() {
-  pair_runs(a_, b_);
-  result_.a = {a_.path, a_.runs.size(), a_.has_folds(), seeds_of(a_)};
-  result_.b = {b_.path, b_.runs.size(), b_.has_folds(), seeds_of(b_)};
-  result_.options = options_;
-  add_warnings();
-  choose_metrics();
-  for (const auto& [shared, metrics] : chosen_) total_ += static_cast<int64_t>(metrics.size());
-  for (const auto& [shared, metrics] : chosen_) {
-    result_.reports.push_back(compare_report(shared, metrics));
-  }
-  return std::move(result_);
-}
-
-void Comparer::add_warnings() {
-  if (a_.is_file) return;
-  for (const ComparedRuns* side : {&a_, &b_}) {
-    const auto kept = std::count_if(side->runs.begin(), side->runs.end(),
-                                    [](const ComparedRuns::Run& run) { return run.start_kept; });
-    if (kept > 0) {
-      warn(
-          fmt::format("'{}': {} of {} runs kept the weights before the first step, so its figures "
-                      "are those of the start; its results.json tells the likely causes",
-                      side->path, kept, side->runs.size()));
-    }
-    if (side->runs.size() > 1) continue;
-    warn(
-        fmt::format("'{}' is one run with one seed: another seed may well change more than the "
-                    "difference shown; train both with `runs: 5` to test it",
-                    side->path));
-  }
-}
-
-bool Comparer::find_shared(const Report& report, Shared& shared) const {
-  for (const auto& [side, places] :
-       {std::make_pair(&a_, &shared.a), std::make_pair(&b_, &shared.b)}) {
-    for (const ComparedRuns::Run& run : side->runs) {
-      places->push_back(find_report(run, report));
-      if (places->back() == run.reports.size()) return false;
-    }
-  }
-  return true;
-}
-
-std::vector<std::string> Comparer::shared_metrics(const Shared& shared) const {
-  const auto has = [](const ComparedRuns& side, const std::vector<size_t>& places,
-                      const std::string& metric) {
-    for (size_t r = 0; r < places.size(); ++r) {
-      if (side.runs[r].reports[places[r]].find_metric(metric) == nullptr) return false;
-    }
-    return true;
-  };
-  std::vector<std::string> names;
-  for (const auto& [name, value] : a_.runs[0].reports[shared.a[0]].metrics) {
-    if (name.find("threshold") == std::string::npos && has(a_, shared.a, name) &&
-        has(b_, shared.b, name)) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
-
-// Fills chosen_; every metric asked for must be found.
-void Comparer::choose_metrics() {
-  std::vector<std::string> known, missing = options_.metrics;
-  for (const Report& report : a_.runs[0].reports) {
-    Shared shared;
-    if (!find_shared(report, shared)) continue;
-    std::vector<std::string> chosen;
-    for (const std::string& metric : shared_metrics(shared)) {
-      const std::string full = report.name.empty() ? metric : report.name + "." + metric;
-      known.push_back(full);
-      bool wanted = options_.metrics.empty();
-      for (const std::string& name : options_.metrics) {
-        if (name != full && name != metric) continue;
-        wanted = true;
-        missing.erase(std::remove(missing.begin(), missing.end(), name), missing.end());
-      }
-      if (wanted) chosen.push_back(metric);
-    }
-    if (!chosen.empty()) chosen_.emplace_back(shared, chosen);
-  }
-  SIMILE_CHECK(!known.empty(), ErrorKind::kInput,
-               fmt::format("'{}' and '{}' have no evaluation in common: their names and tasks must "
-                           "be the same",
-                           a_.path, b_.path));
-  if (missing.empty()) return;
-  const std::string nearest = nearest_name(missing[0], known);
-  throw Error(ErrorKind::kUsage,
-              fmt::format("--metric: there is no '{}' on both sides{}; there are {}", missing[0],
-                          nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                          fmt::join(known, ", ")));
-}
-
-ComparedReport Comparer::compare_report(const Shared& shared,
-                                        const std::vector<std::string>& metrics) {
-  const Report& report = a_.runs[0].reports[shared.a[0]];
-  ComparedReport compared;
-  compared.task = report.task;
-  compared.name = report.name;
-  compared.examples = report.examples;
-  for (size_t r = 1; r < a_.runs.size(); ++r) {
-    if (a_.runs[r].fold == a_.runs[r - 1].fold) continue;
-    compared.examples += a_.runs[r].reports[shared.a[r]].examples;
-  }
-  const SideExamples a(a_, shared.a), b(b_, shared.b);
-  if (!a.are_missing()) compared.examples = a.count();
-  for (const auto& [side, examples] : {std::make_pair(&a_, &a), std::make_pair(&b_, &b)}) {
-    if (!examples->are_missing()) continue;
-    warn(fmt::format("'{}' has no predictions of '{}': no interval over its examples", side->path,
-                     report.name.empty() ? report.task : report.name));
-  }
-  const bool has_examples = !a.are_missing() && !b.are_missing();
-  for (size_t r = 0; has_examples && r < (a_.has_folds() ? a_.runs.size() : 1); ++r) {
-    check_same_examples(a.predictions()[r], b.predictions()[r]);
-  }
-  for (const std::string& name : metrics) {
-    ComparedMetric metric = compare_metric(shared, name);
-    if (has_examples) add_interval(a, b, metric);
-    compared.metrics.push_back(std::move(metric));
-    events_.progress({"compare", ++done_, total_, "metrics", {}});
-  }
-  return compared;
-}
-
-ComparedMetric Comparer::compare_metric(const Shared& shared, const std::string& name) const {
-  ComparedMetric metric;
-  metric.name = name;
-  for (size_t r = 0; r < a_.runs.size(); ++r) {
-    metric.a_values.push_back(*a_.runs[r].reports[shared.a[r]].find_metric(name));
-  }
-  for (size_t r = 0; r < b_.runs.size(); ++r) {
-    metric.b_values.push_back(*b_.runs[r].reports[shared.b[r]].find_metric(name));
-  }
-  static_cast<PairedTest&>(metric) = test_pairs(metric.a_values, metric.b_values, options_.samples,
-                                                static_cast<uint64_t>(options_.seed));
-  return metric;
-}
-
-void Comparer::add_interval(const SideExamples& a, const SideExamples& b, ComparedMetric& metric) {
-  const auto find_statistic = [&](const SideExamples& side) {
-    std::string problem;
-    Statistic statistic = side.statistic(metric.name, problem);
-    if (!problem.empty()) warn(problem);
-    return statistic;
-  };
-  const Statistic of_a = find_statistic(a), of_b = find_statistic(b);
-  if (!of_a || !of_b) return;
-  metric.interval = bootstrap_interval(
-      a.count(),
-      [&](const std::vector<int64_t>& positions) { return of_b(positions) - of_a(positions); },
-      kIntervalConfidence, options_.samples, static_cast<uint64_t>(options_.seed));
-}
 
 }  // namespace
 
@@ -223,8 +203,8 @@ std::optional<FigureInterval> example_interval(const std::vector<std::string>& f
   const FigureName figure = split_figure_name(metric);
   ComparedRuns side = read_compared_runs(metric, folders);
   sort_runs(side);
-  std::vector<size_t> places;
-  for (const ComparedRuns::Run& run : side.runs) {
+  std::vector<const Report*> reports;
+  for (const RunFiles& run : side.runs) {
     const auto found =
         std::find_if(run.reports.begin(), run.reports.end(),
                      [&](const Report& report) { return report.name == figure.evaluation; });
@@ -232,9 +212,9 @@ std::optional<FigureInterval> example_interval(const std::vector<std::string>& f
       problem = fmt::format("a run has no evaluation '{}'", figure.evaluation);
       return std::nullopt;
     }
-    places.push_back(static_cast<size_t>(found - run.reports.begin()));
+    reports.push_back(&*found);
   }
-  const SideExamples examples(side, places);
+  const SideExamples examples(side, reports);
   if (examples.are_missing()) {
     problem = fmt::format("a run has no predictions of '{}'", figure.evaluation);
     return std::nullopt;

@@ -17,21 +17,14 @@ std::string escape_html(std::string_view text) {
   std::string escaped;
   for (const char c : repaired) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '>') {
-      escaped += "&gt;";
-    } else if (c == '"') {
-      escaped += "&quot;";
-    } else if (c == '\'') {
-      escaped += "&#39;";
-    } else if ((byte < 0x20 && c != '\n') || byte == 0x7F) {
-      escaped += "\xEF\xBF\xBD";
-    } else {
-      escaped += c;
-    }
+    const bool is_control = (byte < 0x20 && c != '\n') || byte == 0x7F;
+    escaped += c == '&'     ? "&amp;"
+               : c == '<'   ? "&lt;"
+               : c == '>'   ? "&gt;"
+               : c == '"'   ? "&quot;"
+               : c == '\''  ? "&#39;"
+               : is_control ? "\xEF\xBF\xBD"
+                            : std::string(1, c);
   }
   return escaped;
 }
@@ -77,28 +70,32 @@ std::string run_heads(const std::vector<ShownRun>& runs) {
   return heads;
 }
 
-std::vector<EvaluationName> evaluations_of(const std::vector<ShownRun>& runs) {
-  std::vector<EvaluationName> names;
+std::vector<const Report*> evaluations_of(const std::vector<ShownRun>& runs) {
+  std::vector<const Report*> evaluations;
   for (const ShownRun& run : runs) {
     for (const RunFiles& files : run.set.runs) {
-      for (const Report& report : files.own_reports()) {
-        const bool seen = std::any_of(names.begin(), names.end(), [&](const EvaluationName& name) {
-          return name.task == report.task && name.name == report.name;
-        });
-        if (!seen) names.push_back({report.task, report.name});
+      for (const Report& report : files.reports) {
+        const bool seen = std::any_of(
+            evaluations.begin(), evaluations.end(),
+            [&](const Report* evaluation) { return is_same_evaluation(*evaluation, report); });
+        if (!seen) evaluations.push_back(&report);
       }
     }
   }
-  return names;
+  return evaluations;
 }
 
-std::vector<OwnReport> own_reports_of(const ShownRun& run, const EvaluationName& evaluation) {
+std::string title_of(const Report& evaluation) {
+  return evaluation.name.empty() ? evaluation.task : evaluation.name;
+}
+
+std::vector<OwnReport> own_reports_of(const ShownRun& run, const Report& evaluation) {
   std::vector<OwnReport> found;
   for (const RunFiles& files : run.set.runs) {
-    for (Report& report : files.own_reports()) {
-      if (report.task != evaluation.task || report.name != evaluation.name) continue;
-      found.push_back({&files, std::move(report)});
-    }
+    const auto own =
+        std::find_if(files.reports.begin(), files.reports.end(),
+                     [&](const Report& report) { return is_same_evaluation(report, evaluation); });
+    if (own != files.reports.end()) found.push_back({&files, &*own});
   }
   return found;
 }

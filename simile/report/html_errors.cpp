@@ -23,25 +23,7 @@ std::string show_text(const std::string& label, const std::string& text) {
   return "<p class=\"text\">" + term + escape_shortened(text, kTextLength) + "</p>";
 }
 
-std::string describe_score_error(const Predictions& predictions, const WorstError& error) {
-  const auto i = static_cast<size_t>(error.example);
-  return fmt::format(
-      "<p class=\"meta\">gold {:.4g}, score {:.4f}: higher than {:.0f} % of the others by gold, "
-      "than "
-      "{:.0f} % by score</p>",
-      predictions.gold[i], predictions.score[i], 100 * error.gold_rank, 100 * error.score_rank);
-}
-
-std::string describe_class_error(const Predictions& predictions, const WorstError& error) {
-  const auto i = static_cast<size_t>(error.example);
-  return fmt::format(
-      "<p class=\"meta\">gold <b>{}</b>, predicted <b>{}</b> with probability {:.3f}</p>",
-      escape_html(predictions.gold_class[i]), escape_html(predictions.predicted[i]),
-      predictions.probability[i]);
-}
-
-std::string describe_query(const Predictions& predictions, const WorstError& error) {
-  const auto q = static_cast<size_t>(error.example);
+std::string describe_query(const Predictions& predictions, size_t q) {
   const size_t metric = error_metric(predictions);
   const int64_t rank = predictions.first_relevant[q];
   std::string html =
@@ -60,11 +42,20 @@ std::string describe_query(const Predictions& predictions, const WorstError& err
 }
 
 std::string show_error(const Predictions& predictions, const WorstError& error) {
-  if (predictions.kind == PredictionKind::kQueries) return describe_query(predictions, error);
   const auto i = static_cast<size_t>(error.example);
-  std::string html = predictions.kind == PredictionKind::kClasses
-                         ? describe_class_error(predictions, error)
-                         : describe_score_error(predictions, error);
+  if (predictions.kind == PredictionKind::kQueries) return describe_query(predictions, i);
+  std::string html =
+      predictions.kind == PredictionKind::kClasses
+          ? fmt::format(
+                "<p class=\"meta\">gold <b>{}</b>, predicted <b>{}</b> with probability "
+                "{:.3f}</p>",
+                escape_html(predictions.gold_class[i]), escape_html(predictions.predicted[i]),
+                predictions.probability[i])
+          : fmt::format(
+                "<p class=\"meta\">gold {:.4g}, score {:.4f}: higher than {:.0f} % of the "
+                "others by gold, than {:.0f} % by score</p>",
+                predictions.gold[i], predictions.score[i], 100 * error.gold_rank,
+                100 * error.score_rank);
   html += show_text("", predictions.left[i]);
   if (!predictions.right.empty()) html += show_text("", predictions.right[i]);
   return html;
@@ -77,11 +68,10 @@ struct FoundPredictions {
   std::string folder;  // where the run has several
 };
 
-std::optional<FoundPredictions> find_predictions(const ShownRun& run,
-                                                 const EvaluationName& evaluation,
+std::optional<FoundPredictions> find_predictions(const ShownRun& run, const Report& evaluation,
                                                  const PredictionReader& read) {
   for (const OwnReport& own : own_reports_of(run, evaluation)) {
-    const std::string path = own.run->predictions_of(own.report);
+    const std::string path = own.run->predictions_of(*own.report);
     if (path.empty()) continue;
     FoundPredictions found;
     found.predictions = read(path, found.problem);
@@ -104,15 +94,13 @@ std::string show_errors(const ShownRun& run, const FoundPredictions& found, int6
 }
 
 std::string length_figure(const std::string& title, const std::vector<std::string>& texts) {
-  Histogram histogram;
-  histogram.title = title;
-  histogram.x_label = "words";
+  if (texts.empty()) return "";
+  Histogram histogram{title, "words", {}};
   double sum = 0;
   for (const std::string& text : texts) {
     histogram.values.push_back(static_cast<int64_t>(split_words(text).size()));
     sum += static_cast<double>(histogram.values.back());
   }
-  if (texts.empty()) return "";
   return html_figure(
       fmt::format("{} <small>mean {:.1f}, longest {} words</small>", escape_html(title),
                   sum / static_cast<double>(texts.size()),
@@ -120,8 +108,8 @@ std::string length_figure(const std::string& title, const std::vector<std::strin
       histogram_to_svg(histogram));
 }
 
-std::string show_lengths(const EvaluationName& evaluation, const Predictions& predictions) {
-  const std::string name = evaluation.title() + ": ";
+std::string show_lengths(const Report& evaluation, const Predictions& predictions) {
+  const std::string name = title_of(evaluation) + ": ";
   if (predictions.kind == PredictionKind::kQueries) {
     return length_figure(name + "queries", predictions.right);
   }
@@ -138,43 +126,15 @@ std::vector<double> rank_shares(const std::vector<double>& values) {
   return ranks;
 }
 
-std::vector<WorstError> score_errors(const Predictions& predictions) {
-  const std::vector<double> gold = rank_shares(predictions.gold);
-  const std::vector<double> score = rank_shares(predictions.score);
-  std::vector<WorstError> errors;
-  for (size_t i = 0; i < gold.size(); ++i) {
-    errors.push_back({static_cast<int64_t>(i), std::abs(gold[i] - score[i]), gold[i], score[i]});
-  }
-  return errors;
-}
-
-std::vector<WorstError> class_errors(const Predictions& predictions) {
-  std::vector<WorstError> errors;
-  for (size_t i = 0; i < predictions.predicted.size(); ++i) {
-    if (predictions.predicted[i] == predictions.gold_class[i]) continue;
-    errors.push_back({static_cast<int64_t>(i), predictions.probability[i], 0, 0});
-  }
-  return errors;
-}
-
-std::vector<WorstError> query_errors(const Predictions& predictions) {
-  const std::vector<double>& values = predictions.values[error_metric(predictions)];
-  std::vector<WorstError> errors;
-  for (size_t q = 0; q < values.size(); ++q) {
-    errors.push_back({static_cast<int64_t>(q), 1 - values[q], 0, 0});
-  }
-  return errors;
-}
-
 }  // namespace
 
 PredictionParts prediction_parts(const std::vector<ShownRun>& runs, int64_t errors,
                                  const PredictionReader& read) {
   PredictionParts parts;
-  for (const EvaluationName& evaluation : evaluations_of(runs)) {
+  for (const Report* evaluation : evaluations_of(runs)) {
     std::string shown, lengths;
     for (const ShownRun& run : runs) {
-      const auto found = find_predictions(run, evaluation, read);
+      const auto found = find_predictions(run, *evaluation, read);
       if (!found) continue;
       if (!found->problem.empty()) {
         shown += "<p class=\"missing\">" + escape_html(found->problem) + "</p>\n";
@@ -182,13 +142,13 @@ PredictionParts prediction_parts(const std::vector<ShownRun>& runs, int64_t erro
       }
       shown += show_errors(run, *found, errors, shown.empty());
       // All runs have the same examples.
-      if (lengths.empty()) lengths = show_lengths(evaluation, found->predictions);
+      if (lengths.empty()) lengths = show_lengths(*evaluation, found->predictions);
     }
     parts.lengths += lengths;
     if (shown.empty()) continue;
     parts.errors +=
-        fmt::format("<h3>{} <small>{}</small></h3>\n{}", escape_html(evaluation.title()),
-                    escape_html(evaluation.task), shown);
+        fmt::format("<h3>{} <small>{}</small></h3>\n{}", escape_html(title_of(*evaluation)),
+                    escape_html(evaluation->task), shown);
   }
   parts.lengths = figure_grid(parts.lengths);
   return parts;
@@ -201,10 +161,24 @@ size_t error_metric(const Predictions& predictions) {
 }
 
 std::vector<WorstError> find_worst_errors(const Predictions& predictions, int64_t count) {
-  std::vector<WorstError> errors =
-      predictions.kind == PredictionKind::kScores    ? score_errors(predictions)
-      : predictions.kind == PredictionKind::kClasses ? class_errors(predictions)
-                                                     : query_errors(predictions);
+  std::vector<WorstError> errors;
+  const auto add = [&](size_t i, double error, double gold_rank = 0, double score_rank = 0) {
+    errors.push_back({static_cast<int64_t>(i), error, gold_rank, score_rank});
+  };
+  if (predictions.kind == PredictionKind::kScores) {
+    const std::vector<double> gold = rank_shares(predictions.gold);
+    const std::vector<double> score = rank_shares(predictions.score);
+    for (size_t i = 0; i < gold.size(); ++i) {
+      add(i, std::abs(gold[i] - score[i]), gold[i], score[i]);
+    }
+  } else if (predictions.kind == PredictionKind::kClasses) {
+    for (size_t i = 0; i < predictions.predicted.size(); ++i) {
+      if (predictions.predicted[i] != predictions.gold_class[i]) add(i, predictions.probability[i]);
+    }
+  } else {
+    const std::vector<double>& values = predictions.values[error_metric(predictions)];
+    for (size_t q = 0; q < values.size(); ++q) add(q, 1 - values[q]);
+  }
   errors.erase(std::remove_if(errors.begin(), errors.end(),
                               [](const WorstError& error) { return error.error <= 0; }),
                errors.end());

@@ -117,8 +117,9 @@ std::string show_verdict(const ShownRun& run) {
     html += fmt::format("<p{}>{} {}</p>\n", verdict.start_kept > 0 ? " class=\"missing\"" : "",
                         show_run_name(run), escape_html(verdict.line));
     std::string causes;
-    for (const std::string& cause : verdict.causes)
+    for (const std::string& cause : verdict.causes) {
       causes += "<li>" + escape_html(cause) + "</li>\n";
+    }
     if (!causes.empty()) html += "<ul>\n" + causes + "</ul>\n";
   }
   for (const std::string& problem : run.problems) {
@@ -140,24 +141,36 @@ std::string runs_part(const std::vector<ShownRun>& runs) {
          verdicts;
 }
 
+// A row of HTML cells for each name; empty without any.
+using Rows = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+std::string table_of(const std::vector<ShownRun>& runs, const Rows& rows) {
+  std::string body;
+  for (const auto& [name, cells] : rows) {
+    body += "<tr>" + row_head(name);
+    for (const std::string& cell : cells) body += html_cell(cell);
+    body += "</tr>\n";
+  }
+  return body.empty() ? "" : html_table(run_heads(runs), body);
+}
+
 // Empty when all recipes are the same.
 std::string difference_table(const std::vector<ShownRun>& runs) {
   std::vector<std::string> recipes;
   for (const ShownRun& run : runs) {
     recipes.push_back(run.set.runs[0].recipe.empty() ? "{}" : run.set.runs[0].recipe);
   }
-  std::string rows;
+  Rows rows;
   for (const RecipeChange& change : find_recipe_changes(recipes)) {
-    rows += "<tr>" + row_head("<code>" + escape_html(change.key) + "</code>");
+    rows.push_back({"<code>" + escape_html(change.key) + "</code>", {}});
     for (const std::string& value : change.values) {
       const std::string shown = value == kNoValue ? "\u2013"
                                 : value[0] == '"' ? nlohmann::json::parse(value).get<std::string>()
                                                   : value;
-      rows += html_cell(escape_shortened(shown, 120));
+      rows.back().second.push_back(escape_shortened(shown, 120));
     }
-    rows += "</tr>\n";
   }
-  return rows.empty() ? "" : html_table(run_heads(runs), rows);
+  return table_of(runs, rows);
 }
 
 std::string recipe_part(const std::vector<ShownRun>& runs) {
@@ -180,18 +193,18 @@ std::string environment_part(const std::vector<ShownRun>& runs) {
   for (const ShownRun& run : runs) {
     for (const auto& [name, value] : run.set.runs[0].environment) add_once(names, name);
   }
-  std::string rows;
+  Rows rows;
   for (const std::string& name : names) {
-    rows += "<tr>" + row_head(escape_html(name));
+    rows.push_back({escape_html(name), {}});
     for (const ShownRun& run : runs) {
       const auto& environment = run.set.runs[0].environment;
       const auto found = std::find_if(environment.begin(), environment.end(),
                                       [&](const auto& entry) { return entry.first == name; });
-      rows += html_cell(found == environment.end() ? "\u2013" : escape_html(found->second));
+      rows.back().second.push_back(found == environment.end() ? "\u2013"
+                                                              : escape_html(found->second));
     }
-    rows += "</tr>\n";
   }
-  return rows.empty() ? "" : html_table(run_heads(runs), rows);
+  return table_of(runs, rows);
 }
 
 std::vector<ShownRun> read_runs(const std::vector<std::string>& paths) {
@@ -200,7 +213,7 @@ std::vector<ShownRun> read_runs(const std::vector<std::string>& paths) {
     for (RunSet& set : read_run_sets(path)) {
       ShownRun run{std::move(set), {}, {}};
       for (const RunFiles& files : run.set.runs) {
-        const std::string log = join_path(files.path, "metrics.jsonl");
+        const std::string log = join_path(files.path, run_format::kLog);
         run.logs.push_back(file_exists(log) ? read_run_log(log) : RunLog());
       }
       // The same name of two paths would not tell them apart.

@@ -19,13 +19,13 @@ namespace {
 struct ResultRow {
   std::string label;  // HTML
   bool is_baseline = false;
-  std::vector<Report> reports;  // one per seed or fold
+  std::vector<const Report*> reports;  // one per seed or fold
 };
 
 std::vector<double> values_of(const ResultRow& row, const std::string& metric) {
   std::vector<double> values;
-  for (const Report& report : row.reports) {
-    if (const double* value = report.find_metric(metric)) values.push_back(*value);
+  for (const Report* report : row.reports) {
+    if (const double* value = report->find_metric(metric)) values.push_back(*value);
   }
   return values;
 }
@@ -40,95 +40,65 @@ std::string show_cell(const ResultRow& row, const std::string& metric, double be
   return number_cell(text);
 }
 
-// The same of every seed or fold that has it: the model together with BM25 is another with each,
-// other baselines are evaluated once, or on every fold.
-std::vector<Report> of_all_seeds(const ShownRun& run, const Report& like) {
-  std::vector<Report> reports;
-  for (const RunFiles& seed : run.set.runs) {
-    for (const Report& report : seed.reports) {
-      const bool is_same =
-          report.task == like.task && report.name == like.name && report.model == like.model;
-      if (is_same) reports.push_back(report);
+// The baselines of the run's first seed that are not among the rows, each with the reports of every
+// seed or fold that has it: the model together with BM25 is another with each, other baselines are
+// evaluated once, or on every fold. Those of one name differ where the runs began with different
+// models: then the run's name stands with them.
+void add_baselines(const ShownRun& run, const Report& evaluation, std::vector<ResultRow>& rows) {
+  const std::vector<OwnReport> own = own_reports_of(run, evaluation);
+  for (const Report& report : run.set.runs[0].reports) {
+    if (!is_same_evaluation(report, evaluation)) continue;
+    if (!own.empty() && report.model == own[0].report->model) continue;
+    std::string label = escape_html(report.model);
+    bool seen = false;
+    for (const ResultRow& row : rows) {
+      if (!row.is_baseline || row.reports[0]->model != report.model) continue;
+      label = escape_html(report.model + " (" + run.set.name + ")");
+      seen = seen || row.reports[0]->metrics == report.metrics;
     }
-  }
-  return reports;
-}
-
-// Baselines of all runs. Those of one name differ where the runs began with different models: then
-// the run's name stands with them.
-std::vector<ResultRow> baseline_rows(const std::vector<ShownRun>& runs,
-                                     const EvaluationName& evaluation) {
-  std::vector<ResultRow> rows;
-  for (const ShownRun& run : runs) {
-    const std::vector<OwnReport> own = own_reports_of(run, evaluation);
-    for (const Report& report : run.set.runs[0].reports) {
-      if (report.task != evaluation.task || report.name != evaluation.name) continue;
-      if (!own.empty() && report.model == own[0].report.model) continue;
-      std::string label = escape_html(report.model);
-      bool seen = false;
-      for (const ResultRow& row : rows) {
-        if (row.reports[0].model != report.model) continue;
-        label = escape_html(report.model + " (" + run.set.name + ")");
-        seen = seen || row.reports[0].metrics == report.metrics;
+    if (seen) continue;
+    rows.push_back({label, true, {}});
+    for (const RunFiles& seed : run.set.runs) {
+      for (const Report& other : seed.reports) {
+        const bool is_same = is_same_evaluation(other, report) && other.model == report.model;
+        if (is_same) rows.back().reports.push_back(&other);
       }
-      if (!seen) rows.push_back({label, true, of_all_seeds(run, report)});
     }
   }
-  return rows;
 }
 
-std::vector<ResultRow> result_rows(const std::vector<ShownRun>& runs,
-                                   const EvaluationName& evaluation) {
+std::vector<ResultRow> result_rows(const std::vector<ShownRun>& runs, const Report& evaluation) {
   std::vector<ResultRow> rows;
   for (const ShownRun& run : runs) {
     ResultRow own{show_run_name(run), false, {}};
-    for (OwnReport& report : own_reports_of(run, evaluation)) {
-      own.reports.push_back(std::move(report.report));
-    }
+    for (const OwnReport& one : own_reports_of(run, evaluation)) own.reports.push_back(one.report);
     if (!own.reports.empty()) rows.push_back(std::move(own));
   }
-  const std::vector<ResultRow> baselines = baseline_rows(runs, evaluation);
-  rows.insert(rows.end(), baselines.begin(), baselines.end());
+  for (const ShownRun& run : runs) add_baselines(run, evaluation, rows);
   return rows;
 }
 
-std::vector<std::string> metrics_of(const std::vector<ResultRow>& rows) {
-  std::vector<std::string> names;
+std::string result_table(const std::vector<ShownRun>& runs, const Report& evaluation) {
+  const std::vector<ResultRow> rows = result_rows(runs, evaluation);
+  std::vector<std::string> metrics;
+  int64_t examples = 0;
   for (const ResultRow& row : rows) {
-    for (const Report& report : row.reports) {
-      for (const auto& [name, value] : report.metrics) add_once(names, name);
+    for (const Report* report : row.reports) {
+      examples = std::max(examples, report->examples);
+      for (const auto& [name, value] : report->metrics) add_once(metrics, name);
     }
   }
-  return names;
-}
-
-// The highest mean of each metric.
-std::map<std::string, double> best_means(const std::vector<ResultRow>& rows,
-                                         const std::vector<std::string>& metrics) {
-  std::map<std::string, double> best;
+  std::map<std::string, double> best;  // the highest mean of each metric
+  std::string head = "<th></th>", body;
   for (const std::string& metric : metrics) {
+    head += "<th class=\"number\">" + escape_html(metric) + "</th>";
     for (const ResultRow& row : rows) {
       const std::vector<double> values = values_of(row, metric);
       if (values.empty()) continue;
       const double mean = measure_spread(values).mean;
-      const auto added = best.emplace(metric, mean);
-      added.first->second = std::max(added.first->second, mean);
+      double& highest = best.emplace(metric, mean).first->second;
+      highest = std::max(highest, mean);
     }
-  }
-  return best;
-}
-
-std::string result_table(const std::vector<ShownRun>& runs, const EvaluationName& evaluation) {
-  const std::vector<ResultRow> rows = result_rows(runs, evaluation);
-  const std::vector<std::string> metrics = metrics_of(rows);
-  const std::map<std::string, double> best = best_means(rows, metrics);
-  int64_t examples = 0;
-  for (const ResultRow& row : rows) {
-    for (const Report& report : row.reports) examples = std::max(examples, report.examples);
-  }
-  std::string head = "<th></th>", body;
-  for (const std::string& metric : metrics) {
-    head += "<th class=\"number\">" + escape_html(metric) + "</th>";
   }
   for (const ResultRow& row : rows) {
     body += (row.is_baseline ? "<tr class=\"baseline\">" : "<tr>") + row_head(row.label);
@@ -136,7 +106,7 @@ std::string result_table(const std::vector<ShownRun>& runs, const EvaluationName
     body += "</tr>\n";
   }
   return fmt::format("<h3>{} <small>{}, {} examples</small></h3>\n",
-                     escape_html(evaluation.title()), escape_html(evaluation.task), examples) +
+                     escape_html(title_of(evaluation)), escape_html(evaluation.task), examples) +
          html_table(head, body);
 }
 
@@ -144,25 +114,23 @@ constexpr size_t kPoints = 1000;
 
 using Curves = std::vector<Curve> RunLog::*;
 
-std::vector<std::string> curve_names(const std::vector<ShownRun>& runs, Curves curves) {
+// Those to show, in their order: all, or losses and of metrics the first of each evaluation.
+std::vector<std::string> curve_names(const std::vector<ShownRun>& runs, Curves curves,
+                                     const HtmlReportOptions& options) {
   std::vector<std::string> names;
+  std::set<std::string> seen;
   for (const ShownRun& run : runs) {
     for (const RunLog& log : run.logs) {
       for (const Curve& curve : log.*curves) add_once(names, curve.name);
     }
   }
+  if (options.curves != "main") return names;
+  const auto is_minor = [&](const std::string& name) {
+    return curves == &RunLog::evaluations ? !seen.insert(name.substr(0, name.rfind('.'))).second
+                                          : !starts_with(name, "loss");
+  };
+  names.erase(std::remove_if(names.begin(), names.end(), is_minor), names.end());
   return names;
-}
-
-// Losses; of metrics the first of each evaluation.
-std::vector<std::string> main_names(const std::vector<std::string>& names, bool are_metrics) {
-  std::vector<std::string> chosen;
-  std::set<std::string> seen;
-  for (const std::string& name : names) {
-    const bool is_first = seen.insert(name.substr(0, name.rfind('.'))).second;
-    if (are_metrics ? is_first : starts_with(name, "loss")) chosen.push_back(name);
-  }
-  return chosen;
 }
 
 // The means of the last 2 `half` + 1 points around each, of fewer near the ends.
@@ -185,11 +153,6 @@ std::vector<CurvePoint> shown_points(const Curve& curve, const HtmlReportOptions
     if (is_shown) points.push_back(point);
   }
   return thin_curve(points, kPoints);
-}
-
-std::string line_label(const ShownRun& run, size_t r) {
-  if (run.set.runs.size() == 1) return run.set.name;
-  return run.set.name + " " + std::filesystem::path(run.set.runs[r].path).filename().string();
 }
 
 // Where the stages of a run with several begin; the same place and name of several runs once.
@@ -222,7 +185,9 @@ Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::stri
         const int64_t last = options.last_step > 0 ? options.last_step : run.logs[r].steps;
         plot.last_x = std::max(plot.last_x, static_cast<double>(last));
         add_stage_marks(run.logs[r], plot.marks);
-        PlotLine line{line_label(run, r), shown_points(curve, options), run.series,
+        const std::string folder = std::filesystem::path(run.set.runs[r].path).filename();
+        const std::string label = run.logs.size() == 1 ? run.set.name : run.set.name + " " + folder;
+        PlotLine line{label, shown_points(curve, options), run.series,
                       is_evaluation && curve.points.size() <= 60};
         if (!is_evaluation && is_noisy) smooth(line.points, static_cast<size_t>(options.smooth));
         for (CurvePoint& point : line.points) point.y *= scale;
@@ -235,38 +200,22 @@ Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::stri
 
 std::string show_plots(const std::vector<ShownRun>& runs, Curves curves,
                        const HtmlReportOptions& options) {
-  std::vector<std::string> names = curve_names(runs, curves);
-  if (options.curves == "main") names = main_names(names, curves == &RunLog::evaluations);
   std::string figures;
-  for (const std::string& name : names) {
+  for (const std::string& name : curve_names(runs, curves, options)) {
     const Plot plot = make_plot(runs, curves, name, options);
     figures += html_figure(escape_html(plot.title), plot_to_svg(plot));
   }
   return figure_grid(figures);
 }
 
-std::string legend(const std::vector<ShownRun>& runs) {
-  std::string html = "<p class=\"legend\">";
-  for (const ShownRun& run : runs) {
-    html += "<span>" + show_run_name(run);
-    if (run.set.runs.size() > 1)
-      html += fmt::format(" ({} {})", run.set.runs.size(), run.set.unit());
-    html += "</span> ";
-  }
-  return html + "</p>\n";
-}
-
 }  // namespace
 
 std::string results_part(const std::vector<ShownRun>& runs) {
   std::string html;
-  for (const EvaluationName& evaluation : evaluations_of(runs)) {
-    html += result_table(runs, evaluation);
-  }
+  for (const Report* evaluation : evaluations_of(runs)) html += result_table(runs, *evaluation);
   if (html.empty()) return "";
   return "<p>Fractions \u00d7 100; of several seeds or folds the mean \u00b1 the standard "
-         "deviation. The "
-         "best of a column is bold.</p>\n" +
+         "deviation. The best of a column is bold.</p>\n" +
          html;
 }
 
@@ -274,7 +223,15 @@ std::string curves_part(const std::vector<ShownRun>& runs, const HtmlReportOptio
   const std::string training = show_plots(runs, &RunLog::training, options);
   const std::string evaluations = show_plots(runs, &RunLog::evaluations, options);
   if (training.empty() && evaluations.empty()) return "";
-  std::string html = legend(runs);
+  std::string html = "<p class=\"legend\">";
+  for (const ShownRun& run : runs) {
+    html += "<span>" + show_run_name(run);
+    if (run.set.runs.size() > 1) {
+      html += fmt::format(" ({} {})", run.set.runs.size(), run.set.unit());
+    }
+    html += "</span> ";
+  }
+  html += "</p>\n";
   if (!evaluations.empty()) html += "<h3>Evaluations</h3>\n" + evaluations;
   if (!training.empty()) html += "<h3>Training</h3>\n" + training;
   return html;

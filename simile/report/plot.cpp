@@ -22,14 +22,6 @@ bool are_apart(double low, double high) {
   return high - low > 1e-9 * std::max(std::abs(low), std::abs(high));
 }
 
-// A range that is not empty, with some room around it.
-void spread_range(double& low, double& high) {
-  const double room =
-      are_apart(low, high) ? 0.05 * (high - low) : std::max(std::abs(high) * 0.1, 1e-9);
-  low = low >= 0 && low - room < 0 ? 0 : low - room;
-  high += room;
-}
-
 // Powers of ten, and three times them.
 std::vector<double> log_ticks(double low, double high) {
   std::vector<double> ticks;
@@ -109,11 +101,6 @@ std::string begin_svg(const std::string& title, const std::string& attributes = 
                      kHeight, escape_html(title), attributes);
 }
 
-// For scripts: the values at its ends, and where these are.
-std::string describe(const PlotAxis& axis) {
-  return fmt::format("{:.9g} {:.9g} {} {}", axis.low, axis.high, axis.begin, axis.end);
-}
-
 // The lines in words.
 std::string describe_ends(const std::vector<PlotLine>& lines, const std::string& x_label) {
   std::vector<std::string> ends;
@@ -122,19 +109,6 @@ std::string describe_ends(const std::vector<PlotLine>& lines, const std::string&
     ends.push_back(fmt::format("{}: {:.6g} at {} {}", line.label, end.y, x_label, end.x));
   }
   return fmt::format("<desc>{}</desc>\n", escape_html(fmt::format("{}", fmt::join(ends, "; "))));
-}
-
-std::vector<PlotLine> finite_lines(const Plot& plot) {
-  std::vector<PlotLine> lines;
-  for (PlotLine line : plot.lines) {
-    const auto is_broken = [](const CurvePoint& p) {
-      return !std::isfinite(p.x) || !std::isfinite(p.y);
-    };
-    line.points.erase(std::remove_if(line.points.begin(), line.points.end(), is_broken),
-                      line.points.end());
-    if (!line.points.empty()) lines.push_back(std::move(line));
-  }
-  return lines;
 }
 
 // For axes within documents of their own.
@@ -226,7 +200,15 @@ std::string svg_document(double width, double height, const std::string& title,
 }
 
 std::string plot_to_svg(const Plot& plot) {
-  const std::vector<PlotLine> lines = finite_lines(plot);
+  std::vector<PlotLine> lines;
+  for (PlotLine line : plot.lines) {
+    const auto is_broken = [](const CurvePoint& p) {
+      return !std::isfinite(p.x) || !std::isfinite(p.y);
+    };
+    line.points.erase(std::remove_if(line.points.begin(), line.points.end(), is_broken),
+                      line.points.end());
+    if (!line.points.empty()) lines.push_back(std::move(line));
+  }
   if (lines.empty()) return "";
   PlotAxis x{plot.first_x, plot.last_x, kLeft, kWidth - kRight};
   PlotAxis y{lines[0].points[0].y, lines[0].points[0].y, kHeight - kBottom, kTop};
@@ -239,9 +221,17 @@ std::string plot_to_svg(const Plot& plot) {
     }
   }
   if (x.high <= x.low) x.high = x.low + 1;
-  spread_range(y.low, y.high);
-  std::string svg =
-      begin_svg(plot.title, " data-x=\"" + describe(x) + "\" data-y=\"" + describe(y) + "\"");
+  // Some room above and below, so that the range is not empty.
+  const double room =
+      are_apart(y.low, y.high) ? 0.05 * (y.high - y.low) : std::max(std::abs(y.high) * 0.1, 1e-9);
+  y.low = y.low >= 0 && y.low - room < 0 ? 0 : y.low - room;
+  y.high += room;
+  // For scripts: the values at the ends of an axis, and where these are.
+  const auto describe = [](const char* name, const PlotAxis& axis) {
+    return fmt::format(" data-{}=\"{:.9g} {:.9g} {} {}\"", name, axis.low, axis.high, axis.begin,
+                       axis.end);
+  };
+  std::string svg = begin_svg(plot.title, describe("x", x) + describe("y", y));
   svg += describe_ends(lines, plot.x_label) + draw_axes(x, y, plot.x_label);
   svg += draw_marks(plot.marks, x, y);
   for (const PlotLine& line : lines) svg += draw_line(line, x, y);

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 
@@ -16,6 +16,7 @@
 #include "simile/eval/predictions.h"
 #include "simile/model/model_folder.h"
 #include "simile/report/detail/run_format.h"
+#include "simile/model/builtin_model.h"
 
 namespace simile {
 namespace {
@@ -40,6 +41,13 @@ std::string dump(const OrderedJson& json, int indent = -1) {
   return json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+// A whole number that may be missing.
+std::optional<int64_t> number_at(const Json& json, const std::string& path, const char* key) {
+  const JsonObject object(json, path);
+  if (!object.has(key)) return std::nullopt;
+  return object.integer(key, 0, std::numeric_limits<int64_t>::max());
+}
+
 void read_recipe(RunFiles& run) {
   const std::string path = join_path(run.path, kRecipe);
   OrderedJson recipe = read_object(path);
@@ -50,9 +58,7 @@ void read_recipe(RunFiles& run) {
     }
   }
   recipe.erase(kEnvironment);
-  const Json plain(recipe);
-  const JsonObject object(plain, path);
-  if (object.has(kSeed)) run.seed = object.integer(kSeed, 0, std::numeric_limits<int64_t>::max());
+  run.seed = number_at(Json(recipe), path, kSeed);
   run.recipe = dump(recipe, 2);
 }
 
@@ -85,26 +91,6 @@ void read_results(RunFiles& run) {
   run.verdict = read_verdict(Json(results), path);
 }
 
-// `attempt` calls what reads a file.
-template <typename Attempt>
-RunFiles read_run_by(const std::string& path, const Attempt& attempt) {
-  RunFiles run;
-  run.path = path;
-  const auto has = [&run, &path](const std::string& name) {
-    const bool there = file_exists(join_path(path, name));
-    if (!there) run.missing.push_back(name);
-    return there;
-  };
-  if (has(kRecipe)) attempt([&run] { read_recipe(run); });
-  has(kLog);
-  if (has(kResults)) attempt([&run] { read_results(run); });
-  return run;
-}
-
-RunFiles read_run(const std::string& path) {
-  return read_run_by(path, [](const auto& read) { read(); });
-}
-
 bool is_run(const std::string& path) {
   return file_exists(join_path(path, kRecipe)) || file_exists(join_path(path, kLog)) ||
          file_exists(join_path(path, kResults));
@@ -129,13 +115,11 @@ void read_seeds(RunSet& set) {
   if (!results.is_object() || !results.contains(kRuns)) return;
   set.verdict = read_verdict(results, path);
   for (const Json& json : results[kRuns]) {
-    const JsonObject object(json, path);
-    const std::string folder = join_path(set.path, object.text(kFolder));
+    const fs::path folder = JsonObject(json, path).text(kFolder);
     for (RunFiles& run : set.runs) {
-      if (fs::path(run.path).filename() != fs::path(folder).filename()) continue;
-      run.seed = object.integer(kSeed, 0, std::numeric_limits<int64_t>::max());
-      if (object.has(kFold))
-        run.fold = object.integer(kFold, 0, std::numeric_limits<int64_t>::max());
+      if (fs::path(run.path).filename() != folder.filename()) continue;
+      run.seed = JsonObject(json, path).integer(kSeed, 0, std::numeric_limits<int64_t>::max());
+      run.fold = number_at(json, path, kFold);
     }
   }
 }
@@ -189,21 +173,49 @@ std::string last_part(const std::string& path) {
 
 }  // namespace
 
-RunFiles read_run_files(const std::string& path, std::vector<std::string>& problems) {
-  return read_run_by(path, [&problems](const auto& read) {
-    try {
-      read();
-    } catch (const Error& error) {
-      problems.emplace_back(error.what());
+std::string run_format::seed_folder(int64_t number) {
+  return fmt::format("{}{}", kSeedFolder, number);
+}
+
+std::optional<int64_t> run_format::seed_folder_number(std::string_view name) {
+  if (!starts_with(name, kSeedFolder)) return std::nullopt;
+  name.remove_prefix(kSeedFolder.size());
+  if (name.find_first_not_of("0123456789") != name.npos) return std::nullopt;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return error == std::errc() ? std::optional<int64_t>(number) : std::nullopt;
+}
+
+bool is_same_evaluation(const Report& a, const Report& b) {
+  return a.task == b.task && a.name == b.name;
+}
+
+RunFiles read_run_files(const std::string& path, std::vector<std::string>* problems) {
+  RunFiles run;
+  run.path = path;
+  const auto read = [&](const char* name, void (*reader)(RunFiles&)) {
+    if (!file_exists(join_path(path, name))) {
+      run.missing.emplace_back(name);
+      return;
     }
-  });
+    try {
+      reader(run);
+    } catch (const Error& error) {
+      if (problems == nullptr) throw;
+      problems->emplace_back(error.what());
+    }
+  };
+  read(kRecipe, read_recipe);
+  read(kLog, [](RunFiles&) {});  // read_run_log() reads it
+  read(kResults, read_results);
+  return run;
 }
 
 std::vector<Report> RunFiles::own_reports() const {
   std::vector<Report> own;
   for (const Report& report : reports) {
-    const bool seen = std::any_of(own.begin(), own.end(), [&report](const Report& other) {
-      return other.name == report.name && other.task == report.task;
+    const bool seen = std::any_of(own.begin(), own.end(), [&](const Report& other) {
+      return is_same_evaluation(report, other);
     });
     if (!seen) own.push_back(report);
   }
@@ -215,8 +227,7 @@ std::vector<Report> RunFiles::hybrid_reports() const {
   for (const Report& own : own_reports()) {
     std::copy_if(reports.begin(), reports.end(), std::back_inserter(hybrids),
                  [&own](const Report& report) {
-                   return report.name == own.name && report.task == own.task &&
-                          report.model == hybrid_name(own.model);
+                   return is_same_evaluation(report, own) && report.model == hybrid_name(own.model);
                  });
   }
   return hybrids;
@@ -240,7 +251,7 @@ RunSet read_run_set(const std::string& path) {
   set.name = last_part(path);
   std::error_code code;
   for (const auto& [number, folder] : seed_folders(path, code)) {
-    set.runs.push_back(read_run(folder));
+    set.runs.push_back(read_run_files(folder));
   }
   SIMILE_CHECK(!code, ErrorKind::kInput,
                fmt::format("cannot list the folder '{}': {}", path, code.message()));
@@ -249,7 +260,7 @@ RunSet read_run_set(const std::string& path) {
                  fmt::format("'{}' is not a run: it has neither {}, {} and {} nor folders {}1, "
                              "{}2 ... that have them; expected a folder that simile train wrote",
                              path, kRecipe, kLog, kResults, kSeedFolder, kSeedFolder));
-    set.runs.push_back(read_run(path));
+    set.runs.push_back(read_run_files(path));
     set.verdict = set.runs[0].verdict;
   } else {
     read_seeds(set);

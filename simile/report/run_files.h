@@ -20,12 +20,60 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "simile/eval/report.h"
 
+// The names in a run folder and the keys in its files. The lines of metrics.jsonl: run_log.cpp;
+// predictions: simile/eval/predictions.h; a report as JSON: simile/eval/report.h.
+namespace simile::run_format {
+
+constexpr const char* kRecipe = "run.json";
+constexpr const char* kLog = "metrics.jsonl";
+constexpr const char* kResults = "results.json";
+constexpr const char* kPredictions = "predictions";
+constexpr const char* kHybrid = "hybrid";  // within: those of the model together with BM25
+constexpr const char* kStates = "states";
+constexpr const char* kModel = "model";
+constexpr const char* kStages = "stages";
+constexpr const char* kTeachers = "teachers";
+constexpr const char* kMined = "mined";
+constexpr const char* kLock = "lock";
+constexpr std::string_view kSeedFolder = "run-";  // and the number, from 1
+constexpr std::string_view kTensorboard = "events.out.tfevents.";
+
+// Of run.json, beside the recipe's own keys.
+constexpr const char* kEnvironment = "environment";
+
+// Of results.json: of one run the first two, of several seeds or folds the others too.
+constexpr const char* kReports = "reports";
+constexpr const char* kSeconds = "seconds";
+constexpr const char* kRuns = "runs";  // of each: folder, seed, reports, and selected if any
+constexpr const char* kFolder = "folder";
+constexpr const char* kSeed = "seed";
+constexpr const char* kFold = "fold";  // where the runs are folds
+constexpr const char* kSelected = "selected";
+constexpr const char* kBest = "best";    // a folder; not of folds
+constexpr const char* kFiles = "files";  // metrics.jsonl and predictions, each with its hash
+
+// Of results.json too, simile/report/verdict.h: an object with these keys and others.
+constexpr const char* kVerdict = "verdict";
+constexpr const char* kLine = "line";
+constexpr const char* kStartKept = "start_kept";
+constexpr const char* kCauses = "causes";
+
+std::string seed_folder(int64_t number);  // "run-1"
+// The number in such a name; nothing where it is another.
+std::optional<int64_t> seed_folder_number(std::string_view name);
+
+}  // namespace simile::run_format
+
 namespace simile {
+
+// Whether two reports are of the same task and data set.
+bool is_same_evaluation(const Report& a, const Report& b);
 
 // What results.json keeps of a Verdict.
 struct ReadVerdict {
@@ -80,9 +128,9 @@ std::vector<FoundRuns> find_runs(const std::string& folder);
 // The set of runs that `path` is, or all that find_runs() finds in it, under the names it gives.
 std::vector<RunSet> read_run_sets(const std::string& path);
 
-// The files of one run, which may be none at all: what is damaged is left out, and told in
-// `problems`.
-RunFiles read_run_files(const std::string& path, std::vector<std::string>& problems);
+// The files of one run, which may be none at all. With `problems`, what is damaged is left out, and
+// told there.
+RunFiles read_run_files(const std::string& path, std::vector<std::string>* problems = nullptr);
 
 // What differs between recipes.
 struct RecipeChange {

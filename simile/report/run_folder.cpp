@@ -12,19 +12,19 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
-#include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/threads.h"
+#include "simile/model/embedding_store.h"
 #include "simile/model/safetensors.h"
-#include "simile/report/detail/run_format.h"
-#include "simile/report/run_log.h"
 
 namespace simile {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using namespace run_format;
 
@@ -36,14 +36,6 @@ std::string processor_name() {
   return "unknown";
 }
 
-std::string stage_path(const std::string& folder, const std::string& stage) {
-  return join_path(folder, stage + ".safetensors");
-}
-
-void write_json(const std::string& path, const Json& json) {
-  write_file_atomic(path, json.dump(2) + "\n");
-}
-
 Json reports_to_json(const std::vector<Report>& reports) {
   Json json = Json::array();
   for (const Report& report : reports) json.push_back(Json::parse(report.to_json()));
@@ -52,7 +44,6 @@ Json reports_to_json(const std::vector<Report>& reports) {
 
 // The hashes of what a run leaves beside its results, by the names relative to the folder.
 Json hash_files(const std::string& folder) {
-  namespace fs = std::filesystem;
   std::map<std::string, std::string> files;
   const auto add = [&](const std::string& file) {
     files[fs::path(file).lexically_relative(folder).generic_string()] = hash_file(file);
@@ -71,13 +62,50 @@ std::string made_folder(const std::string& path) {
   return path;
 }
 
-// Files under the temporary names that a crash left.
-void remove_half_written(const std::string& folder) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (entry.path().filename().string().find(".tmp-") == std::string::npos) continue;
-    std::filesystem::remove_all(entry.path(), ignored);
+// Calls check(path) for each file with this ending, by name; returns how many there are.
+template <typename Check>
+int64_t check_files(const std::string& folder, const std::string& ending, const Check& check) {
+  std::vector<std::string> files;
+  std::error_code ignored;  // no folder: no files
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ending) files.push_back(entry.path().string());
   }
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) check(file);
+  return static_cast<int64_t>(files.size());
+}
+
+// results.json, and the files that it names; nothing before a run's end, nor of earlier versions.
+int64_t check_results(const std::string& folder) {
+  const std::string path = join_path(folder, kResults), remedy = "train again with --overwrite";
+  if (!file_exists(path)) return 0;
+  const detail::Json results = detail::read_json(path);
+  if (!results.contains(kFiles) && !results.contains(detail::kSeal)) return 0;
+  detail::check_seal(results, path, remedy);
+  int64_t checked = 1;
+  for (const auto& [name, hash] : detail::JsonObject(results, path).at(kFiles).items()) {
+    const std::string file = join_path(folder, name);
+    SIMILE_CHECK(hash == hash_file(file), ErrorKind::kInput,
+                 fmt::format("{} is not what the run wrote: its checksum is another than that in "
+                             "{}; {}",
+                             file, kResults, remedy));
+    ++checked;
+  }
+  return checked;
+}
+
+void add_run(const std::string& path, RunCheck& found) {
+  const auto check_tensors = [](const std::string& file) { check_seal(SafetensorsFile(file)); };
+  found.states += check_files(join_path(path, kStates), ".safetensors", check_tensors);
+  found.stages += check_files(join_path(path, kStages), ".safetensors", check_tensors);
+  found.teachers += check_files(join_path(path, kTeachers), ".npy",
+                                [](const std::string& file) { EmbeddingStore store(file); });
+  found.mined += check_files(join_path(path, kMined), ".json", [](const std::string& file) {
+    detail::check_seal(detail::read_json(file), file, "run again with --overwrite");
+  });
+  found.results += check_results(path);
+  const std::string model = join_path(path, kModel);
+  if (folder_exists(model)) found.model += verify_all_checksums(model);
 }
 
 }  // namespace
@@ -92,8 +120,8 @@ ConfigNode without_environment(ConfigNode run) {
 
 RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite)
     : path_(made_folder(path)),
-      lock_(join_path(path_, kLock), FileLock::On::kFile),
-      held_run_(file_exists(join_path(path_, kRecipe))) {
+      lock_(part(kLock), FileLock::On::kFile),
+      held_run_(file_exists(part(kRecipe))) {
   SIMILE_CHECK(lock_.is_held(), ErrorKind::kUsage,
                fmt::format("another process is training in '{}'; wait for it or choose another "
                            "--output",
@@ -102,29 +130,34 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite)
                fmt::format("'{}' already holds a run; add --resume to go on with it, --overwrite "
                            "to replace it, or choose another --output",
                            path_));
-  for (const char* part : {"", kStates, kStages, kTeachers, kMined, kPredictions}) {
-    remove_half_written(join_path(path_, part));
+  for (const char* name : {"", kStates, kStages, kTeachers, kMined, kPredictions}) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(part(name), ignored)) {
+      const bool is_half_written =
+          entry.path().filename().string().find(".tmp-") != std::string::npos;
+      if (is_half_written) fs::remove_all(entry.path(), ignored);
+    }
   }
 }
 
 void RunFolder::remove_old_run(const std::string& but) const {
   if (!held_run_) return;  // what is there is not ours
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+  for (const auto& entry : fs::directory_iterator(path_, ignored)) {
     const std::string name = entry.path().filename();
     const bool is_seed = seed_folder_number(name) && file_exists(join_path(entry.path(), kRecipe));
     const bool is_event = name.rfind(kTensorboard, 0) == 0;
-    if ((is_seed && name != but) || is_event) std::filesystem::remove_all(entry.path(), ignored);
+    if ((is_seed && name != but) || is_event) fs::remove_all(entry.path(), ignored);
   }
   for (const char* old :
        {kStates, kLog, kResults, kPredictions, kModel, kStages, kMined, kRecipe}) {
-    std::filesystem::remove_all(join_path(path_, old), ignored);
+    fs::remove_all(part(old), ignored);
   }
 }
 
 void RunFolder::check_resume(bool several) const {
   const bool was_several = folder_exists(seed_path(1));
-  const bool was_single = file_exists(join_path(path_, kLog));
+  const bool was_single = file_exists(part(kLog));
   SIMILE_CHECK(!(several ? was_single : was_several), ErrorKind::kUsage,
                fmt::format("'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
                            "it was started with, or choose another --output",
@@ -136,37 +169,19 @@ RunFolder::~RunFolder() {
   if (metrics_ != nullptr) std::fclose(metrics_);
 }
 
-std::string RunFolder::states_path() const { return join_path(path_, kStates); }
-std::string RunFolder::log_path() const { return join_path(path_, kLog); }
-std::string RunFolder::model_path() const { return join_path(path_, kModel); }
-std::string RunFolder::seed_path(int64_t number) const {
-  return join_path(path_, seed_folder(number));
-}
-
 std::string RunFolder::seed_predictions_path(int64_t number, bool hybrid) const {
   const std::string folder = join_path(seed_path(number), kPredictions);
   return hybrid ? join_path(folder, kHybrid) : folder;
 }
 
-std::string RunFolder::predictions_path() const {
-  const std::string folder = join_path(path_, kPredictions);
-  make_folders(folder);
-  return folder;
-}
+std::string RunFolder::predictions_path() const { return made_folder(part(kPredictions)); }
 
 std::string RunFolder::hybrid_predictions_path() const {
-  const std::string folder = join_path(predictions_path(), kHybrid);
-  make_folders(folder);
-  return folder;
+  return made_folder(join_path(part(kPredictions), kHybrid));
 }
 
-std::string RunFolder::mined_path() const { return join_path(path_, kMined); }
-std::string RunFolder::teachers_path() const { return join_path(path_, kTeachers); }
-
 void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) const {
-  const std::string folder = join_path(path_, kStages);
-  make_folders(folder);
-  write_sealed_tensors(stage_path(folder, stage),
+  write_sealed_tensors(join_path(made_folder(part(kStages)), stage + ".safetensors"),
                        {{"weights",
                          {static_cast<int64_t>(kept.weights.size())},
                          kept.weights.data(),
@@ -175,7 +190,7 @@ void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) cons
 }
 
 KeptStage RunFolder::read_stage(const std::string& stage) const {
-  const SafetensorsFile file(stage_path(join_path(path_, kStages), stage));
+  const SafetensorsFile file(join_path(part(kStages), stage + ".safetensors"));
   const TensorInfo* tensor = file.find("weights");
   const auto temperatures = file.metadata().find("temperatures");
   SIMILE_CHECK(tensor != nullptr && temperatures != file.metadata().end(), ErrorKind::kInput,
@@ -200,23 +215,23 @@ void RunFolder::write_run(const std::string& recipe) const {
                        {"threads", thread_count()},
                        {"processor", processor_name()},
                        {"machine", fmt::format("{} {}", machine.sysname, machine.machine)}};
-  write_json(join_path(path_, kRecipe), run);
+  write_file_atomic(part(kRecipe), run.dump(2) + "\n");
 }
 
-void RunFolder::seal_results(const std::string& json) const {
+void RunFolder::seal_results(const std::string& json, const std::vector<Report>& reports,
+                             const std::optional<Verdict>& verdict) const {
   check_metrics(metrics_ == nullptr || std::fflush(metrics_) == 0, "write");
   Json results = Json::parse(json);
+  if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
+  results[kReports] = reports_to_json(reports);
   results[kFiles] = hash_files(path_);
   results[detail::kSeal] = detail::seal_of(detail::Json::parse(results.dump()));
-  write_json(join_path(path_, kResults), results);
+  write_file_atomic(part(kResults), results.dump(2) + "\n");
 }
 
 void RunFolder::write_results(const std::vector<Report>& reports, double seconds,
                               const std::optional<Verdict>& verdict) const {
-  Json results = {{kSeconds, seconds}};
-  if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
-  results[kReports] = reports_to_json(reports);
-  seal_results(results.dump());
+  seal_results(Json{{kSeconds, seconds}}.dump(), reports, verdict);
 }
 
 void RunFolder::write_results(const std::vector<SeedResult>& runs, std::optional<size_t> best,
@@ -233,9 +248,7 @@ void RunFolder::write_results(const std::vector<SeedResult>& runs, std::optional
   }
   Json results = {{kRuns, listed}};
   if (best) results[kBest] = listed[*best][kFolder];
-  if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
-  results[kReports] = reports_to_json(reports);
-  seal_results(results.dump());
+  seal_results(results.dump(), reports, verdict);
 }
 
 void RunFolder::log_step(const std::string& stage, int64_t step, double epoch,
@@ -269,14 +282,13 @@ TensorboardWriter& RunFolder::tensorboard() {
 
 void RunFolder::open_metrics() {
   if (metrics_ != nullptr) return;
-  metrics_ = std::fopen(join_path(path_, kLog).c_str(), "ab");
+  metrics_ = std::fopen(part(kLog).c_str(), "ab");
   check_metrics(metrics_ != nullptr, "write");
 }
 
 void RunFolder::check_metrics(bool good, const char* act) const {
-  SIMILE_CHECK(
-      good, ErrorKind::kIo,
-      fmt::format("cannot {} '{}': {}", act, join_path(path_, kLog), std::strerror(errno)));
+  SIMILE_CHECK(good, ErrorKind::kIo,
+               fmt::format("cannot {} '{}': {}", act, part(kLog), std::strerror(errno)));
 }
 
 int64_t RunFolder::flush_metrics() {
@@ -292,9 +304,21 @@ void RunFolder::cut_metrics(int64_t bytes) {
   struct stat status {};
   std::error_code ignored;
   if (fstat(fileno(metrics_), &status) == 0 && status.st_size > bytes) {
-    std::filesystem::remove(join_path(path_, kResults), ignored);  // of the lines that go
+    fs::remove(part(kResults), ignored);  // of the lines that go
   }
   check_metrics(ftruncate(fileno(metrics_), bytes) == 0, "cut");
+}
+
+RunCheck check_run(const std::string& path) {
+  SIMILE_CHECK(file_exists(join_path(path, kRecipe)), ErrorKind::kInput,
+               fmt::format("'{}' is not a run folder: it has no {}", path, kRecipe));
+  RunCheck found;
+  add_run(path, found);
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && seed_folder_number(name)) add_run(entry.path().string(), found);
+  }
+  return found;
 }
 
 }  // namespace simile

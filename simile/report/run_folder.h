@@ -9,15 +9,15 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "simile/core/config.h"
+#include "simile/core/file.h"
 #include "simile/core/file_lock.h"
 #include "simile/eval/report.h"
 #include "simile/model/model_settings.h"
+#include "simile/report/run_files.h"
 #include "simile/report/run_log.h"
-#include "simile/report/tensorboard.h"
 #include "simile/report/verdict.h"
 
 namespace simile {
@@ -56,16 +56,20 @@ class RunFolder {
   // to be, or the reverse.
   void check_resume(bool several) const;
 
-  std::string states_path() const;  // see StateStore
-  std::string log_path() const;     // metrics.jsonl, after flush_metrics() all of it
-  std::string model_path() const;
+  std::string states_path() const { return part(run_format::kStates); }  // see StateStore
+  // metrics.jsonl, after flush_metrics() all of it.
+  std::string log_path() const { return part(run_format::kLog); }
+  std::string model_path() const { return part(run_format::kModel); }
+  // A folder of mined negatives, of this run alone.
+  std::string mined_path() const { return part(run_format::kMined); }
+  // A folder of vectors, reused by later runs.
+  std::string teachers_path() const { return part(run_format::kTeachers); }
   // Folders, made when asked for: of the model, and of the model together with BM25.
   std::string predictions_path() const;
   std::string hybrid_predictions_path() const;
-  std::string seed_path(int64_t number) const;  // of a run of several seeds or folds, from 1
-  std::string seed_predictions_path(int64_t number, bool hybrid) const;  // of such a run
-  std::string mined_path() const;     // a folder of mined negatives, of this run alone
-  std::string teachers_path() const;  // a folder of vectors, reused by later runs
+  // Of a run of several seeds or folds, from 1.
+  std::string seed_path(int64_t number) const { return part(run_format::seed_folder(number)); }
+  std::string seed_predictions_path(int64_t number, bool hybrid) const;
 
   // What a stage kept, for later stages that begin with it or learn from it. Errors of
   // read_stage(): ErrorKind::kInput where they are missing or damaged.
@@ -92,8 +96,11 @@ class RunFolder {
   void cut_metrics(int64_t bytes);
 
  private:
-  // Writes results.json with the hashes of metrics.jsonl and the predictions, and its own.
-  void seal_results(const std::string& json) const;
+  std::string part(const std::string& name) const { return join_path(path_, name); }
+  // Writes results.json: `json`, reports and verdict, the hashes of metrics.jsonl and the
+  // predictions, and its own.
+  void seal_results(const std::string& json, const std::vector<Report>& reports,
+                    const std::optional<Verdict>& verdict) const;
   void open_metrics();
   void write_line(const std::string& line);
   void check_metrics(bool good, const char* act) const;
@@ -105,5 +112,22 @@ class RunFolder {
   std::FILE* metrics_ = nullptr;
   std::unique_ptr<TensorboardWriter> tensorboard_;
 };
+
+// Files verified, of each kind.
+struct RunCheck {
+  int64_t states = 0;
+  int64_t stages = 0;
+  int64_t teachers = 0;
+  int64_t mined = 0;
+  int64_t results = 0;  // results.json, metrics.jsonl and predictions
+  int64_t model = 0;    // 0 too where checksums.json is missing
+};
+
+// Whether what a run folder keeps to go on from is as it was written: states, weights kept for later
+// stages, teachers' vectors, mined negatives, and the model; and of a run that has ended its
+// results.json, with the metrics.jsonl and predictions that they are of. The other files are for
+// people. Of a run with several seeds, of all of them. Errors (ErrorKind::kInput): no run folder,
+// and the first file that is damaged.
+RunCheck check_run(const std::string& path);
 
 }  // namespace simile

@@ -2,12 +2,20 @@
 #include "simile/report/run_log.h"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/data/line_reader.h"
+#include "simile/report/run_files.h"
 
 namespace simile {
 namespace {
@@ -24,54 +32,37 @@ constexpr const char* kLearningRate = "learning_rate";
 constexpr const char* kEvaluation = "evaluation";
 constexpr const char* kMetrics = "metrics";
 
-class LogReader {
- public:
-  explicit LogReader(const std::string& stage) : stage_(stage) {}
-
-  void add(const Json& line) {
-    if (!stage_.empty() && line.at(kStage) != stage_) return;
-    const int64_t step = begin_step(line);
-    if (line.contains(kEvaluation)) {
-      const std::string prefix = line.at(kEvaluation).get<std::string>() + ".";
-      for (const auto& [name, value] : line.at(kMetrics).items()) {
-        add_point(log.evaluations, prefix + name, step, value);
-      }
-      return;
-    }
-    const std::string objective =
-        line.contains(kObjective) ? " (" + line[kObjective].get<std::string>() + ")" : "";
-    for (const auto& [name, value] : line.items()) {
-      if (name == kStage || name == kObjective || name == kStep || name == kEpoch) continue;
-      const bool shared = name == kGradientNorm || name == kLearningRate;
-      add_point(log.training, shared ? name : name + objective, step, value);
-    }
+// Adds a line, its step counted through all stages.
+void add_line(const Json& line, RunLog& log) {
+  const std::string stage = line.at(kStage).get<std::string>();
+  if (log.stages.empty() || log.stages.back().name != stage) {
+    log.stages.push_back({stage, log.steps});
   }
-
-  RunLog log;
-
- private:
-  // The step counted through all stages.
-  int64_t begin_step(const Json& line) {
-    const std::string stage = line.at(kStage).get<std::string>();
-    if (log.stages.empty() || log.stages.back().name != stage) {
-      log.stages.push_back({stage, log.steps});
-    }
-    const int64_t step = log.stages.back().first_step + line.at(kStep).get<int64_t>();
-    log.steps = std::max(log.steps, step);
-    return step;
-  }
-
-  static void add_point(std::vector<Curve>& curves, const std::string& name, int64_t step,
-                        const Json& value) {
+  const int64_t step = log.stages.back().first_step + line.at(kStep).get<int64_t>();
+  log.steps = std::max(log.steps, step);
+  const auto add_point = [step](std::vector<Curve>& curves, const std::string& name,
+                                const Json& value) {
     if (!value.is_number()) return;
     auto curve = std::find_if(curves.begin(), curves.end(),
                               [&name](const Curve& other) { return other.name == name; });
     if (curve == curves.end()) curve = curves.insert(curve, Curve{name, {}});
     curve->points.push_back({static_cast<double>(step), value.get<double>()});
+  };
+  if (line.contains(kEvaluation)) {
+    const std::string prefix = line.at(kEvaluation).get<std::string>() + ".";
+    for (const auto& [name, value] : line.at(kMetrics).items()) {
+      add_point(log.evaluations, prefix + name, value);
+    }
+    return;
   }
-
-  const std::string& stage_;
-};
+  const std::string objective =
+      line.contains(kObjective) ? " (" + line[kObjective].get<std::string>() + ")" : "";
+  for (const auto& [name, value] : line.items()) {
+    if (name == kStage || name == kObjective || name == kStep || name == kEpoch) continue;
+    const bool is_shared = name == kGradientNorm || name == kLearningRate;
+    add_point(log.training, is_shared ? name : name + objective, value);
+  }
+}
 
 // Appends the points of one part that thin_curve() keeps.
 void keep_extremes(const std::vector<CurvePoint>& points, size_t begin, size_t end,
@@ -109,19 +100,20 @@ std::string evaluation_line(const std::string& stage, int64_t step, double epoch
 }
 
 RunLog read_run_log(const std::string& path, const std::string& stage) {
-  LogReader reader(stage);
+  RunLog log;
   LineReader lines(path);
   std::string broken;  // what was wrong with the last line read
   for (std::string line; lines.next(line);) {
     SIMILE_CHECK(broken.empty(), ErrorKind::kInput, broken);
     if (line.empty()) continue;
     try {
-      reader.add(Json::parse(line));
+      const Json parsed = Json::parse(line);
+      if (stage.empty() || parsed.at(kStage) == stage) add_line(parsed, log);
     } catch (const Json::exception& error) {
       broken = fmt::format("{}: not a line of a run's log: {}", lines.where(), error.what());
     }
   }
-  return reader.log;
+  return log;
 }
 
 std::vector<CurvePoint> thin_curve(const std::vector<CurvePoint>& points, size_t limit) {
@@ -139,6 +131,102 @@ std::vector<CurvePoint> thin_curve(const std::vector<CurvePoint>& points, size_t
     begin = end;
   }
   return kept;
+}
+
+namespace {
+
+enum class WireType { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+std::array<uint32_t, 256> make_crc_table() {
+  constexpr uint32_t kReflectedPolynomial = 0x82F63B78u;
+  std::array<uint32_t, 256> table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) {
+      value = (value >> 1) ^ ((value & 1) != 0 ? kReflectedPolynomial : 0);
+    }
+    table[i] = value;
+  }
+  return table;
+}
+
+template <typename T>
+std::string little_endian(T value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7F) | 0x80);
+  return bytes + static_cast<char>(value);
+}
+
+std::string field(int number, WireType type, const std::string& content) {
+  const std::string key = varint(static_cast<uint64_t>(number) << 3 | static_cast<uint64_t>(type));
+  return key + (type == WireType::kBytes ? varint(content.size()) : "") + content;
+}
+
+double now_seconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes) {
+  static const std::array<uint32_t, 256> table = make_crc_table();
+  uint32_t crc = 0xFFFFFFFFu;
+  for (const char byte : bytes) {
+    crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xFF];
+  }
+  return ~crc;
+}
+
+uint32_t masked_crc32c(std::string_view bytes) {
+  const uint32_t crc = crc32c(bytes);
+  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
+}
+
+std::string tensorboard_record(const std::string& payload) {
+  const std::string length = little_endian(static_cast<uint64_t>(payload.size()));
+  return length + little_endian(masked_crc32c(length)) + payload +
+         little_endian(masked_crc32c(payload));
+}
+
+std::string tensorboard_version_event(double wall_time) {
+  return field(1, WireType::kFixed64, little_endian(wall_time)) +
+         field(3, WireType::kBytes, "brain.Event:2");
+}
+
+TensorboardWriter::TensorboardWriter(const std::string& folder) {
+  utsname machine{};
+  uname(&machine);
+  path_ = join_path(folder,
+                    fmt::format("{}{}.{}.{}", run_format::kTensorboard,
+                                static_cast<int64_t>(now_seconds()), machine.nodename, getpid()));
+  file_ = std::fopen(path_.c_str(), "ab");
+  SIMILE_CHECK(file_ != nullptr, ErrorKind::kIo,
+               fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+  write_record(tensorboard_version_event(now_seconds()));
+}
+
+TensorboardWriter::~TensorboardWriter() { std::fclose(file_); }
+
+void TensorboardWriter::write(const std::string& tag, int64_t step, double value) {
+  const std::string scalar = field(1, WireType::kBytes, tag) +
+                             field(2, WireType::kFixed32, little_endian(static_cast<float>(value)));
+  write_record(field(1, WireType::kFixed64, little_endian(now_seconds())) +
+               field(2, WireType::kVarint, varint(static_cast<uint64_t>(step))) +
+               field(5, WireType::kBytes, field(1, WireType::kBytes, scalar)));
+}
+
+void TensorboardWriter::write_record(const std::string& payload) {
+  const std::string record = tensorboard_record(payload);
+  const bool written = std::fwrite(record.data(), 1, record.size(), file_) == record.size();
+  SIMILE_CHECK(written && std::fflush(file_) == 0, ErrorKind::kIo,
+               fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
 }
 
 }  // namespace simile

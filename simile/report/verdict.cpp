@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +12,8 @@
 #include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"
 #include "simile/report/detail/run_format.h"
+#include "simile/eval/prediction_metric.h"
+#include "simile/report/run_files.h"
 
 namespace simile {
 namespace {
@@ -22,42 +23,26 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kWork = 50000000;  // examples drawn in all
 constexpr uint64_t kSeed = 1;
 
-std::string set_of(const std::string& metric) { return split_figure_name(metric).evaluation; }
-std::string name_of(const std::string& metric) { return split_figure_name(metric).metric; }
+// What one side gave an evaluation; null where it has no such metric.
+struct Measured {
+  const Report* report = nullptr;
+  const Predictions* predictions = nullptr;
+};
 
-std::string title_of(const std::vector<std::string>& metrics) {
-  std::vector<std::string> names;
-  for (const std::string& metric : metrics) {
-    names.push_back(set_of(metric) + " " + name_of(metric));
-  }
-  return fmt::format("{}{}", names.size() > 1 ? "mean of " : "", fmt::join(names, ", "));
-}
-
-// The place of the report that a metric is of; the number of reports where none has it.
-size_t find_set(const Scores& scores, const std::string& metric) {
+Measured find_metric(const Scores& scores, const FigureName& figure) {
   for (size_t i = 0; i < scores.reports.size(); ++i) {
     const Report& report = scores.reports[i];
-    if (report.name == set_of(metric) && report.find_metric(name_of(metric)) != nullptr) return i;
+    if (report.name == figure.evaluation && report.find_metric(figure.metric) != nullptr) {
+      return {&report, &scores.predictions[i]};
+    }
   }
-  return scores.reports.size();
+  return {};
 }
 
-std::optional<double> mean_metric(const Scores& scores, const std::vector<std::string>& metrics) {
-  double sum = 0;
-  for (const std::string& metric : metrics) {
-    const size_t set = find_set(scores, metric);
-    if (set == scores.reports.size()) return std::nullopt;
-    sum += scores.reports[set].metric(name_of(metric));
-  }
-  return sum / static_cast<double>(metrics.size());
-}
-
-std::string show_examples(const Report& report, const Predictions& predictions) {
-  const char* unit = report.task == "ranking"    ? "queries"
-                     : predictions.right.empty() ? "texts"
-                                                 : "pairs";
-  return fmt::format("{} {}", predictions.size(), unit);
-}
+struct MeasuredMetric {
+  std::string name;
+  Measured start, trained;
+};
 
 // One evaluation that a gain is measured on: its metrics on both sides.
 struct DrawnSet {
@@ -65,41 +50,20 @@ struct DrawnSet {
   std::vector<Statistic> start, trained;
 };
 
-// The metric as both sides' predictions give it, added to the set; says why it cannot.
-std::string add_statistics(const std::string& metric, const Scores& start, const Scores& trained,
-                           DrawnSet& set) {
-  for (const auto& [side, statistics] :
-       {std::make_pair(&start, &set.start), std::make_pair(&trained, &set.trained)}) {
-    const size_t at = find_set(*side, metric);
-    const Report& report = side->reports[at];
-    const Predictions& predictions = side->predictions[at];
-    const Statistic statistic = make_statistic(predictions, name_of(metric), &report);
-    const double reported = report.metric(name_of(metric));
-    const bool is_same = statistic && gives_reported(statistic, predictions, reported);
-    if (!is_same) return fmt::format("{} is not a metric of single examples", name_of(metric));
-    set.examples = predictions.size();
-    statistics->push_back(statistic);
-  }
-  check_same_examples(start.predictions[find_set(start, metric)],
-                      trained.predictions[find_set(trained, metric)]);
-  return "";
-}
-
-double sum_of(const std::vector<Statistic>& statistics, const std::vector<int64_t>& positions) {
-  double sum = 0;
-  for (const Statistic& statistic : statistics) sum += statistic(positions);
-  return sum;
-}
-
-void draw_interval(const std::map<size_t, DrawnSet>& sets, Gain& gain) {
+void draw_interval(const std::map<const Report*, DrawnSet>& sets, Gain& gain) {
   int64_t examples = 0;
-  for (const auto& [place, set] : sets) examples += set.examples;
+  for (const auto& [report, set] : sets) examples += set.examples;
   gain.samples = affordable_samples(examples, kWork);
   std::vector<double> totals(static_cast<size_t>(gain.samples), 0.0);
   uint64_t seed = kSeed;
-  for (const auto& [place, set] : sets) {
+  for (const auto& [report, set] : sets) {
     const auto difference = [&set = set](const std::vector<int64_t>& positions) {
-      return sum_of(set.trained, positions) - sum_of(set.start, positions);
+      const auto sum_of = [&](const std::vector<Statistic>& statistics) {
+        double sum = 0;
+        for (const Statistic& statistic : statistics) sum += statistic(positions);
+        return sum;
+      };
+      return sum_of(set.trained) - sum_of(set.start);
     };
     const std::vector<double> values =
         bootstrap_values(set.examples, difference, gain.samples, seed++);
@@ -109,16 +73,31 @@ void draw_interval(const std::map<size_t, DrawnSet>& sets, Gain& gain) {
   gain.interval = percentile_interval(std::move(totals), kIntervalConfidence);
 }
 
-void add_interval(const Scores& start, const Scores& trained, Gain& gain) {
-  std::map<size_t, DrawnSet> sets;  // by the place of their reports
+void add_interval(const std::vector<MeasuredMetric>& metrics, Gain& gain) {
+  std::map<const Report*, DrawnSet> sets;  // in the order of the reports
   std::vector<std::string> drawn;
-  for (const std::string& metric : gain.metrics) {
-    const size_t at = find_set(start, metric);
-    if (sets.count(at) == 0) {
-      drawn.push_back(show_examples(start.reports[at], start.predictions[at]));
+  for (const MeasuredMetric& metric : metrics) {
+    const auto [place, is_new] = sets.try_emplace(metric.start.report);
+    DrawnSet& set = place->second;
+    set.examples = metric.start.predictions->size();
+    if (is_new) {
+      const char* unit = metric.start.report->task == "ranking"    ? "queries"
+                         : metric.start.predictions->right.empty() ? "texts"
+                                                                   : "pairs";
+      drawn.push_back(fmt::format("{} {}", set.examples, unit));
     }
-    gain.no_interval = add_statistics(metric, start, trained, sets[at]);
-    if (!gain.no_interval.empty()) return;
+    for (const auto& [side, statistics] : {std::make_pair(&metric.start, &set.start),
+                                           std::make_pair(&metric.trained, &set.trained)}) {
+      const Predictions& predictions = *side->predictions;
+      const Statistic statistic = make_statistic(predictions, metric.name, side->report);
+      if (!statistic ||
+          !gives_reported(statistic, predictions, side->report->metric(metric.name))) {
+        gain.no_interval = fmt::format("{} is not a metric of single examples", metric.name);
+        return;
+      }
+      statistics->push_back(statistic);
+    }
+    check_same_examples(*metric.start.predictions, *metric.trained.predictions);
   }
   gain.examples = fmt::format("{}", fmt::join(drawn, " and "));
   draw_interval(sets, gain);
@@ -188,21 +167,30 @@ std::vector<double> Gain::differences() const {
 
 bool Gain::is_fraction() const {
   return !is_loss && std::all_of(metrics.begin(), metrics.end(), [](const auto& metric) {
-    return simile::is_fraction(name_of(metric));
+    return simile::is_fraction(split_figure_name(metric).metric);
   });
 }
 
 std::optional<Gain> measure_gain(const std::vector<std::string>& metrics, const Scores& start,
                                  const Scores& trained) {
-  const std::optional<double> before = mean_metric(start, metrics);
-  const std::optional<double> after = mean_metric(trained, metrics);
-  if (!before || !after) return std::nullopt;
   Gain gain;
-  gain.title = title_of(metrics);
   gain.metrics = metrics;
-  gain.start = {*before};
-  gain.trained = {*after};
-  add_interval(start, trained, gain);
+  std::vector<MeasuredMetric> measured;
+  std::vector<std::string> names;
+  double before = 0, after = 0;
+  for (const std::string& metric : metrics) {
+    const FigureName figure = split_figure_name(metric);
+    const Measured from = find_metric(start, figure), to = find_metric(trained, figure);
+    if (from.report == nullptr || to.report == nullptr) return std::nullopt;
+    measured.push_back({figure.metric, from, to});
+    names.push_back(figure.evaluation + " " + figure.metric);
+    before += from.report->metric(figure.metric);
+    after += to.report->metric(figure.metric);
+  }
+  gain.title = fmt::format("{}{}", names.size() > 1 ? "mean of " : "", fmt::join(names, ", "));
+  gain.start = {before / static_cast<double>(metrics.size())};
+  gain.trained = {after / static_cast<double>(metrics.size())};
+  add_interval(measured, gain);
   return gain;
 }
 

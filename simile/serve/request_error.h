@@ -17,7 +17,7 @@ struct Reply {
   int status = 200;
   std::string body;
   std::string content_type = "application/json";
-  std::vector<std::pair<std::string, std::string>> headers;
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 enum class Refusal {
@@ -74,6 +74,13 @@ class RequestError : public Error {
   std::string message_, param_;
   int retry_seconds_;
 };
+
+// Throws a RequestError, made of the other arguments, when a condition about the request does not
+// hold.
+#define SIMILE_REQUEST_CHECK(condition, ...)                     \
+  do {                                                           \
+    if (!(condition)) throw ::simile::RequestError(__VA_ARGS__); \
+  } while (false)
 
 enum class ErrorStyle { kTei, kOpenAi };
 

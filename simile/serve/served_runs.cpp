@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The runs, and the routes /runs.
 #include "simile/serve/served_runs.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/report/detail/run_format.h"
+#include "simile/report/run_files.h"
+#include "simile/serve/detail/route_row.h"
 #include "simile/serve/request_error.h"
 
 namespace simile {
@@ -28,8 +30,6 @@ const char* const kRunFiles[] = {run_format::kRecipe, run_format::kLog, run_form
 // False where the folder has none of a run's files.
 bool look_at(const std::string& path, std::time_t now, ListedRun& run) {
   int64_t changed = 0;
-  run.finished = false;
-  run.version.clear();
   for (const char* file : kRunFiles) {
     struct stat status = {};
     const bool there = stat(join_path(path, file).c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -43,19 +43,16 @@ bool look_at(const std::string& path, std::time_t now, ListedRun& run) {
   return !run.version.empty();
 }
 
-// Clients are not told where the folder is.
-std::vector<FoundRuns> find_runs_in(const std::string& folder) {
-  try {
-    return find_runs(folder);
-  } catch (const Error&) {
-    throw Error(ErrorKind::kIo, "the folder of the runs cannot be listed");
-  }
-}
-
 std::vector<ListedRun> find_all(const std::string& folder) {
   const std::time_t now = std::time(nullptr);
+  std::vector<FoundRuns> found;
+  try {
+    found = find_runs(folder);
+  } catch (const Error&) {  // clients are not told where the folder is
+    throw Error(ErrorKind::kIo, "the folder of the runs cannot be listed");
+  }
   std::vector<ListedRun> runs;
-  for (const FoundRuns& set : find_runs_in(folder)) {
+  for (const FoundRuns& set : found) {
     for (const std::string& name : set.runs) {
       ListedRun run;
       run.name = name;
@@ -71,11 +68,6 @@ void check_size(const std::string& path, int64_t most) {
   SIMILE_CHECK(
       code || size <= static_cast<uintmax_t>(most), ErrorKind::kInput,
       fmt::format("{} has {} bytes; files of more than {} are not read", path, size, most));
-}
-
-void thin(std::vector<Curve>& curves) {
-  if (curves.size() > kMostCurves) curves.resize(kMostCurves);
-  for (Curve& curve : curves) curve.points = thin_curve(curve.points, kCurvePoints);
 }
 
 }  // namespace
@@ -100,30 +92,25 @@ RunListing ServedRuns::list() const {
   return listing;
 }
 
-ListedRun ServedRuns::find(const std::string& name) const {
-  for (ListedRun& run : find_all(folder_)) {
-    if (run.name == name) return std::move(run);
-  }
-  throw RequestError(Refusal::kNotFound, "there is no such run; /runs lists them");
-}
-
 std::unique_lock<std::timed_mutex> ServedRuns::begin_reading(ServeClock::time_point deadline) {
   std::unique_lock<std::timed_mutex> lock(reading_, deadline);
-  if (!lock.owns_lock()) {
-    throw RequestError(Refusal::kLate, "other runs are still being read; try again later", "",
-                       kReadRetry);
-  }
+  SIMILE_REQUEST_CHECK(lock.owns_lock(), Refusal::kLate,
+                       "other runs are still being read; try again later", "", kReadRetry);
   return lock;
 }
 
 std::shared_ptr<const RunDetails> ServedRuns::read(const std::string& name,
                                                    ServeClock::time_point deadline) {
-  const ListedRun run = find(name);
+  const std::vector<ListedRun> runs = find_all(folder_);
+  const auto run = std::find_if(runs.begin(), runs.end(),
+                                [&](const ListedRun& other) { return other.name == name; });
+  SIMILE_REQUEST_CHECK(run != runs.end(), Refusal::kNotFound,
+                       "there is no such run; /runs lists them");
   const std::unique_lock<std::timed_mutex> lock = begin_reading(deadline);
   const auto found = known_.find(name);
-  if (found != known_.end() && found->second->run.version == run.version) return found->second;
+  if (found != known_.end() && found->second->run.version == run->version) return found->second;
   if (known_.size() >= kMostKnown) known_.clear();
-  return known_[name] = read_files(run);
+  return known_[name] = read_files(*run);
 }
 
 std::shared_ptr<const RunDetails> ServedRuns::read_files(const ListedRun& run) const {
@@ -134,25 +121,24 @@ std::shared_ptr<const RunDetails> ServedRuns::read_files(const ListedRun& run) c
     try {
       read();
     } catch (const Error& error) {
-      details->problems.push_back(without_folder(error.what()));
+      details->problems.emplace_back(error.what());
     }
   };
   attempt([&] {
     check_size(join_path(path, run_format::kRecipe), kMostSettingsBytes);
     check_size(join_path(path, run_format::kResults), kMostSettingsBytes);
-    std::vector<std::string> problems;
-    details->files = read_run_files(path, problems);
-    for (std::string& problem : problems) {
-      details->problems.push_back(without_folder(std::move(problem)));
-    }
+    details->files = read_run_files(path, &details->problems);
   });
   attempt([&] {
     const std::string log = join_path(path, run_format::kLog);
     check_size(log, kMostLogBytes);
     if (file_exists(log)) details->log = read_run_log(log);
   });
-  thin(details->log.training);
-  thin(details->log.evaluations);
+  for (std::string& problem : details->problems) problem = without_folder(problem);
+  for (std::vector<Curve>* curves : {&details->log.training, &details->log.evaluations}) {
+    if (curves->size() > kMostCurves) curves->resize(kMostCurves);
+    for (Curve& curve : *curves) curve.points = thin_curve(curve.points, kCurvePoints);
+  }
   return details;
 }
 
@@ -195,3 +181,65 @@ std::string ServedRuns::without_folder(std::string message) const {
 }
 
 }  // namespace simile
+
+namespace simile::detail {
+namespace {
+
+struct RunReportRequest : HtmlReportOptions {
+  std::vector<std::string> runs;
+  void visit(OptionVisitor& v) {
+    v.field("runs", runs, OptionInfo{"Names of runs"}.required().one_or_more());
+    HtmlReportOptions::visit(v);
+  }
+};
+
+ServedRuns& runs_of(const Engine& engine) {
+  SIMILE_REQUEST_CHECK(engine.model().runs != nullptr, Refusal::kModelCannot,
+                       "the server shows no runs; it was started without --runs");
+  return *engine.model().runs;
+}
+
+Reply report_reply(const Engine& engine, const RouteCall& call,
+                   const std::vector<std::string>& names, const HtmlReportOptions& options) {
+  return {200,
+          runs_of(engine).report(names, options, call.patience.deadline),
+          "text/html; charset=utf-8",
+          {{"Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; "
+            "frame-ancestors 'none'"},
+           {"X-Content-Type-Options", "nosniff"}}};
+}
+
+RunListing answer_runs(const Engine& engine, const RouteCall&) { return runs_of(engine).list(); }
+
+Reply answer_run(const Engine& engine, const RouteCall& call) {
+  return report_reply(engine, call, {call.name}, {});
+}
+
+Reply answer_run_report(const Engine& engine, const RouteCall& call,
+                        const RunReportRequest& request) {
+  const auto count = static_cast<int64_t>(request.runs.size());
+  SIMILE_REQUEST_CHECK(
+      count <= kMostReported, Refusal::kTooManyInputs,
+      fmt::format("\"runs\" has {} texts; a request may have {}", count, kMostReported), "runs");
+  return report_reply(engine, call, request.runs, request);
+}
+
+}  // namespace
+
+std::vector<Route> run_routes() {
+  const std::vector<Refusal> refusals = {Refusal::kModelCannot, Refusal::kNotFound};
+  return {
+      route("listRuns", "GET", "/runs",
+            "The training runs, those changed last first, and whether they are finished (with "
+            "--runs)",
+            answer_runs, {Refusal::kModelCannot}),
+      route("getRun", "GET", "/runs/{name}",
+            "The HTML report of a run as far as it has come, that of `simile report`, with "
+            "files that cannot be read (with --runs)",
+            answer_run, refusals),
+      route("reportRuns", "POST", "/runs", "The HTML report of several runs, up to 8 (with --runs)",
+            answer_run_report, refusals)};
+}
+
+}  // namespace simile::detail

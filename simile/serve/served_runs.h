@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The training runs in a folder, at any depth (find_runs()), for people who look at them, also
 // while they go on. A run is named by its folders: "faq", "table/row/set"; each of several seeds is
-// a run
-// ("faq/run-1").
+// a run ("faq/run-1").
 //
 // A name that a client gives is looked up among those that were found, and never made into a path.
 // The report names files that are damaged or too large, and shows the others. Methods may be called
@@ -21,7 +20,7 @@
 
 namespace simile {
 
-constexpr int64_t kMostRuns = 500;                   // listed
+constexpr int64_t kMostRuns = 500;                   // listed, those changed last first
 constexpr int64_t kMostReported = 8;                 // in one report
 constexpr int64_t kCurvePoints = 1000;               // about so many of a curve, see thin_curve()
 constexpr int64_t kMostCurves = 200;                 // of training, and of evaluations
@@ -29,15 +28,24 @@ constexpr int64_t kMostLogBytes = 128 << 20;         // of a metrics.jsonl
 constexpr int64_t kMostPredictionBytes = 128 << 20;  // of a file of predictions
 
 struct ListedRun {
-  std::string name;
-  std::string version;      // another one as soon as its files change
-  bool finished = false;    // it has results
-  int64_t seconds_ago = 0;  // when it last changed
+  std::string name, version;
+  bool finished = false;
+  int64_t seconds_ago = 0;
+  void visit(OptionVisitor& v) {
+    v.required("name", name);
+    v.required("version", version, "Another one when its files change");
+    v.required("finished", finished, "Whether it has results");
+    v.required("seconds_ago", seconds_ago, "When it last changed");
+  }
 };
 
 struct RunListing {
-  std::vector<ListedRun> runs;  // those changed last first
-  int64_t left_out = 0;         // beyond kMostRuns
+  std::vector<ListedRun> runs;
+  int64_t left_out = 0;
+  void visit(OptionVisitor& v) {
+    v.required("runs", runs, "Those changed last first");
+    v.required("left_out", left_out, "Runs beyond the first 500");
+  }
 };
 
 struct RunDetails {
@@ -65,7 +73,6 @@ class ServedRuns {
                      ServeClock::time_point deadline);
 
  private:
-  ListedRun find(const std::string& name) const;
   std::unique_lock<std::timed_mutex> begin_reading(ServeClock::time_point deadline);
   std::shared_ptr<const RunDetails> read_files(const ListedRun& run) const;
   Predictions read_predictions(const std::string& path, std::string& problem) const;

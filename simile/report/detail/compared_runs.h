@@ -4,27 +4,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "simile/eval/predictions.h"
-#include "simile/eval/report.h"
 #include "simile/metric/significance.h"
+#include "simile/report/run_files.h"
 
 namespace simile {
 
-// One side: the reports of each run, and where the predictions behind them are.
+// One side: its runs with the reports that are compared, or a file of predictions as if it were one.
 struct ComparedRuns {
-  struct Run {
-    std::optional<int64_t> seed, fold;
-    std::vector<Report> reports;
-    std::vector<std::string> predictions;  // one per report; may be empty
-    bool start_kept = false;               // its model is the one it began with
-  };
   std::string path;
   bool is_file = false;
-  std::vector<Run> runs;
+  std::vector<RunFiles> runs;
 
   bool has_folds() const { return runs[0].fold.has_value(); }
 };
@@ -44,17 +37,17 @@ void pair_runs(ComparedRuns& a, ComparedRuns& b);
 
 std::vector<int64_t> seeds_of(const ComparedRuns& side);  // empty when one is not known
 
-// The place of the report on the same task and data; the number of reports where there is none.
-size_t find_report(const ComparedRuns::Run& run, const Report& like);
+// The report on the same task and data; null where there is none.
+const Report* find_report(const RunFiles& run, const Report& like);
 
-// Of the runs of `side`, in the order of sort_runs(), the reports at `places`, one a run. An
+// Of the runs of `side`, in the order of sort_runs(), the `reports`, one a run. An
 // example that was tested under several seeds counts once, also where all folds were tested on it;
 // the examples of folds that were tested on parts of the data stand one after the other.
 class SideExamples {
  public:
   // Errors (ErrorKind::kInput): predictions that cannot be read; runs of one fold, or of all where
   // there are none, that were not tested on the same examples.
-  SideExamples(const ComparedRuns& side, const std::vector<size_t>& places);
+  SideExamples(const ComparedRuns& side, const std::vector<const Report*>& reports);
   SideExamples(const SideExamples&) = delete;  // statistics refer to it
   SideExamples& operator=(const SideExamples&) = delete;
 
@@ -74,9 +67,6 @@ class SideExamples {
     size_t begin = 0, end = 0;
     int64_t examples = 0;
   };
-  bool has_examples_of_its_own(size_t run) const;
-  static double mean_of_fold(const Fold& fold, const std::vector<Statistic>& of_runs,
-                             const std::vector<int64_t>& positions);
 
   std::vector<Predictions> predictions_;
   std::vector<Report> reports_;

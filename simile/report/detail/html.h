@@ -45,19 +45,16 @@ struct PredictionParts {
 PredictionParts prediction_parts(const std::vector<ShownRun>& runs, int64_t errors,
                                  const PredictionReader& read);
 
-// An evaluation of the reports of some run, told apart by task and name.
-struct EvaluationName {
-  std::string task, name;
-  std::string title() const { return name.empty() ? task : name; }
-};
-std::vector<EvaluationName> evaluations_of(const std::vector<ShownRun>& runs);
+// One report of each evaluation (is_same_evaluation()) that some run has. They point into the runs.
+std::vector<const Report*> evaluations_of(const std::vector<ShownRun>& runs);
+std::string title_of(const Report& evaluation);
 
-// The first run's own report of the evaluation; null where it has none.
+// The own report of each of the run's seeds or folds that has the evaluation.
 struct OwnReport {
-  const RunFiles* run = nullptr;
-  Report report;
+  const RunFiles* run;
+  const Report* report;
 };
-std::vector<OwnReport> own_reports_of(const ShownRun& run, const EvaluationName& evaluation);
+std::vector<OwnReport> own_reports_of(const ShownRun& run, const Report& evaluation);
 
 // The examples that a model gets most wrong, from its predictions:
 //
