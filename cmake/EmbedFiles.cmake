@@ -1,4 +1,4 @@
-# cmake -DFOLDER=... -DFILES=a,b -DOUTPUT=x.cpp -P EmbedFiles.cmake: writes web_files() (simile/serve/web_page.h),
+# cmake -DFOLDER=... -DFILES=a,b -DOUTPUT=x.cpp -P EmbedFiles.cmake: writes web_files() (simile/serve/routes.h),
 # the bytes of FOLDER's FILES with their types and, as ETag, the beginning of their SHA-256. index.html stands
 # under "/", the others under "/web/".
 
@@ -32,7 +32,7 @@ foreach(name ${names})
 endforeach()
 
 file(WRITE ${OUTPUT} "// Written by cmake/EmbedFiles.cmake.
-#include \"simile/serve/web_page.h\"
+#include \"simile/serve/routes.h\"
 
 namespace simile {
 namespace {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <exception>
 #include <iterator>
-#include <utility>
 
 #include "simile/core/threads.h"
 #include "simile/serve/request_error.h"
@@ -100,39 +99,31 @@ void BatchingWorker::run(std::function<void()> work, int64_t texts, int64_t toke
 void BatchingWorker::submit(const JobPointer& job, const Patience& patience, WorkTimes& times) {
   job->has_left = patience.has_left;
   std::unique_lock<std::mutex> lock(mutex_);
-  admit(job);
+  SIMILE_REQUEST_CHECK(!stopping_, Refusal::kStopping, "the server is stopping");
+  const bool fits = queue_.empty() || (queued_texts_ + job->texts <= limits_.queue_texts &&
+                                       queued_tokens_ + job->tokens <= limits_.queue_tokens);
+  SIMILE_REQUEST_CHECK(fits, Refusal::kOverloaded,
+                       fmt::format("the queue is full: {} texts of {} tokens wait; try again later",
+                                   queued_texts_, queued_tokens_),
+                       "", seconds_of_queue());
+  queue_.push_back(job);
+  queued_texts_ += job->texts;
+  queued_tokens_ += job->tokens;
   wake_.notify_one();
-  await(job, patience.deadline, lock);
+  if (!job->ready.wait_until(lock, patience.deadline, [&] { return job->finished; })) {
+    if (!job->taken) take_out(std::find(queue_.begin(), queue_.end(), job));
+    throw RequestError(Refusal::kLate, "not computed within the time limit; try again later", "",
+                       seconds_of_queue());
+  }
   times.queue_seconds += job->times.queue_seconds;
   times.compute_seconds += job->times.compute_seconds;
   if (job->error) std::rethrow_exception(job->error);
 }
 
-void BatchingWorker::admit(const JobPointer& job) {
-  if (stopping_) throw RequestError(Refusal::kStopping, "the server is stopping");
-  const bool fits = queue_.empty() || (queued_texts_ + job->texts <= limits_.queue_texts &&
-                                       queued_tokens_ + job->tokens <= limits_.queue_tokens);
-  if (!fits) {
-    throw RequestError(Refusal::kOverloaded,
-                       fmt::format("the queue is full: {} texts of {} tokens wait; try again later",
-                                   queued_texts_, queued_tokens_),
-                       "", seconds_of_queue());
-  }
-  queue_.push_back(job);
-  queued_texts_ += job->texts;
-  queued_tokens_ += job->tokens;
-}
-
-void BatchingWorker::await(const JobPointer& job, ServeClock::time_point deadline,
-                           std::unique_lock<std::mutex>& lock) {
-  if (job->ready.wait_until(lock, deadline, [&] { return job->finished; })) return;
-  if (!job->taken) {
-    queue_.erase(std::find(queue_.begin(), queue_.end(), job));
-    queued_texts_ -= job->texts;
-    queued_tokens_ -= job->tokens;
-  }
-  throw RequestError(Refusal::kLate, "not computed within the time limit; try again later", "",
-                     seconds_of_queue());
+BatchingWorker::Queue::iterator BatchingWorker::take_out(Queue::iterator at) {
+  queued_texts_ -= (*at)->texts;
+  queued_tokens_ -= (*at)->tokens;
+  return queue_.erase(at);
 }
 
 // How long what waits will take, as far as is known.
@@ -177,9 +168,7 @@ void BatchingWorker::drop_left() {
       ++at;
       continue;
     }
-    at = queue_.erase(at);
-    queued_texts_ -= job->texts;
-    queued_tokens_ -= job->tokens;
+    at = take_out(at);
     job->error = std::make_exception_ptr(
         RequestError(Refusal::kLeft, "the client left before its turn came"));
     job->taken = job->finished = true;
@@ -204,13 +193,11 @@ std::vector<BatchingWorker::JobPointer> BatchingWorker::take_batch() {
   };
   while (!queue_.empty() && fits(*queue_.front())) {
     batch.push_back(queue_.front());
-    queue_.pop_front();
+    take_out(queue_.begin());
     batch.back()->taken = true;
     texts += batch.back()->texts;
     tokens += batch.back()->tokens;
   }
-  queued_texts_ -= texts;
-  queued_tokens_ -= tokens;
   metrics_.observe("te_batch_next_size", static_cast<double>(texts));
   metrics_.observe("te_batch_next_tokens", static_cast<double>(tokens));
   return batch;

@@ -83,11 +83,10 @@ class BatchingWorker {
  private:
   struct Job;
   using JobPointer = std::shared_ptr<Job>;
+  using Queue = std::deque<JobPointer>;
 
   void submit(const JobPointer& job, const Patience& patience, WorkTimes& times);
-  void admit(const JobPointer& job);
-  void await(const JobPointer& job, ServeClock::time_point deadline,
-             std::unique_lock<std::mutex>& lock);
+  Queue::iterator take_out(Queue::iterator at);
   int seconds_of_queue() const;
   void work();
   void drop_left();
@@ -102,7 +101,7 @@ class BatchingWorker {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // of the computing threads
-  std::deque<JobPointer> queue_;
+  Queue queue_;
   int64_t queued_texts_ = 0, queued_tokens_ = 0;
   double tokens_per_second_ = 0;  // of late; 0 before the first batch
   int computing_ = 0;             // teams

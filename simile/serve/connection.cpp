@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/serve/detail/connection.h"
 
+#include <fmt/format.h>
 #include <netdb.h>
+#include <openssl/err.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <utility>
+
+#include "simile/core/error.h"
 
 namespace simile::detail {
 namespace {
@@ -25,7 +32,7 @@ int milliseconds_until(ServeClock::time_point deadline) {
   return static_cast<int>(std::clamp<int64_t>(left + 1, 0, 3600 * 1000));
 }
 
-// The events of `socket`, or of `other` too where it is not -1; 0 at the deadline.
+// The events of `socket`, and of `other` where it is not -1; none at the deadline.
 struct Ready {
   bool socket = false, other = false;
 };
@@ -33,21 +40,46 @@ struct Ready {
 Ready wait_for(int socket, short events, int other, ServeClock::time_point deadline) {
   pollfd watched[2] = {{socket, events, 0}, {other, POLLIN, 0}};
   for (;;) {
-    const int count = poll(watched, other < 0 ? 1 : 2, milliseconds_until(deadline));
+    const int count = poll(watched, 2, milliseconds_until(deadline));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return {};
-    return {watched[0].revents != 0, other >= 0 && watched[1].revents != 0};
+    return {watched[0].revents != 0, watched[1].revents != 0};
   }
 }
 
-using NameOf = int (*)(int, sockaddr*, socklen_t*);
+void check_tls(bool good, const std::string& file, const char* what) {
+  if (good) return;
+  char reason[256] = "unknown reason";
+  if (const unsigned long code = ERR_get_error()) ERR_error_string_n(code, reason, sizeof(reason));
+  ERR_clear_error();
+  throw Error(ErrorKind::kInput, fmt::format("{}: {} ({})", file, what, reason));
+}
 
-SocketAddress address_of(NameOf name_of, int socket) {
+int most(size_t size) {
+  return static_cast<int>(std::min<size_t>(size, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+std::shared_ptr<SSL_CTX> load_tls(const std::string& certificates, const std::string& key) {
+  const std::shared_ptr<SSL_CTX> tls(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
+  SIMILE_CHECK(tls != nullptr, ErrorKind::kFailed, "OpenSSL has no TLS");
+  ERR_clear_error();
+  SSL_CTX_set_min_proto_version(tls.get(), TLS1_2_VERSION);
+  SSL_CTX_set_mode(tls.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  check_tls(SSL_CTX_use_certificate_chain_file(tls.get(), certificates.c_str()) == 1, certificates,
+            "no PEM file with a certificate that can be used");
+  check_tls(SSL_CTX_use_PrivateKey_file(tls.get(), key.c_str(), SSL_FILETYPE_PEM) == 1, key,
+            "no PEM file with the private key of the certificate");
+  return tls;
+}
+
+SocketAddress peer_of(int socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
   auto* const plain = reinterpret_cast<sockaddr*>(&address);
   char host[NI_MAXHOST] = "", service[NI_MAXSERV] = "0";
-  if (name_of(socket, plain, &size) != 0) return {};
+  if (getpeername(socket, plain, &size) != 0) return {};
   if (getnameinfo(plain, size, host, sizeof(host), service, sizeof(service),
                   NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
     return {};
@@ -55,25 +87,43 @@ SocketAddress address_of(NameOf name_of, int socket) {
   return {host, std::atoi(service)};
 }
 
-}  // namespace
-
-SocketAddress peer_of(int socket) { return address_of(getpeername, socket); }
-
 Connection::Connection(int socket, SSL_CTX* tls, int stop_signal)
-    : wire_(socket, tls), stop_signal_(stop_signal), input_(kReceiveBytes) {}
+    : socket_(socket), stop_signal_(stop_signal), input_(kReceiveBytes) {
+  if (tls == nullptr) return;
+  tls_.reset(SSL_new(tls));
+  if (tls_ != nullptr && SSL_set_fd(tls_.get(), socket) == 1) SSL_set_accept_state(tls_.get());
+}
+
+Connection::~Connection() {
+  end_tls();
+  close(socket_);
+}
+
+void Connection::end_tls() {
+  if (tls_ != nullptr && SSL_is_init_finished(tls_.get())) SSL_shutdown(tls_.get());
+}
+
+Connection::Step Connection::step_of(ssize_t moved, short events) const {
+  if (moved > 0) return {static_cast<size_t>(moved), 0};
+  if (tls_ == nullptr) {
+    const bool later = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+    return {0, later ? events : short{0}};
+  }
+  switch (SSL_get_error(tls_.get(), static_cast<int>(moved))) {
+    case SSL_ERROR_WANT_READ:
+      return {0, POLLIN};
+    case SSL_ERROR_WANT_WRITE:
+      return {0, POLLOUT};
+    default:
+      return {0, 0};
+  }
+}
 
 bool Connection::await_request(std::chrono::seconds limit, bool fresh) {
   if (input_read_ < input_end_) return true;
   ServeClock::time_point deadline = ServeClock::now();
   if (!stopping_) deadline += limit;  // it may have been told to while it answered
-  for (;;) {
-    const Ready ready = wait_for(socket(), POLLIN, stopping_ ? -1 : stop_signal_, deadline);
-    if (ready.socket) return true;
-    if (!ready.other) return false;
-    stopping_ = true;
-    deadline = ServeClock::now();
-    if (fresh) deadline += kGraceOfFresh;
-  }
+  return await(POLLIN, fresh ? kGraceOfFresh : std::chrono::seconds(0), deadline);
 }
 
 void Connection::begin_request(ServeClock::time_point deadline) {
@@ -83,29 +133,26 @@ void Connection::begin_request(ServeClock::time_point deadline) {
   header_bytes_ = body_read_ = body_expected_ = 0;
 }
 
-void Connection::begin_body(size_t expected_bytes) {
-  in_headers_ = false;
-  body_expected_ = expected_bytes;
-}
-
-// Until the deadline, which a stop of the server brings nearer.
-bool Connection::await(short events) {
+bool Connection::await(short events, std::chrono::seconds grace, ServeClock::time_point& deadline) {
   for (;;) {
-    const Ready ready = wait_for(socket(), events, stopping_ ? -1 : stop_signal_, deadline_);
+    const Ready ready = wait_for(socket(), events, stopping_ ? -1 : stop_signal_, deadline);
     if (ready.socket) return true;
     if (!ready.other) return false;
     stopping_ = true;
-    deadline_ = std::min(deadline_, ServeClock::now() + kGraceOfRequest);
+    deadline = std::min(deadline, ServeClock::now() + grace);
   }
 }
 
 bool Connection::fill() {
   if (!flush(deadline_)) return false;
   input_end_ = input_read_ = 0;
-  Wire::Step step;
+  Step step;
   do {
-    step = wire_.receive(input_.data(), input_.size());
-  } while (step.events != 0 && await(step.events));
+    ERR_clear_error();
+    step = step_of(tls_ == nullptr ? recv(socket_, input_.data(), input_.size(), MSG_DONTWAIT)
+                                   : SSL_read(tls_.get(), input_.data(), most(input_.size())),
+                   POLLIN);
+  } while (step.events != 0 && await(step.events, kGraceOfRequest, deadline_));
   input_end_ = step.bytes;
   return step.bytes > 0;
 }
@@ -133,7 +180,13 @@ bool Connection::other_side_ended() const {
 bool Connection::flush(ServeClock::time_point deadline) {
   size_t sent = 0;
   while (sent < output_.size()) {
-    const Wire::Step step = wire_.send(output_.data() + sent, output_.size() - sent);
+    const char* const bytes = output_.data() + sent;
+    const size_t size = output_.size() - sent;
+    ERR_clear_error();
+    const Step step =
+        step_of(tls_ == nullptr ? send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                : SSL_write(tls_.get(), bytes, most(size)),
+                POLLOUT);
     sent += step.bytes;
     const bool over = step.bytes == 0 && step.events == 0;
     if (over || (step.events != 0 && !wait_for(socket(), step.events, -1, deadline).socket)) break;
@@ -144,7 +197,8 @@ bool Connection::flush(ServeClock::time_point deadline) {
 }
 
 void Connection::linger() {
-  wire_.end_sending();
+  end_tls();
+  shutdown(socket_, SHUT_WR);
   const ServeClock::time_point end = ServeClock::now() + kLingerTime;
   char dropped[kReceiveBytes];
   while (ServeClock::now() < end && wait_for(socket(), POLLIN, -1, end).socket) {
@@ -158,10 +212,53 @@ void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
   port = remote_->port;
 }
 
-void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
-  if (!local_) local_ = address_of(getsockname, socket());
-  ip = local_->ip;
-  port = local_->port;
+ConnectionThreads::ConnectionThreads(size_t most_threads, size_t most_waiting,
+                                     std::function<void(int)> serve)
+    : most_threads_(most_threads), most_waiting_(most_waiting), serve_(std::move(serve)) {}
+
+ConnectionThreads::~ConnectionThreads() { finish(); }
+
+bool ConnectionThreads::add(int socket) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (waiting_.size() >= idle_ + most_waiting_) return false;
+  waiting_.push_back(socket);
+  if (waiting_.size() > idle_ && threads_.size() < most_threads_) {
+    threads_.emplace_back([this] { work(); });
+  } else {
+    wake_.notify_one();
+  }
+  return true;
+}
+
+bool ConnectionThreads::is_waiting() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return threads_.size() == most_threads_ && waiting_.size() > idle_;
+}
+
+void ConnectionThreads::finish() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    finishing_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+void ConnectionThreads::work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    ++idle_;
+    wake_.wait(lock, [this] { return finishing_ || !waiting_.empty(); });
+    --idle_;
+    if (waiting_.empty()) return;
+    const int socket = waiting_.front();
+    waiting_.pop_front();
+    lock.unlock();
+    serve_(socket);
+    lock.lock();
+  }
 }
 
 }  // namespace simile::detail

@@ -43,17 +43,10 @@ bool has_token_states(const SentenceEncoder& encoder) {
   return encoder.hidden_states(pack({{0, 0}})).size() != encoder.hidden_states(pack({{0}})).size();
 }
 
-bool is_text(const TextInput& input) { return !input.is_ids; }
-
-TextGroup part_of(const TextGroup& group, size_t begin, size_t end) {
-  TextGroup part;
-  part.role = group.role;
-  part.prompt_name = group.prompt_name;
-  part.truncate = group.truncate;
-  part.truncate_left = group.truncate_left;
-  part.inputs.assign(group.inputs.begin() + static_cast<int64_t>(begin),
-                     group.inputs.begin() + static_cast<int64_t>(end));
-  return part;
+void append_rows(const Matrix<float>& more, Matrix<float>& all) {
+  all.cols = more.cols;
+  all.rows += more.rows;
+  all.values.insert(all.values.end(), more.values.begin(), more.values.end());
 }
 
 [[noreturn]] void refuse_input(const std::string& message, const std::string& param = "") {
@@ -97,11 +90,10 @@ Matrix<float> Embedder::embed(const std::vector<TextGroup>& groups, const Vector
   Matrix<float> all;
   for (size_t begin = 0; begin < inputs.size(); begin += together_) {
     const size_t end = std::min(inputs.size(), begin + together_);
-    const Matrix<float> more =
-        embed_part({part_of(groups[0], begin, end)}, options, patience, cost);
-    all.cols = more.cols;
-    all.rows += more.rows;
-    all.values.insert(all.values.end(), more.values.begin(), more.values.end());
+    TextGroup part = groups[0];
+    part.inputs = {inputs.begin() + static_cast<int64_t>(begin),
+                   inputs.begin() + static_cast<int64_t>(end)};
+    append_rows(embed_part({part}, options, patience, cost), all);
   }
   return all;
 }
@@ -114,10 +106,11 @@ Matrix<float> Embedder::embed_part(const std::vector<TextGroup>& groups,
   const int64_t tokens_before = cost.tokens;
   bool leaves_out_prompt = false;
   for (const TextGroup& group : groups) {
-    const std::string prompt = prompt_of(group);
+    const std::string prompt = this->prompt(group.prompt_name, group.role);
     tokenise(group, prompt, sequences, cost);
     leaves_out_prompt |= !prompt.empty() && !encoder_->settings().pooling.include_prompt &&
-                         std::any_of(group.inputs.begin(), group.inputs.end(), is_text);
+                         std::any_of(group.inputs.begin(), group.inputs.end(),
+                                     [](const TextInput& input) { return !input.is_ids; });
   }
   cost.tokenization_seconds += std::chrono::duration<double>(ServeClock::now() - begin).count();
   if (leaves_out_prompt) {
@@ -130,7 +123,7 @@ std::vector<Matrix<float>> Embedder::token_vectors(const TextGroup& group, const
                                                    RequestCost& cost) const {
   const ServeClock::time_point begin = ServeClock::now();
   BatchingWorker::Sequences sequences;
-  tokenise(group, prompt_of(group), sequences, cost);
+  tokenise(group, prompt(group.prompt_name, group.role), sequences, cost);
   cost.tokenization_seconds += std::chrono::duration<double>(ServeClock::now() - begin).count();
   if (cost.tokens > kMostTokenVectors) {
     refuse_input(
@@ -141,10 +134,8 @@ std::vector<Matrix<float>> Embedder::token_vectors(const TextGroup& group, const
   const PackedBatch batch = pack(sequences);
   const auto states = std::make_shared<std::vector<float>>();
   const auto work = [encoder = encoder_, batch, states] {
-    if (!has_token_states(*encoder)) {
-      throw RequestError(Refusal::kModelCannot,
+    SIMILE_REQUEST_CHECK(has_token_states(*encoder), Refusal::kModelCannot,
                          "the model has no vectors of tokens, only of texts; use /embed");
-    }
     *states = encoder->hidden_states(batch);
   };
   worker_.run(work, cost.texts, cost.tokens, patience, cost.times);
@@ -160,10 +151,10 @@ std::vector<Matrix<float>> Embedder::token_vectors(const TextGroup& group, const
   return vectors;
 }
 
-std::string Embedder::prompt_of(const TextGroup& group) const {
+std::string Embedder::prompt(const std::string& name, TextRole role) const {
   EncodeOptions options;
-  options.prompt_name = group.prompt_name;
-  options.role = group.role;
+  options.prompt_name = name;
+  options.role = role;
   return as_request_error("prompt_name", [&] { return encoder_->prompt(options); });
 }
 
@@ -237,7 +228,7 @@ Matrix<float> Embedder::encode_texts(const std::vector<TextGroup>& groups, int64
   for (const TextGroup& group : groups) {
     Part part;
     part.options = whole_vectors(*encoder_);
-    part.options.prompt = prompt_of(group);
+    part.options.prompt = prompt(group.prompt_name, group.role);
     for (const TextInput& input : group.inputs) {
       if (input.is_ids) refuse_input("token ids beside texts with a prompt");
       part.texts.push_back(input.text);
@@ -252,10 +243,7 @@ Matrix<float> Embedder::encode_texts(const std::vector<TextGroup>& groups, int64
   const auto vectors = std::make_shared<Matrix<float>>();
   const auto work = [encoder = encoder_, parts = std::move(parts), vectors] {
     for (const Part& part : parts) {
-      const Matrix<float> more = encoder->encode(part.texts, part.options, silent_events());
-      vectors->cols = more.cols;
-      vectors->rows += more.rows;
-      vectors->values.insert(vectors->values.end(), more.values.begin(), more.values.end());
+      append_rows(encoder->encode(part.texts, part.options, silent_events()), *vectors);
     }
   };
   worker_.run(work, count, tokens, patience, cost.times);
@@ -272,10 +260,8 @@ Matrix<float> Embedder::finish(Matrix<float> vectors, const VectorOptions& optio
   }
   const bool finite =
       std::all_of(out.values.begin(), out.values.end(), [](float x) { return std::isfinite(x); });
-  if (!finite) {
-    throw RequestError(Refusal::kBackend,
+  SIMILE_REQUEST_CHECK(finite, Refusal::kBackend,
                        "a vector is not finite: the model or its training is broken");
-  }
   return out;
 }
 

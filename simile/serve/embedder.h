@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,8 +67,11 @@ class Embedder {
   std::vector<Matrix<float>> token_vectors(const TextGroup& group, const Patience& patience,
                                            RequestCost& cost) const;
 
+  // What is put before texts. Errors (RequestError): kInvalid for a prompt that the model does not
+  // have.
+  std::string prompt(const std::string& name, TextRole role = TextRole::kAny) const;
+
   const SentenceEncoder& encoder() const { return *encoder_; }
-  const std::shared_ptr<const SentenceEncoder>& shared_encoder() const { return encoder_; }
   BatchingWorker& worker() const { return worker_; }
 
   // What SentenceEncoder does for a batch of the worker: whole vectors, not normalised.
@@ -79,7 +81,6 @@ class Embedder {
  private:
   Matrix<float> embed_part(const std::vector<TextGroup>& groups, const VectorOptions& options,
                            const Patience& patience, RequestCost& cost) const;
-  std::string prompt_of(const TextGroup& group) const;
   void tokenise(const TextGroup& group, const std::string& prompt,
                 BatchingWorker::Sequences& sequences, RequestCost& cost) const;
   std::vector<int32_t> tokens_of(const TextInput& input, const TextGroup& group,

@@ -14,16 +14,11 @@ namespace simile {
 namespace {
 
 void check_found(bool found, const std::string& id, const std::string& param) {
-  if (found) return;
-  throw RequestError(Refusal::kNotFound,
-                     fmt::format("the index has no document \"{}\"{}", id,
-                                 param == "ids" ? "; nothing was removed" : ""),
-                     param);
+  SIMILE_REQUEST_CHECK(found, Refusal::kNotFound,
+                       fmt::format("the index has no document \"{}\"{}", id,
+                                   param == "ids" ? "; nothing was removed" : ""),
+                       param);
 }
-
-// docs/results/server.md has what a second one gives on the CPU; on a device both would wait for
-// the same one.
-int teams_of(const ServedModel& model) { return model.device == "cpu" ? 2 : 1; }
 
 ServedModel with_reranker(ServedModel model) {
   if (model.reranker == nullptr && find_joint_head(model.heads) != nullptr) {
@@ -53,11 +48,6 @@ ServedIndex::~ServedIndex() {
   preparing_.join();
 }
 
-std::vector<std::vector<SearchHit>> ServedIndex::search(const SearchQueries& queries, int64_t top_k,
-                                                        const SearchSettings& settings) const {
-  return index_.search(queries, top_k, settings);
-}
-
 std::vector<SearchHit> ServedIndex::search_like(const std::string& id, int64_t top_k,
                                                 const SearchSettings& settings,
                                                 const MetadataFilter& filter, bool exact) const {
@@ -74,21 +64,17 @@ std::shared_ptr<const DocumentMap> ServedIndex::map(ServeClock::time_point deadl
 }
 
 void ServedIndex::check_changes() const {
-  if (!takes_changes_) {
-    throw RequestError(Refusal::kForbidden,
-                       "the index takes no changes; the server was started without "
-                       "--allow-changes");
-  }
+  SIMILE_REQUEST_CHECK(
+      takes_changes_, Refusal::kForbidden,
+      "the index takes no changes; the server was started without --allow-changes");
 }
 
 int64_t ServedIndex::add(const std::vector<Document>& documents, const Matrix<float>& vectors) {
   check_changes();
   std::set<std::string> ids;
   for (const Document& document : documents) {
-    if (!ids.insert(document.id).second) {
-      throw RequestError(Refusal::kInvalid, fmt::format("the id \"{}\" stands twice", document.id),
-                         "documents");
-    }
+    SIMILE_REQUEST_CHECK(ids.insert(document.id).second, Refusal::kInvalid,
+                         fmt::format("the id \"{}\" stands twice", document.id), "documents");
   }
   const std::lock_guard<std::mutex> lock(changes_);
   return index_.add(documents, vectors);
@@ -116,8 +102,10 @@ Engine::Engine(ServedModel model, const ServeLimits& limits, Metrics& metrics)
     : model_(with_reranker(std::move(model))),
       limits_(limits),
       metrics_(metrics),
+      // docs/results/server.md has what a second team gives on the CPU; on a device both would wait
+      // for the same one.
       worker_(Embedder::encode_with(model_.encoder, limits.batch_tokens), limits, metrics,
-              teams_of(model_)),
+              model_.device == "cpu" ? 2 : 1),
       embedder_(model_.encoder, worker_, limits.request_texts) {}
 
 std::string Engine::metrics_text() const {

@@ -36,7 +36,9 @@ class ServedIndex {
 
   // The best top_k documents of each query, best first, see search_index.h.
   std::vector<std::vector<SearchHit>> search(const SearchQueries& queries, int64_t top_k,
-                                             const SearchSettings& settings) const;
+                                             const SearchSettings& settings) const {
+    return index_.search(queries, top_k, settings);
+  }
 
   // The documents nearest to the one with this id. Errors (RequestError): kNotFound for an id that
   // is not there.

@@ -44,20 +44,6 @@ constexpr MetricRow kMetrics[] = {
     {"te_batch_next_tokens", MetricKind::kSize, "Tokens of each batch"},
 };
 
-constexpr int kSecondsBounds = 35;
-constexpr int kSizeBounds = 21;
-
-std::vector<double> bounds_of(MetricKind kind) {
-  const bool seconds = kind == MetricKind::kSeconds;
-  std::vector<double> bounds;
-  double bound = seconds ? 1e-5 : 1;
-  for (int i = 0; i < (seconds ? kSecondsBounds : kSizeBounds); ++i) {
-    bounds.push_back(bound);
-    bound *= seconds ? 1.5 : 2;
-  }
-  return bounds;
-}
-
 std::string heading(const char* name, const char* help, const char* kind) {
   return fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, kind);
 }
@@ -68,11 +54,16 @@ Metrics::Metrics() {
   for (const MetricRow& row : kMetrics) {
     if (row.kind == MetricKind::kCounter) {
       counters_[row.name];
-    } else {
-      Histogram& histogram = histograms_[row.name];
-      histogram.bounds = bounds_of(row.kind);
-      histogram.counts.assign(histogram.bounds.size() + 1, 0);
+      continue;
     }
+    const bool is_seconds = row.kind == MetricKind::kSeconds;
+    Histogram& histogram = histograms_[row.name];
+    double bound = is_seconds ? 1e-5 : 1;
+    for (int i = 0; i < (is_seconds ? 35 : 21); ++i) {
+      histogram.bounds.push_back(bound);
+      bound *= is_seconds ? 1.5 : 2;
+    }
+    histogram.counts.assign(histogram.bounds.size() + 1, 0);
   }
 }
 

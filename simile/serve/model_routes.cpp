@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "simile/serve/detail/route_row.h"
-#include "simile/serve/web_page.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"
 
@@ -122,27 +121,14 @@ struct ModelsReply {
   }
 };
 
-// The piece of `text` between characters begin and end (code points).
-class CharacterPieces {
- public:
-  explicit CharacterPieces(const std::string& text)
-      : text_(text), starts_(character_begins(text)) {}
-  std::string piece(size_t begin, size_t end) const {
-    return text_.substr(start(begin), start(std::max(begin, end)) - start(begin));
-  }
-
- private:
-  size_t start(size_t character) const { return starts_[std::min(character, starts_.size() - 1)]; }
-
-  const std::string& text_;
-  std::vector<size_t> starts_;  // in bytes, of each character
-};
-
 std::vector<Token> show_tokens(const Tokenizer& tokenizer, const std::string& text,
                                bool special_tokens) {
   const Encoding encoding = tokenizer.encode(text, special_tokens);
   const auto offsets = character_offsets(encoding, text);
-  const CharacterPieces pieces(text);
+  const std::vector<size_t> begins = character_begins(text);
+  const auto byte_of = [&](size_t character) {
+    return begins[std::min(character, begins.size() - 1)];
+  };
   std::vector<Token> tokens(encoding.ids.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     Token& token = tokens[i];
@@ -152,38 +138,18 @@ std::vector<Token> show_tokens(const Tokenizer& tokenizer, const std::string& te
       token.text = std::string(tokenizer.token(encoding.ids[i]));
       continue;
     }
-    token.text = pieces.piece(offsets[i].first, offsets[i].second);
-    token.start = static_cast<int64_t>(offsets[i].first);
-    token.stop = static_cast<int64_t>(offsets[i].second);
+    const auto [start, stop] = offsets[i];
+    token.text = text.substr(byte_of(start), byte_of(std::max(start, stop)) - byte_of(start));
+    token.start = static_cast<int64_t>(start);
+    token.stop = static_cast<int64_t>(stop);
   }
   return tokens;
 }
 
-void check_vocabulary(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
-  for (const int32_t id : ids) {
-    if (id < tokenizer.vocabulary_size()) continue;
-    throw RequestError(Refusal::kInvalid,
-                       fmt::format("token id {} is outside the model's vocabulary of {}", id,
-                                   tokenizer.vocabulary_size()),
-                       "ids");
-  }
-}
-
-// The prompt that is put before texts where the body names one.
-std::string named_prompt(const Engine& engine, const std::string& name) {
-  if (name.empty()) return "";
-  EncodeOptions options;
-  options.prompt_name = name;
-  try {
-    return engine.model().encoder->prompt(options);
-  } catch (const Error& error) {
-    throw RequestError(Refusal::kInvalid, error.what(), "prompt_name");
-  }
-}
-
 std::vector<std::vector<Token>> tokenize(const Engine& engine, const RouteCall&,
                                          const TokenizeRequest& request) {
-  const std::string prompt = named_prompt(engine, request.prompt_name);
+  const std::string& name = request.prompt_name;
+  const std::string prompt = name.empty() ? "" : engine.embedder().prompt(name);
   const SentenceEncoder& encoder = *engine.model().encoder;
   Tokenizer tokenizer = encoder.tokenizer();
   tokenizer.set_max_length(0);
@@ -201,7 +167,12 @@ std::vector<std::string> decode(const Engine& engine, const RouteCall&,
   const Tokenizer& tokenizer = engine.model().encoder->tokenizer();
   std::vector<std::string> texts;
   for (const std::vector<int32_t>& ids : read_id_lists(request.ids, "ids", engine.limits())) {
-    check_vocabulary(ids, tokenizer);
+    for (const int32_t id : ids) {
+      SIMILE_REQUEST_CHECK(id < tokenizer.vocabulary_size(), Refusal::kInvalid,
+                           fmt::format("token id {} is outside the model's vocabulary of {}", id,
+                                       tokenizer.vocabulary_size()),
+                           "ids");
+    }
     try {
       texts.push_back(tokenizer.decode(ids, request.skip_special_tokens));
     } catch (const Error& error) {
@@ -238,51 +209,36 @@ InfoReply info(const Engine& engine, const RouteCall&) {
   return info;
 }
 
-ModelReply show_model(const std::string& name) {
-  ModelReply model;
-  model.id = name;
-  return model;
-}
-
 ModelReply model(const Engine& engine, const RouteCall& call) {
   check_model(engine, call.name);
-  return show_model(call.name);
+  return {call.name};
 }
 
 ModelsReply models(const Engine& engine, const RouteCall&) {
   ModelsReply list;
-  for (const std::string& name : engine.model().names) list.data.push_back(show_model(name));
+  for (const std::string& name : engine.model().names) list.data.push_back({name});
   return list;
 }
 
-Reply health(const Engine&, const RouteCall&) {
-  Reply reply;
-  reply.content_type.clear();
-  return reply;
-}
+Reply health(const Engine&, const RouteCall&) { return {200, "", ""}; }
 
 Reply metrics(const Engine& engine, const RouteCall&) {
-  Reply reply;
-  reply.body = engine.metrics_text();
-  reply.content_type = "text/plain; version=0.0.4";
-  return reply;
+  return {200, engine.metrics_text(), "text/plain; version=0.0.4"};
 }
 
 Written<ConfigNode> openapi(const Engine& engine, const RouteCall&) {
-  Reply reply;
-  reply.body = openapi_document(engine.model().version);
-  return {std::move(reply)};
+  return {{200, openapi_document(engine.model().version)}};
 }
 
 }  // namespace
 
 void check_model(const Engine& engine, const std::string& name) {
   const std::vector<std::string>& names = engine.model().names;
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  throw RequestError(Refusal::kUnknownModel,
-                     fmt::format("the model \"{}\" is not served here, \"{}\" is",
-                                 name.substr(0, 100), fmt::join(names, "\", \"")),
-                     "model");
+  SIMILE_REQUEST_CHECK(std::find(names.begin(), names.end(), name) != names.end(),
+                       Refusal::kUnknownModel,
+                       fmt::format("the model \"{}\" is not served here, \"{}\" is",
+                                   name.substr(0, 100), fmt::join(names, "\", \"")),
+                       "model");
 }
 
 Reply answer_web(const Engine&, const RouteCall& call) {

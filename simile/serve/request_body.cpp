@@ -32,41 +32,30 @@ std::string element_name(const std::string& list, size_t i) {
   return fmt::format("{}[{}]", list, i);
 }
 
-// The key of the body to which `name` belongs.
-std::string key_of(const std::string& name) { return name.substr(0, name.find('[')); }
-
 void check_text(const std::string& name, const std::string& text, const ServeLimits& limits,
                 const OptionInfo& info) {
   const auto bytes = static_cast<int64_t>(text.size());
   const bool fits = static_cast<double>(bytes) <= info.maximum;
-  if (bytes == 0 && info.minimum > 0 && std::isinf(info.maximum)) {
-    throw RequestError(Refusal::kEmpty, fmt::format("\"{}\" is an empty text", name), key_of(name));
-  }
-  if (!fits || (bytes == 0 && info.minimum > 0)) {
-    throw RequestError(Refusal::kInvalid,
+  const bool is_missing = bytes == 0 && info.minimum > 0;
+  SIMILE_REQUEST_CHECK(!is_missing || !std::isinf(info.maximum), Refusal::kEmpty,
+                       fmt::format("\"{}\" is an empty text", name),
+                       name.substr(0, name.find('[')));
+  SIMILE_REQUEST_CHECK(fits && !is_missing, Refusal::kInvalid,
                        fmt::format("\"{}\" must have {} to {} bytes, but it has {}", name,
                                    info.minimum, info.maximum, bytes),
                        name);
-  }
-  if (bytes > limits.text_bytes) {
-    throw RequestError(
-        Refusal::kInvalid,
-        fmt::format("\"{}\" has {} bytes; a text may have {}", name, bytes, limits.text_bytes),
-        name);
-  }
+  SIMILE_REQUEST_CHECK(
+      bytes <= limits.text_bytes, Refusal::kInvalid,
+      fmt::format("\"{}\" has {} bytes; a text may have {}", name, bytes, limits.text_bytes), name);
 }
 
 void check_count(const std::string& name, size_t count, const ServeLimits& limits, BodySize size) {
-  if (count == 0) {
-    throw RequestError(Refusal::kEmpty, fmt::format("\"{}\" is empty", name), name);
-  }
+  SIMILE_REQUEST_CHECK(count > 0, Refusal::kEmpty, fmt::format("\"{}\" is empty", name), name);
   const int64_t most = size == BodySize::kBulk ? std::max(limits.bulk_texts, limits.request_texts)
                                                : limits.request_texts;
-  if (static_cast<int64_t>(count) > most) {
-    throw RequestError(Refusal::kTooManyInputs,
+  SIMILE_REQUEST_CHECK(static_cast<int64_t>(count) <= most, Refusal::kTooManyInputs,
                        fmt::format("\"{}\" has {} texts; a request may have {}", name, count, most),
                        name);
-  }
 }
 
 // What the operator limits in a request that was read.
@@ -152,10 +141,8 @@ void read_body(std::string_view body, const ServeLimits& limits, BodySize size,
   } catch (const Error& error) {
     throw RequestError(Refusal::kMalformed, error.what());
   }
-  if (node.kind != Kind::kMap) {
-    throw RequestError(Refusal::kMalformed,
+  SIMILE_REQUEST_CHECK(node.kind == Kind::kMap, Refusal::kMalformed,
                        "the body must be a JSON object, but it is " + describe(node));
-  }
   try {
     read_option_members(node, members, OptionSource::kJson);
   } catch (const OptionError& error) {
@@ -207,12 +194,10 @@ std::string read_metadata(const ConfigNode& node, const std::string& key) {
     }
   }
   std::string written = config_to_json(node);
-  if (written.size() > kMaximumMetadataBytes) {
-    throw RequestError(Refusal::kInvalid,
+  SIMILE_REQUEST_CHECK(written.size() <= kMaximumMetadataBytes, Refusal::kInvalid,
                        fmt::format("\"{}\" has {} bytes; a document's metadata may have {}", key,
                                    written.size(), kMaximumMetadataBytes),
                        key);
-  }
   return written;
 }
 

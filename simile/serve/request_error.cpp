@@ -5,7 +5,6 @@
 #include <cassert>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "simile/core/options.h"
 

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/text_table.h"
 #include "simile/serve/routes.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -102,8 +103,6 @@ constexpr const char* kErrors = R"(## Errors
 `{"error": text, "error_type": type}`, and under `/v1` and of `/embeddings` `{"error": {"message", "type", "param", "code"}}`.
 What they say: [bad requests](results/bad-requests.md).
 
-| status | there | `error_type` | when |
-| --- | --- | --- | --- |
 )";
 
 // The statuses that a route may answer beside 200, each with what it means there.
@@ -169,13 +168,6 @@ OrderedJson operation(const Route& route) {
   return operation;
 }
 
-std::string lower_method(const char* method) {
-  std::string name = method;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
-}
-
 }  // namespace
 
 std::string openapi_document(const std::string& version) {
@@ -187,7 +179,7 @@ std::string openapi_document(const std::string& version) {
                                  {"url", "https://www.apache.org/licenses/LICENSE-2.0"}};
   document["servers"].push_back({{"url", "/"}});
   for (const Route& route : route_table()) {
-    document["paths"][route.path][lower_method(route.method)] = operation(route);
+    document["paths"][route.path][lower_text(route.method)] = operation(route);
   }
   OrderedJson& schemas = document["components"]["schemas"];
   schemas["Error"] = OrderedJson::parse(error_schema(ErrorStyle::kTei));
@@ -198,25 +190,26 @@ std::string openapi_document(const std::string& version) {
 }
 
 std::string server_reference() {
-  std::string page = kIntroduction;
-  page += "## Routes\n\n| route | what it gives | API key |\n| --- | --- | --- |\n";
+  TableRows routes = {{"route", "what it gives", "API key"}};
   for (const Route& route : route_table()) {
-    page += fmt::format("| `{} {}` | {} | {} |\n", route.method, route.path, route.summary,
-                        route.open ? "never asked for" : "asked for where there are any");
+    routes.push_back({fmt::format("`{} {}`", route.method, route.path), route.summary,
+                      route.open ? "never asked for" : "asked for where there are any"});
   }
+  std::string page = kIntroduction + std::string("## Routes\n\n") + markdown_table(routes);
   page += "\n## Bodies\n\nKeys that are not listed are ignored.\n\n";
   for (const Route& route : route_table()) {
     if (!route.has_body()) continue;
     const std::string title = fmt::format("`{} {}`", route.method, route.path);
     page += "#" + option_members_to_markdown(route.request, title) + "\n";
   }
-  page += kErrors;
+  TableRows errors = {{"status", "there", "`error_type`", "when"}};
   for (const RefusalRow& row : refusal_rows()) {
-    page += fmt::format("| {} | {} | `{}` | {} |\n", row.status, row.openai_status, row.type,
-                        row.meaning);
+    errors.push_back({std::to_string(row.status), std::to_string(row.openai_status),
+                      fmt::format("`{}`", row.type), row.meaning});
   }
   ServeOptions options;
-  return page + "\n" + options_to_markdown(options, "Options (`simile serve`)");
+  return page + kErrors + markdown_table(errors) + "\n" +
+         options_to_markdown(options, "Options (`simile serve`)");
 }
 
 }  // namespace simile

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simile/core/options.h"
@@ -55,6 +56,22 @@ std::string allowed_methods(const std::string& path);
 
 // The form of errors under `path`, also where there is no route.
 ErrorStyle error_style(const std::string& path);
+
+// The web page: the files of simile/serve/web, held in the program. A request finds one by its name
+// in this table and never reaches the file system. A browser keeps the files and asks with their
+// ETag whether they are still the same.
+struct WebFile {
+  const char* path;  // "/" for index.html, "/web/app.js"
+  const char* content_type;
+  const char* etag;  // by the content, in quotes as HTTP has it
+  std::string_view bytes;
+};
+
+const std::vector<WebFile>& web_files();
+
+// The file of `path`, one of the table's; without its bytes (304) when `if_none_match`, that header
+// of the request, names it as it is.
+Reply web_reply(std::string_view path, std::string_view if_none_match);
 
 // An OpenAPI 3.0 document (JSON); `version` is the program's.
 std::string openapi_document(const std::string& version);

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -21,22 +20,13 @@
 
 #include "simile/core/error.h"
 #include "simile/serve/detail/connection.h"
-#include "simile/serve/detail/connection_threads.h"
 #include "simile/serve/detail/http_request.h"
-#include "simile/serve/detail/wire.h"
 #include "simile/text/words.h"
 
 namespace simile {
 namespace {
 
-using detail::check_body;
-using detail::check_request;
-using detail::Connection;
-using detail::content_length;
-using detail::has_body;
-using detail::is_chunked;
-using detail::load_tls;
-using detail::read_body;
+using namespace detail;
 
 constexpr int kBacklog = 512;                 // connections that the system holds for us
 constexpr size_t kMostWaiting = 512;          // accepted ones that wait for a thread
@@ -66,17 +56,31 @@ class HttpServer : public httplib::Server {
     set_keep_alive_timeout(options.keep_alive_seconds);
     set_keep_alive_max_count(1000000);
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      return refuse_early(request, response);
+      try {
+        check_request(request);
+        return HandlerResponse::Unhandled;
+      } catch (const RequestError& error) {
+        refuse(request, error, response);
+        return HandlerResponse::Handled;
+      }
     });
     set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (response.has_header("X-Request-Id")) return;  // ours
       const RequestError error(Refusal::kMalformed, "this is no HTTP request that can be read");
       refuse(request, error, response, response.status);
     });
-    add_handlers();
+    const auto without_body = [this](const httplib::Request& request, httplib::Response& response) {
+      answer(request, response, nullptr);
+    };
+    const auto with_body = [this](const httplib::Request& request, httplib::Response& response,
+                                  const httplib::ContentReader& reader) {
+      answer(request, response, &reader);
+    };
+    Get(".*", without_body).Options(".*", without_body).Delete(".*", without_body);
+    Post(".*", with_body).Put(".*", with_body).Patch(".*", with_body).Delete(".*", with_body);
   }
 
-  // Returns the port; -1 when the address cannot be had.
+  // Returns the port; 0 or less when the address cannot be had.
   int take_address() {
     const int port = static_cast<int>(options_.port);
     if (port == 0) return bind_to_any_port(options_.host);
@@ -92,28 +96,6 @@ class HttpServer : public httplib::Server {
   }
 
  private:
-  void add_handlers() {
-    const auto without_body = [this](const httplib::Request& request, httplib::Response& response) {
-      answer(request, response, nullptr);
-    };
-    const auto with_body = [this](const httplib::Request& request, httplib::Response& response,
-                                  const httplib::ContentReader& reader) {
-      answer(request, response, &reader);
-    };
-    Get(".*", without_body).Options(".*", without_body).Delete(".*", without_body);
-    Post(".*", with_body).Put(".*", with_body).Patch(".*", with_body).Delete(".*", with_body);
-  }
-
-  HandlerResponse refuse_early(const httplib::Request& request, httplib::Response& response) {
-    try {
-      check_request(request);
-      return HandlerResponse::Unhandled;
-    } catch (const RequestError& error) {
-      refuse(request, error, response);
-      return HandlerResponse::Handled;
-    }
-  }
-
   // What is not known to be a request that ends where we think it does.
   void refuse(const httplib::Request& request, const RequestError& error,
               httplib::Response& response, int status = 0) {
@@ -235,14 +217,15 @@ struct Server::Parts {
     const RequestError error(Refusal::kOverloaded, "too many connections wait; try again later", "",
                              1);
     Call call;
-    call.remote = detail::peer_of(socket).ip;
+    call.remote = peer_of(socket).ip;
     const Reply reply = service.refuse(call, error);
     std::string answer = fmt::format(
         "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: {}"
         "\r\nConnection: close\r\n",
         reply.body.size());
-    for (const auto& [name, value] : reply.headers)
+    for (const auto& [name, value] : reply.headers) {
       answer += fmt::format("{}: {}\r\n", name, value);
+    }
     answer += "\r\n" + reply.body;
     const bool plain = options.tls_certificate.empty();
     if (plain) send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -300,7 +283,7 @@ struct Server::Parts {
   std::shared_ptr<SSL_CTX> tls;  // null: none
   int port = -1, listener = -1, stop_signal = -1;
   std::atomic<bool> stopping{false};
-  detail::ConnectionThreads threads;
+  ConnectionThreads threads;
   std::thread acceptor;
 };
 

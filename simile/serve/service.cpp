@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <ctime>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 
 #include "simile/core/file.h"
 #include "simile/serve/routes.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -39,8 +39,7 @@ int64_t milliseconds(double seconds) { return static_cast<int64_t>(seconds * 1e3
 bool is_json_type(const std::string& content_type) {
   std::string media = content_type.substr(0, content_type.find(';'));
   media.erase(std::remove(media.begin(), media.end(), ' '), media.end());
-  std::transform(media.begin(), media.end(), media.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  media = lower_text(media);
   return media == "application/json" || ends_with(media, "+json");
 }
 
@@ -96,13 +95,7 @@ void add_costs(const RequestCost& cost, double seconds, Reply& reply) {
 using LogLine = nlohmann::ordered_json;
 
 LogLine begin_line() {
-  LogLine line;
-  line["time"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  return line;
-}
-
-std::string to_text(const LogLine& line) {
-  return line.dump(-1, ' ', false, LogLine::error_handler_t::replace);
+  return {{"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
 }
 
 }  // namespace
@@ -136,12 +129,6 @@ void Service::replace(ServedModel model, ApiKeys keys) {
   std::swap(state_, next);
 }
 
-void Service::count_reload(bool whole) {
-  metrics_.count(whole ? "te_reload_success" : "te_reload_failure");
-}
-
-void Service::stop() { state().engine->stop(); }
-
 Reply Service::refuse(const Call& call, const RequestError& error, int status) {
   Outcome outcome;
   outcome.refusal = &refusal_row(error.refusal());
@@ -159,7 +146,9 @@ Reply Service::answer(const Call& call) {
   try {
     reply = answer_route(call, outcome);
   } catch (...) {
-    reply = answer_error(call, outcome);
+    const RequestError error = current_request_error(outcome.cause);
+    outcome.refusal = &refusal_row(error.refusal());
+    reply = refusal_reply(error_style(call.path), call.path, error);
   }
   outcome.seconds = std::chrono::duration<double>(ServeClock::now() - begin).count();
   finish(call, outcome, reply);
@@ -176,27 +165,16 @@ void Service::finish(const Call& call, Outcome& outcome, Reply& reply) {
   write_log(call, outcome, reply, id);
 }
 
-// Of the error being handled.
-Reply Service::answer_error(const Call& call, Outcome& outcome) const {
-  const RequestError error = current_request_error(outcome.cause);
-  outcome.refusal = &refusal_row(error.refusal());
-  return refusal_reply(error_style(call.path), call.path, error);
-}
-
 Reply Service::answer_route(const Call& call, Outcome& outcome) {
   const State now = state();
   const Route& route = find_route(call.method, call.path);
   outcome.counts = route.has_body() || std::string_view(route.method) == "DELETE";
   hosts_.check(call.host, call.origin);
-  if (!route.open && !now.keys->accepts(call.authorization)) {
-    throw RequestError(Refusal::kNoKey,
+  SIMILE_REQUEST_CHECK(route.open || now.keys->accepts(call.authorization), Refusal::kNoKey,
                        "no valid API key; send the header Authorization: Bearer KEY");
-  }
   if (route.has_body()) {
-    if (!is_json_type(call.content_type)) {
-      throw RequestError(Refusal::kWrongType,
+    SIMILE_REQUEST_CHECK(is_json_type(call.content_type), Refusal::kWrongType,
                          "send the body as Content-Type: application/json (curl has --json)");
-    }
     outcome.body = call.read_body();
   }
   const std::string name = name_in_path(route, call.path);
@@ -214,27 +192,21 @@ void Service::count(const Outcome& outcome) {
   const bool several = std::max(cost.texts, cost.searches) > 1;
   const std::string method = several ? "method=\"batch\"" : "method=\"single\"";
   metrics_.count("te_request_count", method);
-  const char* const kind = cost.ranks ? "te_predict_count" : "te_embed_count";
-  if (cost.texts > 0) metrics_.count(kind, "", cost.texts);
+  const std::string kind = cost.ranks ? "te_predict" : "te_embed";
+  if (cost.texts > 0) metrics_.count(kind + "_count", "", cost.texts);
   if (cost.searches > 0) metrics_.count("te_search_count", "", cost.searches);
   if (outcome.refusal != nullptr) {
     metrics_.count("te_request_failure", fmt::format("err=\"{}\"", outcome.refusal->counted_as));
     return;
   }
   metrics_.count("te_request_success", method);
-  count_costs(cost, outcome.seconds);
-}
-
-// Of a request that was answered.
-void Service::count_costs(const RequestCost& cost, double seconds) {
   if (cost.searches > 0) {
     metrics_.count("te_search_success", "", cost.searches);
-    metrics_.observe("te_search_duration", seconds);
+    metrics_.observe("te_search_duration", outcome.seconds);
   }
   if (cost.texts == 0) return;
-  const std::string kind = cost.ranks ? "te_predict" : "te_embed";
   metrics_.count(kind + "_success", "", cost.texts);
-  metrics_.observe(kind + "_duration", seconds);
+  metrics_.observe(kind + "_duration", outcome.seconds);
   metrics_.observe(kind + "_tokenization_duration", cost.tokenization_seconds);
   metrics_.observe(kind + "_queue_duration", cost.times.queue_seconds);
   metrics_.observe(kind + "_inference_duration", cost.times.compute_seconds);
@@ -263,14 +235,14 @@ void Service::write_log(const Call& call, const Outcome& outcome, const Reply& r
   }
   line["ms"] = milliseconds(outcome.seconds);
   if (limits_.log_texts && !outcome.body.empty()) line["body"] = outcome.body;
-  write_line(to_text(line));
+  write_line(line.dump(-1, ' ', false, LogLine::error_handler_t::replace));
 }
 
 void Service::note(const std::string& event, const std::string& message) {
   LogLine line = begin_line();
   line["event"] = event;
   line["message"] = message;
-  write_line(to_text(line));
+  write_line(line.dump(-1, ' ', false, LogLine::error_handler_t::replace));
 }
 
 void Service::write_line(const std::string& line) {

@@ -16,7 +16,6 @@
 #include <string>
 
 #include "simile/core/event.h"
-#include "simile/serve/access.h"
 #include "simile/serve/batching_worker.h"
 #include "simile/serve/engine.h"
 #include "simile/serve/metrics.h"
@@ -49,7 +48,9 @@ class Service {
   // keys; those that have begun, by the one before.
   void replace(ServedModel model, ApiKeys keys);
   // Once for each time that all was to be read again; `whole`: nothing had to stay as it was.
-  void count_reload(bool whole);
+  void count_reload(bool whole) {
+    metrics_.count(whole ? "te_reload_success" : "te_reload_failure");
+  }
 
   // A line in the log that is no call.
   void note(const std::string& event, const std::string& message);
@@ -60,7 +61,7 @@ class Service {
   Reply refuse(const Call& call, const RequestError& error, int status = 0);
 
   // Computes what waits and takes nothing more.
-  void stop();
+  void stop() { state().engine->stop(); }
 
  private:
   // What a call is answered with.
@@ -71,10 +72,8 @@ class Service {
   struct Outcome;
   State state() const;
   Reply answer_route(const Call& call, Outcome& outcome);
-  Reply answer_error(const Call& call, Outcome& outcome) const;
   void finish(const Call& call, Outcome& outcome, Reply& reply);
   void count(const Outcome& outcome);
-  void count_costs(const RequestCost& cost, double seconds);
   void write_log(const Call& call, const Outcome& outcome, const Reply& reply,
                  const std::string& request_id);
   void write_line(const std::string& line);

@@ -17,8 +17,6 @@
 
 namespace simile::detail {
 
-struct NoBody {};
-
 // A reply that is written already, or has headers: `T` describes its JSON.
 template <typename T>
 struct Written {
@@ -59,17 +57,6 @@ struct DimensionsKey {
   }
 };
 
-template <typename Request>
-Request read_request(const Engine& engine, const std::string& body, BodySize size) {
-  Request request;
-  if constexpr (std::is_base_of_v<DimensionsKey, Request>) {
-    request.most_dimensions =
-        static_cast<double>(engine.model().encoder->settings().embedding_size());
-  }
-  read_body(body, engine.limits(), size, [&](OptionVisitor& v) { request.visit(v); });
-  return request;
-}
-
 // A route with a body.
 template <typename Request, typename Answered>
 Route route(const char* operation, const char* method, const char* path, const char* summary,
@@ -80,7 +67,12 @@ Route route(const char* operation, const char* method, const char* path, const c
   ReplyOf<Answered>::describe(row);
   row.refusals = std::move(refusals);
   row.answer = [answer, size](const Engine& engine, const RouteCall& call) {
-    const auto request = read_request<Request>(engine, call.body, size);
+    Request request;
+    if constexpr (std::is_base_of_v<DimensionsKey, Request>) {
+      request.most_dimensions =
+          static_cast<double>(engine.model().encoder->settings().embedding_size());
+    }
+    read_body(call.body, engine.limits(), size, [&](OptionVisitor& v) { request.visit(v); });
     return ReplyOf<Answered>::write(answer(engine, call, request));
   };
   return row;

@@ -3,9 +3,8 @@
 // The state is the address's part behind #, which browsers do not send: #/search?q=...
 import { byId, plural } from "./dom.js";
 import { compareView } from "./compare.js";
-import { ask, key } from "./http.js";
+import { ask, clearProblem, key, showProblem } from "./http.js";
 import { mapView } from "./map.js";
-import { clearProblem, showProblem } from "./problem.js";
 import { runsView } from "./runs.js";
 import { searchView } from "./search.js";
 

@@ -23,14 +23,21 @@ export function linkTo(view, state) {
   return `#/${view}${query ? `?${query}` : ""}`;
 }
 
-// A button that copies the address of the page, where the browser lets it.
+// Goes there, where showing follows; where the page is there already, `again` is called.
+export function goTo(view, state, again) {
+  const link = linkTo(view, state);
+  if (link === location.hash) again();
+  else location.hash = link;
+}
+
+export const milliseconds = (ms) => `${Math.max(1, Math.round(ms))} ms`;
+
+// A button that copies the address of the page. Returns what shows it, where the browser lets it.
 export function copiesLink(button) {
-  if (!navigator.clipboard) return;
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(location.href).then(
       () => { button.textContent = "Copied"; }, () => { button.textContent = "Not copied"; });
     setTimeout(() => { button.textContent = "Copy link"; }, 1500);
   });
+  return (shown) => { button.hidden = !shown || !navigator.clipboard; };
 }
-
-export const canCopy = () => Boolean(navigator.clipboard);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One hit of a search.
+// One hit of a search, and the metadata of a document: shown, and as a filter (docs/search.md).
 import { el } from "./dom.js";
 import { markText } from "./marking.js";
-import { showMetadata } from "./metadata.js";
 
 // `like`: a score whose size says how many digits are worth telling.
 function number(score, like = 1) {
@@ -57,4 +56,29 @@ function wholeTextButton(hit, words, passage) {
     button.textContent = whole ? "Passage only" : "Whole text";
   });
   return button;
+}
+
+const kWord = /^[^\s(),=!<>'"]+$/;
+const kKept = new Set(["and", "or", "not", "in"]);
+const kLongest = 60;  // characters that are shown of a value
+
+const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
+const column = (key) => (kWord.test(key) && !kKept.has(key.toLowerCase()) ? key : quoted(key));
+
+// `key = value`, which this document passes.
+const filterBy = (key, value) => `${column(key)} = ${typeof value === "string" ? quoted(value) : value}`;
+
+const shortened = (text) => (text.length > kLongest ? `${text.slice(0, kLongest)}…` : text);
+
+// A list of keys and values, null where there are none. With `choose` each is a button that calls it with its filter.
+export function showMetadata(metadata, choose) {
+  const entries = Object.entries(metadata ?? {});
+  if (entries.length === 0) return null;
+  return el("ul", { className: "metadata", "aria-label": "Metadata" }, ...entries.map(([key, value]) => {
+    const words = [el("span", { className: "of" }, key), shortened(String(value))];
+    if (!choose) return el("li", {}, ...words);
+    const filter = filterBy(key, value);
+    return el("li", {}, el("button", { type: "button", className: "tag", title: `Only ${filter}`, onclick: () => choose(filter) },
+      ...words));
+  }));
 }

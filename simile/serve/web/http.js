@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to the server that the page came from, and in words why there is no answer.
+import { byId, el } from "./dom.js";
 
 const kKey = "simile.key";
 
@@ -10,7 +11,7 @@ export const key = {
 };
 
 // `retrySeconds`: when it may be tried again; 0: at once.
-export class Problem extends Error {
+class Problem extends Error {
   constructor(title, detail, status = 0, retrySeconds = 0) {
     super(title);
     Object.assign(this, { detail, status, retrySeconds });
@@ -87,5 +88,68 @@ export async function ask(path, body, signal) {
     return { answer, ms: performance.now() - begin, serverMs: told === null ? null : Number(told) };
   } catch (error) {
     throw error.name === "AbortError" ? error : new Problem(...kDown);
+  }
+}
+
+const timers = new WeakMap();
+
+export function clearProblem(place) {
+  clearInterval(timers.get(place));
+  place.replaceChildren();
+}
+
+function countDown(place, button, seconds) {
+  const end = performance.now() + seconds * 1000;
+  const tell = () => {
+    const left = Math.ceil((end - performance.now()) / 1000);
+    button.disabled = left > 0;
+    button.textContent = left > 0 ? `Try again in ${left} s` : "Try again";
+    if (left <= 0) clearInterval(timers.get(place));
+  };
+  timers.set(place, setInterval(tell, 250));
+  tell();
+}
+
+// Shows a Problem in a place of the page, with a button that tries again once that may help.
+export function showProblem(place, error, retry) {
+  clearProblem(place);
+  const problem = error instanceof Problem ? error
+    : new Problem("The page made a mistake", String(error?.message ?? error));
+  const words = el("div", { role: "alert" }, el("strong", {}, problem.message), el("p", {}, problem.detail));
+  const box = el("div", { className: "problem" }, words);
+  const mayHelp = problem.status === 0 || problem.status === 429 || problem.status >= 500;
+  if (mayHelp) {
+    const button = el("button", { type: "button", className: "quiet", onclick: retry }, "Try again");
+    box.append(button);
+    if (problem.retrySeconds > 0) countDown(place, button, problem.retrySeconds);
+  }
+  place.append(box);
+}
+
+// What a view asks, one question at a time: another one ends the one before. `busy` is dimmed meanwhile.
+export class Asking {
+  constructor(view, busy) {
+    Object.assign(this, { place: byId(`${view}-problem`), busy, current: null });
+  }
+
+  stop() {
+    this.current?.abort();
+    clearProblem(this.place);
+  }
+
+  // Calls `work` with the signal. After an error `clear` makes room for it, and unless that shows it itself and returns
+  // false, it is shown with `retry` to try again.
+  async run(work, clear, retry) {
+    this.stop();
+    const mine = this.current = new AbortController();
+    this.busy?.setAttribute("aria-busy", "true");
+    try {
+      await work(mine.signal);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (clear(error) !== false) showProblem(this.place, error, retry);
+    } finally {
+      if (this.current === mine) this.busy?.removeAttribute("aria-busy");
+    }
   }
 }

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view that shows documents in a plane, and a query among them.
-import { byId, canCopy, copiesLink, el, linkTo, plural } from "./dom.js";
-import { ask } from "./http.js";
+import { byId, copiesLink, el, goTo, linkTo, milliseconds, plural } from "./dom.js";
+import { showMetadata } from "./hit.js";
+import { ask, Asking } from "./http.js";
 import { board, nameOf } from "./map_board.js";
 import { colouring, offerColours } from "./map_colours.js";
 import { arrange, canArrange, placeAmong } from "./map_layout.js";
-import { showMetadata } from "./metadata.js";
-import { clearProblem, showProblem } from "./problem.js";
 
 const kBeginning = 200;  // characters that the server gives of a text of the sample
 
 const query = byId("map-query");
 const status = byId("map-status");
-const problem = byId("map-problem");
 const body = byId("map-body");
 const note = byId("map-note");
 const panel = byId("map-panel");
 const list = byId("map-hits");
-const share = byId("map-share");
+const share = copiesLink(byId("map-share"));
+const asking = new Asking("map", byId("map"));
 const colour = byId("map-colour");
 const layout = byId("map-layout");
 let server = {};
 let known = null;  // the answer that has the sample of a generation
-let asking = null;
 let asked = "";  // the query, by the address, whatever is being typed
 
 const percent = (part) => {
@@ -108,10 +106,8 @@ function open(point) {
 function listItem(point) {
   const button = el("button", { type: "button" }, el("span", { className: "rank", "aria-hidden": "true" }, String(point.rank)),
     el("strong", {}, nameOf(point)), el("span", { className: "line" }, point.text));
-  button.addEventListener("mouseenter", () => board.look(point));
-  button.addEventListener("mouseleave", () => board.look(null));
-  button.addEventListener("focus", () => board.look(point));
-  button.addEventListener("blur", () => board.look(null));
+  for (const event of ["mouseenter", "focus"]) button.addEventListener(event, () => board.look(point));
+  for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => board.look(null));
   button.addEventListener("click", () => {
     board.bring(point);
     open(point);
@@ -129,9 +125,7 @@ async function placesOf(sample, signal) {
   return places;
 }
 
-function showColours() {
-  board.colour(colouring(known.sample));
-}
+const showColours = () => board.colour(colouring(known.sample));
 
 async function showAnswer({ answer, ms }, text, wanted, signal) {
   const hits = answer.query?.hits ?? [];
@@ -141,7 +135,7 @@ async function showAnswer({ answer, ms }, text, wanted, signal) {
   const among = text ? `, the query and its ${plural(hits.length, "hit", "hits")} among them` : "";
   body.hidden = points.length === 0;
   status.textContent = points.length === 0 ? "The index has no documents yet."
-    : `${tellCount(known)}${among}, in ${Math.max(1, Math.round(ms))} ms`;
+    : `${tellCount(known)}${among}, in ${milliseconds(ms)}`;
   note.textContent = tellLayout(known);
   list.replaceChildren(...found.map(listItem));
   byId("map-legend").hidden = !text;
@@ -153,30 +147,21 @@ async function showAnswer({ answer, ms }, text, wanted, signal) {
     `plus and minus zoom, 0 shows all.${text ? " The hits of the query are listed below." : ""}`);
 }
 
-async function showMap(wanted = colour.value) {
-  asking?.abort();
-  clearProblem(problem);
+function showMap(wanted = colour.value) {
+  asking.stop();
   close();
-  share.hidden = true;
+  share(false);
   const text = asked;
   if (server.documents === undefined) {
     body.hidden = true;
     status.textContent = "This server has no index to show: start it with --index DIR. Compare works without one.";
     return;
   }
-  const mine = asking = new AbortController();
-  byId("map").setAttribute("aria-busy", "true");
   if (known === null) status.textContent = "The map is being made…";
-  try {
-    await showAnswer(await askMap(text, mine.signal), text, wanted, mine.signal);
-    share.hidden = !canCopy();
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    status.textContent = "";
-    showProblem(problem, error, () => showMap());
-  } finally {
-    if (asking === mine) byId("map").removeAttribute("aria-busy");
-  }
+  asking.run(async (signal) => {
+    await showAnswer(await askMap(text, signal), text, wanted, signal);
+    share(true);
+  }, () => { status.textContent = ""; }, () => showMap());
 }
 
 function state(text = query.value.trim()) {
@@ -184,11 +169,7 @@ function state(text = query.value.trim()) {
     ...(layout.value !== "pca" && { layout: layout.value }) };
 }
 
-function submit() {
-  const link = linkTo("map", state());
-  if (link === location.hash) showMap();
-  else location.hash = link;  // show() follows
-}
+const submit = () => goTo("map", state(), showMap);
 
 byId("map-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -208,7 +189,6 @@ byId("map").addEventListener("keydown", (event) => {
   byId("map-canvas").focus();
 });
 board.onOpen(open);
-copiesLink(share);
 
 export const mapView = {
   title: () => (asked ? `${asked} on the map · Simile` : "Map · Simile"),

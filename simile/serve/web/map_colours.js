@@ -22,13 +22,6 @@ function countBy(points, key) {
   return counts;
 }
 
-// Keys that some document has, in the order in which they come.
-export function metadataKeys(points) {
-  const keys = new Set();
-  for (const { metadata } of points) for (const key of Object.keys(metadata ?? {})) keys.add(key);
-  return [...keys].slice(0, kMostKeys);
-}
-
 function sign(colour, words) {
   const mark = el("i", { "aria-hidden": "true" });
   mark.style.background = colour;
@@ -70,9 +63,9 @@ function byValue(points, key, counts) {
   return (colours, value) => (places.has(value) ? colours.names[places.get(value)] : colours.other);
 }
 
-// Offers the keys of these points, and `wanted` if it is one of them.
+// Offers the keys that some of these points has, in the order in which they come, and `wanted` if it is one of them.
 export function offerColours(points, wanted) {
-  const keys = metadataKeys(points);
+  const keys = [...new Set(points.flatMap(({ metadata }) => Object.keys(metadata ?? {})))].slice(0, kMostKeys);
   choice.replaceChildren(el("option", { value: "" }, "none"), ...keys.map((key) => el("option", { value: key }, key)));
   choice.value = keys.includes(wanted) ? wanted : "";
   choice.parentElement.hidden = keys.length === 0;

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of training runs: which there are, and the report of those chosen, also while they go on.
-import { byId, canCopy, copiesLink, el, linkTo, plural } from "./dom.js";
-import { ask } from "./http.js";
-import { clearProblem, showProblem } from "./problem.js";
-import { watchPlots } from "./run_cursor.js";
+import { byId, copiesLink, el, linkTo, plural } from "./dom.js";
+import { ask, Asking } from "./http.js";
 
 const kEvery = 4000;      // ms between two looks, and
 const kShare = 10;        // times as long as a report takes
 const kMostChosen = 8;    // colours
 const kManyRuns = 12;     // from which on they are searched
 const kErrors = 20;       // of an evaluation
+const kDrawn = 6;         // pixels from which on the pointer was drawn
 
 const status = byId("runs-status");
-const problem = byId("runs-problem");
 const body = byId("runs-body");
 const list = byId("run-list");
 const find = byId("run-find");
 const all = byId("run-all");
 const errors = byId("run-errors");
 const smooth = byId("run-smooth");
-const share = byId("runs-share");
+const share = copiesLink(byId("runs-share"));
+const asking = new Asking("runs", null);
 const report = byId("run-report").attachShadow({ mode: "open" });  // its styles are its own
 let server = {};
 let listing = null;     // the runs that there are
@@ -27,7 +26,7 @@ let chosen = [];        // names, in the order of their colours
 let steps = [0, 0];     // the first and last one shown; 0: the end
 let shown = "";         // the request whose answer is shown, with the runs' versions
 let timer = 0;
-let asking = null;
+const points = new WeakMap();  // of a line of a plot, as they are drawn
 
 function ago(seconds) {
   const sizes = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
@@ -63,7 +62,7 @@ function tell() {
     : `${plural(listing.runs.length, "run", "runs")}${more}${going > 0 ? `, ${going} of them not finished` : ""}`;
   body.hidden = listing.runs.length === 0;
   byId("run-controls").hidden = chosen.length === 0;
-  share.hidden = !canCopy() || chosen.length === 0;
+  share(chosen.length > 0);
 }
 
 // Sections that are as before stay, and of others what was opened stays open.
@@ -114,23 +113,15 @@ async function look(signal) {
   return showReport(signal);
 }
 
-async function refresh() {
+function refresh() {
   clearTimeout(timer);
-  asking?.abort();
-  clearProblem(problem);
+  asking.stop();
   if (!server.runs) {
     body.hidden = true;
     status.textContent = "This server shows no runs: start it with --runs DIR, the folder that simile train writes to.";
     return;
   }
-  const mine = asking = new AbortController();
-  try {
-    schedule(await look(mine.signal));
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    status.textContent = "";
-    showProblem(problem, error, refresh);
-  }
+  asking.run(async (signal) => schedule(await look(signal)), () => { status.textContent = ""; }, refresh);
 }
 
 // Only who looks at it asks.
@@ -147,6 +138,61 @@ function change() {
     ...(smooth.value !== "0" ? [["smooth", smooth.value]] : []), ...(steps[1] > 0 ? [["steps", steps.join("-")]] : [])];
   history.replaceState(null, "", linkTo("runs", chosen.length > 0 ? state : { run: "" }));
   refresh();
+}
+
+// The plots of the report under the pointer: the values of all of them at its step, and the steps it is drawn over.
+// What report/plot.cpp says of an axis: its values at both ends, and where these are.
+function axisOf(plot, name) {
+  const [low, high, begin, end] = plot.dataset[name].split(" ").map(Number);
+  return { begin, end, place: (value) => begin + (value - low) / (high - low) * (end - begin),
+    value: (place) => low + (place - begin) / (end - begin) * (high - low) };
+}
+
+function pointsOf(line) {
+  if (!points.has(line)) points.set(line, line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number)));
+  return points.get(line);
+}
+
+function stepAt(plot, { clientX }) {
+  const { left, width } = plot.getBoundingClientRect();
+  const x = axisOf(plot, "x");
+  const place = (clientX - left) / width * plot.viewBox.baseVal.width;
+  return Math.round(x.value(Math.min(x.end, Math.max(x.begin, place))));
+}
+
+function clearPointer(root) {
+  for (const mark of root.querySelectorAll(".at-pointer")) mark.remove();
+}
+
+function showValues(plot, step) {
+  const x = axisOf(plot, "x"), y = axisOf(plot, "y"), place = x.place(step);
+  const values = [...plot.querySelectorAll("polyline")].map((line) => {
+    const near = (best, point) => (Math.abs(point[0] - place) < Math.abs(best[0] - place) ? point : best);
+    return `${line.previousElementSibling.textContent} ${Number(y.value(pointsOf(line).reduce(near)[1]).toPrecision(4))}`;
+  });
+  const mark = document.createElementNS(plot.namespaceURI, "path");
+  mark.setAttribute("class", "mark at-pointer");
+  mark.setAttribute("d", `M${place} ${y.begin}V${y.end}`);
+  plot.append(mark);
+  plot.previousElementSibling.append(el("small", { className: "at-pointer" }, ` at ${step}: ${values.join(", ")}`));
+}
+
+// Calls `draw(first, last)` with the steps drawn over, and `draw(0, 0)` for a double click.
+function watchPlots(root, draw) {
+  let begun = null;
+  const plotOf = ({ target }) => target.closest("svg[data-x]");
+  root.addEventListener("pointermove", (event) => {
+    clearPointer(root);
+    const plot = plotOf(event);
+    if (plot) for (const other of root.querySelectorAll("svg[data-x]")) showValues(other, stepAt(plot, event));
+  });
+  root.addEventListener("pointerdown", (event) => { begun = plotOf(event) && { plot: plotOf(event), event }; });
+  root.addEventListener("pointerup", (event) => {
+    if (!begun?.plot.isConnected || Math.abs(event.clientX - begun.event.clientX) < kDrawn) return;
+    const steps = [begun.event, event].map((end) => stepAt(begun.plot, end));
+    if (steps[0] !== steps[1]) draw(Math.min(...steps), Math.max(...steps));
+  });
+  root.addEventListener("dblclick", (event) => plotOf(event) && draw(0, 0));
 }
 
 list.addEventListener("change", ({ target }) => {

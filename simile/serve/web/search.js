@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view that searches the index.
-import { byId, canCopy, copiesLink, el, linkTo, plural } from "./dom.js";
+import { byId, copiesLink, el, goTo, milliseconds, plural } from "./dom.js";
 import { showHit } from "./hit.js";
-import { ask } from "./http.js";
+import { ask, Asking } from "./http.js";
 import { wordsToMark } from "./marking.js";
-import { clearProblem, showProblem } from "./problem.js";
 
 const kModes = {
   hybrid: ["Both", "Meaning and words together"],
@@ -18,11 +17,10 @@ const filter = byId("filter");
 const filterProblem = byId("filter-problem");
 const modes = byId("modes");
 const status = byId("search-status");
-const problem = byId("search-problem");
 const hits = byId("hits");
-const share = byId("share");
+const share = copiesLink(byId("share"));
+const asking = new Asking("search", hits);
 let server = {};
-let asking = null;  // the search under way
 let asked = null;  // what for, by the address, whatever is being typed; null: the server is not known yet
 
 const mode = () => modes.querySelector("input:checked")?.value;
@@ -51,7 +49,7 @@ function showModes() {
 }
 
 function tell({ answer, ms, serverMs }, found) {
-  const time = `${Math.max(1, Math.round(ms))} ms`;
+  const time = milliseconds(ms);
   const inside = serverMs === null ? "" : ` (${serverMs < 1 ? "less than 1" : serverMs} in the server)`;
   const among = asked.only === "" ? "" : " among the documents that pass the filter";
   const why = (answer.warnings ?? []).map((warning) => `; ${warning}`).join("");
@@ -82,33 +80,28 @@ function narrow(more) {
   submit();
 }
 
-async function search() {
+function search() {
   if (asked === null) return;
-  asking?.abort();
-  clearProblem(problem);
+  asking.stop();
   showFilterProblem(null);
   const { text, only, mode: chosen } = asked;
-  share.hidden = true;
+  share(false);
   if (text === "") return showNothing();
-  const mine = asking = new AbortController();
-  hits.setAttribute("aria-busy", "true");
-  try {
+  asking.run(async (signal) => {
     const body = { query: text, top_k: asked.count, ...(chosen && { mode: chosen }), ...(only && { filter: only }) };
-    const reply = await ask("search", body, mine.signal);
+    const reply = await ask("search", body, signal);
     const found = reply.answer.results[0].hits;
     const words = wordsToMark(text);
     hits.replaceChildren(...found.map((hit, i) => showHit(hit, words, fullScore(found), i, narrow)));
     tell(reply, found.length);
-    share.hidden = !canCopy();
-  } catch (error) {
-    if (error.name === "AbortError") return;
+    share(true);
+  }, (error) => {
     status.textContent = "";
     hits.replaceChildren();
-    if (blamesFilter(error)) showFilterProblem(error);
-    else showProblem(problem, error, search);
-  } finally {
-    if (asking === mine) hits.removeAttribute("aria-busy");
-  }
+    if (!blamesFilter(error)) return true;
+    showFilterProblem(error);
+    return false;
+  }, search);
 }
 
 function showNothing() {
@@ -122,9 +115,7 @@ function showNothing() {
 function submit(event) {
   event?.preventDefault();
   if (matchMedia("(pointer: coarse)").matches) query.blur();  // the keyboard would cover the hits
-  const link = linkTo("search", state());
-  if (link === location.hash) search();
-  else location.hash = link;  // show() follows
+  goTo("search", state(), search);
 }
 
 // From hit to hit, and back to the query.
@@ -162,7 +153,6 @@ query.addEventListener("keydown", (event) => {
   event.preventDefault();
   first.focus();
 });
-copiesLink(share);
 
 export const searchView = {
   title: () => (asked?.text ? `${asked.text} · Simile` : "Simile"),

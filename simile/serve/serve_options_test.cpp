@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/serve/access.h"
+#include "simile/serve/serve_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
