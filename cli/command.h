@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "cli/option_flags.h"
@@ -100,12 +99,11 @@ void add_derive(const Commands& commands);      // convert, whiten, join, fuse
 void add_distill(const Commands& commands);     // in simile-training only
 void add_docs(const Commands& commands);
 void add_encode(const Commands& commands);    // and merge
-void add_evaluate(const Commands& commands);  // and similarity
+void add_evaluate(const Commands& commands);  // and predict, similarity
 void add_export(const Commands& commands);
 void add_index(const Commands& commands);
 void add_mine(const Commands& commands);
 void add_overlap(const Commands& commands);
-void add_predict(const Commands& commands);
 void add_report(const Commands& commands);     // and compare
 void add_reproduce(const Commands& commands);  // and ablate; in simile-training only
 void add_search(const Commands& commands);

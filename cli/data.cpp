@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// data get: public data sets; overlap: texts of test files that training files have too.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -6,14 +7,16 @@
 #include "cli/command.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/text_table.h"
 #include "simile/data/catalogue.h"
+#include "simile/data/overlap.h"
 
 namespace simile::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct GetArguments {
   std::string name, folder, catalogue;
   std::vector<std::string> accepted;
   bool list = false;
@@ -50,7 +53,7 @@ void list(const std::vector<CatalogueSet>& catalogue, bool json) {
   print_result(json, document, text);
 }
 
-void run(const Arguments& arguments, bool json, Terminal& terminal) {
+void get(const GetArguments& arguments, bool json, Terminal& terminal) {
   const std::vector<CatalogueSet> catalogue =
       arguments.catalogue.empty() ? builtin_catalogue() : read_catalogue(arguments.catalogue);
   if (arguments.list) return list(catalogue, json);
@@ -70,12 +73,118 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
                text + fmt::format("licence: {}\nnext: {}\n", set.licence, set.advice));
 }
 
+struct OverlapArguments {
+  std::vector<std::string> training, test;
+  bool list = false;
+  OverlapOptions options;
+
+  void visit(OptionVisitor& v) {
+    v.field("training", training,
+            OptionInfo{"Training files: .tsv, .csv, .jsonl or one text a line, also with .gz or "
+                       ".zst"}
+                .named("training")
+                .required());
+    v.field("with", test,
+            OptionInfo{"Test files, of the same kinds, or folders of ranking sets; of tables of "
+                       "pairs and of these, pairs, left and right texts of four words and more are "
+                       "counted apart too"}
+                .words()
+                .required());
+    v.field("list", list, {"List the texts found and where they are"});
+    options.visit(v);
+  }
+};
+
+double found_fraction(const OverlapCount& count) {
+  if (count.distinct == 0) return 0;
+  return static_cast<double>(count.found) / static_cast<double>(count.distinct);
+}
+
+// Pairs, left and right texts apart, of the test files that have such.
+std::string pairs_to_table(const OverlapReport& report) {
+  TableRows rows = {
+      {"pairs    ", "   pairs", "   found", "    left", "   found", "   right", "   found"}};
+  for (const OverlapCount& count : report.counts) {
+    if (!count.pairs) continue;
+    rows.push_back({count.file});
+    for (const int64_t number :
+         {count.pairs->examples, count.pairs->found, count.pairs->queries,
+          count.pairs->queries_found, count.pairs->documents, count.pairs->documents_found}) {
+      rows.back().push_back(std::to_string(number));
+    }
+  }
+  return rows.size() == 1 ? "" : "\n" + text_table(rows, {0, "lr"});
+}
+
+std::string to_table(const OverlapReport& report, bool near, bool list) {
+  TableRows rows = {{"test file", "   texts", "distinct", "   found", "     %"}};
+  if (near) rows[0].emplace_back("    near");
+  for (const OverlapCount& count : report.counts) {
+    rows.push_back({count.file, std::to_string(count.texts), std::to_string(count.distinct),
+                    std::to_string(count.found), show_figure(found_fraction(count), true)});
+    if (near) rows.back().push_back(std::to_string(count.near));
+  }
+  std::string text = text_table(rows, {0, "lr"}) + pairs_to_table(report);
+  if (!list) return text;
+  text += fmt::format("\ntest file\tfound at\t{}text\n", near ? "share\t" : "");
+  for (const OverlapText& found : report.found) {
+    const std::string share = near ? fmt::format("{:.2f}\t", found.share) : "";
+    text += fmt::format("{}\t{}\t{}{}\n", found.test_file, found.found_at, share, found.text);
+  }
+  return text;
+}
+
+std::string to_json(const OverlapReport& report, bool near, bool list) {
+  Json document = {{"training_texts", report.training_texts}, {"files", Json::array()}};
+  for (const OverlapCount& count : report.counts) {
+    document["files"].push_back({{"file", count.file},
+                                 {"texts", count.texts},
+                                 {"distinct", count.distinct},
+                                 {"found", count.found},
+                                 {"fraction", found_fraction(count)}});
+    if (near) document["files"].back()["near"] = count.near;
+    if (!count.pairs) continue;
+    const Leak& pairs = *count.pairs;
+    document["files"].back()["pairs"] = {{"pairs", pairs.examples},
+                                         {"found", pairs.found},
+                                         {"left", pairs.queries},
+                                         {"left_found", pairs.queries_found},
+                                         {"right", pairs.documents},
+                                         {"right_found", pairs.documents_found},
+                                         {"pairs_with_right_found", pairs.examples_of_seen}};
+  }
+  if (list) {
+    document["found"] = Json::array();
+    for (const OverlapText& found : report.found) {
+      document["found"].push_back(
+          {{"file", found.test_file}, {"found_at", found.found_at}, {"text", found.text}});
+      if (near) document["found"].back()["share"] = found.share;
+    }
+  }
+  return json_line(document);
+}
+
+void overlap(const OverlapArguments& arguments, bool json, Terminal& terminal) {
+  SIMILE_CHECK(arguments.options.near > 0 || arguments.options.shingle == OverlapOptions().shingle,
+               ErrorKind::kUsage, "--shingle is of --near, which is not given");
+  const OverlapReport report =
+      find_overlap(arguments.training, arguments.test, arguments.options, terminal);
+  const bool near = arguments.options.near > 0;
+  write_result(json ? to_json(report, near, arguments.list)
+                    : to_table(report, near, arguments.list));
+}
+
 }  // namespace
 
 Commands add_data(const Commands& commands) {
   const Commands inner = commands.add_parent("data", "Fetch data sets, check those of a recipe");
-  inner.add<Arguments>("get", "Download a public data set as its publisher serves it", run);
+  inner.add<GetArguments>("get", "Download a public data set as its publisher serves it", get);
   return inner;
+}
+
+void add_overlap(const Commands& commands) {
+  commands.add<OverlapArguments>(
+      "overlap", "Count the texts of test files that also occur in training files", overlap);
 }
 
 }  // namespace simile::cli

@@ -95,7 +95,10 @@ class TextSource {
   }
 
   bool next(std::string& text) {
-    while (next_of_all(text)) {
+    TextItem item;
+    Row row;
+    while (list_ ? list_->next(item) : table_->next(row)) {
+      text = std::move(list_ ? item.text : row.fields[0]);
       if (selection_ == nullptr || selection_->take(text)) return true;
       check_signal();
     }
@@ -117,19 +120,6 @@ class TextSource {
   const ReadReport& report() const { return list_ ? list_->report() : table_->report(); }
 
  private:
-  bool next_of_all(std::string& text) {
-    if (list_) {
-      TextItem item;
-      if (!list_->next(item)) return false;
-      text = std::move(item.text);
-      return true;
-    }
-    Row row;
-    if (!table_->next(row)) return false;
-    text = std::move(row.fields[0]);
-    return true;
-  }
-
   ShardSelection* selection_;
   std::optional<TextListReader> list_;
   std::optional<TableReader> table_;

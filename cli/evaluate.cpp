@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// evaluate: a model's figures on a task; similarity: its scores of pairs of texts.
+// What a model says of texts: predict by its head, evaluate on a task, similarity of pairs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/error.h"
+#include "simile/data/line_reader.h"
+#include "simile/encode/predictor.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"
 #include "simile/eval/ranking_run.h"
@@ -19,6 +21,94 @@
 
 namespace simile::cli {
 namespace {
+
+constexpr size_t kBlock = 4096;  // texts or pairs read, predicted and written at a time
+
+struct PredictArguments {
+  std::string model, head, input = "-";
+  ModelOptions encode;
+
+  void visit(OptionVisitor& v) {
+    v.field("model", model, OptionInfo{kModelHelp}.required());
+    v.field("head", head, {"Name of the head; may be left out when the model has one"});
+    v.field("input", input,
+            {"Texts, one a line, or pairs with a tab between, or .jsonl with text and pair; - is "
+             "stdin"});
+    encode.visit_texts(v);
+    encode.visit_arithmetic(v);
+  }
+};
+
+// Cuts a line of a plain file at its tab.
+void split_pair(TextItem& item, const std::string& where) {
+  const size_t tab = item.text.find('\t');
+  SIMILE_CHECK(
+      tab != std::string::npos && item.text.find('\t', tab + 1) == std::string::npos,
+      ErrorKind::kInput,
+      fmt::format("{}: the head takes pairs: expected two texts with one tab between, found {}",
+                  where, tab == std::string::npos ? "no tab" : "several tabs"));
+  item.pair = item.text.substr(tab + 1);
+  item.text.resize(tab);
+  item.has_pair = true;
+}
+
+// The next texts, and their second ones where the head takes pairs; false when there are none.
+bool read_block(TextListReader& reader, bool takes_pairs, bool is_jsonl,
+                std::vector<std::string>& texts, std::vector<std::string>& pairs) {
+  texts.clear();
+  pairs.clear();
+  TextItem item;
+  while (texts.size() < kBlock && reader.next(item)) {
+    check_signal();
+    const std::string where = fmt::format("{}:{}", reader.report().file, item.line);
+    if (takes_pairs && !is_jsonl) split_pair(item, where);
+    SIMILE_CHECK(item.has_pair == takes_pairs, ErrorKind::kInput,
+                 fmt::format("{}: the head takes {}, found {}", where,
+                             takes_pairs ? "pairs" : "single texts",
+                             takes_pairs ? "no 'pair'" : "a 'pair' beside the text"));
+    texts.push_back(std::move(item.text));
+    if (takes_pairs) pairs.push_back(std::move(item.pair));
+  }
+  return !texts.empty();
+}
+
+// One line: {"score":x}, {"probability":x} or {"label":"b","probabilities":{"a":x,"b":y}}.
+std::string to_json(const HeadSettings& head, const double* values) {
+  if (head.output != "classes") return fmt::format("{{\"{}\":{}}}\n", head.output, *values);
+  const size_t count = head.class_names.size();
+  const auto best = static_cast<size_t>(std::max_element(values, values + count) - values);
+  std::string line =
+      fmt::format("{{\"label\":{},\"probabilities\":{{", quote(head.class_names[best]));
+  for (size_t i = 0; i < count; ++i) {
+    line += fmt::format("{}{}:{}", i == 0 ? "" : ",", quote(head.class_names[i]), values[i]);
+  }
+  return line + "}}\n";
+}
+
+void predict(const PredictArguments& arguments, Terminal& terminal) {
+  const Head head = load_head(open_model_folder(arguments.model, silent_events()), arguments.head);
+  const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
+  const Predictor predictor(encoder, head);
+  TextListReader reader = open_texts(arguments.input);
+  const bool takes_pairs = head_takes_pairs(head.settings());
+  const bool is_jsonl = is_json_lines(arguments.input);
+  Output output("-");
+  EncodeCounts counts;
+  BlockProgress progress(terminal, "predict", 0, "texts");
+  std::vector<std::string> texts, pairs;
+  while (read_block(reader, takes_pairs, is_jsonl, texts, pairs)) {
+    const Matrix<double> values = head_probabilities(
+        head.settings(), predictor.predict(texts, pairs, arguments.encode, progress, &counts));
+    for (int64_t i = 0; i < values.rows; ++i) {
+      output.write(to_json(head.settings(), values.row(i)));
+    }
+  }
+  terminal.progress({"predict", counts.texts, counts.texts, "texts", {}});
+  check_any_text(counts.texts, reader.report());
+  output.finish();
+  warn_about(reader.report(), terminal);
+  warn_about(counts, encoder, terminal);
+}
 
 struct EvaluateArguments {
   std::vector<std::string> models;
@@ -228,6 +318,8 @@ void score(const SimilarityArguments& arguments, bool json, Terminal& terminal) 
 }  // namespace
 
 void add_evaluate(const Commands& commands) {
+  commands.add<PredictArguments>(
+      "predict", "Classes, probabilities or scores of a model's head, as JSON lines", predict);
   commands.add<EvaluateArguments>("evaluate", "Score a model on a task, or a TREC run", evaluate);
   commands.add<SimilarityArguments>("similarity", "Score every pair of the texts given", score)
       ->get_option("texts")

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // simile COMMAND: the only place that parses arguments, prints and exits.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -28,26 +27,17 @@
 namespace simile::cli {
 namespace {
 
-constexpr int kUsageError = 2;
-
 #ifndef SIMILE_WITH_TRAINING
-// Whether --device names another than the CPU.
-bool needs_device(int argc, char** argv) {
+// Whether the program beside this one does it, which is linked with libtorch: a command that trains,
+// or one with a --device other than the CPU.
+bool needs_training(int argc, char** argv) {
   const std::string flag = "--device";
+  std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == flag && i + 1 < argc) return std::string(argv[i + 1]) != "cpu";
-    if (word.rfind(flag + "=", 0) == 0) return word != flag + "=cpu";
-  }
-  return false;
-}
-
-// Whether the program beside this one does it, which is linked with libtorch.
-bool needs_training(int argc, char** argv) {
-  if (needs_device(argc, argv)) return true;
-  std::vector<std::string> words;
-  for (int i = 1; i < argc && words.size() < 2; ++i) {
-    if (argv[i][0] != '-') words.emplace_back(argv[i]);
+    if (word == flag && i + 1 < argc && std::string(argv[i + 1]) != "cpu") return true;
+    if (word.rfind(flag + "=", 0) == 0 && word != flag + "=cpu") return true;
+    if (word[0] != '-') words.push_back(word);
   }
   words.resize(2);
   const auto& commands = training_commands();
@@ -100,7 +90,7 @@ int report_usage(const CLI::App& app, int argc, char** argv, const CLI::ParseErr
       "A subcommand is required\n";  // one was meant, as the advice tells
   if (!advice.empty() && said.rfind(no_command, 0) == 0) said.erase(0, no_command.size());
   std::fputs(printable(advice + said).c_str(), stderr);
-  return kUsageError;
+  return exit_code(ErrorKind::kUsage);
 }
 
 int run(int argc, char** argv) {
@@ -126,7 +116,6 @@ int run(int argc, char** argv) {
   add_missing_train(commands, data);
 #endif
   add_encode(commands);
-  add_predict(commands);
   add_evaluate(commands);
   add_index(commands);
   add_search(commands);

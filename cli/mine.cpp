@@ -57,15 +57,11 @@ struct Arguments {
   }
 };
 
-void tell_notes(const std::vector<std::string>& notes, Terminal& terminal) {
-  for (const std::string& note : notes) terminal.info(note);
-}
-
 // Of a ranking set the judged documents are the positives, and all documents the candidates.
 TextMining read_ranking(const Arguments& arguments, Terminal& terminal) {
   const RankingData data = read_ranking_data(arguments.ranking);
   for (const ReadReport& report : data.reports) warn_about(report, terminal);
-  tell_notes(data.notes, terminal);
+  for (const std::string& note : data.notes) terminal.info(note);
   const int64_t unknown = data.judgements_of_unknown_queries + data.judgements_of_unknown_documents;
   if (unknown > 0) {
     terminal.warning(fmt::format("{}: {} judgements of unknown queries or documents were left out",
@@ -90,7 +86,7 @@ TextMining read_table(const Arguments& arguments, Terminal& terminal) {
   data.folds = std::exchange(data.ranking.folds, {});
   PairDataset pairs = read_pairs(data);
   warn_about(pairs.report, terminal);
-  tell_notes(pairs.notes, terminal);
+  for (const std::string& note : pairs.notes) terminal.info(note);
   TextMining mining;
   for (size_t i = 0; i < pairs.left.size(); ++i) {
     if (!(pairs.score[i] > arguments.positive_above)) continue;
@@ -136,16 +132,11 @@ TextMining read_texts_to_mine(const Arguments& arguments, Terminal& terminal) {
   return mining;
 }
 
-std::vector<std::string> anchor_texts(const TextMiningPlan& plan) {
-  std::vector<std::string> texts;
-  for (const int32_t row : plan.plan.anchors) {
-    texts.push_back(plan.texts[static_cast<size_t>(row)]);
+MinedNegatives mine(const Arguments& arguments, const TextMiningPlan& plan, Terminal& terminal) {
+  const auto seed = static_cast<uint64_t>(arguments.seed);
+  if (const std::unique_ptr<Scorer> lexical = make_lexical_scorer(arguments.model)) {
+    return mine_negatives(plan.plan, score_by_scorer(*lexical, plan), arguments.mining, seed);
   }
-  return texts;
-}
-
-MinedNegatives mine_by_model(const Arguments& arguments, const TextMiningPlan& plan,
-                             Terminal& terminal) {
   const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
   const VectorMetric metric = mining_metric(encoder.settings().similarity);
   EncodeCounts counts;
@@ -153,19 +144,18 @@ MinedNegatives mine_by_model(const Arguments& arguments, const TextMiningPlan& p
   const EncodeOptions queries = index_options(arguments.encode, encoder, TextRole::kQuery);
   const bool is_alike = encoder.prompt(queries) == encoder.prompt(documents);
   const Matrix<float> vectors = encoder.encode(plan.texts, documents, terminal, &counts);
-  const Matrix<float> anchors =
-      is_alike ? Matrix<float>() : encoder.encode(anchor_texts(plan), queries, terminal, &counts);
+  Matrix<float> anchors;
+  if (!is_alike) {
+    std::vector<std::string> texts;
+    for (const int32_t row : plan.plan.anchors) {
+      texts.push_back(plan.texts[static_cast<size_t>(row)]);
+    }
+    anchors = encoder.encode(texts, queries, terminal, &counts);
+  }
   warn_about(counts, encoder, terminal);
   return mine_negatives(plan.plan,
                         score_by_vectors(vectors, plan.plan, metric, is_alike ? nullptr : &anchors),
-                        arguments.mining, static_cast<uint64_t>(arguments.seed));
-}
-
-MinedNegatives mine(const Arguments& arguments, const TextMiningPlan& plan, Terminal& terminal) {
-  const std::unique_ptr<Scorer> lexical = make_lexical_scorer(arguments.model);
-  if (!lexical) return mine_by_model(arguments, plan, terminal);
-  return mine_negatives(plan.plan, score_by_scorer(*lexical, plan), arguments.mining,
-                        static_cast<uint64_t>(arguments.seed));
+                        arguments.mining, seed);
 }
 
 using Summary = nlohmann::ordered_json;
@@ -244,15 +234,10 @@ void tell(const Summary& summary, const MiningCounts& counts, const MinedRows& r
   terminal.info(fmt::format("{} rows written to {}{}", rows.rows, output, repeats));
 }
 
-bool is_jsonl(const std::string& output) {
-  const std::string ending = std::filesystem::path(output).extension();
-  SIMILE_CHECK(ending == ".tsv" || ending == ".jsonl", ErrorKind::kUsage,
-               fmt::format("--output '{}' should end in .tsv or .jsonl", output));
-  return ending == ".jsonl";
-}
-
 void run(Arguments& arguments, bool json, Terminal& terminal) {
-  const bool jsonl = is_jsonl(arguments.output);
+  const std::string ending = std::filesystem::path(arguments.output).extension();
+  SIMILE_CHECK(ending == ".tsv" || ending == ".jsonl", ErrorKind::kUsage,
+               fmt::format("--output '{}' should end in .tsv or .jsonl", arguments.output));
   const MinedForm form = parse_mined_form(arguments.format);
   check_mining_options(arguments.mining);
   SIMILE_CHECK(arguments.mining.oversample == 0 || form == MinedForm::kLabelledPair,
@@ -264,8 +249,9 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   const MinedNegatives mined = mine(arguments, plan, terminal);
   check_signal();
   Output file(arguments.output);
-  const MinedRows rows = write_mined(mining, plan, mined, arguments.mining, form, jsonl,
-                                     [&file](std::string_view bytes) { file.write(bytes); });
+  const MinedRows rows =
+      write_mined(mining, plan, mined, arguments.mining, form, ending == ".jsonl",
+                  [&file](std::string_view bytes) { file.write(bytes); });
   SIMILE_CHECK(mined.counts.negatives > 0, ErrorKind::kFailed,
                fmt::format("no negative was found for any of {} anchors among {} candidates, and "
                            "nothing is written; {}",

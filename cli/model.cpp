@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/core/idle_options.h"
 #include "simile/encode/head.h"
@@ -23,26 +22,6 @@ namespace {
 constexpr const char* kWordsPrefix = "words:";
 
 LoadOnDevice device_loader = nullptr;
-
-SentenceEncoder load_on(const std::string& model, Terminal& terminal, const ModelOptions& options) {
-  if (options.device == "cpu") {
-    return SentenceEncoder::load(model, terminal, choose_precision(options.precision));
-  }
-  SIMILE_CHECK(
-      device_loader != nullptr, ErrorKind::kUsage,
-      fmt::format("--device {}: the program simile-training, which computes on devices, is "
-                  "not beside simile; build with -DSIMILE_TRAINING=ON (needs libtorch), or "
-                  "leave --device out",
-                  options.device));
-  return device_loader(model, options.device, options.precision, terminal);
-}
-
-// Whether the scorer `model`, or that of a hybrid beside BM25, is a whole encoder.
-bool is_encoder(const std::string& model) {
-  const std::string vectors = hybrid_model(model);
-  const std::string& name = vectors.empty() ? model : vectors;
-  return make_lexical_scorer(name) == nullptr && name.rfind(kWordsPrefix, 0) != 0;
-}
 
 }  // namespace
 
@@ -74,7 +53,16 @@ ModelOptions index_model_options() {
 
 SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
                              const ModelOptions& options) {
-  SentenceEncoder encoder = load_on(model, terminal, options);
+  SIMILE_CHECK(
+      options.device == "cpu" || device_loader != nullptr, ErrorKind::kUsage,
+      fmt::format("--device {}: the program simile-training, which computes on devices, is "
+                  "not beside simile; build with -DSIMILE_TRAINING=ON (needs libtorch), or "
+                  "leave --device out",
+                  options.device));
+  SentenceEncoder encoder =
+      options.device == "cpu"
+          ? SentenceEncoder::load(model, terminal, choose_precision(options.precision))
+          : device_loader(model, options.device, options.precision, terminal);
   if (options.precision != "fp32" && encoder.settings().encoder.is_static()) {
     terminal.warning("a static encoder has no matrix products: --precision " + options.precision +
                      " changes nothing");
@@ -97,7 +85,13 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
 }
 
 void check_model_options(const std::vector<std::string>& models, const ModelOptions& options) {
-  const bool has_encoder = std::any_of(models.begin(), models.end(), is_encoder);
+  // Whether one of them, or that of a hybrid beside BM25, is a whole encoder.
+  const bool has_encoder =
+      std::any_of(models.begin(), models.end(), [](const std::string& model) {
+        const std::string vectors = hybrid_model(model);
+        const std::string& name = vectors.empty() ? model : vectors;
+        return make_lexical_scorer(name) == nullptr && name.rfind(kWordsPrefix, 0) != 0;
+      });
   const std::vector<IdleOptions> idle = find_idle_options(
       options,
       {{!has_encoder, {"batch_tokens", "prompt", "dimensions", "precision", "device"}, ""}});

@@ -69,29 +69,6 @@ class HeldSignals {
   sigset_t before_;
 };
 
-std::string shown_name(const std::string& model) {
-  const std::string name = std::filesystem::path(model).lexically_normal().filename().string();
-  return name.empty() || name == "." ? model : name;
-}
-
-// Vectors of one index are computed alike.
-void check_changes(const Arguments& arguments, const IndexInfo& info) {
-  SIMILE_CHECK(
-      arguments.arithmetic.precision == info.model.precision, ErrorKind::kUsage,
-      fmt::format("--precision {} with --allow-changes: the vectors of {} were computed in {}; "
-                  "leave the option out, or build the index anew",
-                  arguments.arithmetic.precision, arguments.index, info.model.precision));
-}
-
-std::shared_ptr<ServedIndex> load_index(const Arguments& arguments, const std::string& fingerprint,
-                                        const std::string& model) {
-  const bool changes = arguments.serve.allow_changes;
-  const auto access = changes ? SearchIndex::Access::kWrite : SearchIndex::Access::kRead;
-  return std::make_shared<ServedIndex>(
-      SearchIndex::open(arguments.index, fingerprint, model, access),
-      read_search_settings(arguments.index), changes);
-}
-
 ServedModel load(Arguments arguments, Terminal& terminal) {
   ServedModel served;
   std::string model = arguments.model;
@@ -99,7 +76,13 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
   if (!arguments.index.empty()) {
     const IndexInfo info = read_index_info(arguments.index);
     keep_settings(info, arguments.arithmetic);
-    if (arguments.serve.allow_changes) check_changes(arguments, info);
+    // Vectors of one index are computed alike.
+    SIMILE_CHECK(
+        !arguments.serve.allow_changes || arguments.arithmetic.precision == info.model.precision,
+        ErrorKind::kUsage,
+        fmt::format("--precision {} with --allow-changes: the vectors of {} were computed in {}; "
+                    "leave the option out, or build the index anew",
+                    arguments.arithmetic.precision, arguments.index, info.model.precision));
     model = model_of_index(arguments.index, info, model);
   }
   if (arguments.arithmetic.precision.empty()) arguments.arithmetic.precision = "fp32";
@@ -112,11 +95,20 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
     served.reranker = load_reranker(arguments.reranker, arguments.arithmetic, terminal);
   }
   served.names = arguments.serve.served_model_name;
-  if (served.names.empty()) served.names = {shown_name(model)};
+  if (served.names.empty()) {
+    const std::string name = std::filesystem::path(model).lexically_normal().filename();
+    served.names = {name.empty() || name == "." ? model : name};
+  }
   served.precision = arguments.arithmetic.precision;
   served.device = arguments.arithmetic.device;
   served.version = SIMILE_VERSION;
-  if (!arguments.index.empty()) served.index = load_index(arguments, served.fingerprint, model);
+  if (!arguments.index.empty()) {
+    const bool changes = arguments.serve.allow_changes;
+    const auto access = changes ? SearchIndex::Access::kWrite : SearchIndex::Access::kRead;
+    served.index = std::make_shared<ServedIndex>(
+        SearchIndex::open(arguments.index, served.fingerprint, model, access),
+        read_search_settings(arguments.index), changes);
+  }
   if (!arguments.serve.runs.empty()) {
     served.runs = std::make_shared<ServedRuns>(arguments.serve.runs);
   }
@@ -149,18 +141,14 @@ void reload(const Arguments& arguments, Service& service, Server& server, Termin
   service.count_reload(whole);
 }
 
-void check_arguments(const Arguments& arguments) {
+void run(const Arguments& arguments, Terminal& terminal) {
+  const bool quiet = terminal.is_quiet();
   SIMILE_CHECK(
       !arguments.model.empty() || !arguments.index.empty() || !arguments.serve.runs.empty(),
       ErrorKind::kUsage, "give --model DIR, or --index DIR, which names its model");
   SIMILE_CHECK(!arguments.serve.allow_changes || !arguments.index.empty(), ErrorKind::kUsage,
                "--allow-changes is for an index; give --index DIR");
   check_exposure(arguments.serve);
-}
-
-void run(const Arguments& arguments, Terminal& terminal) {
-  const bool quiet = terminal.is_quiet();
-  check_arguments(arguments);
   ApiKeys keys = load_keys(arguments);
   const HeldSignals signals;
   ServedModel model = load(arguments, terminal);
@@ -171,12 +159,8 @@ void run(const Arguments& arguments, Terminal& terminal) {
                   AllowedHosts(arguments.serve));
   Server server(service, arguments.serve);
   server.start();
-  Output output("-");
-  output.write(fmt::format("{} serves at {}\n", name, server.url()));
-  output.finish();
-  while (signals.await_hangup()) {
-    reload(arguments, service, server, terminal);
-  }
+  write_result(fmt::format("{} serves at {}\n", name, server.url()));
+  while (signals.await_hangup()) reload(arguments, service, server, terminal);
   signals.let_in();
   server.stop();
   forget_signal();  // it ended the work as it should

@@ -39,9 +39,13 @@ std::string printable(std::string_view text) {
 
 Terminal::Terminal(bool quiet) : quiet_(quiet), is_terminal_(isatty(STDERR_FILENO) != 0) {}
 
-void Terminal::print_line(const std::string& line) {
+void Terminal::clear_bar() {
   if (bar_shown_) std::fputs("\r\033[K", stderr);
   bar_shown_ = false;
+}
+
+void Terminal::print_line(const std::string& line) {
+  clear_bar();
   std::fprintf(stderr, "%s\n", printable(line).c_str());
 }
 
@@ -67,17 +71,12 @@ void Terminal::progress(const Progress& progress) {
   last_shown_ = now;
   const double seconds = std::chrono::duration<double>(now - task_start_).count();
   if (ends) task_.clear();
-  if (ends && seconds < 1) {
-    if (bar_shown_) std::fputs("\r\033[K", stderr);
-    bar_shown_ = false;
-    return;
-  }
+  if (ends && seconds < 1) return clear_bar();
   if (is_terminal_) {
     std::fprintf(stderr, "\r\033[K%s", describe(progress, seconds).c_str());
-    std::fflush(stderr);
-    bar_shown_ = true;
     if (ends) std::fputc('\n', stderr);
-    if (ends) bar_shown_ = false;
+    std::fflush(stderr);
+    bar_shown_ = !ends;
   } else {
     print_line(describe(progress, seconds));
   }

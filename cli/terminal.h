@@ -29,6 +29,7 @@ class Terminal : public EventSink {
 
  private:
   using Clock = std::chrono::steady_clock;
+  void clear_bar();
   void print_line(const std::string& line);
   std::string describe(const Progress& progress, double seconds) const;
 

@@ -114,40 +114,26 @@ struct TrainArguments {
   }
 };
 
-// The texts of several files, one after the other.
-class TextFiles {
- public:
-  TextFiles(std::vector<std::string> paths, Terminal& terminal)
-      : paths_(std::move(paths)), terminal_(terminal) {}
-
-  bool next(std::string& text) {
-    while (true) {
-      check_signal();
-      if (reader_ && reader_->next(item_)) {
-        text = std::move(item_.text);
-        if (++count_ % kReportEvery == 0) terminal_.progress({"read", count_, 0, "texts", {}});
-        return true;
-      }
-      if (reader_) warn_about(reader_->report(), terminal_);
-      if (next_path_ == paths_.size()) return false;
-      reader_ = std::make_unique<TextListReader>(open_texts(paths_[next_path_++]));
-    }
-  }
-
- private:
-  std::vector<std::string> paths_;
-  Terminal& terminal_;
-  std::unique_ptr<TextListReader> reader_;
-  TextItem item_;
-  size_t next_path_ = 0;
-  int64_t count_ = 0;
-};
-
 void train(const TrainArguments& arguments, Terminal& terminal) {
   AtomicFolder folder(arguments.output, "tokenizer.json");  // before the work: it may be refused
-  TextFiles files(arguments.inputs, terminal);
-  const Tokenizer tokenizer = train_vocabulary([&](std::string& text) { return files.next(text); },
-                                               arguments.options, terminal);
+  std::optional<TextListReader> reader;
+  size_t files = 0;
+  int64_t texts = 0;
+  TextItem item;
+  const auto next = [&](std::string& text) {  // of the files, one after the other
+    for (;;) {
+      check_signal();
+      if (reader && reader->next(item)) {
+        text = std::move(item.text);
+        if (++texts % kReportEvery == 0) terminal.progress({"read", texts, 0, "texts", {}});
+        return true;
+      }
+      if (reader) warn_about(reader->report(), terminal);
+      if (files == arguments.inputs.size()) return false;
+      reader.emplace(open_texts(arguments.inputs[files++]));
+    }
+  };
+  const Tokenizer tokenizer = train_vocabulary(next, arguments.options, terminal);
   TokenizerFiles written = {{"tokenizer.json", tokenizer.to_json()}};
   if (arguments.options.type == "wordpiece") {
     written["vocab.txt"] = tokenizer.vocabulary_text();
@@ -155,8 +141,9 @@ void train(const TrainArguments& arguments, Terminal& terminal) {
     written["tokenizer_config.json"] = kFastTokenizerConfig;
   }
   complete_tokenizer_files(written, kModelMaxLength);
-  for (const auto& [name, bytes] : written)
+  for (const auto& [name, bytes] : written) {
     write_file_atomic(join_path(folder.path(), name), bytes);
+  }
   write_checksums(folder.path());
   folder.commit();
   terminal.info(

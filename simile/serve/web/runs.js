@@ -205,7 +205,6 @@ watchPlots(report, (first, last) => {
   steps = [first, last];
   change();
 });
-copiesLink(share);
 
 export const runsView = {
   title: () => (chosen.length > 0 ? `${chosen.join(", ")} · Runs · Simile` : "Runs · Simile"),
