@@ -13,7 +13,7 @@
 #include "cli/input.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
-#include "simile/data/corpus.h"
+#include "simile/data/ranking_files.h"
 #include "simile/encode/document_vectors.h"
 #include "simile/index/index_builder.h"
 #include "simile/model/model_folder.h"

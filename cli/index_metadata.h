@@ -2,7 +2,7 @@
 // Which columns of a corpus an index keeps with its documents.
 #pragma once
 
-#include "simile/data/corpus.h"
+#include "simile/data/ranking_files.h"
 #include "simile/index/search_index.h"
 
 namespace simile::cli {

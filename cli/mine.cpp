@@ -12,8 +12,8 @@
 #include "cli/model.h"
 #include "simile/core/error.h"
 #include "simile/core/idle_options.h"
-#include "simile/data/field_reader.h"
 #include "simile/data/pair_data.h"
+#include "simile/data/text_list.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/text_mining.h"
 

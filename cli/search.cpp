@@ -11,7 +11,7 @@
 #include "cli/search_output.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/corpus.h"
+#include "simile/data/ranking_files.h"
 #include "simile/text/utf8.h"
 
 namespace simile::cli {

@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/trec.h"
+#include "simile/data/ranking_files.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"
 

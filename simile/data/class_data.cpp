@@ -63,16 +63,13 @@ int32_t read_class(const TableReader& reader, const Row& row, size_t column,
   return number;
 }
 
-bool are_integers(const std::vector<std::string>& names) {
-  int64_t ignored = 0;
-  return std::all_of(names.begin(), names.end(),
-                     [&ignored](const std::string& name) { return parse_number(name, ignored); });
-}
-
 // Brings the names into their order, and the numbers that rows have with them.
 void sort_classes(PairDataset& data) {
   const std::vector<std::string> found = data.class_names;
-  const bool by_number = are_integers(found);
+  int64_t ignored = 0;
+  const bool by_number = std::all_of(found.begin(), found.end(), [&](const std::string& name) {
+    return parse_number(name, ignored);
+  });
   const auto comes_before = [&](size_t a, size_t b) {
     int64_t x = 0, y = 0;
     if (by_number && parse_number(found[a], x) && parse_number(found[b], y) && x != y) {
@@ -98,12 +95,6 @@ std::vector<Column> list_columns(const ClassColumns& columns) {
   std::vector<std::string> texts = {columns.text};
   if (columns.text == ClassColumns().text) texts.emplace_back("text");  // as elsewhere
   return {{"text", texts}, {"label", {columns.label}}};
-}
-
-std::string describe_classes(const std::vector<std::string>& names) {
-  constexpr size_t kShownBytes = 60;
-  return fmt::format("{} classes: {}", names.size(),
-                     shorten_text(fmt::format("{}", fmt::join(names, ", ")), kShownBytes));
 }
 
 }  // namespace
@@ -139,7 +130,10 @@ PairDataset read_class_data(const std::vector<std::string>& paths, const ClassCo
       fmt::format("{}: skip passes over all of its {} rows", data.report.file, data.report.rows));
   data.class_names = classes.names();
   if (classes.is_open()) sort_classes(data);
-  data.notes.push_back(fmt::format("{}: {}", data.report.file, describe_classes(data.class_names)));
+  constexpr size_t kShownBytes = 60;
+  data.notes.push_back(
+      fmt::format("{}: {} classes: {}", data.report.file, data.class_names.size(),
+                  shorten_text(fmt::format("{}", fmt::join(data.class_names, ", ")), kShownBytes)));
   return data;
 }
 

@@ -39,30 +39,6 @@ int64_t count_empty(const std::vector<TextForm>& forms) {
                        [](const TextForm& form) { return form.words == 0; });
 }
 
-void review_scores(const std::vector<double>& scores, DataReview& review) {
-  if (scores.empty()) return;
-  const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
-  review.score_minimum = *low;
-  review.score_maximum = *high;
-  review.score_mean =
-      std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
-}
-
-void count_classes(const PairDataset& data, DataReview& review) {
-  for (const std::string& name : data.class_names) review.classes.emplace_back(name, 0);
-  for (const int32_t c : data.classes) ++review.classes[static_cast<size_t>(c)].second;
-}
-
-std::vector<uint64_t> example_keys(const std::vector<TextForm>& left,
-                                   const std::vector<TextForm>& right) {
-  std::vector<uint64_t> keys;
-  keys.reserve(left.size());
-  for (size_t i = 0; i < left.size(); ++i) {
-    keys.push_back(right.empty() ? left[i].key : pair_key(left[i], right[i]));
-  }
-  return keys;
-}
-
 }  // namespace
 
 DataReview review_pairs(const PairDataset& data, const std::string& file) {
@@ -75,7 +51,12 @@ DataReview review_pairs(const PairDataset& data, const std::string& file) {
   review.left_words = median_words(left);
   review.right_words = median_words(right);
   for (size_t i = 0; i < right.size(); ++i) review.equal_sides += left[i].key == right[i].key;
-  review.keys = key_set(example_keys(left, right));
+  std::vector<uint64_t> keys;
+  keys.reserve(left.size());
+  for (size_t i = 0; i < left.size(); ++i) {
+    keys.push_back(right.empty() ? left[i].key : pair_key(left[i], right[i]));
+  }
+  review.keys = key_set(std::move(keys));
   review.duplicate_examples = review.examples - static_cast<int64_t>(review.keys.size());
   for (const auto& column : data.negatives) {
     const std::vector<TextForm> forms = text_forms(column);
@@ -87,8 +68,15 @@ DataReview review_pairs(const PairDataset& data, const std::string& file) {
   review.right = key_set(right);
   review.distinct_texts = static_cast<int64_t>(review.left.size() + review.right.size()) -
                           count_common(review.left, review.right);
-  review_scores(data.score, review);
-  count_classes(data, review);
+  if (!data.score.empty()) {
+    const auto [low, high] = std::minmax_element(data.score.begin(), data.score.end());
+    review.score_minimum = *low;
+    review.score_maximum = *high;
+    review.score_mean = std::accumulate(data.score.begin(), data.score.end(), 0.0) /
+                        static_cast<double>(data.score.size());
+  }
+  for (const std::string& name : data.class_names) review.classes.emplace_back(name, 0);
+  for (const int32_t c : data.classes) ++review.classes[static_cast<size_t>(c)].second;
   return review;
 }
 

@@ -12,8 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/data/detail/article.h"
-#include "simile/data/detail/reservoir.h"
-#include "simile/data/path_list.h"
+#include "simile/data/line_reader.h"
 
 namespace simile {
 namespace {
@@ -24,7 +23,12 @@ struct Passage {
   std::string_view first, second;
 
   bool is(std::string_view text) const { return second.empty() && first == text; }
-  std::string str() const;  // a space between the two runs
+  std::string str() const {  // a space between the two runs
+    if (second.empty()) return std::string(first);
+    std::string text;
+    text.reserve(first.size() + 1 + second.size());  // appending sets aside up to twice as much
+    return text.append(first).append(" ").append(second);
+  }
 };
 
 // A text that may be a negative, and where it stands: the number of its sentence or paragraph.
@@ -171,14 +175,6 @@ ArticlePairs pair_title(const Article& article, const DocumentPairOptions& optio
   return found;
 }
 
-ArticlePairs find_title_leads(const Article& article, const DocumentPairOptions& options) {
-  return pair_title(article, options, 0, 1);
-}
-
-ArticlePairs find_title_paragraphs(const Article& article, const DocumentPairOptions& options) {
-  return pair_title(article, options, 1, article.sentences.size());
-}
-
 struct Kind {
   const char* name;
   PairFinder find;
@@ -190,64 +186,42 @@ constexpr Kind kKinds[] = {
     {"paragraph_lead", find_paragraph_leads, false},
     {"sentence_rest", find_sentence_rests, false},
     {"article_lead", find_article_leads, false},
-    {"title_lead", find_title_leads, true},
-    {"title_paragraph", find_title_paragraphs, true},
+    {"title_lead",
+     [](const Article& article, const DocumentPairOptions& options) {
+       return pair_title(article, options, 0, 1);
+     },
+     true},
+    {"title_paragraph",
+     [](const Article& article, const DocumentPairOptions& options) {
+       return pair_title(article, options, 1, article.sentences.size());
+     },
+     true},
 };
-
-const Kind& find_kind(const std::string& name) {
-  for (const Kind& kind : kKinds) {
-    if (name == kind.name) return kind;
-  }
-  throw Error(ErrorKind::kRecipe, fmt::format("documents.pairs: expected some of {}, found '{}'",
-                                              fmt::join(document_pair_kinds(), ", "), name));
-}
-
-void check_title_kind(const Kind& kind, const DocumentPairOptions& options) {
-  if (!kind.has_title) return;
-  SIMILE_CHECK(options.titles, ErrorKind::kRecipe,
-               fmt::format("documents.pairs: '{}' needs articles with titles; set documents.titles "
-                           "where the first line of each article is its title",
-                           kind.name));
-  SIMILE_CHECK(!options.hard_negatives, ErrorKind::kRecipe,
-               fmt::format("documents.hard_negatives: '{}' has none, as every text of an article "
-                           "fits its title; set it to false, or take the other kinds in an "
-                           "objective of their own",
-                           kind.name));
-}
-
-}  // namespace
-
-const std::vector<std::string>& document_pair_kinds() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const Kind& kind : kKinds) list.emplace_back(kind.name);
-    return list;
-  }();
-  return names;
-}
-
-namespace {
-
-std::string Passage::str() const {
-  if (second.empty()) return std::string(first);
-  std::string text;
-  text.reserve(first.size() + 1 + second.size());  // appending would set aside up to twice as much
-  return text.append(first).append(" ").append(second);
-}
 
 std::vector<PairFinder> choose_pair_finders(const DocumentPairOptions& options) {
   const auto& names = options.pairs;
+  const std::string known = fmt::format("{}", fmt::join(document_pair_kinds(), ", "));
   std::vector<PairFinder> finders;
   for (const std::string& name : names) {
-    const Kind& kind = find_kind(name);
-    finders.push_back(kind.find);
+    const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                   [&](const Kind& each) { return name == each.name; });
+    SIMILE_CHECK(kind != std::end(kKinds), ErrorKind::kRecipe,
+                 fmt::format("documents.pairs: expected some of {}, found '{}'", known, name));
     SIMILE_CHECK(std::count(names.begin(), names.end(), name) == 1, ErrorKind::kRecipe,
                  fmt::format("documents.pairs: '{}' is given twice", name));
-    check_title_kind(kind, options);
+    SIMILE_CHECK(options.titles || !kind->has_title, ErrorKind::kRecipe,
+                 fmt::format("documents.pairs: '{}' needs articles with titles; set "
+                             "documents.titles where the first line of each article is its title",
+                             name));
+    SIMILE_CHECK(!options.hard_negatives || !kind->has_title, ErrorKind::kRecipe,
+                 fmt::format("documents.hard_negatives: '{}' has none, as every text of an article "
+                             "fits its title; set it to false, or take the other kinds in an "
+                             "objective of their own",
+                             name));
+    finders.push_back(kind->find);
   }
   SIMILE_CHECK(!finders.empty(), ErrorKind::kRecipe,
-               fmt::format("documents.pairs: expected some of {}, found none",
-                           fmt::join(document_pair_kinds(), ", ")));
+               fmt::format("documents.pairs: expected some of {}, found none", known));
   SIMILE_CHECK(options.minimum_words <= options.maximum_words, ErrorKind::kRecipe,
                fmt::format("documents: minimum_words {} is more than maximum_words {}",
                            options.minimum_words, options.maximum_words));
@@ -356,6 +330,15 @@ class PairCollector {
 };
 
 }  // namespace
+
+const std::vector<std::string>& document_pair_kinds() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const Kind& kind : kKinds) list.emplace_back(kind.name);
+    return list;
+  }();
+  return names;
+}
 
 PairDataset read_document_pairs(const std::vector<std::string>& paths,
                                 const DocumentPairOptions& options, int64_t limit) {

@@ -10,7 +10,6 @@
 #include "simile/core/file.h"
 #include "simile/data/detail/article.h"
 #include "simile/data/detail/packed_files_test.h"
-#include "simile/data/detail/reservoir.h"
 #include "simile/data/pair_data.h"
 
 namespace simile {

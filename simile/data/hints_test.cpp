@@ -4,9 +4,9 @@
 
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/data/detail/row_parser.h"
-#include "simile/data/leave_out.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/ranking_data.h"
+#include "simile/data/text_match.h"
 
 namespace simile {
 namespace {

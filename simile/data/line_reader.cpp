@@ -2,19 +2,22 @@
 #include "simile/data/line_reader.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <istream>
+#include <set>
 #include <vector>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/text/unicode.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -190,6 +193,33 @@ void check_first_line(const std::string& line, bool is_all, const std::string& n
                            name));
 }
 
+std::vector<std::string> list_fitting(const std::string& path) {
+  const std::filesystem::path whole(path);
+  const std::string name = whole.filename().string();
+  std::string pattern;  // in which a star alone is special
+  for (const char c : name) pattern += c == '*' ? "*" : std::string({'\\', c});
+  const std::filesystem::path folder = whole.parent_path();
+  SIMILE_CHECK(
+      folder.string().find('*') == std::string::npos, ErrorKind::kRecipe,
+      fmt::format("{}: a * may stand for characters of the file's name only, not of a folder's",
+                  path));
+  std::vector<std::string> found;
+  std::error_code code;
+  for (std::filesystem::directory_iterator it(folder.empty() ? "." : folder, code), end;
+       !code && it != end; it.increment(code)) {
+    const std::filesystem::path file = it->path().filename();
+    const bool fits = fnmatch(pattern.c_str(), file.c_str(), FNM_PERIOD) == 0;
+    if (fits && !folder_exists(it->path().string())) found.push_back((folder / file).string());
+  }
+  SIMILE_CHECK(
+      !code, ErrorKind::kInput,
+      fmt::format("{}: cannot list the folder {}: {}", path, folder.string(), code.message()));
+  SIMILE_CHECK(!found.empty(), ErrorKind::kInput,
+               fmt::format("{}: no file of the folder has a name that fits '{}'", path, name));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 }  // namespace
 
 std::string without_compression(const std::string& path) {
@@ -243,6 +273,31 @@ bool LineReader::next(std::string& line) {
   if (++line_number_ == 1 && line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);
   replaced_bytes_ += repair_utf8(line);
   return true;
+}
+
+std::vector<std::string> expand_paths(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (path.find('*') == std::string::npos || file_exists(path)) {
+      files.push_back(path);
+      continue;
+    }
+    for (std::string& file : list_fitting(path)) files.push_back(std::move(file));
+  }
+  std::set<std::string> seen;
+  for (const std::string& file : files) {
+    SIMILE_CHECK(seen.insert(std::filesystem::path(file).lexically_normal().string()).second,
+                 ErrorKind::kRecipe,
+                 fmt::format("{}: the file is named twice; its rows would count double", file));
+  }
+  return files;
+}
+
+std::string name_paths(const std::vector<std::string>& paths) {
+  if (paths.empty()) return "";
+  if (paths.size() == 1) return paths[0];
+  return fmt::format("{} and {} more file{}", paths[0], paths.size() - 1,
+                     paths.size() == 2 ? "" : "s");
 }
 
 }  // namespace simile

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a text file, plain or gzip or (with a name that ends in .zst) zstd, or of a stream.
+// Files of data: which ones a path means, and their lines.
 //
-// A line ends in LF or CRLF, which is taken off; the last one may lack it. A byte order mark at the
+// Files are plain, gzip or (with a name that ends in .zst) zstd. A line ends in LF or CRLF, which is taken off; the last one may lack it. A byte order mark at the
 // start is taken off. Bytes that are not UTF-8 become U+FFFD and are counted.
 //
 // Errors (ErrorKind::kInput): a file that cannot be read, a damaged or cut gzip or zstd file (with
@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simile/text/utf8.h"
 
@@ -56,5 +57,17 @@ std::string without_compression(const std::string& path);
 // Whether the name ends in .jsonl; in .jsonl, .tsv or .csv (compressed or not).
 bool is_json_lines(const std::string& path);
 bool is_table(const std::string& path);
+
+// The files meant by `paths`, in that order. A path whose last part holds `*`, which stands for any
+// number of characters, is every file of its folder that fits, sorted by name byte for byte
+// (part-10 before part-2), hidden ones only where the pattern begins with a dot. A file that has
+// such a name itself is meant by it. A path without `*` is taken as it is, there or not.
+//
+// Errors: ErrorKind::kInput for a pattern that no file fits; ErrorKind::kRecipe for `*` before the
+// last part and for a file named twice.
+std::vector<std::string> expand_paths(const std::vector<std::string>& paths);
+
+// "a.tsv", "a.tsv and 3 more files": for messages.
+std::string name_paths(const std::vector<std::string>& paths);
 
 }  // namespace simile

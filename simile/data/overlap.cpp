@@ -13,9 +13,9 @@
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/data/detail/pair_rows.h"
-#include "simile/data/field_reader.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/ranking_data.h"
+#include "simile/data/text_list.h"
 #include "simile/text/sentence_splitter.h"
 #include "simile/text/words.h"
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <sstream>
 
 #include "simile/core/error.h"
@@ -17,11 +16,11 @@
 #include "simile/data/column_kinds.h"
 #include "simile/data/detail/pair_rows.h"
 #include "simile/data/detail/row_parser.h"
-#include "simile/data/leave_out.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/path_list.h"
 #include "simile/data/text_list.h"
+#include "simile/data/text_match.h"
 #include "simile/text/utf8.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -29,19 +28,14 @@ namespace {
 // Formats that are read from `path`.
 const std::vector<std::string> kFileFormats = {"table", "texts", "documents", "nli", "classes"};
 
-// "id", "Row ID", "query_id": numbers that are nobody's score.
-bool is_id_name(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name == "id" || ends_with(name, "_id") || ends_with(name, " id");
-}
-
 // "; its numbers are in the columns rating, grade", or nothing.
 std::string name_numbers(const std::string& file) {
   std::vector<std::string> names;
   for (const ColumnSummary& column : summarise_columns(file)) {
-    if (column.kind == ColumnKind::kNumber && !is_id_name(column.name))
-      names.push_back(column.name);
+    const std::string name = lower_text(column.name);
+    // "id", "Row ID", "query_id" are nobody's score.
+    const bool is_id = name == "id" || ends_with(name, "_id") || ends_with(name, " id");
+    if (column.kind == ColumnKind::kNumber && !is_id) names.push_back(column.name);
   }
   if (names.empty()) return "";
   return fmt::format("; if a column of numbers is the score, set score: one of {}",
@@ -161,17 +155,6 @@ PairDataset read_ranking_pairs(const PairDataOptions& options) {
   return data;
 }
 
-// Sides named in vain would mean that single texts are read where pairs were meant.
-void check_class_sides(const PairDataOptions& options) {
-  const PairDataOptions untouched;
-  const bool names_sides = options.left != untouched.left || options.right != untouched.right;
-  SIMILE_CHECK(
-      options.format != "classes" || options.text.empty() || !names_sides, ErrorKind::kRecipe,
-      fmt::format("single texts are read from the column '{}', yet left or right is given; for "
-                  "pairs with a class set text to nothing (text: \"\")",
-                  options.text));
-}
-
 void check_format_options(const PairDataOptions& options) {
   const auto& formats = pair_formats();
   SIMILE_CHECK(std::count(formats.begin(), formats.end(), options.format) == 1, ErrorKind::kRecipe,
@@ -193,7 +176,14 @@ void check_format_options(const PairDataOptions& options) {
   SIMILE_CHECK(options.format == "ranking" || !options.path.empty() || !options.paths.empty(),
                ErrorKind::kRecipe, "no path of a file of pairs was given");
   check_on_error(options.on_error);
-  check_class_sides(options);
+  // Sides named in vain would mean that single texts are read where pairs were meant.
+  const PairDataOptions untouched;
+  const bool names_sides = options.left != untouched.left || options.right != untouched.right;
+  SIMILE_CHECK(
+      options.format != "classes" || options.text.empty() || !names_sides, ErrorKind::kRecipe,
+      fmt::format("single texts are read from the column '{}', yet left or right is given; for "
+                  "pairs with a class set text to nothing (text: \"\")",
+                  options.text));
 }
 
 PairDataset read_format(const PairDataOptions& options) {
@@ -216,13 +206,6 @@ PairDataset read_format(const PairDataOptions& options) {
   return read_table_pairs(options);
 }
 
-void keep_fold(const PairDataOptions& options, PairDataset& data) {
-  if (!options.folds.is_set()) return;
-  const FoldPart part = choose_part(options.folds, fold_groups(data), options.file(), "pairs");
-  keep_pairs(part.is_kept, data);
-  data.notes.push_back(part.note);
-}
-
 void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
   SIMILE_CHECK(!options.exclude.empty() || options.exclude_overlap == 0, ErrorKind::kRecipe,
                fmt::format("{}: exclude_overlap is set, but `exclude` names no files of test sets",
@@ -242,21 +225,46 @@ void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
   SIMILE_CHECK(data.size() > 0, ErrorKind::kInput, note + ": none remains");
 }
 
-void drop_words(double share, PairDataset& data) {
-  RandomStream random(1, "words kept");
-  for (size_t i = 0; i < data.left.size(); ++i) {
-    data.left[i] = keep_some_words(data.left[i], share, random);
-    data.right[i] = keep_some_words(data.right[i], share, random);
-  }
-}
-
 }  // namespace
 
 void PairDataOptions::visit(OptionVisitor& v) {
-  visit_files(v);
+  v.only_for("format", kFileFormats, [&](OptionVisitor& of) {
+    of.field("path", path,
+             path_info("file of pairs, or to make pairs of: .tsv, .csv, .jsonl, or text for the "
+                       "formats texts and documents; also with .gz or .zst; a * in its name stands "
+                       "for any characters: all such files, sorted by name"));
+    of.field("paths", paths, path_info("more such files, read after path as if they were one"));
+  });
+  v.field("format", format,
+          choice_info("what the file is: a table of pairs; texts, each paired with itself; "
+                      "documents, a paragraph a line and a blank line between articles; nli, a "
+                      "table of premises (left), hypotheses (right) and labels (entailment, "
+                      "neutral, contradiction, or 0, 1, 2); classes, a table of texts or pairs "
+                      "with their class; ranking, which takes the files of the group ranking in "
+                      "place of path",
+                      pair_formats()));
   visit_columns(v);
   visit_class_columns(v);
-  visit_rows(v);
+  v.only_for("format", {"texts"}, [&](OptionVisitor& of) {
+    of.field("keep_words", keep_words,
+             {"share of the words that each side keeps, drawn anew for each", "", 0.01, 1});
+  });
+  v.only_for("format", {"table", "classes"}, [&](OptionVisitor& of) {
+    of.field("skip", skip, {"pairs to pass over at the start", "pairs", 0});
+  });
+  v.field("limit", limit,
+          {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
+           "pairs", 0});
+  v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
+    of.field("first_rows", first_rows,
+             {"rows of the files to look at, before the filter leaves any out, where limit counts "
+              "those it lets through; 0: all",
+              "rows", 0});
+  });
+  visit_filter(v);
+  v.only_for("format", {"table", "texts", "nli", "classes"},
+             [&](OptionVisitor& of) { visit_on_error(of, on_error); });
+  v.only_for("format", kFileFormats, [&](OptionVisitor& of) { folds.visit(of); });
   v.field("exclude", exclude,
           path_info("files of test sets: pairs with a text of at least four words that stands "
                     "there too, up to case and punctuation, are left out after reading"));
@@ -274,24 +282,6 @@ void PairDataOptions::visit(OptionVisitor& v) {
   v.only_for("format", {"ranking"}, [&](OptionVisitor& of) {
     of.group("ranking", ranking, "pairs of queries and their relevant documents");
   });
-}
-
-void PairDataOptions::visit_files(OptionVisitor& v) {
-  v.only_for("format", kFileFormats, [&](OptionVisitor& of) {
-    of.field("path", path,
-             path_info("file of pairs, or to make pairs of: .tsv, .csv, .jsonl, or text for the "
-                       "formats texts and documents; also with .gz or .zst; a * in its name stands "
-                       "for any characters: all such files, sorted by name"));
-    of.field("paths", paths, path_info("more such files, read after path as if they were one"));
-  });
-  v.field("format", format,
-          choice_info("what the file is: a table of pairs; texts, each paired with itself; "
-                      "documents, a paragraph a line and a blank line between articles; nli, a "
-                      "table of premises (left), hypotheses (right) and labels (entailment, "
-                      "neutral, contradiction, or 0, 1, 2); classes, a table of texts or pairs "
-                      "with their class; ranking, which takes the files of the group ranking in "
-                      "place of path",
-                      pair_formats()));
 }
 
 void PairDataOptions::visit_columns(OptionVisitor& v) {
@@ -338,29 +328,6 @@ void PairDataOptions::visit_class_columns(OptionVisitor& v) {
   });
 }
 
-void PairDataOptions::visit_rows(OptionVisitor& v) {
-  v.only_for("format", {"texts"}, [&](OptionVisitor& of) {
-    of.field("keep_words", keep_words,
-             {"share of the words that each side keeps, drawn anew for each", "", 0.01, 1});
-  });
-  v.only_for("format", {"table", "classes"}, [&](OptionVisitor& of) {
-    of.field("skip", skip, {"pairs to pass over at the start", "pairs", 0});
-  });
-  v.field("limit", limit,
-          {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
-           "pairs", 0});
-  v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
-    of.field("first_rows", first_rows,
-             {"rows of the files to look at, before the filter leaves any out, where limit counts "
-              "those it lets through; 0: all",
-              "rows", 0});
-  });
-  visit_filter(v);
-  v.only_for("format", {"table", "texts", "nli", "classes"},
-             [&](OptionVisitor& of) { visit_on_error(of, on_error); });
-  v.only_for("format", kFileFormats, [&](OptionVisitor& of) { folds.visit(of); });
-}
-
 void PairDataOptions::visit_filter(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
     of.field(
@@ -383,9 +350,18 @@ PairDataset read_pairs(const PairDataOptions& options) {
   check_format_options(options);
   PairDataset data = read_format(options);
   if (!data.report.note().empty()) data.notes.push_back(data.report.note());
-  keep_fold(options, data);
+  if (options.folds.is_set()) {
+    const FoldPart part = choose_part(options.folds, fold_groups(data), options.file(), "pairs");
+    keep_pairs(part.is_kept, data);
+    data.notes.push_back(part.note);
+  }
   leave_out_excluded(options, data);
-  if (options.keep_words < 1) drop_words(options.keep_words, data);  // whole texts were compared
+  if (options.keep_words == 1) return data;
+  RandomStream random(1, "words kept");  // after whole texts were compared
+  for (size_t i = 0; i < data.left.size(); ++i) {
+    data.left[i] = keep_some_words(data.left[i], options.keep_words, random);
+    data.right[i] = keep_some_words(data.right[i], options.keep_words, random);
+  }
   return data;
 }
 

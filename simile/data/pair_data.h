@@ -21,10 +21,10 @@
 // All formats but `table` give every pair the score 1.
 //
 // In this order: the files of `path` and `paths` are read one after the other
-// (simile/data/path_list.h); rows that do not meet `filter` or are malformed (on_error: skip) are
+// (simile/data/line_reader.h); rows that do not meet `filter` or are malformed (on_error: skip) are
 // left out (simile/data/reader.h), and rows beyond `first_rows` not looked at; skip and limit
 // choose among the others; folds cut what was read (simile/data/pair_dataset.h); `exclude` leaves
-// out pairs of the part (simile/data/leave_out.h). Malformed in a table is also a score that is no
+// out pairs of the part (simile/data/text_match.h). Malformed in a table is also a score that is no
 // number, an unknown label, and a text that is empty - but in nli, where rows without a text are
 // not used, and in texts, where they are blank.
 #pragma once
@@ -85,10 +85,6 @@ struct PairDataOptions {
   void visit_columns(OptionVisitor& v);        // of pairs and their scores
   void visit_class_columns(OptionVisitor& v);  // of texts with a class
   void visit_filter(OptionVisitor& v);
-
- private:
-  void visit_files(OptionVisitor& v);
-  void visit_rows(OptionVisitor& v);
 };
 
 // Errors: ErrorKind::kInput from the readers, for a score that is neither a number nor a known
@@ -99,7 +95,7 @@ struct PairDataOptions {
 PairDataset read_pairs(const PairDataOptions& options);
 
 // The files of `path` and `paths`, in the order in which they are read; none of the format
-// `ranking`. Errors: those of expand_paths() (simile/data/path_list.h).
+// `ranking`. Errors: those of expand_paths() (simile/data/line_reader.h).
 std::vector<std::string> pair_files(const PairDataOptions& options);
 
 }  // namespace simile

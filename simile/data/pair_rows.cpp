@@ -10,7 +10,6 @@
 #include "simile/data/column_kinds.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/path_list.h"
 #include "simile/text/utf8.h"
 
 namespace simile {

@@ -13,11 +13,9 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/idle_options.h"
-#include "simile/data/corpus.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/pair_data.h"
-#include "simile/data/path_list.h"
-#include "simile/data/trec.h"
+#include "simile/data/ranking_files.h"
 #include "simile/text/words.h"
 
 namespace simile {

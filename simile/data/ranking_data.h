@@ -2,9 +2,9 @@
 // A retrieval set: queries, a corpus of documents, and judgements of which documents answer a
 // query. It is given in one of two ways:
 //
-//   queries, corpus, qrels  three files. Queries and corpus are tables (simile/data/corpus.h), with
+//   queries, corpus, qrels  three files. Queries and corpus are tables (simile/data/ranking_files.h), with
 //                           titles only in the corpus; a * in their names stands for several files.
-//                           Judgements: simile/data/trec.h
+//                           Judgements: simile/data/ranking_files.h
 //   folder, split           a BEIR folder (Thakur et al., NeurIPS 2021): corpus.jsonl (_id, title,
 //                           text), queries.jsonl (_id, text) and qrels/SPLIT.tsv with a header. The
 //                           tables may also be .tsv or .csv, the judgements qrels.SPLIT.tsv, each

@@ -9,7 +9,7 @@
 #include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/data/pair_data.h"
-#include "simile/data/trec.h"
+#include "simile/data/ranking_files.h"
 
 namespace simile {
 namespace {

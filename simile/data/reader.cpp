@@ -4,18 +4,157 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <optional>
+#include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/data/detail/row_filter.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/detail/table_file.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/path_list.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
+namespace {
+
+enum class Test { kEquality, kOrder, kContains, kIn };
+
+struct Symbol {
+  std::string_view written;
+  Test test;
+  bool less, equal, more;  // whether it holds for such a field; `equal`: also for one that contains
+};
+
+// A symbol that begins with another one comes before it.
+constexpr Symbol kSymbols[] = {
+    {"!=", Test::kEquality, true, false, true},
+    {"<=", Test::kOrder, true, true, false},
+    {">=", Test::kOrder, false, true, true},
+    {"==", Test::kEquality, false, true, false},
+    {"=", Test::kEquality, false, true, false},
+    {"<", Test::kOrder, true, false, false},
+    {">", Test::kOrder, false, false, true},
+    {" contains ", Test::kContains, false, true, false},
+    {" not contains ", Test::kContains, false, false, false},
+    {" in ", Test::kIn, false, true, false},
+    {" not in ", Test::kIn, false, false, false},
+};
+
+bool is_quote(char c) { return c == '"' || c == '\''; }
+
+std::string take_quotes_off(const std::string& text) {
+  const bool quoted = text.size() >= 2 && is_quote(text[0]) && text.back() == text[0];
+  return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+// The operator that stands first behind a column, which may be in quotes; nullptr when there is
+// none, or nothing before it.
+const Symbol* find_symbol(const std::string& written, size_t& at) {
+  at = written.find_first_not_of(' ');
+  if (at != std::string::npos && is_quote(written[at])) {
+    const size_t end = written.find(written[at], at + 1);
+    at = end == std::string::npos ? 0 : end + 1;
+  } else {
+    at = 0;
+  }
+  for (; at < written.size(); ++at) {
+    for (const Symbol& symbol : kSymbols) {
+      if (written.compare(at, symbol.written.size(), symbol.written) != 0) continue;
+      return trim(written.substr(0, at)).empty() ? nullptr : &symbol;
+    }
+  }
+  return nullptr;
+}
+
+// "a, 'b, c', d": what commas outside of quotes separate.
+std::vector<std::string> split_values(const std::string& list) {
+  std::vector<std::string> values(1);
+  char quote = 0;
+  for (const char c : list) {
+    if (quote == 0 && is_quote(c) && trim(values.back()).empty()) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    }
+    if (c == ',' && quote == 0) {
+      values.emplace_back();
+    } else {
+      values.back() += c;
+    }
+  }
+  for (std::string& value : values) value = take_quotes_off(trim(value));
+  return values;
+}
+
+// As numbers when both are.
+bool is_equal(const std::string& field, const std::string& value) {
+  double left = 0, right = 0;
+  const bool are_numbers = parse_number(field, left) && parse_number(value, right);
+  return are_numbers ? left == right : field == value;
+}
+
+template <typename T>
+bool compare(const T& field, const Symbol& symbol, const T& value) {
+  return field < value ? symbol.less : value < field ? symbol.more : symbol.equal;
+}
+
+}  // namespace
+
+// COLUMN OPERATOR VALUE.
+struct RowCondition {
+  // Errors: ErrorKind::kRecipe for what is no condition.
+  explicit RowCondition(const std::string& condition) : written(condition) {
+    size_t at = 0;
+    symbol = find_symbol(written, at);
+    SIMILE_CHECK(
+        symbol != nullptr, ErrorKind::kRecipe,
+        fmt::format("filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and "
+                    "a value, such as 'score >= 3', found '{}'",
+                    written));
+    const std::string value = trim(written.substr(at + symbol->written.size()));
+    SIMILE_CHECK(!value.empty() || symbol->test != Test::kOrder, ErrorKind::kRecipe,
+                 fmt::format("filter: expected a number or text to compare with behind '{}', found "
+                             "'{}'",
+                             symbol->written, written));
+    column = take_quotes_off(trim(written.substr(0, at)));
+    values = symbol->test == Test::kIn ? split_values(value)
+                                       : std::vector<std::string>{take_quotes_off(value)};
+  }
+
+  // RowError's reason when the condition cannot be asked of this field, otherwise empty.
+  std::string problem(const std::string& field) const {
+    double number = 0;
+    if (symbol->test != Test::kOrder || field.empty() || !parse_number(values[0], number) ||
+        parse_number(field, number)) {
+      return "";
+    }
+    return fmt::format("expected a number to compare ({}), found '{}'", written,
+                       begin_of_text(field, 80));
+  }
+
+  bool holds(const std::string& field) const {
+    const std::string& value = values[0];
+    if (symbol->test == Test::kContains) {
+      return (field.find(value) != std::string::npos) == symbol->equal;
+    }
+    if (symbol->test == Test::kIn) {
+      return std::any_of(values.begin(), values.end(), [&](const std::string& each) {
+               return is_equal(field, each);
+             }) == symbol->equal;
+    }
+    if (symbol->test == Test::kOrder && field.empty()) return false;
+    double left = 0, right = 0;
+    if (parse_number(field, left) && parse_number(value, right)) {
+      return compare(left, *symbol, right);
+    }
+    return compare(field, *symbol, value);
+  }
+
+  std::string written, column;
+  const Symbol* symbol;
+  std::vector<std::string> values;  // one but for lists
+};
 
 TableFormat table_format(const std::string& path) {
   const std::string name = without_compression(path);
@@ -71,164 +210,127 @@ std::string ReadReport::note() const {
   return fmt::format("{}: the filter left out {} of {} rows", file, filtered, rows + filtered);
 }
 
-class TableReader::Implementation {
- public:
-  Implementation(std::vector<std::string> paths, std::vector<Column> columns, ReadOptions options)
-      : paths_(std::move(paths)),
-        columns_(std::move(columns)),
-        asked_(columns_.size()),
-        options_(std::move(options)),
-        conditions_(parse_conditions(options_.filter)),
-        has_column_(asked_ + conditions_.size()) {
-    for (const RowCondition& condition : conditions_) {
-      columns_.push_back({"filter", {condition.column}});
-    }
-    SIMILE_CHECK(!paths_.empty(), ErrorKind::kRecipe, "no table was given");
-    report_.file = name_paths(paths_);
-    open(0);
-  }
-
-  bool next(Row& row) {
-    while ((options_.limit == 0 || report_.rows < options_.limit) && !has_seen_first_rows()) {
-      const std::optional<bool> passed = read(row);
-      if (!passed) break;
-      if (*passed) return true;
-    }
-    check_end();
-    return false;
-  }
-
-  bool accept(const std::function<void()>& look) {
-    try {
-      look();
-      return true;
-    } catch (const RowError& error) {
-      leave_out_malformed(error, options_.skip_malformed, report_);
-    }
-    --report_.rows;
-    return false;
-  }
-
-  bool has_column(size_t column) const { return has_column_[column] || file_->has_column(column); }
-  const ReadReport& report() const { return report_; }
-
-  [[noreturn]] void fail(const Row& row, size_t column, const std::string& message) const {
-    throw RowError(fmt::format("{}:{}: column '{}': {}", paths_[row.file], row.line,
-                               file_->column_name(column), message));
-  }
-
- private:
-  void open(size_t number) {
-    number_ = number;
-    auto columns = columns_;
-    // An object may lack what others have; check_end() reports a column that none has.
-    for (size_t c = asked_; c < columns.size(); ++c) {
-      columns[c].required = table_format(paths_[number]) != TableFormat::kJsonl;
-    }
-    file_.emplace(paths_[number], columns, options_.skip_malformed, options_.others);
-  }
-
-  bool open_next() {
-    at_end_ = number_ + 1 == paths_.size();
-    if (at_end_) return false;
-    for (size_t c = 0; c < columns_.size(); ++c) has_column_[c] = has_column(c);
-    blank_lines_ += file_->blank_lines();
-    replaced_bytes_ += file_->replaced_bytes();
-    quoted_fields_ += file_->quoted_fields();
-    open(number_ + 1);
-    return true;
-  }
-
-  bool has_seen_first_rows() const {
-    const int64_t seen = report_.rows + report_.filtered + report_.malformed;
-    return options_.first_rows > 0 && seen >= options_.first_rows;
-  }
-
-  // Does the next row pass the filter, and is it sound? Nothing at the end.
-  std::optional<bool> read(Row& row) {
-    if (at_end_) return std::nullopt;
-    try {
-      while (!file_->next(row)) {
-        if (!open_next()) return std::nullopt;
-      }
-      row.file = number_;
-      count_lines();
-      if (!passes(row)) {
-        ++report_.filtered;
-        return false;
-      }
-      ++report_.rows;
-      row.fields.resize(asked_);
-      return true;
-    } catch (const RowError& error) {
-      leave_out_malformed(error, options_.skip_malformed, report_);
-      return false;
-    }
-  }
-
-  void count_lines() {
-    report_.blank_lines = blank_lines_ + file_->blank_lines();
-    report_.replaced_bytes = replaced_bytes_ + file_->replaced_bytes();
-    report_.quoted_fields = quoted_fields_ + file_->quoted_fields();
-  }
-
-  bool passes(const Row& row) const {
-    for (size_t i = 0; i < conditions_.size(); ++i) {
-      const std::string& field = row.fields[asked_ + i];
-      const std::string problem = conditions_[i].problem(field);
-      if (!problem.empty()) fail(row, asked_ + i, problem);
-      if (!conditions_[i].holds(field)) return false;
-    }
-    return true;
-  }
-
-  void check_end() {
-    count_lines();
-    check_malformed(report_);
-    for (size_t i = 0; at_end_ && i < conditions_.size(); ++i) {
-      SIMILE_CHECK(has_column(asked_ + i), ErrorKind::kInput,
-                   fmt::format("{}: no row has a column '{}', expected for 'filter' ({}); columns "
-                               "of the last row: {}",
-                               report_.file, conditions_[i].column, conditions_[i].written,
-                               list_names(file_->names())));
-    }
-    SIMILE_CHECK(report_.rows > 0 || report_.filtered == 0, ErrorKind::kInput,
-                 fmt::format("{}: the filter leaves none of its {} rows: {}", report_.file,
-                             report_.filtered, fmt::join(options_.filter, ", ")));
-    SIMILE_CHECK(report_.rows > 0, ErrorKind::kInput,
-                 report_.file + ": the file holds a header line but no rows, expected rows");
-  }
-
-  std::vector<std::string> paths_;
-  std::vector<Column> columns_;  // the requested ones, then those of the filter
-  size_t asked_;
-  ReadOptions options_;
-  std::vector<RowCondition> conditions_;
-  std::vector<bool> has_column_;  // in the files before
-  std::optional<TableFile> file_;
-  size_t number_ = 0;
-  bool at_end_ = false;
-  int64_t blank_lines_ = 0, replaced_bytes_ = 0, quoted_fields_ = 0;  // of the files before
-  ReadReport report_;
-};
-
 TableReader::TableReader(const std::string& path, std::vector<Column> columns, ReadOptions options)
     : TableReader(std::vector<std::string>{path}, std::move(columns), std::move(options)) {}
+
 TableReader::TableReader(std::vector<std::string> paths, std::vector<Column> columns,
                          ReadOptions options)
-    : implementation_(std::make_unique<Implementation>(std::move(paths), std::move(columns),
-                                                       std::move(options))) {}
+    : paths_(std::move(paths)),
+      columns_(std::move(columns)),
+      asked_(columns_.size()),
+      options_(std::move(options)),
+      conditions_(options_.filter.begin(), options_.filter.end()),
+      has_column_(asked_ + conditions_.size()) {
+  for (const RowCondition& condition : conditions_) {
+    columns_.push_back({"filter", {condition.column}});
+  }
+  SIMILE_CHECK(!paths_.empty(), ErrorKind::kRecipe, "no table was given");
+  report_.file = name_paths(paths_);
+  open(0);
+}
+
 TableReader::TableReader(TableReader&&) noexcept = default;
 TableReader::~TableReader() = default;
 
-bool TableReader::next(Row& row) { return implementation_->next(row); }
-bool TableReader::accept(const std::function<void()>& look) {
-  return implementation_->accept(look);
+bool TableReader::has_column(size_t column) const {
+  return has_column_[column] || file_->has_column(column);
 }
-bool TableReader::has_column(size_t column) const { return implementation_->has_column(column); }
-const ReadReport& TableReader::report() const { return implementation_->report(); }
+
 void TableReader::fail(const Row& row, size_t column, const std::string& message) const {
-  implementation_->fail(row, column, message);
+  throw RowError(fmt::format("{}:{}: column '{}': {}", paths_[row.file], row.line,
+                             file_->column_name(column), message));
+}
+
+bool TableReader::next(Row& row) {
+  const auto is_enough = [&] {
+    const int64_t seen = report_.rows + report_.filtered + report_.malformed;
+    return (options_.limit > 0 && report_.rows >= options_.limit) ||
+           (options_.first_rows > 0 && seen >= options_.first_rows);
+  };
+  while (!is_enough() && !at_end_) {
+    try {
+      if (read(row)) return true;
+    } catch (const RowError& error) {
+      leave_out_malformed(error, options_.skip_malformed, report_);
+    }
+  }
+  check_end();
+  return false;
+}
+
+// False at the end, and for a row that the filter leaves out.
+bool TableReader::read(Row& row) {
+  while (!file_->next(row)) {
+    at_end_ = number_ + 1 == paths_.size();
+    if (at_end_) return false;
+    open_next();
+  }
+  row.file = number_;
+  count_lines();
+  for (size_t i = 0; i < conditions_.size(); ++i) {
+    const std::string& field = row.fields[asked_ + i];
+    const std::string problem = conditions_[i].problem(field);
+    if (!problem.empty()) fail(row, asked_ + i, problem);
+    if (conditions_[i].holds(field)) continue;
+    ++report_.filtered;
+    return false;
+  }
+  ++report_.rows;
+  row.fields.resize(asked_);
+  return true;
+}
+
+bool TableReader::accept(const std::function<void()>& look) {
+  try {
+    look();
+    return true;
+  } catch (const RowError& error) {
+    leave_out_malformed(error, options_.skip_malformed, report_);
+  }
+  --report_.rows;
+  return false;
+}
+
+void TableReader::open(size_t number) {
+  number_ = number;
+  auto columns = columns_;
+  // An object may lack what others have; check_end() reports a column that none has.
+  for (size_t c = asked_; c < columns.size(); ++c) {
+    columns[c].required = table_format(paths_[number]) != TableFormat::kJsonl;
+  }
+  file_ = std::make_unique<TableFile>(paths_[number], columns, options_.skip_malformed,
+                                      options_.others);
+}
+
+void TableReader::open_next() {
+  for (size_t c = 0; c < columns_.size(); ++c) has_column_[c] = has_column(c);
+  blank_lines_ += file_->blank_lines();
+  replaced_bytes_ += file_->replaced_bytes();
+  quoted_fields_ += file_->quoted_fields();
+  open(number_ + 1);
+}
+
+void TableReader::count_lines() {
+  report_.blank_lines = blank_lines_ + file_->blank_lines();
+  report_.replaced_bytes = replaced_bytes_ + file_->replaced_bytes();
+  report_.quoted_fields = quoted_fields_ + file_->quoted_fields();
+}
+
+void TableReader::check_end() {
+  count_lines();
+  check_malformed(report_);
+  for (size_t i = 0; at_end_ && i < conditions_.size(); ++i) {
+    SIMILE_CHECK(has_column(asked_ + i), ErrorKind::kInput,
+                 fmt::format("{}: no row has a column '{}', expected for 'filter' ({}); columns "
+                             "of the last row: {}",
+                             report_.file, conditions_[i].column, conditions_[i].written,
+                             list_names(file_->names())));
+  }
+  SIMILE_CHECK(report_.rows > 0 || report_.filtered == 0, ErrorKind::kInput,
+               fmt::format("{}: the filter leaves none of its {} rows: {}", report_.file,
+                           report_.filtered, fmt::join(options_.filter, ", ")));
+  SIMILE_CHECK(report_.rows > 0, ErrorKind::kInput,
+               report_.file + ": the file holds a header line but no rows, expected rows");
 }
 
 void TableReader::check_text(const Row& row, size_t column) const {

@@ -37,6 +37,9 @@
 
 namespace simile {
 
+struct RowCondition;
+class TableFile;
+
 enum class TableFormat { kTsv, kCsv, kJsonl };
 // From the file name; another ending is ErrorKind::kInput.
 TableFormat table_format(const std::string& path);
@@ -132,11 +135,26 @@ class TableReader {
   // "train.tsv:12: column 'score': <message>", to be thrown.
   [[noreturn]] void fail(const Row& row, size_t column, const std::string& message) const;
 
-  const ReadReport& report() const;
+  const ReadReport& report() const { return report_; }
 
  private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  void open(size_t number);
+  void open_next();
+  bool read(Row& row);
+  void count_lines();
+  void check_end();
+
+  std::vector<std::string> paths_;
+  std::vector<Column> columns_;  // the requested ones, then those of the filter
+  size_t asked_;
+  ReadOptions options_;
+  std::vector<RowCondition> conditions_;
+  std::vector<bool> has_column_;  // in the files before
+  std::unique_ptr<TableFile> file_;
+  size_t number_ = 0;
+  bool at_end_ = false;
+  int64_t blank_lines_ = 0, replaced_bytes_ = 0, quoted_fields_ = 0;  // of the files before
+  ReadReport report_;
 };
 
 }  // namespace simile

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "simile/data/corpus.h"
 #include "simile/data/detail/packed_files_test.h"
+#include "simile/data/ranking_files.h"
 #include "simile/data/reader.h"
 #include "simile/data/text_list.h"
 

@@ -2,14 +2,58 @@
 #include "simile/data/text_list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/path_list.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
+namespace {
+
+std::vector<Column> choose_columns(const std::string& path,
+                                   const std::vector<std::string>& wanted) {
+  const std::vector<std::string> header = read_table_header(path);
+  std::vector<Column> chosen;
+  for (const std::string& name : wanted.empty() ? header : wanted) {
+    if (std::count(header.begin(), header.end(), name) > 0) chosen.push_back({"columns", {name}});
+  }
+  SIMILE_CHECK(wanted.empty() || !chosen.empty(), ErrorKind::kInput,
+               no_column(path + ": expected one of the columns " +
+                             fmt::format("{}", fmt::join(wanted, ", ")),
+                         wanted.front(), header));
+  return chosen;
+}
+
+constexpr TextListOptions kOptions{/*skip_blank_lines=*/true, /*limit=*/0};
+constexpr int64_t kReportEvery = 20000;  // texts between two reports of progress
+
+CorpusFile inspect_file(const std::string& path, EventSink& events) {
+  CorpusFile file;
+  file.path = path;
+  TextListReader reader(path, kOptions);
+  for (TextItem item; reader.next(item);) {
+    ++file.texts;
+    file.bytes += static_cast<int64_t>(item.text.size());
+    file.hash = stream_key(file.hash, item.text);
+    if (file.texts % kReportEvery == 0) events.progress({"read", file.texts, 0, "texts", {}});
+  }
+  SIMILE_CHECK(file.texts > 0, ErrorKind::kInput,
+               fmt::format("'{}' has no text; expected one text a line", path));
+  const ReadReport& report = reader.report();
+  SIMILE_CHECK(report.replaced_bytes * 100 <= file.bytes, ErrorKind::kInput,
+               fmt::format("'{}' is not text: {} of its bytes are not UTF-8; expected plain, "
+                           "gzip or zstd text, one text a line",
+                           path, report.replaced_bytes));
+  if (report.replaced_bytes > 0) events.warning(report.warning());
+  return file;
+}
+
+}  // namespace
 
 TextListReader::TextListReader(const std::string& path, TextListOptions options)
     : TextListReader(std::vector<std::string>{path}, options) {}
@@ -104,6 +148,107 @@ std::vector<std::string> read_texts(const std::string& path, TextListOptions opt
   for (TextItem item; reader.next(item);) texts.push_back(std::move(item.text));
   if (report != nullptr) *report = reader.report();
   return texts;
+}
+
+FieldReader::FieldReader(const std::string& path, const std::vector<std::string>& columns) {
+  if (!is_table(path)) {
+    list_.emplace(path, TextListOptions{true, 0});
+  } else if (is_json_lines(path)) {
+    members_ = columns;
+    table_.emplace(path, std::vector<Column>(), ReadOptions{0, {}, false, {"*"}});
+  } else {
+    table_.emplace(path, choose_columns(path, columns));
+  }
+}
+
+bool FieldReader::next(std::vector<std::string>& fields, int64_t& line) {
+  if (list_) {
+    TextItem item;
+    if (!list_->next(item)) return false;
+    fields.assign(1, std::move(item.text));
+    line = item.line;
+    return true;
+  }
+  Row row;
+  if (!table_->next(row)) {
+    SIMILE_CHECK(found_ || members_.empty(), ErrorKind::kInput,
+                 fmt::format("{}: no object has a text named {}", report().file,
+                             fmt::join(members_, " or ")));
+    return false;
+  }
+  fields = std::move(row.fields);
+  line = row.line;
+  for (NamedField& member : row.others) {
+    if (member.kind != NamedField::Kind::kText) continue;
+    const auto named = std::count(members_.begin(), members_.end(), member.name);
+    if (!members_.empty() && named == 0) continue;
+    fields.push_back(std::move(member.value));
+    found_ = true;
+  }
+  return true;
+}
+
+std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events) {
+  FieldReader reader(path, {"title", "text"});
+  std::vector<std::string> texts, fields;
+  for (int64_t line = 0; reader.next(fields, line);) {
+    fields.erase(std::remove_if(fields.begin(), fields.end(),
+                                [](const std::string& field) { return is_blank(field); }),
+                 fields.end());
+    if (!fields.empty()) texts.push_back(fmt::format("{}", fmt::join(fields, " ")));
+  }
+  SIMILE_CHECK(
+      !texts.empty(), ErrorKind::kInput,
+      fmt::format("{}: no text was found; expected a column 'text', or one text a line", path));
+  if (!reader.report().warning().empty()) events.warning(reader.report().warning());
+  return texts;
+}
+
+std::vector<CorpusFile> inspect_corpus(const std::vector<std::string>& paths, EventSink& events) {
+  SIMILE_CHECK(!paths.empty(), ErrorKind::kRecipe, "the recipe names no `corpus` file");
+  std::vector<CorpusFile> files;
+  for (const std::string& path : expand_paths(paths)) files.push_back(inspect_file(path, events));
+  return files;
+}
+
+TextStream::TextStream(const std::vector<CorpusFile>& files, int64_t buffer, uint64_t seed,
+                       uint64_t epoch)
+    : capacity_(static_cast<size_t>(std::max<int64_t>(buffer, 1))),
+      random_(seed, "text stream", epoch) {
+  for (const CorpusFile& file : files) {
+    sources_.push_back({TextListReader(file.path, kOptions), file.texts, 0});
+  }
+}
+
+bool TextStream::next(std::string& text) {
+  std::string read;
+  while (buffer_.size() < capacity_ && read_next(read)) buffer_.push_back(std::move(read));
+  if (buffer_.empty()) return false;
+  const auto place = static_cast<size_t>(random_.below(buffer_.size()));
+  text = std::move(buffer_[place]);
+  buffer_[place] = std::move(buffer_.back());
+  buffer_.pop_back();
+  return true;
+}
+
+// From the file that is least far through; the first of equals.
+bool TextStream::read_next(std::string& text) {
+  Source* chosen = nullptr;
+  for (Source& source : sources_) {
+    if (source.read >= source.texts) continue;
+    if (chosen == nullptr || source.read * chosen->texts < chosen->read * source.texts) {
+      chosen = &source;
+    }
+  }
+  if (chosen == nullptr) return false;
+  TextItem item;
+  SIMILE_CHECK(chosen->reader.next(item), ErrorKind::kInput,
+               fmt::format("'{}' holds fewer texts than when the run began; corpus files must not "
+                           "be changed meanwhile",
+                           chosen->reader.report().file));
+  ++chosen->read;
+  text = std::move(item.text);
+  return true;
 }
 
 }  // namespace simile

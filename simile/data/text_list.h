@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of texts to encode: one text a line, or .jsonl with `text` and optionally `pair`; plain,
-// .gz or .zst.
-//
-// A blank line is an empty text, so that results stay in step with lines (skip_blank_lines drops
-// it); in .jsonl blank lines are always skipped. Errors, and malformed objects: those of
-// simile/data/reader.h.
+// Files of texts: lists of them, the texts of any table, and texts of files too large for memory.
+// Errors, and malformed objects: those of simile/data/reader.h.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/event.h"
+#include "simile/core/random.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 
@@ -32,6 +30,9 @@ struct TextListOptions {
   bool skip_malformed = false;  // objects that cannot be read are left out and counted
 };
 
+// Texts to encode: one a line, or .jsonl with `text` and optionally `pair`; plain, .gz or .zst. A
+// blank line is an empty text, so that results stay in step with lines (skip_blank_lines drops it);
+// in .jsonl blank lines are always skipped.
 class TextListReader {
  public:
   explicit TextListReader(const std::string& path, TextListOptions options = {});
@@ -62,5 +63,69 @@ class TextListReader {
 // All texts at once; `report`, when given, receives what was met.
 std::vector<std::string> read_texts(const std::string& path, TextListOptions options = {},
                                     ReadReport* report = nullptr);
+
+// Reads the texts of any file row by row, whatever its columns are called. A file whose name ends in .tsv, .csv or .jsonl (also with
+// .gz or .zst) is a table: it gives the fields of all columns, or of those in `columns`; of .jsonl
+// only texts. Any other file is a list of texts, one a line. Errors: ErrorKind::kInput for a table
+// with none of `columns`, and what the readers report.
+class FieldReader {
+ public:
+  FieldReader(const std::string& path, const std::vector<std::string>& columns);
+
+  // The texts of the next row in `fields`, and its line (from 1). False at the end.
+  bool next(std::vector<std::string>& fields, int64_t& line);
+
+  const ReadReport& report() const { return list_ ? list_->report() : table_->report(); }
+
+ private:
+  std::optional<TextListReader> list_;  // one of the two
+  std::optional<TableReader> table_;
+  std::vector<std::string> members_;  // wanted in a .jsonl; empty: all texts
+  bool found_ = false;                // one of members_
+};
+
+// A corpus of which only the texts are needed: the column `text` of a table, after `title` and a
+// space where it has one, or each line of any other file. Blank texts are left out; bytes that are
+// not UTF-8 are reported to `events`. Errors (ErrorKind::kInput): no such column, no text at all,
+// and what the readers report.
+std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events);
+
+// Contents of a corpus file, read from end to end.
+struct CorpusFile {
+  std::string path;
+  int64_t texts = 0;  // not blank
+  int64_t bytes = 0;  // of those texts
+  uint64_t hash = 0;  // of those texts in their order
+};
+
+// Reads every file (simile/data/line_reader.h) to its end, so that a damaged one is found before long
+// work begins. Errors (ErrorKind::kInput): no file at all, one that cannot be read or has no text,
+// and one that is not text: more than 1 % of its bytes are not UTF-8.
+std::vector<CorpusFile> inspect_corpus(const std::vector<std::string>& paths, EventSink& events);
+
+// Texts of files too large for memory, mixed and shuffled as they are read. The files are read at
+// once, each at the pace that makes all of them end together, and pass through a buffer from which a
+// random text is drawn. The order is a pure function of (files, seed, epoch). Blank lines are
+// skipped.
+class TextStream {
+ public:
+  // `buffer`: texts to draw from, at least 1 (1 keeps the order of each file).
+  TextStream(const std::vector<CorpusFile>& files, int64_t buffer, uint64_t seed, uint64_t epoch);
+
+  // False at the end of the epoch. Errors: as TextListReader.
+  bool next(std::string& text);
+
+ private:
+  struct Source {
+    TextListReader reader;
+    int64_t texts, read;
+  };
+  bool read_next(std::string& text);  // in the files' order
+
+  std::vector<Source> sources_;
+  size_t capacity_;
+  std::vector<std::string> buffer_;
+  RandomStream random_;
+};
 
 }  // namespace simile

@@ -5,14 +5,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
 
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
+#include "simile/data/text_list.h"
 #include "simile/text/words.h"
 
 namespace simile {
+namespace {
+
+constexpr int64_t kTogether = 256;  // texts a thread takes at a time
+
+// Comparison forms of the telling texts, each once.
+std::vector<std::string> read_forms(const std::vector<std::string>& files) {
+  std::unordered_set<std::string> forms;
+  std::vector<std::string> fields;
+  for (const std::string& file : files) {
+    FieldReader reader(file, {});
+    for (int64_t line = 0; reader.next(fields, line);) {
+      for (const std::string& field : fields) {
+        std::string form = comparison_form(field);
+        if (form_words(form) < kTellingWords) continue;
+        forms.insert(std::move(form));
+      }
+    }
+  }
+  return {forms.begin(), forms.end()};
+}
+
+}  // namespace
 
 TextForm text_form(std::string_view text) {
   const std::string key = comparison_key(text);
@@ -62,23 +88,6 @@ int64_t count_common(const KeySet& a, const KeySet& b) {
   return common;
 }
 
-namespace {
-
-constexpr int64_t kTogether = 256;  // texts a thread takes at a time
-
-void sort_out(std::vector<uint64_t>& hashes) {
-  std::sort(hashes.begin(), hashes.end());
-  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
-}
-
-// How often the hash occurs in a sorted list.
-int64_t count_in(const std::vector<uint64_t>& sorted, uint64_t hash) {
-  const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), hash);
-  return end - begin;
-}
-
-}  // namespace
-
 void append_shingles(std::string_view form, int64_t shingle, std::vector<uint64_t>& hashes) {
   if (form_words(form) < shingle) return;
   size_t begin = 0, end = form.find(' ');  // of the shingle; at last npos
@@ -107,8 +116,9 @@ void NearTextFinder::list_shingles(const std::vector<std::string>& forms) {
   run_parallel(size, kTogether, [&](int64_t i) {
     const std::string& form = forms[static_cast<size_t>(i)];
     if (form_words(form) < 2 * shingle_) return;
-    append_shingles(form, shingle_, own[static_cast<size_t>(i)]);
-    sort_out(own[static_cast<size_t>(i)]);
+    std::vector<uint64_t> hashes;
+    append_shingles(form, shingle_, hashes);
+    own[static_cast<size_t>(i)] = key_set(std::move(hashes));
   });
   std::vector<uint64_t> all;
   offsets_.push_back(0);
@@ -124,7 +134,8 @@ void NearTextFinder::list_shingles(const std::vector<std::string>& forms) {
     Shingle* begin = shingles_.data() + offsets_[static_cast<size_t>(i)];
     Shingle* end = begin;
     for (const uint64_t hash : own[static_cast<size_t>(i)]) {
-      *end++ = {hash, std::log((texts + 1) / static_cast<double>(count_in(all, hash)))};
+      const auto [from, to] = std::equal_range(all.begin(), all.end(), hash);
+      *end++ = {hash, std::log((texts + 1) / static_cast<double>(to - from))};
     }
     std::sort(begin, end, [](const Shingle& a, const Shingle& b) {
       return a.weight != b.weight ? a.weight > b.weight : a.hash < b.hash;
@@ -179,7 +190,7 @@ void NearTextFinder::look_up(std::string_view form, const Receive& receive) cons
   if (texts.empty()) return;
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
-  sort_out(own);
+  own = key_set(std::move(own));
   for (const int32_t text : texts) {
     double common = 0;
     for (const Shingle* s = begin_of(text); s != end_of(text); ++s) {
@@ -205,6 +216,41 @@ bool NearTextFinder::finds_any(std::string_view form) const {
     return false;
   });
   return any;
+}
+
+KeySet read_text_keys(const std::vector<std::string>& files) {
+  std::vector<uint64_t> keys;
+  for (const std::string& form : read_forms(files)) keys.push_back(text_form(form).key);
+  return key_set(std::move(keys));
+}
+
+LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data) {
+  if (options.files.empty()) return {};
+  const std::vector<std::string> forms = read_forms(options.files);
+  const std::unordered_set<std::string_view> equal(forms.begin(), forms.end());
+  std::optional<NearTextFinder> near;
+  if (options.overlap > 0) near.emplace(forms, options.overlap, options.shingle);
+  std::vector<const std::vector<std::string>*> columns = {&data.left};
+  if (!data.right.empty()) columns.push_back(&data.right);
+  for (const auto& column : data.negatives) columns.push_back(&column);
+  enum Reason : char { kKept, kEqual, kNear };
+  std::vector<Reason> reasons(data.left.size(), kKept);
+  run_parallel(data.size(), kTogether, [&](int64_t pair) {
+    const auto i = static_cast<size_t>(pair);
+    for (size_t c = 0; c < columns.size() && reasons[i] != kEqual; ++c) {
+      const std::string form = comparison_form((*columns[c])[i]);
+      if (equal.count(form) > 0) {
+        reasons[i] = kEqual;
+      } else if (near && near->finds_any(form)) {
+        reasons[i] = kNear;
+      }
+    }
+  });
+  std::vector<char> is_kept;
+  for (const Reason reason : reasons) is_kept.push_back(reason == kKept ? 1 : 0);
+  keep_pairs(is_kept, data);
+  return {std::count(reasons.begin(), reasons.end(), kEqual),
+          std::count(reasons.begin(), reasons.end(), kNear)};
 }
 
 }  // namespace simile

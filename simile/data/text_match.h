@@ -17,14 +17,15 @@
 // word in the middle changes.
 //
 // Test texts of fewer than 2 * shingle words are not looked for: "what are the symptoms" occurs in
-// the questions of every disease. Whole texts are compared in simile/data/leave_out.h and
-// overlap.h.
+// the questions of every disease.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "simile/data/pair_dataset.h"
 
 namespace simile {
 
@@ -106,5 +107,27 @@ class NearTextFinder {
   std::vector<int64_t> buckets_;   // [2^n + 1] where the entries begin whose hash begins with the
   int shift_ = 63;                 // 64 - shift_ bits of the number
 };
+
+// Leaves out a pair when one of its texts (left, right or a negative) is a text of the test files,
+// compared as simile/data/overlap.h compares whole texts; with `overlap` above 0 also when one of
+// its texts holds at least that share of a test text. Test texts of fewer than four words do not
+// count.
+struct LeaveOutOptions {
+  std::vector<std::string> files;
+  double overlap = 0;
+  int64_t shingle = kShingleWords;
+};
+
+struct LeftOut {
+  int64_t equal = 0;  // pairs
+  int64_t near = 0;   // others
+};
+
+// Keys of the telling texts of `files`, in which texts are found as simile/data/overlap.h does.
+// Errors: those of the readers.
+KeySet read_text_keys(const std::vector<std::string>& files);
+
+// Removes such pairs, in parallel. Errors: those of the readers, and of NearTextFinder.
+LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data);
 
 }  // namespace simile

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/data/trec.h"
+#include "simile/data/ranking_files.h"
 
 namespace simile {
 namespace {

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "simile/data/ranking_data.h"
+#include "simile/data/ranking_files.h"
+#include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/task.h"
 #include "simile/metric/ranking.h"
 

@@ -13,9 +13,9 @@
 #include "simile/core/idle_options.h"
 #include "simile/core/owned_options.h"
 #include "simile/data/column_kinds.h"
-#include "simile/data/leave_out.h"
-#include "simile/data/path_list.h"
+#include "simile/data/line_reader.h"
 #include "simile/data/ranking_data.h"
+#include "simile/data/text_match.h"
 #include "simile/eval/pair_tasks.h"
 #include "simile/eval/ranking_task.h"
 

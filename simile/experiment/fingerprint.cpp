@@ -14,6 +14,8 @@
 #include "simile/core/recipe.h"
 #include "simile/data/path_list.h"
 #include "simile/model/model_folder.h"
+#include "simile/data/line_reader.h"
+#include "simile/model/builtin_model.h"
 
 namespace simile {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "simile/batch/packing.h"
-#include "simile/data/text_stream.h"
+#include "simile/data/text_list.h"
 #include "simile/eval/report.h"
 #include "simile/nn/masked_lm_module.h"
 #include "simile/nn/trainable_encoder.h"

@@ -12,7 +12,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/random.h"
-#include "simile/data/field_reader.h"
+#include "simile/data/text_list.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/train/shared_training.h"

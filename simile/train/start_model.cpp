@@ -13,7 +13,7 @@
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/matrix.h"
-#include "simile/data/path_list.h"
+#include "simile/data/line_reader.h"
 #include "simile/data/text_list.h"
 #include "simile/derive/ppmi_start.h"
 #include "simile/encode/sentence_encoder.h"

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Articles of a text file with one paragraph a line and blank lines between articles, cut into
-// sentences; where articles have titles, the first line of each is its title. Used by
-// simile/data/document_pairs.h.
+// What document pairs (simile/data/document_pairs.h) are made with: articles, and a sample.
+//
+// Articles are those of a text file with one paragraph a line and blank lines between articles, cut
+// into sentences; where articles have titles, the first line of each is its title.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "simile/core/random.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/text/sentence_splitter.h"
@@ -56,5 +60,45 @@ class ArticleReader {
 // white space around them.
 std::string_view first_words(std::string_view text, int64_t count);
 std::string_view last_words(std::string_view text, int64_t count);
+
+// A uniform random sample of items that come one by one, in memory of the sample's size (algorithm
+// R: Vitter, "Random Sampling with a Reservoir", TOMS 1985).
+template <typename Item>
+class Reservoir {
+ public:
+  // `size` 0 keeps all.
+  Reservoir(int64_t size, RandomStream stream)
+      : size_(static_cast<uint64_t>(size)), stream_(stream) {}
+
+  // `make()` gives the item, and is called only when it is kept.
+  template <typename Make>
+  void offer(const Make& make) {
+    const uint64_t number = offered_++;
+    if (size_ == 0 || number < size_) {
+      items_.emplace_back(number, make());
+      return;
+    }
+    const uint64_t place = stream_.below(offered_);
+    if (place < size_) items_[place] = {number, make()};
+  }
+
+  int64_t offered() const { return static_cast<int64_t>(offered_); }
+
+  // Gives the sample away in the order in which it was offered: take(Item) for each.
+  template <typename Take>
+  void take(const Take& take) {
+    std::sort(items_.begin(), items_.end(),
+              [](const Numbered& a, const Numbered& b) { return a.first < b.first; });
+    for (Numbered& item : items_) take(std::move(item.second));
+    items_ = {};
+  }
+
+ private:
+  using Numbered = std::pair<uint64_t, Item>;
+
+  uint64_t size_, offered_ = 0;
+  RandomStream stream_;
+  std::vector<Numbered> items_;
+};
 
 }  // namespace simile

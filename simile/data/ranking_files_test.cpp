@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/data/corpus.h"
+#include "simile/data/ranking_files.h"
 
 #include <gmock/gmock.h>
 
