@@ -148,6 +148,12 @@ const Json& JsonObject::at(const char* key) const {
   return *json_.find(key);
 }
 
+const Json& JsonObject::list(const char* key) const {
+  const Json& value = at(key);
+  if (!value.is_array()) fail(source_, key, "a list", value);
+  return value;
+}
+
 int64_t JsonObject::integer(const char* key, int64_t minimum, int64_t maximum) const {
   const Json& value = at(key);
   const std::string expected = fmt::format("a whole number between {} and {}", minimum, maximum);

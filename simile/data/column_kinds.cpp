@@ -45,39 +45,26 @@ struct ColumnCounts {
     if (static_cast<int64_t>(values.size()) <= kMostLabels) ++values[field];
   }
 
-  ColumnSummary finish() const {
-    ColumnSummary result = summary;
+  ColumnKind kind() const {
     const auto labels = static_cast<int64_t>(values.size());
-    if (filled == 0) {
-      result.kind = ColumnKind::kEmpty;
-    } else if (numbers == filled) {
-      result.kind = ColumnKind::kNumber;
-    } else if (short_fields == filled && labels <= kMostLabels &&
-               filled >= kRowsPerLabel * labels) {
-      result.kind = ColumnKind::kLabel;
-    } else if (static_cast<double>(ids) >= kMostOfThem * static_cast<double>(filled)) {
-      result.kind = ColumnKind::kId;
-    } else {
-      result.kind = ColumnKind::kText;
+    if (filled == 0) return ColumnKind::kEmpty;
+    if (numbers == filled) return ColumnKind::kNumber;
+    if (short_fields == filled && labels <= kMostLabels && filled >= kRowsPerLabel * labels) {
+      return ColumnKind::kLabel;
     }
-    return result;
+    const bool is_id = static_cast<double>(ids) >= kMostOfThem * static_cast<double>(filled);
+    return is_id ? ColumnKind::kId : ColumnKind::kText;
   }
 };
 
 using Counts = std::vector<ColumnCounts>;
 
-// Names that stand once in the header.
-std::vector<Column> list_columns(const std::string& path) {
+Counts count_fields(const std::string& path, int64_t rows) {
   const std::vector<std::string> names = read_table_header(path);
-  std::vector<Column> columns;
+  std::vector<Column> columns;  // whose names stand once in the header
   for (const std::string& name : names) {
     if (std::count(names.begin(), names.end(), name) == 1) columns.push_back({name, {name}});
   }
-  return columns;
-}
-
-Counts count_fields(const std::string& path, int64_t rows) {
-  const std::vector<Column> columns = list_columns(path);
   TableReader reader(path, columns, {rows, {}, true});
   Counts counts(columns.size());
   for (size_t c = 0; c < columns.size(); ++c) counts[c].summary.name = columns[c].role;
@@ -87,45 +74,30 @@ Counts count_fields(const std::string& path, int64_t rows) {
   return counts;
 }
 
-void add_object(const std::vector<JsonField>& members, Counts& counts) {
-  for (const JsonField& member : members) {
-    if (member.kind == JsonField::Kind::kList || member.kind == JsonField::Kind::kObject) continue;
-    auto column = std::find_if(counts.begin(), counts.end(), [&](const ColumnCounts& of) {
-      return of.summary.name == member.name;
-    });
-    if (column == counts.end()) {
-      counts.emplace_back().summary.name = member.name;
-      column = counts.end() - 1;
-    }
-    column->add(member.value);
-  }
-}
-
 Counts count_members(const std::string& path, int64_t rows) {
   LineReader lines(path);
   Counts counts;
   for (std::string line; rows > 0 && lines.next(line);) {
     if (is_blank(line)) continue;
-    add_object(parse_json_members(line, lines.where()), counts);
     --rows;
+    for (const JsonField& member : parse_json_members(line, lines.where())) {
+      if (is_nested(member)) continue;
+      auto column = std::find_if(counts.begin(), counts.end(), [&](const ColumnCounts& of) {
+        return of.summary.name == member.name;
+      });
+      if (column == counts.end()) {
+        counts.emplace_back().summary.name = member.name;
+        column = counts.end() - 1;
+      }
+      column->add(member.value);
+    }
   }
   return counts;
 }
 
 const char* kind_name(ColumnKind kind) {
-  switch (kind) {
-    case ColumnKind::kEmpty:
-      return "empty";
-    case ColumnKind::kNumber:
-      return "numbers";
-    case ColumnKind::kId:
-      return "ids";
-    case ColumnKind::kLabel:
-      return "labels";
-    case ColumnKind::kText:
-      return "texts";
-  }
-  return "";
+  constexpr const char* kNames[] = {"empty", "numbers", "ids", "labels", "texts"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 // A score that was divided and multiplied again may be off by a rounding.
@@ -151,7 +123,8 @@ std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t ro
     std::vector<ColumnSummary> columns;
     for (const ColumnCounts& counts :
          is_json_lines(path) ? count_members(path, rows) : count_fields(path, rows)) {
-      columns.push_back(counts.finish());
+      columns.push_back(counts.summary);
+      columns.back().kind = counts.kind();
     }
     return columns;
   } catch (const Error& error) {

@@ -13,7 +13,7 @@
 //   title_lead              the title of the article, and its first paragraph
 //   title_paragraph         the title of the article, and each later paragraph
 //
-// Sentences are those of simile/text/sentence_splitter.h, words what white space separates. A
+// Sentences are those of simile/text/passages.h, words what white space separates. A
 // sentence serves only with minimum_words to maximum_words words, a title with any number. A
 // paragraph (or its rest) is cut after the last sentence that keeps it within maximum_words, and
 // serves when at least one sentence fits and what is left has minimum_words. The rest of a

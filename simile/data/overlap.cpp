@@ -16,7 +16,7 @@
 #include "simile/data/line_reader.h"
 #include "simile/data/ranking_data.h"
 #include "simile/data/text_list.h"
-#include "simile/text/sentence_splitter.h"
+#include "simile/text/passages.h"
 #include "simile/text/words.h"
 
 namespace simile {
@@ -48,10 +48,6 @@ struct TestFile {
 // The forms of the test files' texts; the map's elements stay where they are.
 using KnownTexts = std::unordered_map<std::string, KnownText>;
 
-std::string place_of(const std::string& path, int64_t line) {
-  return fmt::format("{}:{}", path, line);
-}
-
 // Marks known texts near those that it is given, in their order.
 class NearMarker {
  public:
@@ -60,7 +56,7 @@ class NearMarker {
 
   void add(std::string form, const std::string& path, int64_t line) {
     forms_.push_back(std::move(form));
-    places_.push_back(place_of(path, line));
+    places_.push_back(fmt::format("{}:{}", path, line));
     if (forms_.size() == kBlock) flush();
   }
 
@@ -125,14 +121,6 @@ TestReview review_as_ranking(const PairDataset& data) {
   return TestReview(texts);
 }
 
-RankingData read_ranking_set(const std::string& folder, const OverlapOptions& options) {
-  RankingDataOptions set;
-  set.folder = folder;
-  set.split = options.split;
-  set.allow_unknown = true;
-  return read_ranking_data(set);
-}
-
 class OverlapFinder {
  public:
   OverlapFinder(const OverlapOptions& options, EventSink& events)
@@ -149,7 +137,11 @@ class OverlapFinder {
       file.texts.push_back({text, &known->second});
     };
     if (folder_exists(path)) {
-      const RankingData set = read_ranking_set(path, options_);
+      RankingDataOptions folder;
+      folder.folder = path;
+      folder.split = options_.split;
+      folder.allow_unknown = true;
+      const RankingData set = read_ranking_data(folder);
       for (const auto* side : {&set.query_texts, &set.document_texts}) {
         for (const std::string& text : *side) offer(text, 0, add);
       }
@@ -177,7 +169,14 @@ class OverlapFinder {
       for (const std::string_view sentence : sentences) mark(comparison_form(sentence), path, line);
     });
     training_texts_ += texts;
-    if (wants_pairs() && is_table(path)) if_pairs([&] { return add_pairs(path); });
+    if (!wants_pairs() || !is_table(path)) return;
+    if_pairs([&] {
+      PairRowReader reader(pair_options(path, options_));
+      for (PairRow pair; reader.next(pair);) {
+        pair_keys_.push_back(pair_key(text_form(pair.left), text_form(pair.right)));
+      }
+      return true;
+    });
   }
 
   void finish_tests() {
@@ -226,15 +225,6 @@ class OverlapFinder {
                        [](const TestFile& file) { return file.pairs.has_value(); });
   }
 
-  int64_t add_pairs(const std::string& path) {
-    PairRowReader reader(pair_options(path, options_));
-    int64_t count = 0;
-    for (PairRow pair; reader.next(pair); ++count) {
-      pair_keys_.push_back(pair_key(text_form(pair.left), text_form(pair.right)));
-    }
-    return count;
-  }
-
   // Hands over the texts that are long enough.
   void read_texts(const std::string& path, const Receiver& receive) {
     FieldReader reader(path, options_.columns);
@@ -254,7 +244,7 @@ class OverlapFinder {
   void mark(const std::string& form, const std::string& path, int64_t line) {
     const auto known = known_.find(form);
     if (known == known_.end() || !known->second.found_at.empty()) return;
-    known->second.found_at = place_of(path, line);
+    known->second.found_at = fmt::format("{}:{}", path, line);
   }
 
   void check_texts(int64_t count, const char* side) const {

@@ -3,7 +3,7 @@
 //
 // Two texts are the same when their comparison forms are (simile/text/words.h: case,
 // punctuation and white space do not count). A text of a test file is found when it is a whole text
-// of a training file, or one sentence of such a text (simile/text/sentence_splitter.h). Texts are
+// of a training file, or one sentence of such a text (simile/text/passages.h). Texts are
 // the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or
 // .zst) that have at least minimum_words words in their comparison form: ids, scores, labels and
 // greetings are no texts. With `near` a text that is not found so is near one when a training text

@@ -84,7 +84,16 @@ void describe_columns(const PairDataOptions& options, PairDataset& data) {
 PairDataset read_table_pairs(const PairDataOptions& options) {
   PairRowReader reader(options);
   PairDataset data;
-  for (PairRow pair; reader.next(pair);) append_pair(std::move(pair), options, data);
+  data.negatives.resize(options.negatives.size());
+  for (PairRow pair; reader.next(pair);) {
+    data.left.push_back(std::move(pair.left));
+    if (!options.right.empty()) data.right.push_back(std::move(pair.right));
+    data.score.push_back(pair.score);
+    if (!options.group.empty()) data.group.push_back(std::move(pair.group));
+    for (size_t n = 0; n < data.negatives.size(); ++n) {
+      data.negatives[n].push_back(std::move(pair.negatives[n]));
+    }
+  }
   data.report = reader.report();
   data.has_scores = reader.has_scores();
   describe_columns(options, data);

@@ -84,17 +84,6 @@ ReadOptions row_options(const PairDataOptions& options, int64_t limit) {
   return rows;
 }
 
-void append_pair(PairRow pair, const PairDataOptions& options, PairDataset& data) {
-  data.left.push_back(std::move(pair.left));
-  if (!options.right.empty()) data.right.push_back(std::move(pair.right));
-  data.score.push_back(pair.score);
-  if (!options.group.empty()) data.group.push_back(std::move(pair.group));
-  data.negatives.resize(options.negatives.size());
-  for (size_t n = 0; n < data.negatives.size(); ++n) {
-    data.negatives[n].push_back(std::move(pair.negatives[n]));
-  }
-}
-
 PairRowReader::PairRowReader(const PairDataOptions& options)
     : options_(options),
       files_(pair_files(options)),

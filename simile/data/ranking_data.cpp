@@ -116,16 +116,6 @@ CorpusReader read_texts(const std::vector<std::string>& paths, CorpusReader::Tit
   return reader;
 }
 
-void check_known(bool known, bool allow_unknown, const std::string& qrels,
-                 const Judgement& judgement, const std::string& id, const char* what,
-                 const std::string& file) {
-  SIMILE_CHECK(
-      known || allow_unknown, ErrorKind::kInput,
-      fmt::format("{}:{}: the {} '{}' is not in {}; correct the files, or set allow_unknown "
-                  "if they are a part of a larger set",
-                  qrels, judgement.line, what, id, file));
-}
-
 // Takes the judgements from queries before the first `skip` judged ones and after the next `limit`.
 void keep_queries(RankingData& data, int64_t skip, int64_t limit) {
   int64_t judged_queries = 0;
@@ -198,10 +188,16 @@ RankingData read_files(const RankingDataOptions& options) {
   for (const Judgement& judgement : read_qrels(files.qrels, &data.reports[2])) {
     const int64_t query = queries.find(judgement.query);
     const int64_t document = documents.find(judgement.document);
-    check_known(query >= 0, options.allow_unknown, files.qrels, judgement, judgement.query, "query",
-                data.reports[0].file);
-    check_known(document >= 0, options.allow_unknown, files.qrels, judgement, judgement.document,
-                "document", data.reports[1].file);
+    const auto check_known = [&](bool known, const char* what, const std::string& id,
+                                 const ReadReport& report) {
+      SIMILE_CHECK(
+          known || options.allow_unknown, ErrorKind::kInput,
+          fmt::format("{}:{}: the {} '{}' is not in {}; correct the files, or set allow_unknown "
+                      "if they are a part of a larger set",
+                      files.qrels, judgement.line, what, id, report.file));
+    };
+    check_known(query >= 0, "query", judgement.query, data.reports[0]);
+    check_known(document >= 0, "document", judgement.document, data.reports[1]);
     if (query < 0) {
       ++data.judgements_of_unknown_queries;
       continue;
@@ -210,6 +206,40 @@ RankingData read_files(const RankingDataOptions& options) {
     data.judged[static_cast<size_t>(query)].push_back({document, judgement.relevance});
   }
   return data;
+}
+
+constexpr double kPositiveAbove = 0.5;
+
+// Distinct texts with ids.
+class NumberedTexts {
+ public:
+  NumberedTexts(const char* prefix, std::vector<std::string>& ids, std::vector<std::string>& texts)
+      : prefix_(prefix), ids_(ids), texts_(texts) {}
+
+  int64_t number(const std::string& text) {
+    const auto [found, is_new] = numbers_.emplace(text, static_cast<int64_t>(texts_.size()));
+    if (is_new) {
+      texts_.push_back(text);
+      ids_.push_back(fmt::format("{}{}", prefix_, texts_.size()));
+    }
+    return found->second;
+  }
+
+ private:
+  const char* prefix_;
+  std::vector<std::string>& ids_;
+  std::vector<std::string>& texts_;
+  std::unordered_map<std::string, int64_t> numbers_;
+};
+
+// A document that is judged twice keeps its higher relevance.
+void add_judgement(int64_t document, int64_t relevance, std::vector<JudgedDocument>& judged) {
+  for (JudgedDocument& known : judged) {
+    if (known.document != document) continue;
+    known.relevance = std::max(known.relevance, relevance);
+    return;
+  }
+  judged.push_back({document, relevance});
 }
 
 }  // namespace
@@ -247,44 +277,6 @@ PairDataset pairs_from_ranking(const RankingData& data, int64_t minimum_relevanc
   pairs.report.rows = pairs.size();
   return pairs;
 }
-
-namespace {
-
-constexpr double kPositiveAbove = 0.5;
-
-// Distinct texts with ids.
-class NumberedTexts {
- public:
-  NumberedTexts(const char* prefix, std::vector<std::string>& ids, std::vector<std::string>& texts)
-      : prefix_(prefix), ids_(ids), texts_(texts) {}
-
-  int64_t number(const std::string& text) {
-    const auto [found, is_new] = numbers_.emplace(text, static_cast<int64_t>(texts_.size()));
-    if (is_new) {
-      texts_.push_back(text);
-      ids_.push_back(fmt::format("{}{}", prefix_, texts_.size()));
-    }
-    return found->second;
-  }
-
- private:
-  const char* prefix_;
-  std::vector<std::string>& ids_;
-  std::vector<std::string>& texts_;
-  std::unordered_map<std::string, int64_t> numbers_;
-};
-
-// A document that is judged twice keeps its higher relevance.
-void add_judgement(int64_t document, int64_t relevance, std::vector<JudgedDocument>& judged) {
-  for (JudgedDocument& known : judged) {
-    if (known.document != document) continue;
-    known.relevance = std::max(known.relevance, relevance);
-    return;
-  }
-  judged.push_back({document, relevance});
-}
-
-}  // namespace
 
 RankingData ranking_from_pairs(const PairDataOptions& options) {
   PairDataOptions whole = options;

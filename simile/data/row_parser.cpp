@@ -85,49 +85,21 @@ class MemberCollector : public nlohmann::json_sax<Json> {
   std::string name_;
 };
 
-// Without the library's own prefix "[json.exception.parse_error.101] ".
-std::string plain_message(const std::string& message) {
-  const size_t end = message.find("] ");
-  return end == std::string::npos ? message : message.substr(end + 2);
+template <typename Number>
+bool parse_whole(std::string_view text, Number& number) {
+  const size_t begin = text.find_first_not_of(kBlankCharacters);
+  if (begin == std::string_view::npos) return false;
+  text = text.substr(begin, text.find_last_not_of(kBlankCharacters) + 1 - begin);
+  if (text[0] == '+' && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 void check_fields(size_t fields, const std::string& where) {
   if (fields <= kMaximumFields) return;
   throw RowError(fmt::format("{}: expected at most {} fields, found more", where, kMaximumFields));
 }
-
-}  // namespace
-
-void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport& report) {
-  if (!skip_malformed) throw error;
-  ++report.malformed;
-  if (report.problems.size() == kKeptProblems) return;
-  report.problems.push_back(shorten_text(error.what(), kProblemBytes));
-}
-
-void check_malformed(const ReadReport& report) {
-  const int64_t seen = report.rows + report.filtered + report.malformed;
-  const bool none_left = report.malformed == seen;
-  if (report.malformed == 0) return;
-  SIMILE_CHECK(!none_left && (seen < kRowsToJudgeBy || report.malformed * 2 <= seen),
-               ErrorKind::kInput,
-               fmt::format("{}: {} of {} rows are malformed, too many to leave out; the options do "
-                           "not fit the file, or it is damaged. The first: {}",
-                           report.file, report.malformed, seen, report.problems.front()));
-}
-
-std::vector<std::string> split_tsv(const std::string& line, const std::string& where) {
-  check_fields(static_cast<size_t>(std::count(line.begin(), line.end(), '\t')) + 1, where);
-  std::vector<std::string> fields;
-  size_t begin = 0;
-  for (size_t tab; (tab = line.find('\t', begin)) != std::string::npos; begin = tab + 1) {
-    fields.push_back(line.substr(begin, tab - begin));
-  }
-  fields.push_back(line.substr(begin));
-  return fields;
-}
-
-namespace {
 
 // Takes the fields of one record off its lines.
 class CsvRecord {
@@ -198,58 +170,68 @@ class CsvRecord {
 
 }  // namespace
 
+void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport& report) {
+  if (!skip_malformed) throw error;
+  ++report.malformed;
+  if (report.problems.size() == kKeptProblems) return;
+  report.problems.push_back(shorten_text(error.what(), kProblemBytes));
+}
+
+void check_malformed(const ReadReport& report) {
+  const int64_t seen = report.rows + report.filtered + report.malformed;
+  const bool none_left = report.malformed == seen;
+  if (report.malformed == 0) return;
+  SIMILE_CHECK(!none_left && (seen < kRowsToJudgeBy || report.malformed * 2 <= seen),
+               ErrorKind::kInput,
+               fmt::format("{}: {} of {} rows are malformed, too many to leave out; the options do "
+                           "not fit the file, or it is damaged. The first: {}",
+                           report.file, report.malformed, seen, report.problems.front()));
+}
+
+std::vector<std::string> split_tsv(const std::string& line, const std::string& where) {
+  check_fields(static_cast<size_t>(std::count(line.begin(), line.end(), '\t')) + 1, where);
+  std::vector<std::string> fields;
+  size_t begin = 0;
+  for (size_t tab; (tab = line.find('\t', begin)) != std::string::npos; begin = tab + 1) {
+    fields.push_back(line.substr(begin, tab - begin));
+  }
+  fields.push_back(line.substr(begin));
+  return fields;
+}
+
 std::vector<std::string> split_csv(const std::string& line, const std::string& where,
                                    const NextLine& next_line, int64_t maximum_bytes,
                                    char separator) {
   return CsvRecord(line, where, next_line, maximum_bytes, separator).split();
 }
 
-namespace {
-
-// Which of two values would count is anybody's guess.
-void check_names(const std::vector<JsonField>& members, const std::string& where) {
-  std::vector<std::string_view> names;
-  names.reserve(members.size());
-  for (const JsonField& member : members) names.push_back(member.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice == names.end()) return;
-  throw RowError(fmt::format("{}: the name '{}' stands twice in the object; keep one", where,
-                             begin_of_text(std::string(*twice), 40)));
-}
-
-}  // namespace
-
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where) {
   MemberCollector collector;
   const bool good = Json::sax_parse(line, &collector);
   if (!good) {
-    throw RowError(fmt::format("{}: expected one JSON object per line: {}", where,
-                               plain_message(collector.problem)));
+    // Without the library's own prefix "[json.exception.parse_error.101] ".
+    const size_t prefix = collector.problem.find("] ");
+    throw RowError(
+        fmt::format("{}: expected one JSON object per line: {}", where,
+                    collector.problem.substr(prefix == std::string::npos ? 0 : prefix + 2)));
   }
   if (!collector.is_object) {
     throw RowError(
         fmt::format("{}: expected a JSON object such as {{\"text\": \"...\"}}, found '{}'", where,
                     begin_of_text(line, 40)));
   }
-  check_names(collector.members, where);
+  // Which of two values would count is anybody's guess.
+  std::vector<std::string_view> names;
+  names.reserve(collector.members.size());
+  for (const JsonField& member : collector.members) names.push_back(member.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) {
+    throw RowError(fmt::format("{}: the name '{}' stands twice in the object; keep one", where,
+                               begin_of_text(*twice, 40)));
+  }
   return std::move(collector.members);
 }
-
-namespace {
-
-template <typename Number>
-bool parse_whole(std::string_view text, Number& number) {
-  const size_t begin = text.find_first_not_of(kBlankCharacters);
-  if (begin == std::string_view::npos) return false;
-  text = text.substr(begin, text.find_last_not_of(kBlankCharacters) + 1 - begin);
-  if (text[0] == '+' && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end;
-}
-
-}  // namespace
 
 bool parse_number(std::string_view text, double& number) {
   return parse_whole(text, number) && std::isfinite(number);

@@ -81,26 +81,10 @@ std::string missing_member(const std::vector<JsonField>& members, const Column& 
   return missing_column(where, column, names, TableFormat::kJsonl);
 }
 
-// Does a field go on in the next line, as only a .csv lets it?
-bool ends_in_open_quote(const std::vector<std::string>& fields) {
-  const std::string& last = fields.back();
-  return !last.empty() && last.front() == '"' && (last.size() == 1 || last.back() != '"');
-}
-
-bool is_nested(const JsonField& member) {
-  return member.kind == JsonField::Kind::kList || member.kind == JsonField::Kind::kObject;
-}
-
 [[noreturn]] void fail_nested(const JsonField& member, const std::string& where) {
   throw RowError(fmt::format("{}: column '{}': expected a text or a number, found {}", where,
                              member.name,
                              member.kind == JsonField::Kind::kList ? "a list" : "an object"));
-}
-
-NamedField::Kind kind_of(const JsonField& member) {
-  return member.kind == JsonField::Kind::kNumber    ? NamedField::Kind::kNumber
-         : member.kind == JsonField::Kind::kBoolean ? NamedField::Kind::kBoolean
-                                                    : NamedField::Kind::kText;
 }
 
 constexpr const char* kOpenQuote =
@@ -243,7 +227,10 @@ void TableFile::read_others(const std::vector<std::string>& fields, Row& row) co
 
 void TableFile::read_fields(const Line& line, Row& row) {
   const std::vector<std::string> fields = split(line);
-  const bool is_open = format_ == TableFormat::kTsv && ends_in_open_quote(fields);
+  // Does the last field go on in the next line, as only a .csv lets it?
+  const std::string& last = fields.back();
+  const bool is_open = format_ == TableFormat::kTsv && !last.empty() && last.front() == '"' &&
+                       (last.size() == 1 || last.back() != '"');
   if (fields.size() != names_.size()) {
     throw RowError(fmt::format("{}: expected {} fields ({}), found {}{}", where(row.line),
                                names_.size(), list_names(names_), fields.size(),
@@ -285,7 +272,10 @@ void TableFile::read_object(const Line& line, Row& row) {
       continue;
     }
     if (is_nested(member)) fail_nested(member, where(line.number));
-    row.others.push_back({member.name, kind_of(member), member.value});
+    const auto kind = member.kind == JsonField::Kind::kNumber    ? NamedField::Kind::kNumber
+                      : member.kind == JsonField::Kind::kBoolean ? NamedField::Kind::kBoolean
+                                                                 : NamedField::Kind::kText;
+    row.others.push_back({member.name, kind, member.value});
   }
 }
 

@@ -23,34 +23,8 @@ DecodedCharacter character_before(std::string_view text, size_t end) {
   return {kReplacementCharacter, 1, false};
 }
 
-bool touches_word(std::string_view text, size_t begin, size_t end) {
-  const auto is_word = [](const DecodedCharacter& character) {
-    return (character_properties(character.code_point) & kWordCharacter) != 0;
-  };
-  return (begin > 0 && is_word(character_before(text, begin))) ||
-         (end < text.size() && is_word(decode_character(text, end)));
-}
-
-bool is_white_space(const DecodedCharacter& character) {
-  return (character_properties(character.code_point) & kWhiteSpace) != 0;
-}
-
-size_t skip_space_left(std::string_view text, size_t begin, size_t limit) {
-  while (begin > limit) {
-    const DecodedCharacter character = character_before(text, begin);
-    if (!is_white_space(character)) break;
-    begin -= character.size;
-  }
-  return std::max(begin, limit);
-}
-
-size_t skip_space_right(std::string_view text, size_t end) {
-  while (end < text.size()) {
-    const DecodedCharacter character = decode_character(text, end);
-    if (!is_white_space(character)) break;
-    end += character.size;
-  }
-  return end;
+bool is(const DecodedCharacter& character, CharacterProperty property) {
+  return (character_properties(character.code_point) & property) != 0;
 }
 
 Span make_span(size_t begin, size_t end) {
@@ -115,10 +89,23 @@ void AddedTokenFinder::split(std::string_view text, std::vector<TextPart>& parts
     size_t begin = i;
     size_t end = i + size;
     i = end;
-    if (token.single_word && touches_word(text, begin, end)) continue;
-    if (token.lstrip) begin = skip_space_left(text, begin, done);
+    const auto touches_word = [&] {
+      return (begin > 0 && is(character_before(text, begin), kWordCharacter)) ||
+             (end < text.size() && is(decode_character(text, end), kWordCharacter));
+    };
+    if (token.single_word && touches_word()) continue;
+    while (token.lstrip && begin > done) {
+      const DecodedCharacter character = character_before(text, begin);
+      if (!is(character, kWhiteSpace)) break;
+      begin -= character.size;
+    }
+    if (token.lstrip) begin = std::max(begin, done);
     // A token that begins with this white space is still found, as in the `tokenizers` library.
-    if (token.rstrip) end = skip_space_right(text, end);
+    while (token.rstrip && end < text.size()) {
+      const DecodedCharacter character = decode_character(text, end);
+      if (!is(character, kWhiteSpace)) break;
+      end += character.size;
+    }
     if (begin >= end) continue;  // all of it was taken by the token before
     if (done < begin) parts.push_back({make_span(done, begin), -1});
     parts.push_back({make_span(begin, end), token.id});

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/bpe.h"
-
 #include <gmock/gmock.h>
 
 #include <random>
 
 #include "simile/core/error.h"
 #include "simile/text/byte_level.h"
+#include "simile/text/token_model.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -15,6 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Pieces = std::vector<std::string>;
+using Model = std::unique_ptr<const TokenModel>;
 
 Vocabulary make_vocabulary(const std::vector<std::string>& tokens) {
   std::vector<std::pair<std::string, int64_t>> entries;
@@ -25,28 +25,28 @@ Vocabulary make_vocabulary(const std::vector<std::string>& tokens) {
   return Vocabulary(std::move(entries), size, "test");
 }
 
-Bpe make_bpe(const std::vector<std::string>& tokens, const Bpe::Merges& merges,
-             const BpeSettings& settings = {}) {
-  return Bpe(make_vocabulary(tokens), merges, settings, "test");
+Model make_bpe(const std::vector<std::string>& tokens, const BpeMerges& merges,
+               const BpeSettings& settings = {}) {
+  return simile::make_bpe(make_vocabulary(tokens), merges, settings, "test");
 }
 
-std::vector<Token> tokenize(const Bpe& bpe, const std::string& word) {
+std::vector<Token> tokenize(const Model& bpe, const std::string& word) {
   std::vector<Token> tokens;
-  bpe.tokenize(word, {{0, static_cast<uint32_t>(word.size())}}, 1u << 30, tokens);
+  bpe->tokenize(word, {{0, static_cast<uint32_t>(word.size())}}, 1u << 30, tokens);
   return tokens;
 }
 
-Pieces pieces(const Bpe& bpe, const std::string& word) {
+Pieces pieces(const Model& bpe, const std::string& word) {
   Pieces result;
   for (const Token& token : tokenize(bpe, word)) {
-    result.emplace_back(bpe.vocabulary().token(token.id));
+    result.emplace_back(bpe->vocabulary().token(token.id));
   }
   return result;
 }
 
 TEST(Bpe, MergesByRankAndTheLeftmostFirst) {
-  const Bpe bpe = make_bpe({"a", "b", "c", "ab", "bc", "aa", "abc"},
-                           {{"b", "c"}, {"a", "a"}, {"a", "b"}, {"ab", "c"}});
+  const Model bpe = make_bpe({"a", "b", "c", "ab", "bc", "aa", "abc"},
+                             {{"b", "c"}, {"a", "a"}, {"a", "b"}, {"ab", "c"}});
   EXPECT_THAT(pieces(bpe, "abc"), ElementsAre("a", "bc"));
   EXPECT_THAT(pieces(bpe, "aaa"), ElementsAre("aa", "a"));
   EXPECT_THAT(pieces(bpe, "ab"), ElementsAre("ab"));
@@ -84,15 +84,15 @@ TEST(Bpe, PrefixAndSuffixMarkThePlaceInTheWord) {
   BpeSettings settings;
   settings.continuing_prefix = "##";
   settings.word_suffix = "</w>";
-  const Bpe bpe = make_bpe({"a", "a</w>", "##b", "##b</w>", "ab", "ab</w>"},
-                           {{"a", "##b"}, {"a", "##b</w>"}}, settings);
+  const Model bpe = make_bpe({"a", "a</w>", "##b", "##b</w>", "ab", "ab</w>"},
+                             {{"a", "##b"}, {"a", "##b</w>"}}, settings);
   EXPECT_THAT(pieces(bpe, "a"), ElementsAre("a</w>"));
   EXPECT_THAT(pieces(bpe, "abb"), ElementsAre("ab", "##b</w>"));
   EXPECT_THAT(pieces(bpe, "ab"), ElementsAre("ab</w>"));
 }
 
 // Merges one by one as the definition says.
-Pieces merge_slowly(const std::string& word, const Bpe::Merges& merges) {
+Pieces merge_slowly(const std::string& word, const BpeMerges& merges) {
   Pieces parts;
   for (const char c : word) parts.emplace_back(1, c);
   while (true) {
@@ -115,7 +115,7 @@ Pieces merge_slowly(const std::string& word, const Bpe::Merges& merges) {
 TEST(Bpe, ShortAndLongWordsFollowTheDefinition) {
   std::mt19937 random(3);
   std::vector<std::string> tokens = {"a", "b", "c"};
-  Bpe::Merges merges;
+  BpeMerges merges;
   while (merges.size() < 30) {
     const std::string left = tokens[random() % tokens.size()];
     const std::string right = tokens[random() % tokens.size()];
@@ -123,7 +123,7 @@ TEST(Bpe, ShortAndLongWordsFollowTheDefinition) {
     merges.emplace_back(left, right);
     tokens.push_back(left + right);
   }
-  const Bpe bpe = make_bpe(tokens, merges);
+  const Model bpe = make_bpe(tokens, merges);
   for (int i = 0; i < 400; ++i) {
     std::string word(1 + random() % (i < 300 ? 60 : 300), 'a');
     for (char& c : word) c = static_cast<char>('a' + random() % 3);
@@ -132,7 +132,7 @@ TEST(Bpe, ShortAndLongWordsFollowTheDefinition) {
 }
 
 TEST(Bpe, VeryLongWordKeepsItsBytes) {
-  const Bpe bpe = make_bpe({"a", "b", "ab", "abab"}, {{"a", "b"}, {"ab", "ab"}});
+  const Model bpe = make_bpe({"a", "b", "ab", "abab"}, {{"a", "b"}, {"ab", "ab"}});
   std::string word;
   for (int i = 0; i < 100000; ++i) word += "ab";
   const std::vector<Token> tokens = tokenize(bpe, word);
@@ -150,16 +150,16 @@ TEST(Bpe, BytesGiveTheTokensOfTheirCharacters) {
   const std::string space = tokens[' '];
   tokens.push_back(space + "h");
   tokens.push_back(tokens[0xC3] + tokens[0xA9]);
-  const Bpe bpe = make_bpe(tokens, {{space, "h"}, {tokens[0xC3], tokens[0xA9]}});
+  const Model bpe = make_bpe(tokens, {{space, "h"}, {tokens[0xC3], tokens[0xA9]}});
   std::vector<Token> from_bytes;
-  ASSERT_TRUE(bpe.tokenize_bytes(" h\u00E9", {{0, 4}}, 100, from_bytes));
+  ASSERT_TRUE(bpe->tokenize_bytes(" h\u00E9", {{0, 4}}, 100, from_bytes));
   ASSERT_EQ(from_bytes.size(), 2u);
   EXPECT_EQ(from_bytes[0].id, 256);
   EXPECT_EQ(from_bytes[1].id, 257);
   EXPECT_EQ(from_bytes[1].span, (Span{2, 4}));
   EXPECT_THAT(pieces(bpe, space + "h" + tokens[0xC3] + tokens[0xA9]),
               ElementsAre(tokens[256], tokens[257]));
-  EXPECT_FALSE(make_bpe({"a"}, {}).tokenize_bytes("a", {{0, 1}}, 100, from_bytes));
+  EXPECT_FALSE(make_bpe({"a"}, {})->tokenize_bytes("a", {{0, 1}}, 100, from_bytes));
 }
 
 TEST(Bpe, MergesThatTheVocabularyLacksAreRefused) {

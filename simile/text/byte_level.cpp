@@ -3,8 +3,7 @@
 
 #include <array>
 
-#include "simile/text/text_pattern.h"
-#include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -38,14 +37,6 @@ const Alphabet& alphabet() {
   return instance;
 }
 
-void append_mapped(const NormalizedText& in, Span part, NormalizedText& out) {
-  const Alphabet& table = alphabet();
-  for (uint32_t i = part.begin; i < part.end; ++i) {
-    out.append(table.characters[static_cast<uint8_t>(in.text[i])],
-               in.tracked ? in.origins[i] : Span());
-  }
-}
-
 // Rewrites `text` part by part: write(part, out) appends what becomes of it.
 template <typename Write>
 void rewrite(NormalizedText& text, std::vector<Span>& words, const Write& write) {
@@ -58,21 +49,6 @@ void rewrite(NormalizedText& text, std::vector<Span>& words, const Write& write)
     word = {begin, static_cast<uint32_t>(out.text.size())};
   }
   text = std::move(out);
-}
-
-void add_prefix_spaces(NormalizedText& text, std::vector<Span>& words) {
-  if (words.size() == 1 && words[0].begin == 0 && words[0].end == text.text.size()) {
-    if (text.text[0] == ' ') return;
-    text.text.insert(text.text.begin(), ' ');
-    if (text.tracked) text.origins.insert(text.origins.begin(), text.origins.front());
-    ++words[0].end;
-    return;
-  }
-  rewrite(text, words, [&](Span word, NormalizedText& out) {
-    const Span* origins = text.tracked ? text.origins.data() + word.begin : nullptr;
-    if (text.text[word.begin] != ' ') out.append(" ", origins);
-    out.append(std::string_view(text.text).substr(word.begin, word.end - word.begin), origins);
-  });
 }
 
 }  // namespace
@@ -96,30 +72,28 @@ bool decode_byte_level(std::string_view text, std::string& bytes) {
 }
 
 void map_bytes(NormalizedText& text, std::vector<Span>& words) {
-  rewrite(text, words, [&](Span word, NormalizedText& out) { append_mapped(text, word, out); });
-}
-
-void ByteLevelPreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
-  if (words.empty()) return;
-  if (add_prefix_space_) add_prefix_spaces(text, words);
-  if (!use_regex_) return;
-  thread_local std::vector<Span> parts;
-  parts.assign(words.begin(), words.end());
-  words.clear();
-  for (const Span part : parts) {
-    const size_t first = words.size();
-    TextPattern::gpt2().find(std::string_view(text.text).substr(part.begin, part.end - part.begin),
-                             words);
-    for (size_t i = first; part.begin > 0 && i < words.size(); ++i) {
-      words[i].begin += part.begin;
-      words[i].end += part.begin;
+  const Alphabet& table = alphabet();
+  rewrite(text, words, [&](Span word, NormalizedText& out) {
+    for (uint32_t i = word.begin; i < word.end; ++i) {
+      out.append(table.characters[static_cast<uint8_t>(text.text[i])],
+                 text.tracked ? text.origins[i] : Span());
     }
-  }
+  });
 }
 
-void ByteLevelNormalizer::normalize(const NormalizedText& in, NormalizedText& out) const {
-  out.clear(in.tracked);
-  append_mapped(in, {0, static_cast<uint32_t>(in.text.size())}, out);
+void add_prefix_spaces(NormalizedText& text, std::vector<Span>& words) {
+  if (words.size() == 1 && words[0].begin == 0 && words[0].end == text.text.size()) {
+    if (text.text[0] == ' ') return;
+    text.text.insert(text.text.begin(), ' ');
+    if (text.tracked) text.origins.insert(text.origins.begin(), text.origins.front());
+    ++words[0].end;
+    return;
+  }
+  rewrite(text, words, [&](Span word, NormalizedText& out) {
+    const Span* origins = text.tracked ? text.origins.data() + word.begin : nullptr;
+    if (text.text[word.begin] != ' ') out.append(" ", origins);
+    out.append(std::string_view(text.text).substr(word.begin, word.end - word.begin), origins);
+  });
 }
 
 }  // namespace simile

@@ -12,8 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/text/normalizer.h"
-#include "simile/text/pre_tokenizer.h"
+#include "simile/text/normalized_text.h"
 
 namespace simile {
 
@@ -28,24 +27,7 @@ bool decode_byte_level(std::string_view text, std::string& bytes);
 // characters.
 void map_bytes(NormalizedText& text, std::vector<Span>& words);
 
-// "ByteLevel" as a pre-tokeniser: puts a space before each part that has none (add_prefix_space),
-// cuts the parts by GPT-2's pattern (use_regex) and leaves the rest to the model (leaves_bytes()).
-class ByteLevelPreTokenizer : public PreTokenizer {
- public:
-  ByteLevelPreTokenizer(bool add_prefix_space, bool use_regex)
-      : add_prefix_space_(add_prefix_space), use_regex_(use_regex) {}
-  void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override;
-  bool leaves_bytes() const override { return true; }
-
- private:
-  bool add_prefix_space_;
-  bool use_regex_;
-};
-
-// "ByteLevel" as a normaliser: the whole text in byte-level characters.
-class ByteLevelNormalizer : public Normalizer {
- public:
-  void normalize(const NormalizedText& in, NormalizedText& out) const override;
-};
+// Puts a space before each of `words` (as above) that does not begin with one.
+void add_prefix_spaces(NormalizedText& text, std::vector<Span>& words);
 
 }  // namespace simile

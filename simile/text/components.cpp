@@ -7,32 +7,31 @@
 
 namespace simile::detail {
 
-void check_options(const Json& json, std::initializer_list<const char*> known,
-                   const std::string& where) {
-  for (const auto& item : json.items()) {
+void check_options(const JsonObject& json, const std::vector<const char*>& known) {
+  for (const auto& item : json.json().items()) {
     const std::string& key = item.key();
-    const auto is_key = [&](const char* name) { return key == name; };
-    if (key == "type" || std::any_of(known.begin(), known.end(), is_key)) continue;
-    std::string names;
-    for (const char* name : known)
-      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name);
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: option \"{}\" of {} is not supported; known are {}", where, key,
-                            describe_json(json.at("type")), names.empty() ? "none" : names));
+    if (key == "type" || std::find(known.begin(), known.end(), key) != known.end()) continue;
+    throw Error(
+        ErrorKind::kInput,
+        fmt::format("{}: option \"{}\" of {} is not supported; known are {}", json.source(), key,
+                    describe_json(json.at("type")),
+                    known.empty() ? "none" : fmt::format("\"{}\"", fmt::join(known, "\", \""))));
   }
 }
 
-TextPattern read_pattern(const Json& json, const std::string& where) {
-  const bool known = json.is_object() && json.size() == 1 && json.begin().value().is_string() &&
-                     (json.contains("String") || json.contains("Regex"));
+TextPattern read_pattern(const JsonObject& json) {
+  const Json& pattern = json.at("pattern");
+  const bool known = pattern.is_object() && pattern.size() == 1 &&
+                     pattern.begin().value().is_string() &&
+                     (pattern.contains("String") || pattern.contains("Regex"));
   SIMILE_CHECK(
       known, ErrorKind::kInput,
       fmt::format("{}: \"pattern\" must be {{\"String\": text}} or {{\"Regex\": text}}, but "
                   "it is {}",
-                  where, describe_json(json)));
-  const std::string text = json.begin().value().get<std::string>();
-  if (json.contains("String")) return TextPattern::literal(text);
-  return TextPattern::regex(text, where);
+                  json.source(), describe_json(pattern)));
+  const std::string text = pattern.begin().value().get<std::string>();
+  return pattern.contains("String") ? TextPattern::literal(text)
+                                    : TextPattern::regex(text, json.source());
 }
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& source) {

@@ -13,7 +13,7 @@ namespace {
 
 using DecoderPointer = std::unique_ptr<const Decoder>;
 
-DecoderPointer decoder_at(const Json& json, const std::string& where);
+DecoderPointer make_at(const Json& json, const std::string& where);
 
 constexpr const char* kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr size_t kByteTokenSize = 6;                  // of "<0xE2>"
@@ -36,16 +36,12 @@ std::string replace_all(const std::string& text, const std::string& found, const
   return out.append(text, begin);
 }
 
-// As the `tokenizers` library has it, in its order.
-std::string clean_up(std::string text) {
-  static const std::pair<const char*, const char*> rules[] = {
-      {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
-      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
-      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
-  };
-  for (const auto& [found, put] : rules) text = replace_all(text, found, put);
-  return text;
-}
+// What `cleanup` replaces, as the `tokenizers` library has it, in its order.
+constexpr std::pair<const char*, const char*> kCleanUp[] = {
+    {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
+    {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+    {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+};
 
 // The byte of a token like "<0xE2>"; -1: it is another.
 int byte_of(const std::string& token) {
@@ -72,11 +68,8 @@ class UnknownDecoder : public Decoder {
 // "##"); with `cleanup`, none before marks and English contractions (" ." " n't").
 class WordPieceDecoder : public Decoder {
  public:
-  WordPieceDecoder(const Json& json, const std::string& where) {
-    check_options(json, {"prefix", "cleanup"}, where);
-    prefix_ = JsonObject(json, where).text_or("prefix", "##");
-    cleanup_ = JsonObject(json, where).flag_or("cleanup", true);
-  }
+  explicit WordPieceDecoder(const JsonObject& json)
+      : prefix_(json.text_or("prefix", "##")), cleanup_(json.flag_or("cleanup", true)) {}
   void decode(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
@@ -85,7 +78,8 @@ class WordPieceDecoder : public Decoder {
       } else if (i > 0) {
         token.insert(0, " ");
       }
-      if (cleanup_) token = clean_up(std::move(token));
+      if (!cleanup_) continue;
+      for (const auto& [found, put] : kCleanUp) token = replace_all(token, found, put);
     }
   }
 
@@ -98,9 +92,6 @@ class WordPieceDecoder : public Decoder {
 // stay. What is no UTF-8 becomes U+FFFD.
 class ByteLevelDecoder : public Decoder {
  public:
-  ByteLevelDecoder(const Json& json, const std::string& where) {
-    check_options(json, {"add_prefix_space", "trim_offsets", "use_regex"}, where);
-  }
   void decode(std::vector<std::string>& tokens) const override {
     std::string bytes;
     for (const std::string& token : tokens) {
@@ -115,14 +106,10 @@ class ByteLevelDecoder : public Decoder {
 // "Metaspace": `mark` becomes a space; those of the first token go, where encoding put one there.
 class MetaspaceDecoder : public Decoder {
  public:
-  MetaspaceDecoder(const Json& json, const std::string& where) {
-    check_options(json, {"replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep"},
-                  where);
-    const JsonObject object(json, where);
-    mark_ = object.text("replacement");
-    was_put_ = object.flag_or("add_prefix_space", true) &&
-               object.text_or("prepend_scheme", "always") != "never";
-  }
+  explicit MetaspaceDecoder(const JsonObject& json)
+      : mark_(json.text("replacement")),
+        was_put_(json.flag_or("add_prefix_space", true) &&
+                 json.text_or("prepend_scheme", "always") != "never") {}
   void decode(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i) {
       tokens[i] = replace_all(tokens[i], mark_, i == 0 && was_put_ ? "" : " ");
@@ -137,10 +124,7 @@ class MetaspaceDecoder : public Decoder {
 // "BPEDecoder": `suffix` ("</w>") becomes a space, and nothing in the last token.
 class SuffixDecoder : public Decoder {
  public:
-  SuffixDecoder(const Json& json, const std::string& where) {
-    check_options(json, {"suffix"}, where);
-    suffix_ = JsonObject(json, where).text_or("suffix", "</w>");
-  }
+  explicit SuffixDecoder(const JsonObject& json) : suffix_(json.text_or("suffix", "</w>")) {}
   void decode(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i) {
       tokens[i] = replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
@@ -183,12 +167,9 @@ class ByteFallbackDecoder : public Decoder {
 // Each `found` in a token becomes `put`.
 class ReplaceDecoder : public Decoder {
  public:
-  ReplaceDecoder(const Json& json, const std::string& where) {
-    check_options(json, {"pattern", "content"}, where);
-    const JsonObject object(json, where);
-    found_ = JsonObject(object.at("pattern"), where + ": pattern").text("String");
-    put_ = object.text("content");
-  }
+  explicit ReplaceDecoder(const JsonObject& json)
+      : found_(JsonObject(json.at("pattern"), json.source() + ": pattern").text("String")),
+        put_(json.text("content")) {}
   void decode(std::vector<std::string>& tokens) const override {
     size_t bytes = 0;
     for (std::string& token : tokens) {
@@ -204,14 +185,12 @@ class ReplaceDecoder : public Decoder {
 // At most so many of a character at the begin and end of each token go.
 class StripDecoder : public Decoder {
  public:
-  StripDecoder(const Json& json, const std::string& where) {
-    check_options(json, {"content", "start", "stop"}, where);
-    const JsonObject object(json, where);
-    character_ = object.text("content");
+  explicit StripDecoder(const JsonObject& json)
+      : character_(json.text("content")),
+        begin_(json.integer("start", 0, kMaxId)),
+        end_(json.integer("stop", 0, kMaxId)) {
     SIMILE_CHECK(!character_.empty(), ErrorKind::kInput,
-                 fmt::format("{}: \"content\" must be a character, but it is empty", where));
-    begin_ = object.integer("start", 0, kMaxId);
-    end_ = object.integer("stop", 0, kMaxId);
+                 json.source() + ": \"content\" must be a character, but it is empty");
   }
   void decode(std::vector<std::string>& tokens) const override {
     const size_t size = character_.size();
@@ -241,39 +220,36 @@ class FuseDecoder : public Decoder {
 // One step after the other.
 class DecoderSequence : public Decoder {
  public:
-  DecoderSequence(const Json& json, const std::string& where)
-      : steps_(read_steps<Decoder>(json, "decoders", where, decoder_at)) {
-    check_options(json, {"decoders"}, where);
-  }
+  explicit DecoderSequence(const JsonObject& json)
+      : steps_(read_steps(json, "decoders", make_at)) {}
   void decode(std::vector<std::string>& tokens) const override {
     for (const auto& step : steps_) step->decode(tokens);
   }
 
  private:
-  std::vector<std::unique_ptr<const Decoder>> steps_;
+  std::vector<DecoderPointer> steps_;
 };
 
-template <typename Step>
-DecoderPointer read(const Json& json, const std::string& where) {
-  return std::make_unique<Step>(json, where);
-}
+template <typename Part>
+constexpr auto make = make_part<Decoder, Part>;
 
-using Maker = DecoderPointer (*)(const Json&, const std::string&);
-
-const ComponentTable<Maker> kDecoders = {
-    {"WordPiece", read<WordPieceDecoder>},
-    {"ByteLevel", read<ByteLevelDecoder>},
-    {"Metaspace", read<MetaspaceDecoder>},
-    {"BPEDecoder", read<SuffixDecoder>},
-    {"ByteFallback", read_plain<Decoder, ByteFallbackDecoder>},
-    {"Replace", read<ReplaceDecoder>},
-    {"Strip", read<StripDecoder>},
-    {"Fuse", read_plain<Decoder, FuseDecoder>},
-    {"Sequence", read<DecoderSequence>},
+const ComponentTable<Decoder> kDecoders = {
+    {"WordPiece", {"prefix", "cleanup"}, make<WordPieceDecoder>},
+    {"ByteLevel", {"add_prefix_space", "trim_offsets", "use_regex"}, make<ByteLevelDecoder>},
+    {"Metaspace",
+     {"replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep"},
+     make<MetaspaceDecoder>},
+    {"BPEDecoder", {"suffix"}, make<SuffixDecoder>},
+    {"ByteFallback", {}, make<ByteFallbackDecoder>},
+    {"Replace", {"pattern", "content"}, make<ReplaceDecoder>},
+    {"Strip", {"content", "start", "stop"}, make<StripDecoder>},
+    {"Fuse", {}, make<FuseDecoder>},
+    {"Sequence", {"decoders"}, make<DecoderSequence>},
 };
 
-DecoderPointer decoder_at(const Json& json, const std::string& where) {
-  return find_maker(kDecoders, json, where)(json, where);
+DecoderPointer make_at(const Json& json, const std::string& where) {
+  const JsonObject object(json, where);
+  return find_row(kDecoders, object).make(object);
 }
 
 }  // namespace
@@ -281,7 +257,7 @@ DecoderPointer decoder_at(const Json& json, const std::string& where) {
 DecoderPointer make_decoder(const Json& json, const std::string& source) {
   if (json.is_null()) return nullptr;
   try {
-    return decoder_at(json, source + ": decoder");
+    return make_at(json, source + ": decoder");
   } catch (const Error& error) {
     return std::make_unique<UnknownDecoder>(error.what());
   }

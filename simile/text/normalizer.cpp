@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/normalizer.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
-#include "simile/text/precompiled.h"
 #include "simile/text/unicode.h"
-#include "simile/text/unicode_normalizer.h"
 
 namespace simile::detail {
 namespace {
 
-std::unique_ptr<const Normalizer> make_normalizer_at(const Json& json, const std::string& where);
+using NormalizerPointer = std::unique_ptr<const Normalizer>;
 
-// Copies the characters for which `keep` holds.
-template <typename Keep>
-void filter(const NormalizedText& in, NormalizedText& out, const Keep& keep) {
-  AlignedWriter writer(in, out);
-  size_t begin = 0;  // of the run not yet written
-  for (size_t i = 0; i < in.text.size();) {
-    const DecodedCharacter character = decode_valid_character(in.text, i);
-    if (!keep(character.code_point)) {
-      writer.copy(begin, i - begin);
-      begin = i + character.size;
-    }
-    i += character.size;
-  }
-  writer.copy(begin, in.text.size() - begin);
-}
-
-bool is_white_space(char32_t c) { return (character_properties(c) & kWhiteSpace) != 0; }
+NormalizerPointer make_at(const Json& json, const std::string& where);
 
 bool nmt_drops(char32_t c) {
   return (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F ||
@@ -76,7 +58,17 @@ class Lowercase : public Normalizer {
 class StripAccents : public Normalizer {
  public:
   void normalize(const NormalizedText& in, NormalizedText& out) const override {
-    filter(in, out, [](char32_t c) { return c < 0x80 || !is_combining_mark(c); });
+    AlignedWriter writer(in, out);
+    size_t begin = 0;  // of the run not yet written
+    for (size_t i = 0; i < in.text.size();) {
+      const DecodedCharacter character = decode_valid_character(in.text, i);
+      if (character.code_point >= 0x80 && is_combining_mark(character.code_point)) {
+        writer.copy(begin, i - begin);
+        begin = i + character.size;
+      }
+      i += character.size;
+    }
+    writer.copy(begin, in.text.size() - begin);
   }
 };
 
@@ -84,12 +76,12 @@ class StripAccents : public Normalizer {
 class Nmt : public Normalizer {
  public:
   void normalize(const NormalizedText& in, NormalizedText& out) const override {
-    NormalizedText kept;
-    filter(in, kept, [](char32_t c) { return !nmt_drops(c); });
-    AlignedWriter writer(kept, out);
-    for (size_t i = 0; i < kept.text.size();) {
-      const DecodedCharacter character = decode_valid_character(kept.text, i);
-      if (nmt_makes_space(character.code_point)) {
+    AlignedWriter writer(in, out);
+    for (size_t i = 0; i < in.text.size();) {
+      const DecodedCharacter character = decode_valid_character(in.text, i);
+      if (nmt_drops(character.code_point)) {
+        writer.skip(1);
+      } else if (nmt_makes_space(character.code_point)) {
         writer.put(' ', 0);
       } else {
         writer.copy(i, character.size);
@@ -102,18 +94,15 @@ class Nmt : public Normalizer {
 // Drops white space at the beginning (left) and at the end (right).
 class Strip : public Normalizer {
  public:
-  Strip(const Json& json, const std::string& where) {
-    check_options(json, {"strip_left", "strip_right"}, where);
-    left_ = JsonObject(json, where).flag_or("strip_left", true);
-    right_ = JsonObject(json, where).flag_or("strip_right", true);
-  }
+  explicit Strip(const JsonObject& json)
+      : left_(json.flag_or("strip_left", true)), right_(json.flag_or("strip_right", true)) {}
   void normalize(const NormalizedText& in, NormalizedText& out) const override {
     size_t begin = 0;
     size_t end = 0;  // of the last character that is not white space
     bool seen = false;
     for (size_t i = 0; i < in.text.size();) {
       const DecodedCharacter character = decode_valid_character(in.text, i);
-      if (!is_white_space(character.code_point)) {
+      if (!(character_properties(character.code_point) & kWhiteSpace)) {
         if (!seen) begin = i;
         seen = true;
         end = i + character.size;
@@ -133,10 +122,7 @@ class Strip : public Normalizer {
 // Puts `prefix_` before a text that is not empty.
 class Prepend : public Normalizer {
  public:
-  Prepend(const Json& json, const std::string& where) {
-    check_options(json, {"prepend"}, where);
-    prefix_ = JsonObject(json, where).text("prepend");
-  }
+  explicit Prepend(const JsonObject& json) : prefix_(json.text("prepend")) {}
   void normalize(const NormalizedText& in, NormalizedText& out) const override {
     AlignedWriter writer(in, out);
     if (in.text.empty()) return;
@@ -154,11 +140,8 @@ class Prepend : public Normalizer {
 // match, as in the `tokenizers` library.
 class Replace : public Normalizer {
  public:
-  Replace(const Json& json, const std::string& where)
-      : pattern_(read_pattern(JsonObject(json, where).at("pattern"), where)),
-        content_(JsonObject(json, where).text("content")) {
-    check_options(json, {"pattern", "content"}, where);
-  }
+  explicit Replace(const JsonObject& json)
+      : pattern_(read_pattern(json)), content_(json.text("content")) {}
   void normalize(const NormalizedText& in, NormalizedText& out) const override {
     thread_local std::vector<Span> matches;
     thread_local std::vector<Span> content_origins;
@@ -192,10 +175,7 @@ class Replace : public Normalizer {
 // One after the other.
 class Sequence : public Normalizer {
  public:
-  Sequence(const Json& json, const std::string& where)
-      : steps_(read_steps<Normalizer>(json, "normalizers", where, make_normalizer_at)) {
-    check_options(json, {"normalizers"}, where);
-  }
+  explicit Sequence(const JsonObject& json) : steps_(read_steps(json, "normalizers", make_at)) {}
   void normalize(const NormalizedText& in, NormalizedText& out) const override {
     if (steps_.empty()) {
       out = in;
@@ -217,75 +197,74 @@ class Sequence : public Normalizer {
   }
 
  private:
-  std::vector<std::unique_ptr<const Normalizer>> steps_;
+  std::vector<NormalizerPointer> steps_;
 };
 
-std::unique_ptr<const Normalizer> read_bert_normalizer(const Json& json, const std::string& where) {
-  check_options(json, {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"}, where);
-  const JsonObject object(json, where);
+// "ByteLevel": the whole text in byte-level characters.
+class ByteLevelNormalizer : public Normalizer {
+ public:
+  void normalize(const NormalizedText& in, NormalizedText& out) const override {
+    out = in;
+    std::vector<Span> whole = {{0, static_cast<uint32_t>(in.text.size())}};
+    map_bytes(out, whole);
+  }
+};
+
+NormalizerPointer read_bert(const JsonObject& json) {
   BertNormalizerSettings settings;
-  settings.clean_text = object.flag_or("clean_text", true);
-  settings.handle_chinese_chars = object.flag_or("handle_chinese_chars", true);
-  settings.lowercase = object.flag_or("lowercase", true);
-  settings.strip_accents = object.flag_or("strip_accents", settings.lowercase);
-  return std::make_unique<BertNormalizer>(settings);
+  settings.clean_text = json.flag_or("clean_text", true);
+  settings.handle_chinese_chars = json.flag_or("handle_chinese_chars", true);
+  settings.lowercase = json.flag_or("lowercase", true);
+  settings.strip_accents = json.flag_or("strip_accents", settings.lowercase);
+  return make_bert_normalizer(settings);
+}
+
+NormalizerPointer read_precompiled(const JsonObject& json) {
+  const std::string where = json.source() + ": precompiled_charsmap";
+  const Json& map = json.at("precompiled_charsmap");
+  SIMILE_CHECK(map.is_string(), ErrorKind::kInput,
+               fmt::format("{} must be base64 text, but it is {}", where, describe_json(map)));
+  return make_precompiled_normalizer(decode_base64(map.get_ref<const std::string&>(), where),
+                                     where);
 }
 
 template <UnicodeForm form>
-std::unique_ptr<const Normalizer> read_unicode_form(const Json& json, const std::string& where) {
-  check_options(json, {}, where);
-  return std::make_unique<UnicodeNormalizer>(form);
+NormalizerPointer make_form(const JsonObject&) {
+  return make_unicode_normalizer(form);
 }
 
-// "ByteLevel" may name options that matter to the pre-tokeniser alone.
-std::unique_ptr<const Normalizer> read_byte_level(const Json& json, const std::string& where) {
-  check_options(json, {"add_prefix_space", "trim_offsets", "use_regex"}, where);
-  return std::make_unique<ByteLevelNormalizer>();
-}
+template <typename Part>
+constexpr auto make = make_part<Normalizer, Part>;
 
-std::unique_ptr<const Normalizer> read_precompiled(const Json& json, const std::string& where) {
-  check_options(json, {"precompiled_charsmap"}, where);
-  const std::string map_where = where + ": precompiled_charsmap";
-  const Json& map = JsonObject(json, where).at("precompiled_charsmap");
-  SIMILE_CHECK(map.is_string(), ErrorKind::kInput,
-               fmt::format("{} must be base64 text, but it is {}", map_where, describe_json(map)));
-  return std::make_unique<PrecompiledNormalizer>(
-      decode_base64(map.get_ref<const std::string&>(), map_where), map_where);
-}
-
-template <typename Step>
-std::unique_ptr<const Normalizer> read(const Json& json, const std::string& where) {
-  return std::make_unique<Step>(json, where);
-}
-
-using Maker = std::unique_ptr<const Normalizer> (*)(const Json&, const std::string&);
-
-const ComponentTable<Maker> kNormalizers = {
-    {"BertNormalizer", read_bert_normalizer},
-    {"Precompiled", read_precompiled},
-    {"NFC", read_unicode_form<UnicodeForm::kNfc>},
-    {"NFD", read_unicode_form<UnicodeForm::kNfd>},
-    {"NFKC", read_unicode_form<UnicodeForm::kNfkc>},
-    {"NFKD", read_unicode_form<UnicodeForm::kNfkd>},
-    {"Lowercase", read_plain<Normalizer, Lowercase>},
-    {"StripAccents", read_plain<Normalizer, StripAccents>},
-    {"Nmt", read_plain<Normalizer, Nmt>},
-    {"ByteLevel", read_byte_level},
-    {"Strip", read<Strip>},
-    {"Prepend", read<Prepend>},
-    {"Replace", read<Replace>},
-    {"Sequence", read<Sequence>},
+const ComponentTable<Normalizer> kNormalizers = {
+    {"BertNormalizer",
+     {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
+     read_bert},
+    {"Precompiled", {"precompiled_charsmap"}, read_precompiled},
+    {"NFC", {}, make_form<UnicodeForm::kNfc>},
+    {"NFD", {}, make_form<UnicodeForm::kNfd>},
+    {"NFKC", {}, make_form<UnicodeForm::kNfkc>},
+    {"NFKD", {}, make_form<UnicodeForm::kNfkd>},
+    {"Lowercase", {}, make<Lowercase>},
+    {"StripAccents", {}, make<StripAccents>},
+    {"Nmt", {}, make<Nmt>},
+    // May name options that matter to the pre-tokeniser alone.
+    {"ByteLevel", {"add_prefix_space", "trim_offsets", "use_regex"}, make<ByteLevelNormalizer>},
+    {"Strip", {"strip_left", "strip_right"}, make<Strip>},
+    {"Prepend", {"prepend"}, make<Prepend>},
+    {"Replace", {"pattern", "content"}, make<Replace>},
+    {"Sequence", {"normalizers"}, make<Sequence>},
 };
 
-std::unique_ptr<const Normalizer> make_normalizer_at(const Json& json, const std::string& where) {
-  return find_maker(kNormalizers, json, where)(json, where);
+NormalizerPointer make_at(const Json& json, const std::string& where) {
+  const JsonObject object(json, where);
+  return find_row(kNormalizers, object).make(object);
 }
 
 }  // namespace
 
-std::unique_ptr<const Normalizer> make_normalizer(const Json& json, const std::string& source) {
-  if (json.is_null()) return nullptr;
-  return make_normalizer_at(json, source + ": normalizer");
+NormalizerPointer make_normalizer(const Json& json, const std::string& source) {
+  return json.is_null() ? nullptr : make_at(json, source + ": normalizer");
 }
 
 std::vector<std::string> normalizer_names() { return names_of(kNormalizers); }

@@ -6,7 +6,6 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/text/detail/components.h"
-#include "simile/text/unicode_normalizer.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -68,9 +67,9 @@ TEST(UnicodeNormalizer, FormsOfUnicodeAnnex15) {
 }
 
 TEST(UnicodeNormalizer, OriginsFollowTheLibrary) {
-  EXPECT_EQ(character_origins(normalize(UnicodeNormalizer(UnicodeForm::kNfc), "e\u0301x")),
+  EXPECT_EQ(character_origins(normalize(*make_unicode_normalizer(UnicodeForm::kNfc), "e\u0301x")),
             (std::vector<Span>{{0, 1}, {3, 4}}));
-  EXPECT_EQ(character_origins(normalize(UnicodeNormalizer(UnicodeForm::kNfkd), "\uFB01x")),
+  EXPECT_EQ(character_origins(normalize(*make_unicode_normalizer(UnicodeForm::kNfkd), "\uFB01x")),
             (std::vector<Span>{{0, 3}, {0, 3}, {3, 4}}));
 }
 
@@ -138,7 +137,7 @@ NormalizedText bert_form(const BertNormalizerSettings& settings, std::string_vie
   NormalizedText raw;
   NormalizedText out;
   raw.assign(text, 0, true);
-  BertNormalizer(settings).normalize(raw, out);
+  make_bert_normalizer(settings)->normalize(raw, out);
   return out;
 }
 
@@ -214,7 +213,7 @@ TEST(BertNormalizer, TrackingDoesNotChangeTheText) {
     NormalizedText raw;
     NormalizedText plain;
     raw.assign(text, 0, false);
-    BertNormalizer(settings).normalize(raw, plain);
+    make_bert_normalizer(settings)->normalize(raw, plain);
     ASSERT_EQ(plain.text, tracked.text);
     ASSERT_EQ(tracked.origins.size(), tracked.text.size());
     ASSERT_TRUE(is_valid_utf8(plain.text));

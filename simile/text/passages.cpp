@@ -2,8 +2,11 @@
 #include "simile/text/passages.h"
 
 #include <fmt/format.h>
+#include <unicode/ubrk.h>
+#include <unicode/utext.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -120,6 +123,29 @@ class PassageCutter {
   std::vector<std::pair<uint32_t, uint32_t>> tokens_;
 };
 
+void check_status(UErrorCode status, const char* what) {
+  SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kFailed,
+               fmt::format("ICU cannot {}: {}; is its data installed?", what, u_errorName(status)));
+}
+
+std::string_view without_space(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+// "J." and "U.S." rarely end a sentence, and ICU knows few of them as abbreviations.
+bool ends_with_initial(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || static_cast<uint8_t>(c) >= 0x80;
+  };
+  const size_t size = text.size();
+  if (size < 2 || text[size - 1] != '.' || text[size - 2] < 'A' || text[size - 2] > 'Z')
+    return false;
+  return size == 2 || !is_letter(text[size - 3]);
+}
+
 }  // namespace
 
 void PassageOptions::visit(OptionVisitor& v) {
@@ -144,6 +170,47 @@ std::vector<Passage> split_passages(std::string_view text, const Tokenizer& toke
   check_passages(options);
   if (!options.splits()) return {};
   return PassageCutter(text, tokenizer, options, lower_case).cut();
+}
+
+struct SentenceSplitter::Breaks {
+  ~Breaks() {
+    ubrk_close(iterator);
+    utext_close(text);
+  }
+  UBreakIterator* iterator = nullptr;
+  UText* text = nullptr;
+};
+
+SentenceSplitter::SentenceSplitter(const std::string& language)
+    : breaks_(std::make_unique<Breaks>()) {
+  UErrorCode status = U_ZERO_ERROR;
+  const std::string locale = language + "@ss=standard";
+  breaks_->iterator = ubrk_open(UBRK_SENTENCE, locale.c_str(), nullptr, 0, &status);
+  check_status(status, "find the ends of sentences");
+}
+SentenceSplitter::SentenceSplitter(SentenceSplitter&&) noexcept = default;
+SentenceSplitter::~SentenceSplitter() = default;
+
+std::vector<std::string_view> SentenceSplitter::split(std::string_view text) {
+  std::vector<std::string_view> sentences;
+  if (text.empty()) return sentences;
+  UBreakIterator* iterator = breaks_->iterator;
+  UErrorCode status = U_ZERO_ERROR;
+  breaks_->text =
+      utext_openUTF8(breaks_->text, text.data(), static_cast<int64_t>(text.size()), &status);
+  ubrk_setUText(iterator, breaks_->text, &status);
+  check_status(status, "read a text");
+  int32_t begin = ubrk_first(iterator);
+  for (int32_t end = ubrk_next(iterator); end != UBRK_DONE; end = ubrk_next(iterator)) {
+    const std::string_view sentence =
+        without_space(text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    if (ends_with_initial(sentence)) continue;
+    if (!sentence.empty()) sentences.push_back(sentence);
+    begin = end;
+  }
+  const std::string_view rest = without_space(text.substr(static_cast<size_t>(begin)));
+  if (!rest.empty()) sentences.push_back(rest);
+  return sentences;
 }
 
 }  // namespace simile

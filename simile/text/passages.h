@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long texts cut into overlapping passages by the tokens of a model.
+// Long texts cut into parts: overlapping passages by the tokens of a model, and sentences.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,5 +41,24 @@ void check_passages(const PassageOptions& options);
 // Errors: those of Tokenizer::encode().
 std::vector<Passage> split_passages(std::string_view text, const Tokenizer& tokenizer,
                                     const PassageOptions& options, bool lower_case);
+
+// Cuts running text into sentences, as Unicode Standard Annex 29 has them (ICU), without a cut
+// after the language's common abbreviations ("Mr.", "U.S.").
+class SentenceSplitter {
+ public:
+  // `language`: de, en, es, fr, it, pt or ru; of any other, no abbreviations are known.
+  // Errors: ErrorKind::kFailed when ICU lacks its data.
+  explicit SentenceSplitter(const std::string& language = "en");
+  SentenceSplitter(SentenceSplitter&&) noexcept;
+  ~SentenceSplitter();
+
+  // The sentences of `text`, which must be UTF-8: views into it without the white space around
+  // them, none empty. One splitter serves one thread.
+  std::vector<std::string_view> split(std::string_view text);
+
+ private:
+  struct Breaks;
+  std::unique_ptr<Breaks> breaks_;
+};
 
 }  // namespace simile

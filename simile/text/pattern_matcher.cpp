@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/detail/pattern_matcher.h"
-
 #include <array>
 #include <cstdint>
 #include <limits>
 
+#include "simile/text/text_pattern.h"
 #include "simile/text/unicode.h"
 
 namespace simile::detail {

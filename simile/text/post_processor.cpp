@@ -2,23 +2,16 @@
 #include "simile/text/post_processor.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "simile/text/detail/components.h"
 
 namespace simile {
 
-int64_t count_special_tokens(const std::vector<TemplatePiece>& pieces) {
-  return std::count_if(pieces.begin(), pieces.end(), [](const TemplatePiece& piece) {
-    return piece.kind == TemplatePiece::Kind::kSpecial;
-  });
-}
-
-std::vector<TemplatePiece> remove_special_tokens(const std::vector<TemplatePiece>& pieces) {
-  std::vector<TemplatePiece> texts;
-  for (const TemplatePiece& piece : pieces) {
-    if (piece.kind != TemplatePiece::Kind::kSpecial) texts.push_back(piece);
-  }
-  return texts;
+int64_t count_pieces(const std::vector<TemplatePiece>& pieces, TemplatePiece::Kind kind) {
+  return std::count_if(pieces.begin(), pieces.end(),
+                       [kind](const TemplatePiece& piece) { return piece.kind == kind; });
 }
 
 PairLengths truncate_longest_first(int64_t first, int64_t second, int64_t limit) {
@@ -59,6 +52,8 @@ PairLengths truncate(int64_t first, int64_t second, bool pair, int64_t limit,
 namespace detail {
 namespace {
 
+using Kind = TemplatePiece::Kind;
+
 constexpr size_t kMostPieces = 1024;  // of a template
 
 int32_t check_id(int64_t id, int64_t vocabulary_size, const std::string& where) {
@@ -68,172 +63,124 @@ int32_t check_id(int64_t id, int64_t vocabulary_size, const std::string& where) 
   return static_cast<int32_t>(id);
 }
 
-// The ids that a template's special token stands for.
-std::vector<int32_t> read_special_ids(const Json& specials, const std::string& name, int64_t size,
-                                      const std::string& where) {
+void read_template_piece(const JsonObject& json, const Json& specials, int64_t size,
+                         std::vector<TemplatePiece>& pieces) {
+  const std::string& where = json.source();
+  const bool is_text = json.has("Sequence");
+  SIMILE_CHECK(is_text || json.has("SpecialToken"), ErrorKind::kInput,
+               fmt::format("{}: a piece must be \"Sequence\" or \"SpecialToken\", found {}", where,
+                           describe_json(json.json())));
+  const JsonObject piece(json.at(is_text ? "Sequence" : "SpecialToken"), where);
+  const std::string name = piece.text("id");
+  const auto type_id = static_cast<int32_t>(piece.integer("type_id", 0, kMaxId));
+  if (is_text) {
+    SIMILE_CHECK(name == "A" || name == "B", ErrorKind::kInput,
+                 fmt::format("{}: a sequence must be \"A\" or \"B\", not \"{}\"", where, name));
+    pieces.push_back({name == "A" ? Kind::kFirst : Kind::kSecond, 0, type_id});
+    return;
+  }
   const auto found = specials.find(name);
   SIMILE_CHECK(found != specials.end(), ErrorKind::kInput,
                fmt::format("{}: the template uses special token \"{}\", which is not among "
                            "\"special_tokens\"",
                            where, name));
   const std::string special_where = fmt::format("{}: special_tokens: \"{}\"", where, name);
-  const Json& list = JsonObject(*found, special_where).at("ids");
-  SIMILE_CHECK(
-      list.is_array(), ErrorKind::kInput,
-      fmt::format("{}: \"ids\" must be a list, but it is {}", special_where, describe_json(list)));
-  std::vector<int32_t> ids;
-  for (const Json& id : list) {
+  const JsonObject special(*found, special_where);
+  for (const Json& id : special.list("ids")) {
     SIMILE_CHECK(id.is_number_integer(), ErrorKind::kInput,
                  fmt::format("{}: \"ids\" must hold whole numbers, but found {}", special_where,
                              describe_json(id)));
-    ids.push_back(check_id(id.get<int64_t>(), size, special_where));
-  }
-  return ids;
-}
-
-void read_template_piece(const Json& json, const Json& specials, int64_t size,
-                         const std::string& where, std::vector<TemplatePiece>& pieces) {
-  const JsonObject object(json, where);
-  if (object.has("Sequence")) {
-    const JsonObject sequence(object.at("Sequence"), where);
-    const std::string id = sequence.text("id");
-    SIMILE_CHECK(id == "A" || id == "B", ErrorKind::kInput,
-                 fmt::format("{}: a sequence must be \"A\" or \"B\", not \"{}\"", where, id));
-    const auto type_id = static_cast<int32_t>(sequence.integer("type_id", 0, kMaxId));
-    pieces.push_back(
-        {id == "A" ? TemplatePiece::Kind::kFirst : TemplatePiece::Kind::kSecond, 0, type_id});
-    return;
-  }
-  SIMILE_CHECK(object.has("SpecialToken"), ErrorKind::kInput,
-               fmt::format("{}: a piece must be \"Sequence\" or \"SpecialToken\", found {}", where,
-                           describe_json(json)));
-  const JsonObject special(object.at("SpecialToken"), where);
-  const auto type_id = static_cast<int32_t>(special.integer("type_id", 0, kMaxId));
-  for (const int32_t id : read_special_ids(specials, special.text("id"), size, where)) {
-    pieces.push_back({TemplatePiece::Kind::kSpecial, id, type_id});
+    pieces.push_back({Kind::kSpecial, check_id(id.get<int64_t>(), size, special_where), type_id});
   }
 }
 
-std::vector<TemplatePiece> read_template(const JsonObject& object, const char* key, int64_t size,
-                                         const std::string& where) {
-  const Json& list = object.at(key);
-  const Json& specials = object.at("special_tokens");
-  const std::string key_where = fmt::format("{}: {}", where, key);
+std::vector<TemplatePiece> read_template(const JsonObject& json, const char* key, int64_t size) {
+  const Json& list = json.at(key);
+  const Json& specials = json.at("special_tokens");
+  const std::string where = fmt::format("{}: {}", json.source(), key);
   SIMILE_CHECK(
       list.is_array() && specials.is_object(), ErrorKind::kInput,
-      fmt::format("{}: expected a list of pieces and an object \"special_tokens\"", key_where));
+      fmt::format("{}: expected a list of pieces and an object \"special_tokens\"", where));
   std::vector<TemplatePiece> pieces;
   for (const Json& piece : list) {
-    read_template_piece(piece, specials, size, key_where, pieces);
+    read_template_piece(JsonObject(piece, where), specials, size, pieces);
     SIMILE_CHECK(pieces.size() <= kMostPieces, ErrorKind::kInput,
-                 fmt::format("{}: more than {} pieces", key_where, kMostPieces));
+                 fmt::format("{}: more than {} pieces", where, kMostPieces));
   }
-  for (const auto kind : {TemplatePiece::Kind::kFirst, TemplatePiece::Kind::kSecond}) {
-    const auto is_kind = [&](const TemplatePiece& piece) { return piece.kind == kind; };
+  for (const Kind kind : {Kind::kFirst, Kind::kSecond}) {
     SIMILE_CHECK(
-        std::count_if(pieces.begin(), pieces.end(), is_kind) <= 1, ErrorKind::kInput,
-        fmt::format("{}: a sequence occurs more than once, which is not supported", key_where));
+        count_pieces(pieces, kind) <= 1, ErrorKind::kInput,
+        fmt::format("{}: a sequence occurs more than once, which is not supported", where));
   }
   return pieces;
 }
 
-bool has_piece(const std::vector<TemplatePiece>& pieces, TemplatePiece::Kind kind) {
-  for (const TemplatePiece& piece : pieces) {
-    if (piece.kind == kind) return true;
-  }
-  return false;
-}
-
-PostProcessor read_template_processing(const Json& json, int64_t size, const std::string& where) {
-  check_options(json, {"single", "pair", "special_tokens"}, where);
-  const JsonObject object(json, where);
+PostProcessor read_template_processing(const JsonObject& json, int64_t size) {
   PostProcessor processor;
-  processor.single = read_template(object, "single", size, where);
-  processor.pair = read_template(object, "pair", size, where);
-  SIMILE_CHECK(!has_piece(processor.single, TemplatePiece::Kind::kSecond), ErrorKind::kInput,
-               fmt::format("{}: the template for single texts uses sequence B", where));
+  processor.single = read_template(json, "single", size);
+  processor.pair = read_template(json, "pair", size);
+  SIMILE_CHECK(count_pieces(processor.single, Kind::kSecond) == 0, ErrorKind::kInput,
+               json.source() + ": the template for single texts uses sequence B");
   return processor;
 }
 
 // ["[SEP]", 102], as BertProcessing and RobertaProcessing write a special token.
-int32_t read_named_id(const JsonObject& object, const char* key, int64_t size,
-                      const std::string& where) {
-  const Json& pair = object.at(key);
+TemplatePiece read_special(const JsonObject& json, const char* key, int64_t size) {
+  const Json& pair = json.at(key);
   SIMILE_CHECK(
       pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_number_integer(),
       ErrorKind::kInput,
       fmt::format("{}: \"{}\" must be a token and its id, like [\"[SEP]\", 102], but it is {}",
-                  where, key, describe_json(pair)));
-  return check_id(pair[1].get<int64_t>(), size, where);
+                  json.source(), key, describe_json(pair)));
+  return {Kind::kSpecial, check_id(pair[1].get<int64_t>(), size, json.source()), 0};
 }
 
-PostProcessor read_bert_processing(const Json& json, int64_t size, const std::string& where) {
-  using Kind = TemplatePiece::Kind;
-  check_options(json, {"cls", "sep"}, where);
-  const JsonObject object(json, where);
-  const int32_t cls = read_named_id(object, "cls", size, where);
-  const int32_t sep = read_named_id(object, "sep", size, where);
+PostProcessor read_bert_processing(const JsonObject& json, int64_t size) {
+  const TemplatePiece cls = read_special(json, "cls", size), sep = read_special(json, "sep", size);
   PostProcessor processor;
-  processor.single = {{Kind::kSpecial, cls, 0}, {Kind::kFirst, 0, 0}, {Kind::kSpecial, sep, 0}};
-  processor.pair = {{Kind::kSpecial, cls, 0},
-                    {Kind::kFirst, 0, 0},
-                    {Kind::kSpecial, sep, 0},
-                    {Kind::kSecond, 0, 1},
-                    {Kind::kSpecial, sep, 1}};
+  processor.single = {cls, {Kind::kFirst, 0, 0}, sep};
+  processor.pair = {
+      cls, {Kind::kFirst, 0, 0}, sep, {Kind::kSecond, 0, 1}, {Kind::kSpecial, sep.id, 1}};
   return processor;
 }
 
-PostProcessor read_roberta_processing(const Json& json, int64_t size, const std::string& where) {
-  using Kind = TemplatePiece::Kind;
-  check_options(json, {"cls", "sep", "trim_offsets", "add_prefix_space"}, where);
-  const JsonObject object(json, where);
-  const int32_t cls = read_named_id(object, "cls", size, where);
-  const int32_t sep = read_named_id(object, "sep", size, where);
+PostProcessor read_byte_level(const JsonObject& json, int64_t) {
   PostProcessor processor;
-  processor.single = {{Kind::kSpecial, cls, 0}, {Kind::kFirst, 0, 0}, {Kind::kSpecial, sep, 0}};
-  processor.pair = {{Kind::kSpecial, cls, 0}, {Kind::kFirst, 0, 0},  {Kind::kSpecial, sep, 0},
-                    {Kind::kSpecial, sep, 0}, {Kind::kSecond, 0, 0}, {Kind::kSpecial, sep, 0}};
-  processor.trim_offsets = object.flag_or("trim_offsets", true);
-  processor.prefix_space = object.flag_or("add_prefix_space", true);
+  processor.trim_offsets = json.flag_or("trim_offsets", true);
+  processor.prefix_space = json.flag_or("add_prefix_space", true);
   return processor;
 }
 
-PostProcessor read_byte_level(const Json& json, int64_t, const std::string& where) {
-  check_options(json, {"add_prefix_space", "trim_offsets", "use_regex"}, where);
-  const JsonObject object(json, where);
-  PostProcessor processor;
-  processor.trim_offsets = object.flag_or("trim_offsets", true);
-  processor.prefix_space = object.flag_or("add_prefix_space", true);
+PostProcessor read_roberta_processing(const JsonObject& json, int64_t size) {
+  const TemplatePiece cls = read_special(json, "cls", size), sep = read_special(json, "sep", size);
+  PostProcessor processor = read_byte_level(json, size);
+  processor.single = {cls, {Kind::kFirst, 0, 0}, sep};
+  processor.pair = {cls, {Kind::kFirst, 0, 0}, sep, sep, {Kind::kSecond, 0, 0}, sep};
   return processor;
 }
 
 PostProcessor make_at(const Json& json, int64_t vocabulary_size, const std::string& where);
 
 // Any number of "ByteLevel", which trims offsets, and at most one that puts special tokens around.
-PostProcessor read_sequence(const Json& json, int64_t size, const std::string& where) {
-  check_options(json, {"processors"}, where);
-  const Json& list = JsonObject(json, where).at("processors");
-  SIMILE_CHECK(
-      list.is_array(), ErrorKind::kInput,
-      fmt::format("{}: \"processors\" must be a list, but it is {}", where, describe_json(list)));
+PostProcessor read_sequence(const JsonObject& json, int64_t size) {
   PostProcessor result;
   bool has_template = false;
   size_t number = 0;
-  for (const Json& step : list) {
-    const std::string step_where = fmt::format("{}: processors[{}]", where, number++);
-    PostProcessor processor = make_at(step, size, step_where);
-    if (JsonObject(step, step_where).text("type") != "ByteLevel") {
+  for (const Json& step : json.list("processors")) {
+    const std::string where = fmt::format("{}: processors[{}]", json.source(), number++);
+    PostProcessor processor = make_at(step, size, where);
+    if (JsonObject(step, where).text("type") != "ByteLevel") {
       SIMILE_CHECK(!has_template, ErrorKind::kInput,
                    fmt::format("{}: a second processor that puts special tokens around is not "
                                "supported",
-                               step_where));
+                               where));
       has_template = true;
       result.single = std::move(processor.single);
       result.pair = std::move(processor.pair);
     }
     if (processor.trim_offsets) {
       SIMILE_CHECK(!result.trim_offsets, ErrorKind::kInput,
-                   fmt::format("{}: trimming offsets a second time is not supported", step_where));
+                   where + ": trimming offsets a second time is not supported");
       result.trim_offsets = true;
       result.prefix_space = processor.prefix_space;
     }
@@ -241,18 +188,19 @@ PostProcessor read_sequence(const Json& json, int64_t size, const std::string& w
   return result;
 }
 
-using Maker = PostProcessor (*)(const Json&, int64_t, const std::string&);
-
-const ComponentTable<Maker> kPostProcessors = {
-    {"TemplateProcessing", read_template_processing},
-    {"BertProcessing", read_bert_processing},
-    {"RobertaProcessing", read_roberta_processing},
-    {"ByteLevel", read_byte_level},
-    {"Sequence", read_sequence},
+const std::vector<ComponentRow<PostProcessor, int64_t>> kPostProcessors = {
+    {"TemplateProcessing", {"single", "pair", "special_tokens"}, read_template_processing},
+    {"BertProcessing", {"cls", "sep"}, read_bert_processing},
+    {"RobertaProcessing",
+     {"cls", "sep", "trim_offsets", "add_prefix_space"},
+     read_roberta_processing},
+    {"ByteLevel", {"add_prefix_space", "trim_offsets", "use_regex"}, read_byte_level},
+    {"Sequence", {"processors"}, read_sequence},
 };
 
 PostProcessor make_at(const Json& json, int64_t vocabulary_size, const std::string& where) {
-  return find_maker(kPostProcessors, json, where)(json, vocabulary_size, where);
+  const JsonObject object(json, where);
+  return find_row(kPostProcessors, object).make(object, vocabulary_size);
 }
 
 }  // namespace
@@ -261,8 +209,13 @@ PostProcessor make_post_processor(const Json& json, int64_t vocabulary_size,
                                   const std::string& source) {
   if (json.is_null()) return {};
   PostProcessor processor = make_at(json, vocabulary_size, source + ": post_processor");
-  processor.bare_single = remove_special_tokens(processor.single);
-  processor.bare_pair = remove_special_tokens(processor.pair);
+  const auto is_text = [](const TemplatePiece& piece) { return piece.kind != Kind::kSpecial; };
+  processor.bare_single.clear();
+  std::copy_if(processor.single.begin(), processor.single.end(),
+               std::back_inserter(processor.bare_single), is_text);
+  processor.bare_pair.clear();
+  std::copy_if(processor.pair.begin(), processor.pair.end(),
+               std::back_inserter(processor.bare_pair), is_text);
   return processor;
 }
 

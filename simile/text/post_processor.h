@@ -30,11 +30,8 @@ struct PostProcessor {
   bool prefix_space = false;
 };
 
-// `pieces` without special tokens.
-std::vector<TemplatePiece> remove_special_tokens(const std::vector<TemplatePiece>& pieces);
-
-// Number of special tokens in a template.
-int64_t count_special_tokens(const std::vector<TemplatePiece>& pieces);
+// Number of pieces of a kind in a template.
+int64_t count_pieces(const std::vector<TemplatePiece>& pieces, TemplatePiece::Kind kind);
 
 // Which tokens go when there are too many; names and meaning are those of the `tokenizers` library.
 struct TruncationSettings {

@@ -8,11 +8,14 @@
 
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
-#include "simile/text/split_pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
-namespace simile {
+namespace simile::detail {
 namespace {
+
+using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
+
+PreTokenizerPointer make_at(const Json& json, const std::string& where);
 
 // A single huge text should not keep its memory for ever.
 constexpr size_t kKeptBytes = size_t{4} << 20;
@@ -26,81 +29,80 @@ uint32_t find_mark(std::string_view text, std::string_view mark, uint32_t begin,
   return end;
 }
 
-}  // namespace
-
-Metaspace::Metaspace(MetaspaceSettings settings) : settings_(std::move(settings)) {}
-
-bool Metaspace::prepends(const NormalizedText& text, Span word, bool at_start) const {
-  const std::string& mark = settings_.mark;
-  const std::string_view bytes =
-      std::string_view(text.text).substr(word.begin, word.end - word.begin);
-  if (bytes.empty() || bytes[0] == ' ' || bytes.substr(0, mark.size()) == mark) return false;
-  if (settings_.prepend != MetaspaceSettings::Prepend::kFirst) {
-    return settings_.prepend == MetaspaceSettings::Prepend::kAlways;
+class Metaspace : public PreTokenizer {
+ public:
+  explicit Metaspace(const MetaspaceSettings& settings) : settings_(settings) {}
+  void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override {
+    thread_local NormalizedText rewritten;
+    thread_local std::vector<Span> parts;
+    rewritten.clear(text.tracked);
+    parts.swap(words);
+    words.clear();
+    for (const Span part : parts) {
+      const auto begin = static_cast<uint32_t>(rewritten.text.size());
+      rewrite(text, part, prepends(text, part, at_start), rewritten);
+      const Span whole{begin, static_cast<uint32_t>(rewritten.text.size())};
+      if (settings_.split) {
+        cut(rewritten.text, whole, words);
+      } else if (whole.begin < whole.end) {
+        words.push_back(whole);
+      }
+    }
+    std::swap(text, rewritten);
+    if (rewritten.text.capacity() > kKeptBytes) rewritten = {};
   }
-  return text.tracked ? text.origins[word.begin].begin == 0 : at_start && word.begin == 0;
-}
 
-void Metaspace::rewrite(const NormalizedText& text, Span word, bool prepend,
-                        NormalizedText& out) const {
-  const std::string& mark = settings_.mark;
-  const auto put_mark = [&](uint32_t place) {
-    out.text += mark;
-    if (out.tracked) out.origins.resize(out.text.size(), text.origins[place]);
-  };
-  if (prepend) put_mark(word.begin);
-  for (uint32_t i = word.begin; i < word.end;) {
-    const void* found = std::memchr(text.text.data() + i, ' ', word.end - i);
-    const auto next =
-        found == nullptr
-            ? word.end
-            : static_cast<uint32_t>(static_cast<const char*>(found) - text.text.data());
-    out.append(std::string_view(text.text).substr(i, next - i),
-               out.tracked ? text.origins.data() + i : nullptr);
-    if (next < word.end) put_mark(next);
-    i = next + 1;
+  bool needs_start() const override {
+    return settings_.prepend == MetaspaceSettings::Prepend::kFirst;
   }
-}
 
-void Metaspace::cut(std::string_view text, Span word, std::vector<Span>& words) const {
-  const std::string& mark = settings_.mark;
-  const auto mark_size = static_cast<uint32_t>(mark.size());
-  uint32_t begin = word.begin;
-  while (begin < word.end) {
-    // A mark belongs to the word after it, so that the next cut is before the next mark.
-    const bool marked = text.substr(begin, mark_size) == mark;
-    const uint32_t end = find_mark(text, mark, begin + (marked ? mark_size : 0), word.end);
-    words.push_back({begin, end});
-    begin = end;
+ private:
+  bool prepends(const NormalizedText& text, Span word, bool at_start) const {
+    const std::string& mark = settings_.mark;
+    const std::string_view bytes =
+        std::string_view(text.text).substr(word.begin, word.end - word.begin);
+    if (bytes.empty() || bytes[0] == ' ' || bytes.substr(0, mark.size()) == mark) return false;
+    if (settings_.prepend != MetaspaceSettings::Prepend::kFirst) {
+      return settings_.prepend == MetaspaceSettings::Prepend::kAlways;
+    }
+    return text.tracked ? text.origins[word.begin].begin == 0 : at_start && word.begin == 0;
   }
-}
 
-void Metaspace::split(NormalizedText& text, std::vector<Span>& words, bool at_start) const {
-  thread_local NormalizedText rewritten;
-  thread_local std::vector<Span> parts;
-  rewritten.clear(text.tracked);
-  parts.swap(words);
-  words.clear();
-  for (const Span part : parts) {
-    const auto begin = static_cast<uint32_t>(rewritten.text.size());
-    rewrite(text, part, prepends(text, part, at_start), rewritten);
-    const Span whole{begin, static_cast<uint32_t>(rewritten.text.size())};
-    if (settings_.split) {
-      cut(rewritten.text, whole, words);
-    } else if (whole.begin < whole.end) {
-      words.push_back(whole);
+  void rewrite(const NormalizedText& text, Span word, bool prepend, NormalizedText& out) const {
+    const std::string& mark = settings_.mark;
+    const auto put_mark = [&](uint32_t place) {
+      out.text += mark;
+      if (out.tracked) out.origins.resize(out.text.size(), text.origins[place]);
+    };
+    if (prepend) put_mark(word.begin);
+    for (uint32_t i = word.begin; i < word.end;) {
+      const void* found = std::memchr(text.text.data() + i, ' ', word.end - i);
+      const auto next =
+          found == nullptr
+              ? word.end
+              : static_cast<uint32_t>(static_cast<const char*>(found) - text.text.data());
+      out.append(std::string_view(text.text).substr(i, next - i),
+                 out.tracked ? text.origins.data() + i : nullptr);
+      if (next < word.end) put_mark(next);
+      i = next + 1;
     }
   }
-  std::swap(text, rewritten);
-  if (rewritten.text.capacity() > kKeptBytes) rewritten = {};
-}
 
-namespace detail {
-namespace {
+  void cut(std::string_view text, Span word, std::vector<Span>& words) const {
+    const std::string& mark = settings_.mark;
+    const auto mark_size = static_cast<uint32_t>(mark.size());
+    uint32_t begin = word.begin;
+    while (begin < word.end) {
+      // A mark belongs to the word after it, so that the next cut is before the next mark.
+      const bool marked = text.substr(begin, mark_size) == mark;
+      const uint32_t end = find_mark(text, mark, begin + (marked ? mark_size : 0), word.end);
+      words.push_back({begin, end});
+      begin = end;
+    }
+  }
 
-using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
-
-PreTokenizerPointer make_pre_tokenizer_at(const Json& json, const std::string& where);
+  MetaspaceSettings settings_;
+};
 
 constexpr uint8_t kSeparators = kWhiteSpace | kPunctuation;
 
@@ -155,10 +157,7 @@ class BertPreTokenizer : public PreTokenizer {
 // One after the other.
 class Sequence : public PreTokenizer {
  public:
-  Sequence(const Json& json, const std::string& where)
-      : steps_(read_steps<PreTokenizer>(json, "pretokenizers", where, make_pre_tokenizer_at)) {
-    check_options(json, {"pretokenizers"}, where);
-  }
+  explicit Sequence(const JsonObject& json) : steps_(read_steps(json, "pretokenizers", make_at)) {}
 
   void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -176,135 +175,71 @@ class Sequence : public PreTokenizer {
   }
 
  private:
-  std::vector<std::unique_ptr<const PreTokenizer>> steps_;
+  std::vector<PreTokenizerPointer> steps_;
 };
 
-SplitBehavior read_behavior(const std::string& name, const std::string& where) {
-  static const std::array<const char*, 5> names = {"Removed", "Isolated", "MergedWithPrevious",
-                                                   "MergedWithNext", "Contiguous"};
-  const auto found = std::find(names.begin(), names.end(), name);
-  SIMILE_CHECK(found != names.end(), ErrorKind::kInput,
-               fmt::format("{}: \"behavior\" must be Removed, Isolated, MergedWithPrevious, "
-                           "MergedWithNext or Contiguous, not \"{}\"",
-                           where, name));
-  return static_cast<SplitBehavior>(found - names.begin());
-}
-
-PreTokenizerPointer read_byte_level(const Json& json, const std::string& where) {
-  check_options(json, {"add_prefix_space", "trim_offsets", "use_regex"}, where);
-  const JsonObject object(json, where);
-  return std::make_unique<ByteLevelPreTokenizer>(object.flag_or("add_prefix_space", true),
-                                                 object.flag_or("use_regex", true));
-}
-
-PreTokenizerPointer read_white_space_split(const Json& json, const std::string& where) {
-  check_options(json, {}, where);
-  return std::make_unique<CharacterSplitPreTokenizer>(kWhiteSpace, 0, SplitBehavior::kRemoved);
-}
-
-PreTokenizerPointer read_punctuation(const Json& json, const std::string& where) {
-  check_options(json, {"behavior"}, where);
-  const std::string behavior = JsonObject(json, where).text_or("behavior", "Isolated");
-  return std::make_unique<CharacterSplitPreTokenizer>(kPunctuation, 0,
-                                                      read_behavior(behavior, where));
-}
-
-PreTokenizerPointer read_digits(const Json& json, const std::string& where) {
-  check_options(json, {"individual_digits"}, where);
-  const bool individual = JsonObject(json, where).flag_or("individual_digits", false);
-  return std::make_unique<CharacterSplitPreTokenizer>(
-      kNumber, 0, individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous);
-}
-
-PreTokenizerPointer read_delimiter(const Json& json, const std::string& where) {
-  check_options(json, {"delimiter"}, where);
-  const std::string delimiter = JsonObject(json, where).text("delimiter");
-  SIMILE_CHECK(
-      count_characters(delimiter) == 1 && delimiter[0] != '\0', ErrorKind::kInput,
-      fmt::format("{}: \"delimiter\" must be one character, not \"{}\"", where, delimiter));
-  return std::make_unique<CharacterSplitPreTokenizer>(
-      0, decode_valid_character(delimiter, 0).code_point, SplitBehavior::kRemoved);
-}
-
-PreTokenizerPointer read_split(const Json& json, const std::string& where) {
-  check_options(json, {"pattern", "behavior", "invert"}, where);
-  const JsonObject object(json, where);
-  return std::make_unique<SplitPreTokenizer>(read_pattern(object.at("pattern"), where),
-                                             read_behavior(object.text("behavior"), where),
-                                             object.flag_or("invert", false));
-}
-
-PreTokenizerPointer read_fixed_length(const Json& json, const std::string& where) {
-  check_options(json, {"length"}, where);
-  const int64_t length = JsonObject(json, where).integer_or("length", 5, 1, kMaxId);
-  return std::make_unique<FixedLengthPreTokenizer>(static_cast<size_t>(length));
-}
-
-MetaspaceSettings::Prepend read_prepend_scheme(const JsonObject& object, const std::string& where) {
+MetaspaceSettings::Prepend read_prepend_scheme(const JsonObject& json) {
   using Prepend = MetaspaceSettings::Prepend;
-  const std::string scheme = object.text_or("prepend_scheme", "");
-  const bool add_space = object.flag_or("add_prefix_space", true);
+  const std::string scheme = json.text_or("prepend_scheme", "");
+  const bool add_space = json.flag_or("add_prefix_space", true);
   if (scheme.empty()) return add_space ? Prepend::kAlways : Prepend::kNever;
   SIMILE_CHECK(
       scheme == "always" || scheme == "never" || scheme == "first", ErrorKind::kInput,
       fmt::format("{}: prepend_scheme must be \"always\", \"never\" or \"first\", not \"{}\"",
-                  where, scheme));
+                  json.source(), scheme));
   SIMILE_CHECK(add_space || scheme == "never", ErrorKind::kInput,
                fmt::format("{}: add_prefix_space is false, but prepend_scheme is \"{}\"; expected "
                            "\"never\"",
-                           where, scheme));
+                           json.source(), scheme));
   if (scheme == "always") return Prepend::kAlways;
   return scheme == "first" ? Prepend::kFirst : Prepend::kNever;
 }
 
-PreTokenizerPointer read_metaspace(const Json& json, const std::string& where) {
-  check_options(json, {"replacement", "prepend_scheme", "add_prefix_space", "str_rep", "split"},
-                where);
-  const JsonObject object(json, where);
+PreTokenizerPointer read_metaspace(const JsonObject& json) {
   MetaspaceSettings settings;
-  settings.mark = object.text_or("replacement", settings.mark);
-  SIMILE_CHECK(
-      count_characters(settings.mark) == 1, ErrorKind::kInput,
-      fmt::format("{}: replacement must be one character, not \"{}\"", where, settings.mark));
-  settings.prepend = read_prepend_scheme(object, where);
-  settings.split = object.flag_or("split", true);
-  return std::make_unique<Metaspace>(std::move(settings));
+  settings.mark = json.text_or("replacement", settings.mark);
+  SIMILE_CHECK(count_characters(settings.mark) == 1, ErrorKind::kInput,
+               fmt::format("{}: replacement must be one character, not \"{}\"", json.source(),
+                           settings.mark));
+  settings.prepend = read_prepend_scheme(json);
+  settings.split = json.flag_or("split", true);
+  return std::make_unique<Metaspace>(settings);
 }
 
-PreTokenizerPointer read_sequence(const Json& json, const std::string& where) {
-  return std::make_unique<Sequence>(json, where);
+const ComponentTable<PreTokenizer>& pre_tokenizers() {
+  static const ComponentTable<PreTokenizer> table = [] {
+    ComponentTable<PreTokenizer> rows = {
+        {"BertPreTokenizer", {}, make_part<PreTokenizer, BertPreTokenizer>},
+        {"Metaspace",
+         {"replacement", "prepend_scheme", "add_prefix_space", "str_rep", "split"},
+         read_metaspace}};
+    const ComponentTable<PreTokenizer> splits = split_pre_tokenizers();
+    rows.insert(rows.end(), splits.begin(), splits.end());
+    rows.push_back({"Sequence", {"pretokenizers"}, make_part<PreTokenizer, Sequence>});
+    return rows;
+  }();
+  return table;
 }
 
-using Maker = std::unique_ptr<const PreTokenizer> (*)(const Json&, const std::string&);
-
-const ComponentTable<Maker> kPreTokenizers = {
-    {"BertPreTokenizer", read_plain<PreTokenizer, BertPreTokenizer>},
-    {"Metaspace", read_metaspace},
-    {"ByteLevel", read_byte_level},
-    {"Whitespace", read_plain<PreTokenizer, WhitespacePreTokenizer>},
-    {"WhitespaceSplit", read_white_space_split},
-    {"Punctuation", read_punctuation},
-    {"Digits", read_digits},
-    {"CharDelimiterSplit", read_delimiter},
-    {"Split", read_split},
-    {"FixedLength", read_fixed_length},
-    {"UnicodeScripts", read_plain<PreTokenizer, ScriptPreTokenizer>},
-    {"Sequence", read_sequence},
-};
-
-PreTokenizerPointer make_pre_tokenizer_at(const Json& json, const std::string& where) {
-  return find_maker(kPreTokenizers, json, where)(json, where);
+PreTokenizerPointer make_at(const Json& json, const std::string& where) {
+  const JsonObject object(json, where);
+  return find_row(pre_tokenizers(), object).make(object);
 }
 
 }  // namespace
 
-std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const Json& json,
-                                                       const std::string& source) {
-  if (json.is_null()) return nullptr;
-  return make_pre_tokenizer_at(json, source + ": pre_tokenizer");
+PreTokenizerPointer make_pre_tokenizer(const Json& json, const std::string& source) {
+  return json.is_null() ? nullptr : make_at(json, source + ": pre_tokenizer");
 }
 
-std::vector<std::string> pre_tokenizer_names() { return names_of(kPreTokenizers); }
+std::vector<std::string> pre_tokenizer_names() { return names_of(pre_tokenizers()); }
 
-}  // namespace detail
+}  // namespace simile::detail
+
+namespace simile {
+
+std::unique_ptr<const PreTokenizer> make_metaspace(const MetaspaceSettings& settings) {
+  return std::make_unique<detail::Metaspace>(settings);
+}
+
 }  // namespace simile

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second step of tokenising: cutting the normalised text into words.
 //
-// A pre-tokeniser is an immutable object, safe to use from several threads. It is made from the
-// "pre_tokenizer" of a tokenizer.json by the table in detail/components.h.
+// A pre-tokeniser is an immutable object, safe to use from several threads. make_pre_tokenizer()
+// makes it from the "pre_tokenizer" of a tokenizer.json (detail/components.h).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "simile/text/normalized_text.h"
+#include "simile/text/text_pattern.h"
 
 namespace simile {
 
@@ -37,21 +39,20 @@ struct MetaspaceSettings {
   Prepend prepend = Prepend::kAlways;
   bool split = true;
 };
+std::unique_ptr<const PreTokenizer> make_metaspace(const MetaspaceSettings& settings);
 
-class Metaspace : public PreTokenizer {
- public:
-  explicit Metaspace(MetaspaceSettings settings);
-  void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override;
-  bool needs_start() const override {
-    return settings_.prepend == MetaspaceSettings::Prepend::kFirst;
-  }
-
- private:
-  bool prepends(const NormalizedText& text, Span word, bool at_start) const;
-  void rewrite(const NormalizedText& text, Span word, bool prepend, NormalizedText& out) const;
-  void cut(std::string_view text, Span word, std::vector<Span>& words) const;
-
-  MetaspaceSettings settings_;
+// What becomes of the matches, shown on "a--b" cut at "-".
+enum class SplitBehavior {
+  kRemoved,             // "a" "b"
+  kIsolated,            // "a" "-" "-" "b"
+  kMergedWithPrevious,  // "a-" "-" "b"
+  kMergedWithNext,      // "a" "-" "-b"
+  kContiguous,          // "a" "--" "b"
 };
+
+// "Split": cuts each part where the pattern matches. With `invert` the matches are what is between
+// them, and the other way round. Empty words are left out.
+std::unique_ptr<const PreTokenizer> make_split(TextPattern pattern, SplitBehavior behavior,
+                                               bool invert);
 
 }  // namespace simile

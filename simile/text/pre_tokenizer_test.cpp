@@ -55,7 +55,7 @@ Words split(const MetaspaceSettings& settings, std::string_view text, bool at_st
   normalized.assign(text, 0, true);
   std::vector<Span> spans;
   if (!text.empty()) spans.push_back({0, static_cast<uint32_t>(text.size())});
-  Metaspace(settings).split(normalized, spans, at_start);
+  make_metaspace(settings)->split(normalized, spans, at_start);
   Words words;
   for (const Span span : spans) {
     words.push_back(normalized.text.substr(span.begin, span.end - span.begin));
@@ -84,16 +84,16 @@ TEST(Metaspace, MarkIsPutInFrontAsTold) {
 }
 
 TEST(Metaspace, FirstMeansTheStartOfTheOriginal) {
-  const Metaspace first({"_", Prepend::kFirst, true});
-  EXPECT_TRUE(first.needs_start());
+  const auto first = make_metaspace({"_", Prepend::kFirst, true});
+  EXPECT_TRUE(first->needs_start());
   NormalizedText text;
   text.assign("ab", 7, true);
   std::vector<Span> words = {{0, 1}, {1, 2}};
-  first.split(text, words, false);
+  first->split(text, words, false);
   EXPECT_EQ(text.text, "ab");
   text.assign("ab", 0, true);
   words = {{0, 1}, {1, 2}};
-  first.split(text, words, false);  // cut before: the first word begins the original
+  first->split(text, words, false);  // cut before: the first word begins the original
   EXPECT_EQ(text.text, "_ab");
 }
 
@@ -101,7 +101,7 @@ TEST(Metaspace, MarksHaveOriginsInTheText) {
   NormalizedText text;
   text.assign("\u00E9 b", 10, true);
   std::vector<Span> words = {{0, 4}};
-  Metaspace({"_", Prepend::kAlways, true}).split(text, words, false);
+  make_metaspace({"_", Prepend::kAlways, true})->split(text, words, false);
   EXPECT_EQ(text.text, "_\u00E9_b");
   EXPECT_EQ(text.origins, (std::vector<Span>{{10, 12}, {10, 12}, {10, 12}, {12, 13}, {13, 14}}));
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/precompiled.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "simile/core/error.h"
+#include "simile/text/normalizer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -101,121 +102,137 @@ class Writer {
   bool last_added_ = false;  // whether the last character written stands for no old one
 };
 
+class PrecompiledNormalizer : public Normalizer {
+ public:
+  PrecompiledNormalizer(std::string_view table, const std::string& where) {
+    uint32_t trie_bytes = 0;
+    SIMILE_CHECK(table.size() >= sizeof trie_bytes, ErrorKind::kInput,
+                 fmt::format("{}: the character table has {} bytes; expected at least 4", where,
+                             table.size()));
+    for (int i = 3; i >= 0; --i) trie_bytes = trie_bytes << 8 | static_cast<uint8_t>(table[i]);
+    table.remove_prefix(sizeof trie_bytes);
+    SIMILE_CHECK(trie_bytes > 0 && trie_bytes % 4 == 0 && trie_bytes <= table.size(),
+                 ErrorKind::kInput,
+                 fmt::format("{}: the character table says that its trie has {} bytes; expected a "
+                             "multiple of 4 up to the {} bytes that follow",
+                             where, trie_bytes, table.size()));
+    units_.resize(trie_bytes / 4);
+    for (size_t i = 0; i < trie_bytes; ++i) {
+      units_[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(table[i])) << (i % 4 * 8);
+    }
+    texts_ = table.substr(trie_bytes);
+    SIMILE_CHECK(is_valid_utf8(texts_), ErrorKind::kInput,
+                 fmt::format("{}: the texts of the character table are not valid UTF-8", where));
+    check_values(where);
+    for (size_t c = 0; c < ascii_.size(); ++c) {
+      const char byte = static_cast<char>(c);
+      ascii_[c] = find({&byte, 1});
+    }
+  }
+
+  void normalize(const NormalizedText& in, NormalizedText& out) const override {
+    out.clear(in.tracked);
+    out.text.reserve(in.text.size() + 16);
+    if (in.tracked) out.origins.reserve(in.text.size() + 16);
+    Writer writer(in, out);
+    const std::string_view text = in.text;
+    const auto is_ascii = [&](size_t i) {
+      return i < text.size() && static_cast<uint8_t>(text[i]) < 0x80;
+    };
+    for (size_t i = 0; i < text.size();) {
+      // ASCII characters that stay and that nothing can join.
+      size_t plain = i;
+      while (is_ascii(plain) && ascii_[static_cast<uint8_t>(text[plain])] == kNone &&
+             text[plain] != '\r' && (plain + 1 == text.size() || is_ascii(plain + 1))) {
+        ++plain;
+      }
+      if (plain > i) {
+        writer.keep(text.substr(i, plain - i));
+        i = plain;
+        continue;
+      }
+      const size_t end = grapheme_end(text, i);
+      const std::string_view cluster = text.substr(i, end - i);
+      const int64_t whole = cluster.size() < kWholeBelow ? find(cluster) : kNone;
+      if (whole != kNone) {
+        writer.replace(cluster, text_at(whole));
+        check_text_size(out.text.size());
+        i = end;
+        continue;
+      }
+      while (i < end) {
+        const size_t size = decode_valid_character(text, i).size;
+        const int64_t single = find(text.substr(i, size));
+        if (single == kNone) {
+          writer.keep(text.substr(i, size));
+        } else {
+          writer.replace(text.substr(i, size), text_at(single));
+          check_text_size(out.text.size());
+        }
+        i += size;
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kNone = -1;
+
+  // Visits every unit that a look-up can reach, each once.
+  void check_values(const std::string& where) const {
+    std::vector<bool> seen(units_.size());
+    std::vector<uint32_t> open;
+    const auto visit_children = [&](uint32_t base) {
+      for (uint32_t byte = 1; byte < 256; ++byte) {
+        const uint32_t place = base ^ byte;
+        if (place >= units_.size() || label_of(units_[place]) != byte || seen[place]) continue;
+        seen[place] = true;
+        open.push_back(place);
+      }
+    };
+    visit_children(offset_of(units_[0]));
+    while (!open.empty()) {
+      const uint32_t place = open.back();
+      open.pop_back();
+      const uint32_t base = place ^ offset_of(units_[place]);
+      visit_children(base);
+      if (!has_value(units_[place])) continue;
+      const uint64_t value = base < units_.size() ? value_of(units_[base]) : texts_.size() + 1;
+      const bool starts_text = value <= texts_.size() && !inside_character(texts_, value);
+      SIMILE_CHECK(starts_text, ErrorKind::kInput,
+                   fmt::format("{}: unit {} of the character table's trie points to no text; the "
+                               "table is damaged",
+                               where, place));
+    }
+  }
+
+  // Where the text that replaces `part` starts in texts_; kNone without an entry.
+  int64_t find(std::string_view part) const {
+    uint32_t base = offset_of(units_[0]);
+    for (const char c : part) {
+      const uint32_t byte = static_cast<uint8_t>(c);
+      const uint32_t place = base ^ byte;
+      if (byte == 0 || place >= units_.size() || label_of(units_[place]) != byte) return kNone;
+      base = place ^ offset_of(units_[place]);
+      if (has_value(units_[place])) return value_of(units_[base]);
+    }
+    return kNone;
+  }
+
+  std::string_view text_at(int64_t begin) const {
+    const std::string_view rest = std::string_view(texts_).substr(static_cast<size_t>(begin));
+    return rest.substr(0, std::min(rest.find('\0'), rest.size()));
+  }
+
+  std::vector<uint32_t> units_;
+  std::string texts_;
+  std::array<int64_t, 128> ascii_{};  // find() of each ASCII character
+};
+
 }  // namespace
 
-PrecompiledNormalizer::PrecompiledNormalizer(std::string_view table, const std::string& where) {
-  uint32_t trie_bytes = 0;
-  SIMILE_CHECK(table.size() >= sizeof trie_bytes, ErrorKind::kInput,
-               fmt::format("{}: the character table has {} bytes; expected at least 4", where,
-                           table.size()));
-  for (int i = 3; i >= 0; --i) trie_bytes = trie_bytes << 8 | static_cast<uint8_t>(table[i]);
-  table.remove_prefix(sizeof trie_bytes);
-  SIMILE_CHECK(trie_bytes > 0 && trie_bytes % 4 == 0 && trie_bytes <= table.size(),
-               ErrorKind::kInput,
-               fmt::format("{}: the character table says that its trie has {} bytes; expected a "
-                           "multiple of 4 up to the {} bytes that follow",
-                           where, trie_bytes, table.size()));
-  units_.resize(trie_bytes / 4);
-  for (size_t i = 0; i < trie_bytes; ++i) {
-    units_[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(table[i])) << (i % 4 * 8);
-  }
-  texts_ = table.substr(trie_bytes);
-  SIMILE_CHECK(is_valid_utf8(texts_), ErrorKind::kInput,
-               fmt::format("{}: the texts of the character table are not valid UTF-8", where));
-  check_values(where);
-  for (size_t c = 0; c < ascii_.size(); ++c) {
-    const char byte = static_cast<char>(c);
-    ascii_[c] = find({&byte, 1});
-  }
-}
-
-// Visits every unit that a look-up can reach, each once.
-void PrecompiledNormalizer::check_values(const std::string& where) const {
-  std::vector<bool> seen(units_.size());
-  std::vector<uint32_t> open;
-  const auto visit_children = [&](uint32_t base) {
-    for (uint32_t byte = 1; byte < 256; ++byte) {
-      const uint32_t place = base ^ byte;
-      if (place >= units_.size() || label_of(units_[place]) != byte || seen[place]) continue;
-      seen[place] = true;
-      open.push_back(place);
-    }
-  };
-  visit_children(offset_of(units_[0]));
-  while (!open.empty()) {
-    const uint32_t place = open.back();
-    open.pop_back();
-    const uint32_t base = place ^ offset_of(units_[place]);
-    visit_children(base);
-    if (!has_value(units_[place])) continue;
-    const uint64_t value = base < units_.size() ? value_of(units_[base]) : texts_.size() + 1;
-    const bool starts_text = value <= texts_.size() && !inside_character(texts_, value);
-    SIMILE_CHECK(starts_text, ErrorKind::kInput,
-                 fmt::format("{}: unit {} of the character table's trie points to no text; the "
-                             "table is damaged",
-                             where, place));
-  }
-}
-
-int64_t PrecompiledNormalizer::find(std::string_view part) const {
-  uint32_t base = offset_of(units_[0]);
-  for (const char c : part) {
-    const uint32_t byte = static_cast<uint8_t>(c);
-    const uint32_t place = base ^ byte;
-    if (byte == 0 || place >= units_.size() || label_of(units_[place]) != byte) return kNone;
-    base = place ^ offset_of(units_[place]);
-    if (has_value(units_[place])) return value_of(units_[base]);
-  }
-  return kNone;
-}
-
-std::string_view PrecompiledNormalizer::text_at(int64_t begin) const {
-  const std::string_view rest = std::string_view(texts_).substr(static_cast<size_t>(begin));
-  return rest.substr(0, std::min(rest.find('\0'), rest.size()));
-}
-
-void PrecompiledNormalizer::normalize(const NormalizedText& in, NormalizedText& out) const {
-  out.clear(in.tracked);
-  out.text.reserve(in.text.size() + 16);
-  if (in.tracked) out.origins.reserve(in.text.size() + 16);
-  Writer writer(in, out);
-  const std::string_view text = in.text;
-  const auto is_ascii = [&](size_t i) {
-    return i < text.size() && static_cast<uint8_t>(text[i]) < 0x80;
-  };
-  for (size_t i = 0; i < text.size();) {
-    // ASCII characters that stay and that nothing can join.
-    size_t plain = i;
-    while (is_ascii(plain) && ascii_[static_cast<uint8_t>(text[plain])] == kNone &&
-           text[plain] != '\r' && (plain + 1 == text.size() || is_ascii(plain + 1))) {
-      ++plain;
-    }
-    if (plain > i) {
-      writer.keep(text.substr(i, plain - i));
-      i = plain;
-      continue;
-    }
-    const size_t end = grapheme_end(text, i);
-    const std::string_view cluster = text.substr(i, end - i);
-    const int64_t whole = cluster.size() < kWholeBelow ? find(cluster) : kNone;
-    if (whole != kNone) {
-      writer.replace(cluster, text_at(whole));
-      check_text_size(out.text.size());
-      i = end;
-      continue;
-    }
-    while (i < end) {
-      const size_t size = decode_valid_character(text, i).size;
-      const int64_t single = find(text.substr(i, size));
-      if (single == kNone) {
-        writer.keep(text.substr(i, size));
-      } else {
-        writer.replace(text.substr(i, size), text_at(single));
-        check_text_size(out.text.size());
-      }
-      i += size;
-    }
-  }
+std::unique_ptr<const Normalizer> make_precompiled_normalizer(std::string_view table,
+                                                              const std::string& where) {
+  return std::make_unique<PrecompiledNormalizer>(table, where);
 }
 
 }  // namespace simile

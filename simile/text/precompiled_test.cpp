@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/precompiled.h"
 
 #include <gmock/gmock.h>
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
+#include "simile/text/normalizer.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -17,8 +17,7 @@ std::string tiny_table() {
   return decode_base64(text, "character_table.txt");
 }
 
-NormalizedText normalize(const PrecompiledNormalizer& normalizer, std::string_view text,
-                         bool tracked) {
+NormalizedText normalize(const Normalizer& normalizer, std::string_view text, bool tracked) {
   NormalizedText raw;
   NormalizedText out;
   raw.assign(text, 0, tracked);
@@ -27,7 +26,7 @@ NormalizedText normalize(const PrecompiledNormalizer& normalizer, std::string_vi
 }
 
 TEST(Precompiled, CharactersAndClustersAreReplaced) {
-  const PrecompiledNormalizer normalizer(tiny_table(), "tiny");
+  const auto normalizer = make_precompiled_normalizer(tiny_table(), "tiny");
   const struct {
     const char* text;
     const char* expected;
@@ -43,14 +42,14 @@ TEST(Precompiled, CharactersAndClustersAreReplaced) {
       {"\u4E2D\u2126\u6587", "\u4E2D\u03A9\u6587"},
   };
   for (const auto& row : cases) {
-    EXPECT_EQ(normalize(normalizer, row.text, true).text, row.expected) << row.text;
-    EXPECT_EQ(normalize(normalizer, row.text, false).text, row.expected) << row.text;
+    EXPECT_EQ(normalize(*normalizer, row.text, true).text, row.expected) << row.text;
+    EXPECT_EQ(normalize(*normalizer, row.text, false).text, row.expected) << row.text;
   }
 }
 
 TEST(Precompiled, AddedCharactersHaveTheOriginOfTheOneBefore) {
-  const PrecompiledNormalizer normalizer(tiny_table(), "tiny");
-  const NormalizedText out = normalize(normalizer, "x\uFB01\u200By", true);
+  const auto normalizer = make_precompiled_normalizer(tiny_table(), "tiny");
+  const NormalizedText out = normalize(*normalizer, "x\uFB01\u200By", true);
   EXPECT_EQ(out.text, "xfiy");
   // The removed U+200B turns the "i" from an added character into one that stands for it.
   EXPECT_EQ(out.origins, (std::vector<Span>{{0, 1}, {1, 4}, {4, 7}, {7, 8}}));
@@ -59,7 +58,7 @@ TEST(Precompiled, AddedCharactersHaveTheOriginOfTheOneBefore) {
 TEST(Precompiled, DamagedTablesAreErrors) {
   const std::string good = tiny_table();
   const auto error_from = [](const std::string& table) {
-    return error_of([&] { PrecompiledNormalizer normalizer(table, "damaged"); });
+    return error_of([&] { make_precompiled_normalizer(table, "damaged"); });
   };
   EXPECT_THAT(error_from("abc"), testing::HasSubstr("damaged: the character table has 3 bytes"));
   EXPECT_THAT(error_from(good.substr(0, 40)), testing::HasSubstr("its trie has"));
@@ -76,9 +75,9 @@ TEST(Precompiled, ChangedBytesNeverLeadOutside) {
     for (int i = 0; i < 3; ++i)
       table[random.below(table.size())] = static_cast<char>(random.below(256));
     try {
-      const PrecompiledNormalizer normalizer(table, "changed");
+      const auto normalizer = make_precompiled_normalizer(table, "changed");
       const std::string_view text = "a\tb \uFB01 \u2126\uFF21\u3000e\u0301\u200B\U0001F600";
-      EXPECT_EQ(normalize(normalizer, text, true).text, normalize(normalizer, text, false).text);
+      EXPECT_EQ(normalize(*normalizer, text, true).text, normalize(*normalizer, text, false).text);
       ++used;
     } catch (const Error&) {
     }

@@ -10,6 +10,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/utf8.h"
 
@@ -127,11 +128,8 @@ Json metaspace_of(const SentencePieceModel& model, const SentencePieceSettings& 
       {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", true}};
 }
 
-// A piece of a template: "A", "B" or a special token, and its token type.
-using TemplateParts = std::vector<std::pair<const char*, int>>;
-
 struct FamilyTemplate {
-  TemplateParts single, pair;
+  detail::TemplateParts single, pair;
   std::vector<const char*> special_tokens;  // all of the family
 };
 
@@ -160,35 +158,17 @@ FamilyTemplate template_of(Family family) {
   return {};
 }
 
-bool is_sequence(std::string_view name) { return name == "A" || name == "B"; }
-
-Json template_pieces(const TemplateParts& parts) {
-  Json pieces = Json::array();
-  for (const auto& [name, type] : parts) {
-    const char* kind = is_sequence(name) ? "Sequence" : "SpecialToken";
-    pieces.push_back({{kind, {{"id", name}, {"type_id", type}}}});
-  }
-  return pieces;
-}
-
 Json post_processor_of(const FamilyTemplate& family, const Vocabulary& vocabulary,
                        const std::string& source) {
   if (family.single.empty()) return nullptr;
-  Json specials = Json::object();
-  for (const auto& part : family.pair) {
-    const char* name = part.first;
-    if (is_sequence(name)) continue;
+  return detail::template_processing(family.single, family.pair, [&](const std::string& name) {
     const int64_t id = vocabulary.find(name);
     SIMILE_CHECK(id >= 0, ErrorKind::kInput,
                  fmt::format("{}: the special token \"{}\" of this model family is not among the "
                              "{} pieces",
                              source, name, vocabulary.pieces().size()));
-    specials[name] = {{"id", name}, {"ids", {id}}, {"tokens", {name}}};
-  }
-  return {{"type", "TemplateProcessing"},
-          {"single", template_pieces(family.single)},
-          {"pair", template_pieces(family.pair)},
-          {"special_tokens", specials}};
+    return id;
+  });
 }
 
 // Control pieces, the family's special tokens and those of the settings; what is no piece gets an
@@ -256,16 +236,97 @@ std::string sentencepiece_document(const SentencePieceModel& model,
   const Vocabulary vocabulary(model, settings);
   const FamilyTemplate family = template_of(settings.family);
   const Json metaspace = metaspace_of(model, settings, mark);
-  std::string text = R"({"version":"1.0","truncation":null,"padding":null,"added_tokens":)";
-  text += detail::dump_json(added_tokens_of(model, settings, family, vocabulary), -1);
-  text += ",\"normalizer\":" + detail::dump_json(normalizer_of(model, settings, mark), -1);
-  text += ",\"pre_tokenizer\":" + detail::dump_json(metaspace, -1);
-  text += ",\"post_processor\":";
-  text += detail::dump_json(post_processor_of(family, vocabulary, source), -1);
-  text += ",\"decoder\":" + detail::dump_json(metaspace, -1);
-  text += ",\"model\":";
-  text += is_unigram ? unigram_text(model, vocabulary) : bpe_text(model, vocabulary);
-  return text + "}";
+  return detail::tokenizer_document(
+      added_tokens_of(model, settings, family, vocabulary), normalizer_of(model, settings, mark),
+      metaspace, post_processor_of(family, vocabulary, source), metaspace,
+      is_unigram ? unigram_text(model, vocabulary) : bpe_text(model, vocabulary));
 }
 
+namespace detail {
+namespace {
+
+struct SentencePieceRow {
+  SentencePieceFamily family;
+  const char* tokenizer_class;  // without "Fast" at its end
+  const char* model_type;
+};
+
+const SentencePieceRow kSentencePieces[] = {
+    {SentencePieceFamily::kXlmRoberta, "XLMRobertaTokenizer", "xlm-roberta"},
+    {SentencePieceFamily::kCamembert, "CamembertTokenizer", "camembert"},
+    {SentencePieceFamily::kXlnet, "XLNetTokenizer", "xlnet"},
+    {SentencePieceFamily::kAlbert, "AlbertTokenizer", "albert"},
+    {SentencePieceFamily::kT5, "T5Tokenizer", "t5"},
+    {SentencePieceFamily::kT5, "T5Tokenizer", "mt5"},
+};
+
+constexpr int64_t kMaxExtraIds = 100000;
+
+SentencePieceFamily family_of_class(const std::string& name, const std::string& path) {
+  std::string known;
+  for (const SentencePieceRow& row : kSentencePieces) {
+    if (name == row.tokenizer_class) return row.family;
+    if (known.find(row.tokenizer_class) == std::string::npos) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", row.tokenizer_class);
+    }
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("{}: a sentencepiece model for tokenizer_class \"{}\" is not supported; "
+                          "known are {}; with other models give the folder a tokenizer.json",
+                          path, name, known));
+}
+
+SentencePieceFamily family_of_config(const std::string& folder) {
+  const std::string path = join_path(folder, "config.json");
+  if (!file_exists(path)) return SentencePieceFamily::kPlain;
+  const Json config = read_json(path);
+  const std::string type = JsonObject(config, path).text_or("model_type", "");
+  for (const SentencePieceRow& row : kSentencePieces) {
+    if (type == row.model_type) return row.family;
+  }
+  return SentencePieceFamily::kPlain;
+}
+
+void read_more_special_tokens(const JsonObject& config, std::vector<std::string>& tokens) {
+  if (!config.has("additional_special_tokens")) return;
+  const Json& list = config.at("additional_special_tokens");
+  const std::string where = config.source() + ": additional_special_tokens";
+  SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
+               fmt::format("{} must be a list, but it is {}", where, describe_json(list)));
+  for (const Json& item : list) {
+    if (item.is_object()) {
+      tokens.push_back(JsonObject(item, where).text("content"));
+      continue;
+    }
+    SIMILE_CHECK(item.is_string(), ErrorKind::kInput,
+                 fmt::format("{} must hold texts, but found {}", where, describe_json(item)));
+    tokens.push_back(item.get<std::string>());
+  }
+}
+
+SentencePieceSettings read_sentencepiece_settings(const std::string& folder) {
+  SentencePieceSettings settings;
+  const std::string path = join_path(folder, "tokenizer_config.json");
+  const Json config = file_exists(path) ? read_json(path) : Json::object();
+  const JsonObject object(config, path);
+  const std::string class_name = read_tokenizer_class(object);
+  settings.family =
+      class_name.empty() ? family_of_config(folder) : family_of_class(class_name, path);
+  settings.lowercase =
+      object.flag_or("do_lower_case", settings.family == SentencePieceFamily::kAlbert);
+  settings.keep_accents = object.flag_or("keep_accents", false);
+  settings.legacy = object.flag_or("legacy", true);
+  settings.extra_ids = object.integer_or("extra_ids", settings.extra_ids, 0, kMaxExtraIds);
+  read_more_special_tokens(object, settings.more_special_tokens);
+  return settings;
+}
+
+}  // namespace
+
+std::string sentencepiece_document(const std::string& model, const std::string& folder) {
+  return simile::sentencepiece_document(parse_sentencepiece_model(read_file(model), model),
+                                        read_sentencepiece_settings(folder), model);
+}
+
+}  // namespace detail
 }  // namespace simile

@@ -17,136 +17,111 @@
 namespace simile {
 namespace {
 
-// Reading the protocol-buffer wire format (https://protobuf.dev/programming-guides/encoding), field
-// by field, without a schema. Nothing is copied; every length is checked against what is left.
-
-uint64_t little_endian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[i]);
-  return value;
-}
-
-// One field of a message: its number and its value, which the reader of the message interprets.
-class WireField {
- public:
-  uint32_t number() const { return number_; }
-  // Errors (kInput): the field was written as something else.
-  int64_t integer() const;  // a varint, as two's complement
-  bool flag() const;        // a varint, true unless 0
-  float real() const;       // four bytes
-  std::string_view bytes() const;
-
- private:
-  friend class WireReader;
+// One field of a protocol-buffer message (https://protobuf.dev/programming-guides/encoding), read
+// without a schema. Nothing is copied. Errors (kInput): the field was written as something else.
+struct WireField {
   enum class Kind : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-  void expect(Kind kind, const char* expected) const;
+  const std::string& where;  // of the message, in errors
+  uint32_t number = 0;
+  Kind kind = Kind::kVarint;
+  uint64_t value = 0;
+  std::string_view content;
 
-  const std::string* where_ = nullptr;
-  uint32_t number_ = 0;
-  Kind kind_ = Kind::kVarint;
-  uint64_t value_ = 0;
-  std::string_view bytes_;
+  void expect(Kind wanted, const char* expected) const {
+    SIMILE_CHECK(kind == wanted, ErrorKind::kInput,
+                 fmt::format("{}: field {} must be {}, but it has wire type {}", where, number,
+                             expected, static_cast<int>(kind)));
+  }
+  int64_t integer() const {
+    expect(Kind::kVarint, "a whole number");
+    return static_cast<int64_t>(value);
+  }
+  bool flag() const {
+    expect(Kind::kVarint, "true or false");
+    return value != 0;
+  }
+  float real() const {
+    expect(Kind::kFixed32, "a number of four bytes");
+    const auto bits = static_cast<uint32_t>(value);
+    float number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+  }
+  std::string_view bytes() const {
+    expect(Kind::kBytes, "a text or message");
+    return content;
+  }
 };
 
+// Takes the fields off a message; every length is checked against what is left.
 class WireReader {
  public:
-  // `where` names the message in errors; both must outlive the reader and its fields.
   WireReader(std::string_view message, const std::string& where)
       : rest_(message), size_(message.size()), where_(where) {}
-  // The next field, or false at the end. Errors (kInput): bytes that are no field, or cut short.
-  bool next(WireField& field);
+
+  // Calls take(field) for each. Errors (kInput): bytes that are no field, or cut short.
+  template <typename Take>
+  void read(const Take& take_field) {
+    while (!rest_.empty()) {
+      const uint64_t key = read_varint();
+      const uint64_t number = key >> 3;
+      if (number == 0 || number > std::numeric_limits<int32_t>::max()) fail("not a field number");
+      WireField field{
+          where_, static_cast<uint32_t>(number), static_cast<WireField::Kind>(key & 7), 0, {}};
+      switch (field.kind) {
+        case WireField::Kind::kVarint:
+          field.value = read_varint();
+          break;
+        case WireField::Kind::kFixed64:
+        case WireField::Kind::kFixed32: {
+          const std::string_view bytes = take(field.kind == WireField::Kind::kFixed64 ? 8 : 4);
+          for (size_t i = bytes.size(); i-- > 0;) {
+            field.value = field.value << 8 | static_cast<uint8_t>(bytes[i]);
+          }
+          break;
+        }
+        case WireField::Kind::kBytes:
+          field.content = take(read_varint());
+          break;
+        default:
+          fail("not a wire type");
+      }
+      take_field(field);
+    }
+  }
 
  private:
-  [[noreturn]] void fail(const char* problem) const;
-  uint64_t read_varint();
-  std::string_view take(uint64_t size);
+  [[noreturn]] void fail(const char* problem) const {
+    throw Error(
+        ErrorKind::kInput,
+        fmt::format("{}: byte {} of the message: {}; the file is damaged or of another kind",
+                    where_, size_ - rest_.size(), problem));
+  }
+
+  uint64_t read_varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (rest_.empty()) fail("the file ends inside a number");
+      const auto byte = static_cast<uint8_t>(rest_.front());
+      rest_.remove_prefix(1);
+      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    fail("a number is longer than ten bytes");
+  }
+
+  std::string_view take(uint64_t size) {
+    if (size > rest_.size()) fail("a field is longer than what is left");
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
 
   std::string_view rest_;
   size_t size_;
   const std::string& where_;
 };
-
-void WireField::expect(Kind kind, const char* expected) const {
-  SIMILE_CHECK(kind_ == kind, ErrorKind::kInput,
-               fmt::format("{}: field {} must be {}, but it has wire type {}", *where_, number_,
-                           expected, static_cast<int>(kind_)));
-}
-
-int64_t WireField::integer() const {
-  expect(Kind::kVarint, "a whole number");
-  return static_cast<int64_t>(value_);
-}
-
-bool WireField::flag() const {
-  expect(Kind::kVarint, "true or false");
-  return value_ != 0;
-}
-
-float WireField::real() const {
-  expect(Kind::kFixed32, "a number of four bytes");
-  const auto bits = static_cast<uint32_t>(value_);
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-std::string_view WireField::bytes() const {
-  expect(Kind::kBytes, "a text or message");
-  return bytes_;
-}
-
-void WireReader::fail(const char* problem) const {
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: byte {} of the message: {}; the file is damaged or of another kind",
-                          where_, size_ - rest_.size(), problem));
-}
-
-uint64_t WireReader::read_varint() {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    if (rest_.empty()) fail("the file ends inside a number");
-    const auto byte = static_cast<uint8_t>(rest_.front());
-    rest_.remove_prefix(1);
-    value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) return value;
-  }
-  fail("a number is longer than ten bytes");
-}
-
-std::string_view WireReader::take(uint64_t size) {
-  if (size > rest_.size()) fail("a field is longer than what is left");
-  const std::string_view taken = rest_.substr(0, size);
-  rest_.remove_prefix(size);
-  return taken;
-}
-
-bool WireReader::next(WireField& field) {
-  if (rest_.empty()) return false;
-  const uint64_t key = read_varint();
-  const uint64_t number = key >> 3;
-  if (number == 0 || number > std::numeric_limits<int32_t>::max()) fail("not a field number");
-  field.where_ = &where_;
-  field.number_ = static_cast<uint32_t>(number);
-  field.kind_ = static_cast<WireField::Kind>(key & 7);
-  field.value_ = 0;
-  field.bytes_ = {};
-  switch (field.kind_) {
-    case WireField::Kind::kVarint:
-      field.value_ = read_varint();
-      return true;
-    case WireField::Kind::kFixed64:
-      field.value_ = little_endian(take(8));
-      return true;
-    case WireField::Kind::kBytes:
-      field.bytes_ = take(read_varint());
-      return true;
-    case WireField::Kind::kFixed32:
-      field.value_ = little_endian(take(4));
-      return true;
-  }
-  fail("not a wire type");
-}
 
 // Far beyond what trainers make; it bounds the work of looking for merges.
 constexpr size_t kMaxPieceBytes = 256;
@@ -168,17 +143,16 @@ enum : uint32_t { kTable = 2, kDummyPrefix = 3, kExtraSpaces = 4, kEscapeSpaces 
 SentencePiece read_piece(std::string_view message, size_t number, const std::string& source) {
   const std::string where = fmt::format("{}: piece {}", source, number);
   SentencePiece piece;
-  WireReader reader(message, where);
-  for (WireField field; reader.next(field);) {
-    if (field.number() == piece_field::kText) piece.text = field.bytes();
-    if (field.number() == piece_field::kScore) piece.score = field.real();
-    if (field.number() == piece_field::kKind) {
+  WireReader(message, where).read([&](const WireField& field) {
+    if (field.number == piece_field::kText) piece.text = field.bytes();
+    if (field.number == piece_field::kScore) piece.score = field.real();
+    if (field.number == piece_field::kKind) {
       const int64_t kind = field.integer();
       SIMILE_CHECK(kind >= 1 && kind <= 6, ErrorKind::kInput,
                    fmt::format("{}: type {} is not known; expected 1 to 6", where, kind));
       piece.kind = static_cast<SentencePiece::Kind>(kind);
     }
-  }
+  });
   SIMILE_CHECK(piece.text.size() <= kMaxPieceBytes, ErrorKind::kInput,
                fmt::format("{}: the text has {} bytes; at most {} are supported", where,
                            piece.text.size(), kMaxPieceBytes));
@@ -191,9 +165,8 @@ SentencePiece read_piece(std::string_view message, size_t number, const std::str
 
 void read_trainer(std::string_view message, const std::string& source, SentencePieceModel& model) {
   const std::string where = source + ": trainer_spec";
-  WireReader reader(message, where);
-  for (WireField field; reader.next(field);) {
-    if (field.number() == trainer_field::kType) {
+  WireReader(message, where).read([&](const WireField& field) {
+    if (field.number == trainer_field::kType) {
       const int64_t type = field.integer();
       SIMILE_CHECK(type == 1 || type == 2, ErrorKind::kInput,
                    fmt::format("{}: model_type {} is not supported; expected 1 (unigram) or 2 "
@@ -201,29 +174,26 @@ void read_trainer(std::string_view message, const std::string& source, SentenceP
                                where, type));
       model.type = static_cast<SentencePieceModel::Type>(type);
     }
-    if (field.number() == trainer_field::kSpaceAsSuffix) {
+    if (field.number == trainer_field::kSpaceAsSuffix) {
       SIMILE_CHECK(!field.flag(), ErrorKind::kInput,
                    fmt::format("{}: treat_whitespace_as_suffix is not supported", where));
     }
-    if (field.number() == trainer_field::kByteFallback) model.byte_fallback = field.flag();
-    if (field.number() == trainer_field::kUnknownId) {
-      model.unknown_id = field.integer();
-    }
-  }
+    if (field.number == trainer_field::kByteFallback) model.byte_fallback = field.flag();
+    if (field.number == trainer_field::kUnknownId) model.unknown_id = field.integer();
+  });
 }
 
 void read_normalizer(std::string_view message, const std::string& source,
                      SentencePieceModel& model) {
   const std::string where = source + ": normalizer_spec";
-  WireReader reader(message, where);
-  for (WireField field; reader.next(field);) {
-    if (field.number() == normalizer_field::kTable) model.character_table = field.bytes();
-    if (field.number() == normalizer_field::kDummyPrefix) model.add_dummy_prefix = field.flag();
-    if (field.number() == normalizer_field::kExtraSpaces) {
+  WireReader(message, where).read([&](const WireField& field) {
+    if (field.number == normalizer_field::kTable) model.character_table = field.bytes();
+    if (field.number == normalizer_field::kDummyPrefix) model.add_dummy_prefix = field.flag();
+    if (field.number == normalizer_field::kExtraSpaces) {
       model.remove_extra_whitespaces = field.flag();
     }
-    if (field.number() == normalizer_field::kEscapeSpaces) model.escape_whitespaces = field.flag();
-  }
+    if (field.number == normalizer_field::kEscapeSpaces) model.escape_whitespaces = field.flag();
+  });
 }
 
 struct Merge {
@@ -237,14 +207,13 @@ struct Merge {
 
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& source) {
   SentencePieceModel model;
-  WireReader reader(bytes, source);
-  for (WireField field; reader.next(field);) {
-    if (field.number() == model_field::kPiece) {
+  WireReader(bytes, source).read([&](const WireField& field) {
+    if (field.number == model_field::kPiece) {
       model.pieces.push_back(read_piece(field.bytes(), model.pieces.size(), source));
     }
-    if (field.number() == model_field::kTrainer) read_trainer(field.bytes(), source, model);
-    if (field.number() == model_field::kNormalizer) read_normalizer(field.bytes(), source, model);
-  }
+    if (field.number == model_field::kTrainer) read_trainer(field.bytes(), source, model);
+    if (field.number == model_field::kNormalizer) read_normalizer(field.bytes(), source, model);
+  });
   SIMILE_CHECK(!model.pieces.empty(), ErrorKind::kInput,
                fmt::format("{}: no pieces found; expected a sentencepiece model", source));
   const auto size = static_cast<int64_t>(model.pieces.size());

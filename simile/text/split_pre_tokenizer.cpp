@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/split_pre_tokenizer.h"
-
 #include <unicode/uscript.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
+#include "simile/text/byte_level.h"
+#include "simile/text/detail/components.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
-namespace simile {
+namespace simile::detail {
 namespace {
+
+using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
 
 struct Piece {
   Span span;
@@ -95,8 +100,7 @@ UScriptCode script_of(char32_t c) {
   return script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ? USCRIPT_HAN : script;
 }
 
-}  // namespace
-
+// Appends the words that `part` is cut into by `matches`, which lie in it in order.
 void cut_at_matches(Span part, const std::vector<Span>& matches, SplitBehavior behavior,
                     bool invert, std::vector<Span>& words) {
   thread_local std::vector<Piece> pieces;
@@ -111,85 +115,227 @@ void cut_at_matches(Span part, const std::vector<Span>& matches, SplitBehavior b
   }
 }
 
-void SplitPreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
-  thread_local std::vector<Span> matches;
-  cut_each(words, [&](Span part, std::vector<Span>& out) {
-    matches.clear();
-    pattern_.find(std::string_view(text.text).substr(part.begin, part.end - part.begin), matches);
-    for (Span& match : matches) match = {match.begin + part.begin, match.end + part.begin};
-    cut_at_matches(part, matches, behavior_, invert_, out);
-  });
+// Appends the matches of a pattern in a part of the text.
+void find_matches(const TextPattern& pattern, std::string_view text, Span part,
+                  std::vector<Span>& matches) {
+  const size_t first = matches.size();
+  pattern.find(text.substr(part.begin, part.end - part.begin), matches);
+  for (size_t i = first; part.begin > 0 && i < matches.size(); ++i) {
+    matches[i] = {matches[i].begin + part.begin, matches[i].end + part.begin};
+  }
 }
 
-void CharacterSplitPreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
-  thread_local std::vector<Span> matches;
-  cut_each(words, [&](Span part, std::vector<Span>& out) {
-    matches.clear();
-    for (uint32_t i = part.begin; i < part.end;) {
-      const DecodedCharacter character = decode_valid_character(text.text, i);
-      const char32_t c = character.code_point;
-      const uint32_t next = i + character.size;
-      if ((character_properties(c) & properties_) || (delimiter_ != 0 && c == delimiter_)) {
-        matches.push_back({i, next});
-      }
-      i = next;
-    }
-    cut_at_matches(part, matches, behavior_, false, out);
-  });
-}
+// "Split".
+class SplitPreTokenizer : public PreTokenizer {
+ public:
+  SplitPreTokenizer(TextPattern pattern, SplitBehavior behavior, bool invert)
+      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+  void split(NormalizedText& text, std::vector<Span>& words, bool) const override {
+    thread_local std::vector<Span> matches;
+    cut_each(words, [&](Span part, std::vector<Span>& out) {
+      matches.clear();
+      find_matches(pattern_, text.text, part, matches);
+      cut_at_matches(part, matches, behavior_, invert_, out);
+    });
+  }
 
-void WhitespacePreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
-  cut_each(words, [&](Span part, std::vector<Span>& out) {
-    uint8_t current = kWhiteSpace;
-    for (uint32_t i = part.begin; i < part.end;) {
-      const DecodedCharacter character = decode_valid_character(text.text, i);
-      const uint8_t properties = character_properties(character.code_point);
-      const uint8_t kind = properties & kWordCharacter ? kWordCharacter : properties & kWhiteSpace;
-      const uint32_t next = i + character.size;
-      if (kind != kWhiteSpace) {
-        if (kind == current) {
-          out.back().end = next;
-        } else {
-          out.push_back({i, next});
+ private:
+  TextPattern pattern_;
+  SplitBehavior behavior_;
+  bool invert_;
+};
+
+// "ByteLevel": puts a space before each part that has none (add_prefix_space), cuts the parts by
+// GPT-2's pattern (use_regex) and leaves the rest to the model.
+class ByteLevelPreTokenizer : public PreTokenizer {
+ public:
+  explicit ByteLevelPreTokenizer(const JsonObject& json)
+      : add_prefix_space_(json.flag_or("add_prefix_space", true)),
+        use_regex_(json.flag_or("use_regex", true)) {}
+  void split(NormalizedText& text, std::vector<Span>& words, bool) const override {
+    if (words.empty()) return;
+    if (add_prefix_space_) add_prefix_spaces(text, words);
+    if (!use_regex_) return;
+    cut_each(words, [&](Span part, std::vector<Span>& out) {
+      find_matches(TextPattern::gpt2(), text.text, part, out);
+    });
+  }
+  bool leaves_bytes() const override { return true; }
+
+ private:
+  bool add_prefix_space_, use_regex_;
+};
+
+// "WhitespaceSplit", "Punctuation", "Digits" and "CharDelimiterSplit": each character for which
+// `matches` holds is a match.
+class CharacterSplitPreTokenizer : public PreTokenizer {
+ public:
+  // Has any of the properties (unicode.h) or is `delimiter`; 0 for no delimiter.
+  CharacterSplitPreTokenizer(uint8_t properties, char32_t delimiter, SplitBehavior behavior)
+      : properties_(properties), delimiter_(delimiter), behavior_(behavior) {}
+  void split(NormalizedText& text, std::vector<Span>& words, bool) const override {
+    thread_local std::vector<Span> matches;
+    cut_each(words, [&](Span part, std::vector<Span>& out) {
+      matches.clear();
+      for (uint32_t i = part.begin; i < part.end;) {
+        const DecodedCharacter character = decode_valid_character(text.text, i);
+        const char32_t c = character.code_point;
+        const uint32_t next = i + character.size;
+        if ((character_properties(c) & properties_) || (delimiter_ != 0 && c == delimiter_)) {
+          matches.push_back({i, next});
         }
+        i = next;
       }
-      current = kind;
-      i = next;
-    }
-  });
+      cut_at_matches(part, matches, behavior_, false, out);
+    });
+  }
+
+ private:
+  uint8_t properties_;
+  char32_t delimiter_;
+  SplitBehavior behavior_;
+};
+
+// "Whitespace": \w+|[^\w\s]+, the white space between dropped.
+class WhitespacePreTokenizer : public PreTokenizer {
+ public:
+  void split(NormalizedText& text, std::vector<Span>& words, bool) const override {
+    cut_each(words, [&](Span part, std::vector<Span>& out) {
+      uint8_t current = kWhiteSpace;
+      for (uint32_t i = part.begin; i < part.end;) {
+        const DecodedCharacter character = decode_valid_character(text.text, i);
+        const uint8_t properties = character_properties(character.code_point);
+        const uint8_t kind =
+            properties & kWordCharacter ? kWordCharacter : properties & kWhiteSpace;
+        const uint32_t next = i + character.size;
+        if (kind != kWhiteSpace) {
+          if (kind == current) {
+            out.back().end = next;
+          } else {
+            out.push_back({i, next});
+          }
+        }
+        current = kind;
+        i = next;
+      }
+    });
+  }
+};
+
+// "FixedLength": pieces of `length` characters, the last one shorter.
+class FixedLengthPreTokenizer : public PreTokenizer {
+ public:
+  explicit FixedLengthPreTokenizer(const JsonObject& json)
+      : length_(static_cast<size_t>(json.integer_or("length", 5, 1, kMaxId))) {}
+  void split(NormalizedText& text, std::vector<Span>& words, bool) const override {
+    cut_each(words, [&](Span part, std::vector<Span>& out) {
+      size_t count = 0;
+      for (uint32_t i = part.begin; i < part.end; ++count) {
+        const uint32_t next = i + decode_valid_character(text.text, i).size;
+        if (count % length_ == 0) {
+          out.push_back({i, next});
+        } else {
+          out.back().end = next;
+        }
+        i = next;
+      }
+    });
+  }
+
+ private:
+  size_t length_;
+};
+
+// "UnicodeScripts": cuts where the script changes ("Common" and "Inherited" are scripts as well).
+// Hiragana and Katakana count as Han; spaces and unassigned characters go with what is before them,
+// and are dropped at the beginning.
+class ScriptPreTokenizer : public PreTokenizer {
+ public:
+  void split(NormalizedText& text, std::vector<Span>& words, bool) const override {
+    cut_each(words, [&](Span part, std::vector<Span>& out) {
+      // Before the first character that has a script, nothing is a word.
+      const size_t first = out.size();
+      UScriptCode last = USCRIPT_CODE_LIMIT;
+      for (uint32_t i = part.begin; i < part.end;) {
+        const DecodedCharacter character = decode_valid_character(text.text, i);
+        const UScriptCode script = script_of(character.code_point);
+        if (script != kAnyScript && script != last) {
+          if (out.size() > first) out.back().end = i;
+          out.push_back({i, part.end});
+          last = script;
+        }
+        i += character.size;
+      }
+    });
+  }
+};
+
+SplitBehavior read_behavior(const JsonObject& json, const std::string& name) {
+  static const std::array<const char*, 5> names = {"Removed", "Isolated", "MergedWithPrevious",
+                                                   "MergedWithNext", "Contiguous"};
+  const auto found = std::find(names.begin(), names.end(), name);
+  SIMILE_CHECK(found != names.end(), ErrorKind::kInput,
+               fmt::format("{}: \"behavior\" must be Removed, Isolated, MergedWithPrevious, "
+                           "MergedWithNext or Contiguous, not \"{}\"",
+                           json.source(), name));
+  return static_cast<SplitBehavior>(found - names.begin());
 }
 
-void FixedLengthPreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
-  cut_each(words, [&](Span part, std::vector<Span>& out) {
-    size_t count = 0;
-    for (uint32_t i = part.begin; i < part.end; ++count) {
-      const uint32_t next = i + decode_valid_character(text.text, i).size;
-      if (count % length_ == 0) {
-        out.push_back({i, next});
-      } else {
-        out.back().end = next;
-      }
-      i = next;
-    }
-  });
+PreTokenizerPointer read_white_space_split(const JsonObject&) {
+  return std::make_unique<CharacterSplitPreTokenizer>(kWhiteSpace, 0, SplitBehavior::kRemoved);
 }
 
-void ScriptPreTokenizer::split(NormalizedText& text, std::vector<Span>& words, bool) const {
-  cut_each(words, [&](Span part, std::vector<Span>& out) {
-    // Before the first character that has a script, nothing is a word.
-    const size_t first = out.size();
-    UScriptCode last = USCRIPT_CODE_LIMIT;
-    for (uint32_t i = part.begin; i < part.end;) {
-      const DecodedCharacter character = decode_valid_character(text.text, i);
-      const UScriptCode script = script_of(character.code_point);
-      if (script != kAnyScript && script != last) {
-        if (out.size() > first) out.back().end = i;
-        out.push_back({i, part.end});
-        last = script;
-      }
-      i += character.size;
-    }
-  });
+PreTokenizerPointer read_punctuation(const JsonObject& json) {
+  return std::make_unique<CharacterSplitPreTokenizer>(
+      kPunctuation, 0, read_behavior(json, json.text_or("behavior", "Isolated")));
+}
+
+PreTokenizerPointer read_digits(const JsonObject& json) {
+  const bool individual = json.flag_or("individual_digits", false);
+  return std::make_unique<CharacterSplitPreTokenizer>(
+      kNumber, 0, individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous);
+}
+
+PreTokenizerPointer read_delimiter(const JsonObject& json) {
+  const std::string delimiter = json.text("delimiter");
+  SIMILE_CHECK(
+      count_characters(delimiter) == 1 && delimiter[0] != '\0', ErrorKind::kInput,
+      fmt::format("{}: \"delimiter\" must be one character, not \"{}\"", json.source(), delimiter));
+  return std::make_unique<CharacterSplitPreTokenizer>(
+      0, decode_valid_character(delimiter, 0).code_point, SplitBehavior::kRemoved);
+}
+
+PreTokenizerPointer read_split(const JsonObject& json) {
+  return make_split(read_pattern(json), read_behavior(json, json.text("behavior")),
+                    json.flag_or("invert", false));
+}
+
+template <typename Part>
+constexpr auto make = make_part<PreTokenizer, Part>;
+
+}  // namespace
+
+ComponentTable<PreTokenizer> split_pre_tokenizers() {
+  return {
+      {"ByteLevel", {"add_prefix_space", "trim_offsets", "use_regex"}, make<ByteLevelPreTokenizer>},
+      {"Whitespace", {}, make<WhitespacePreTokenizer>},
+      {"WhitespaceSplit", {}, read_white_space_split},
+      {"Punctuation", {"behavior"}, read_punctuation},
+      {"Digits", {"individual_digits"}, read_digits},
+      {"CharDelimiterSplit", {"delimiter"}, read_delimiter},
+      {"Split", {"pattern", "behavior", "invert"}, read_split},
+      {"FixedLength", {"length"}, make<FixedLengthPreTokenizer>},
+      {"UnicodeScripts", {}, make<ScriptPreTokenizer>},
+  };
+}
+
+}  // namespace simile::detail
+
+namespace simile {
+
+std::unique_ptr<const PreTokenizer> make_split(TextPattern pattern, SplitBehavior behavior,
+                                               bool invert) {
+  return std::make_unique<detail::SplitPreTokenizer>(std::move(pattern), behavior, invert);
 }
 
 }  // namespace simile

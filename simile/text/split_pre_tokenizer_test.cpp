@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/split_pre_tokenizer.h"
-
 #include <gmock/gmock.h>
 
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -22,6 +21,10 @@ Pieces split(const PreTokenizer& pre_tokenizer, const std::string& bytes) {
   for (const Span word : words)
     pieces.push_back(text.text.substr(word.begin, word.end - word.begin));
   return pieces;
+}
+
+Pieces split(const char* json, const std::string& bytes) {
+  return split(*detail::make_pre_tokenizer(detail::parse_json(json, "test"), "test"), bytes);
 }
 
 TEST(SplitPreTokenizer, BehaviorsFollowTheLibrary) {
@@ -42,38 +45,32 @@ TEST(SplitPreTokenizer, BehaviorsFollowTheLibrary) {
       {SplitBehavior::kContiguous, true, {"-", "a", "--", "b", "---"}},
   };
   for (const auto& item : cases) {
-    const SplitPreTokenizer pre_tokenizer(TextPattern::literal("-"), item.behavior, item.invert);
-    EXPECT_EQ(split(pre_tokenizer, "-a--b---"), item.pieces)
+    const auto pre_tokenizer = make_split(TextPattern::literal("-"), item.behavior, item.invert);
+    EXPECT_EQ(split(*pre_tokenizer, "-a--b---"), item.pieces)
         << static_cast<int>(item.behavior) << item.invert;
   }
 }
 
 TEST(SplitPreTokenizer, KindsOfCharacters) {
-  const auto by = [](uint8_t properties, SplitBehavior behavior) {
-    return CharacterSplitPreTokenizer(properties, 0, behavior);
-  };
-  EXPECT_EQ(split(by(kWhiteSpace, SplitBehavior::kRemoved), " a\u3000\tb c"),
-            (Pieces{"a", "b", "c"}));
-  EXPECT_EQ(split(by(kNumber, SplitBehavior::kIsolated), "a12\u00BDb"),
+  EXPECT_EQ(split(R"({"type":"WhitespaceSplit"})", " a\u3000\tb c"), (Pieces{"a", "b", "c"}));
+  EXPECT_EQ(split(R"({"type":"Digits","individual_digits":true})", "a12\u00BDb"),
             (Pieces{"a", "1", "2", "\u00BD", "b"}));
-  EXPECT_EQ(split(by(kNumber, SplitBehavior::kContiguous), "a12b"), (Pieces{"a", "12", "b"}));
-  EXPECT_EQ(split(by(kPunctuation, SplitBehavior::kIsolated), "a,,b"),
-            (Pieces{"a", ",", ",", "b"}));
-  EXPECT_EQ(
-      split(CharacterSplitPreTokenizer(0, U'\u00E9', SplitBehavior::kRemoved), "a\u00E9b\u00E9"),
-      (Pieces{"a", "b"}));
-  EXPECT_EQ(split(WhitespacePreTokenizer(), "Hey, it's  a_b \u00E9!?"),
+  EXPECT_EQ(split(R"({"type":"Digits"})", "a12b"), (Pieces{"a", "12", "b"}));
+  EXPECT_EQ(split(R"({"type":"Punctuation"})", "a,,b"), (Pieces{"a", ",", ",", "b"}));
+  EXPECT_EQ(split(R"({"type":"CharDelimiterSplit","delimiter":"\u00E9"})", "a\u00E9b\u00E9"),
+            (Pieces{"a", "b"}));
+  EXPECT_EQ(split(R"({"type":"Whitespace"})", "Hey, it's  a_b \u00E9!?"),
             (Pieces{"Hey", ",", "it", "'", "s", "a_b", "\u00E9", "!?"}));
-  EXPECT_EQ(split(FixedLengthPreTokenizer(2), "ab\u00E9cd"), (Pieces{"ab",
-                                                                     "\u00E9"
-                                                                     "c",
-                                                                     "d"}));
+  EXPECT_EQ(split(R"({"type":"FixedLength","length":2})", "ab\u00E9cd"), (Pieces{"ab",
+                                                                                 "\u00E9"
+                                                                                 "c",
+                                                                                 "d"}));
 }
 
 TEST(SplitPreTokenizer, ScriptsChange) {
-  EXPECT_EQ(split(ScriptPreTokenizer(), "  abc d\u00E9 \u30AB\u3072\u6F22\u30FC. 12x"),
+  EXPECT_EQ(split(R"({"type":"UnicodeScripts"})", "  abc d\u00E9 \u30AB\u3072\u6F22\u30FC. 12x"),
             (Pieces{"abc d\u00E9 ", "\u30AB\u3072\u6F22\u30FC", ". 12", "x"}));
-  EXPECT_EQ(split(ScriptPreTokenizer(), "  "), Pieces());
+  EXPECT_EQ(split(R"({"type":"UnicodeScripts"})", "  "), Pieces());
 }
 
 TEST(ByteLevel, EveryByteHasItsCharacterAndBack) {
@@ -94,8 +91,8 @@ TEST(ByteLevel, EveryByteHasItsCharacterAndBack) {
 }
 
 TEST(ByteLevel, PartsGetTheirSpaceAndTheirBytes) {
-  EXPECT_EQ(split(ByteLevelPreTokenizer(true, true), "a b's"), (Pieces{" a", " b", "'s"}));
-  EXPECT_EQ(split(ByteLevelPreTokenizer(true, false), " a b"), (Pieces{" a b"}));
+  EXPECT_EQ(split(R"({"type":"ByteLevel"})", "a b's"), (Pieces{" a", " b", "'s"}));
+  EXPECT_EQ(split(R"({"type":"ByteLevel","use_regex":false})", " a b"), (Pieces{" a b"}));
   const char* const json = R"({"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},
       {"type":"ByteLevel","add_prefix_space":true,"use_regex":false},
       {"type":"Split","pattern":{"String":"\u0120"},"behavior":"Isolated","invert":false}]})";

@@ -11,7 +11,6 @@
 
 #include "simile/core/error.h"
 #include "simile/text/detail/newer_characters.h"
-#include "simile/text/detail/pattern_matcher.h"
 #include "simile/text/unicode.h"
 
 namespace simile {

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "simile/core/error.h"
-#include "simile/text/detail/pattern_matcher.h"
 #include "simile/text/unicode.h"
 
 namespace simile {

@@ -4,10 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "simile/text/bpe.h"
 #include "simile/text/detail/components.h"
-#include "simile/text/unigram.h"
-#include "simile/text/word_piece.h"
 
 namespace simile::detail {
 namespace {
@@ -42,10 +39,9 @@ class WordLevel : public TokenModel {
 };
 
 // The tokens of an object from token to id.
-Vocabulary read_vocabulary(const JsonObject& object, ModelTables& tables, int64_t added,
-                           const std::string& model) {
-  const Json& vocabulary = object.at("vocab");
-  const std::string where = model + ": vocab";
+Vocabulary read_vocabulary(const JsonObject& json, ModelTables& tables, int64_t added) {
+  const Json& vocabulary = json.at("vocab");
+  const std::string where = json.source() + ": vocab";
   SIMILE_CHECK(vocabulary.is_object(), ErrorKind::kInput,
                fmt::format("{} must be an object from token to id, but it is a JSON {}", where,
                            vocabulary.type_name()));
@@ -53,105 +49,69 @@ Vocabulary read_vocabulary(const JsonObject& object, ModelTables& tables, int64_
   return Vocabulary(std::move(tables.tokens), bound, where);
 }
 
-ModelPointer read_word_piece(const Json& json, ModelTables& tables, int64_t added,
-                             const std::string& where) {
-  check_options(
-      json, {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"}, where);
-  const JsonObject object(json, where);
+ModelPointer read_word_piece(const JsonObject& json, ModelTables& tables, int64_t added) {
   WordPieceSettings settings;
-  settings.unknown_token = object.text("unk_token");
-  settings.continuing_prefix = object.text_or("continuing_subword_prefix", "##");
-  if (object.has("max_input_chars_per_word")) {
-    settings.max_characters_per_word = object.integer("max_input_chars_per_word", 0, 1 << 14);
-  }
-  return std::make_unique<WordPiece>(read_vocabulary(object, tables, added, where), settings,
-                                     where);
+  settings.unknown_token = json.text("unk_token");
+  settings.continuing_prefix = json.text_or("continuing_subword_prefix", "##");
+  settings.max_characters_per_word =
+      json.integer_or("max_input_chars_per_word", settings.max_characters_per_word, 0, 1 << 14);
+  return make_word_piece(read_vocabulary(json, tables, added), settings, json.source());
 }
 
-ModelPointer read_word_level(const Json& json, ModelTables& tables, int64_t added,
-                             const std::string& where) {
-  check_options(json, {"unk_token", "vocab"}, where);
-  const JsonObject object(json, where);
-  return std::make_unique<WordLevel>(read_vocabulary(object, tables, added, where),
-                                     object.text("unk_token"), where);
+ModelPointer read_word_level(const JsonObject& json, ModelTables& tables, int64_t added) {
+  return std::make_unique<WordLevel>(read_vocabulary(json, tables, added), json.text("unk_token"),
+                                     json.source());
 }
 
-ModelPointer read_bpe(const Json& json, ModelTables& tables, int64_t added,
-                      const std::string& where) {
-  check_options(json,
-                {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-                 "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"},
-                where);
-  const JsonObject object(json, where);
-  SIMILE_CHECK(object.number_or("dropout", 0, 0, 1) == 0, ErrorKind::kInput,
+ModelPointer read_bpe(const JsonObject& json, ModelTables& tables, int64_t added) {
+  SIMILE_CHECK(json.number_or("dropout", 0, 0, 1) == 0, ErrorKind::kInput,
                fmt::format("{}: \"dropout\" must be null or 0: leaving out merges at random is not "
                            "supported",
-                           where));
-  SIMILE_CHECK(object.at("merges").is_array(), ErrorKind::kInput,
-               fmt::format("{}: \"merges\" must be a list, but it is {}", where,
-                           describe_json(object.at("merges"))));
+                           json.source()));
+  json.list("merges");
   BpeSettings settings;
-  if (object.has("unk_token")) settings.unknown_token = object.text("unk_token");
-  settings.continuing_prefix = object.text_or("continuing_subword_prefix", "");
-  settings.word_suffix = object.text_or("end_of_word_suffix", "");
-  settings.fuse_unknown = object.flag_or("fuse_unk", false);
-  settings.byte_fallback = object.flag_or("byte_fallback", false);
-  settings.ignore_merges = object.flag_or("ignore_merges", false);
-  return std::make_unique<Bpe>(read_vocabulary(object, tables, added, where), tables.merges,
-                               settings, where);
+  if (json.has("unk_token")) settings.unknown_token = json.text("unk_token");
+  settings.continuing_prefix = json.text_or("continuing_subword_prefix", "");
+  settings.word_suffix = json.text_or("end_of_word_suffix", "");
+  settings.fuse_unknown = json.flag_or("fuse_unk", false);
+  settings.byte_fallback = json.flag_or("byte_fallback", false);
+  settings.ignore_merges = json.flag_or("ignore_merges", false);
+  return make_bpe(read_vocabulary(json, tables, added), tables.merges, settings, json.source());
 }
 
 constexpr size_t kMostPieceBytes = 1024;  // a word takes its length times that of steps
 
-ModelPointer read_unigram(const Json& json, ModelTables& tables, int64_t,
-                          const std::string& where) {
-  check_options(json, {"unk_id", "byte_fallback", "vocab"}, where);
-  const JsonObject object(json, where);
-  const Json& list = object.at("vocab");
-  const std::string list_where = where + ": vocab";
+ModelPointer read_unigram(const JsonObject& json, ModelTables& tables, int64_t) {
+  const Json& list = json.at("vocab");
+  const std::string where = json.source() + ": vocab";
   SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
                fmt::format("{} must be a list of tokens and their scores, but it is a JSON {}",
-                           list_where, list.type_name()));
+                           where, list.type_name()));
   for (const auto& [token, id] : tables.tokens) {
     SIMILE_CHECK(token.size() <= kMostPieceBytes, ErrorKind::kInput,
-                 fmt::format("{}: token {} has {} bytes; at most {} are accepted", list_where, id,
+                 fmt::format("{}: token {} has {} bytes; at most {} are accepted", where, id,
                              token.size(), kMostPieceBytes));
   }
   const auto size = static_cast<int64_t>(tables.tokens.size());
   UnigramSettings settings;
-  settings.unknown_id = static_cast<int32_t>(object.integer_or("unk_id", -1, 0, size - 1));
-  settings.byte_fallback = object.flag_or("byte_fallback", false);
-  return std::make_unique<Unigram>(
-      Vocabulary(std::move(tables.tokens), size, list_where, Vocabulary::Repeats::kLastWins),
-      std::move(tables.scores), settings, where);
+  settings.unknown_id = static_cast<int32_t>(json.integer_or("unk_id", -1, 0, size - 1));
+  settings.byte_fallback = json.flag_or("byte_fallback", false);
+  return make_unigram(
+      Vocabulary(std::move(tables.tokens), size, where, Vocabulary::Repeats::kLastWins),
+      std::move(tables.scores), settings, json.source());
 }
 
-using Maker = std::unique_ptr<const TokenModel> (*)(const Json&, ModelTables&, int64_t,
-                                                    const std::string&);
-
-const ComponentTable<Maker> kModels = {
-    {"WordPiece", read_word_piece},
-    {"Unigram", read_unigram},
-    {"WordLevel", read_word_level},
-    {"BPE", read_bpe},
+const std::vector<ComponentRow<ModelPointer, ModelTables&, int64_t>> kModels = {
+    {"WordPiece",
+     {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"},
+     read_word_piece},
+    {"Unigram", {"unk_id", "byte_fallback", "vocab"}, read_unigram},
+    {"WordLevel", {"unk_token", "vocab"}, read_word_level},
+    {"BPE",
+     {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+      "byte_fallback", "ignore_merges", "vocab", "merges"},
+     read_bpe},
 };
-
-// Files written before 2021 leave the model's type out.
-std::string guess_type(const Json& json, const std::string& where) {
-  const JsonObject object(json, where);
-  if (object.has("merges")) return "BPE";
-  if (object.has("vocab") && object.at("vocab").is_array()) return "Unigram";
-  return object.has("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
-}
-
-// A member of an object of tokens: its id.
-void take_token(const std::string& token, const Json& id, const std::string& where,
-                ModelTables& tables) {
-  SIMILE_CHECK(id.is_number_integer() && id.get<int64_t>() <= kMaxId, ErrorKind::kInput,
-               fmt::format("{}: the id of token \"{}\" must be a whole number, but it is {}", where,
-                           token, describe_json(id)));
-  tables.tokens.emplace_back(token, id.get<int64_t>());
-}
 
 // The number that the library makes of the text of `score`: all digits as one whole number, rounded
 // to a double, then divided by a power of ten. With 16 digits and more it may miss the nearest
@@ -216,28 +176,32 @@ void take_merge(const Json& merge, const std::string& where, ModelTables& tables
 
 }  // namespace
 
-std::unique_ptr<const TokenModel> make_model(const Json& json, ModelTables& tables, int64_t added,
-                                             const std::string& source) {
+ModelPointer make_model(const Json& json, ModelTables& tables, int64_t added,
+                        const std::string& source) {
   const std::string where = source + ": model";
-  if (!JsonObject(json, where).has("type")) {
-    Json typed = json;  // small: its tables are elsewhere
-    typed["type"] = guess_type(json, where);
-    return find_maker(kModels, typed, where)(typed, tables, added, where);
-  }
-  return find_maker(kModels, json, where)(json, tables, added, where);
+  const JsonObject object(json, where);
+  if (object.has("type")) return find_row(kModels, object).make(object, tables, added);
+  // Files written before 2021 leave the type out.
+  const bool is_list = object.has("vocab") && object.at("vocab").is_array();
+  Json typed = json;  // small: its tables are elsewhere
+  typed["type"] = object.has("merges")                     ? "BPE"
+                  : is_list                                ? "Unigram"
+                  : object.has("max_input_chars_per_word") ? "WordPiece"
+                                                           : "WordLevel";
+  return make_model(typed, tables, added, source);
 }
 
 std::vector<std::string> model_names() { return names_of(kModels); }
 
 std::vector<JsonStream> model_streams(const std::string& source, ModelTables& tables) {
   const std::string model = source + ": model";
-  const std::string vocabulary = model + ": vocab";
-  const auto vocab = [=, &tables](bool named, const std::string& name, const Json& value) {
-    if (named) {
-      take_token(name, value, vocabulary, tables);
-    } else {
-      take_piece(value, vocabulary, tables);
-    }
+  const auto vocab = [where = model + ": vocab", &tables](bool named, const std::string& token,
+                                                          const Json& value) {
+    if (!named) return take_piece(value, where, tables);
+    SIMILE_CHECK(value.is_number_integer() && value.get<int64_t>() <= kMaxId, ErrorKind::kInput,
+                 fmt::format("{}: the id of token \"{}\" must be a whole number, but it is {}",
+                             where, token, describe_json(value)));
+    tables.tokens.emplace_back(token, value.get<int64_t>());
   };
   const auto merges = [=, &tables](bool, const std::string&, const Json& value) {
     take_merge(value, model, tables);

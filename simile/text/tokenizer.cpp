@@ -11,13 +11,11 @@
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/text/detail/tokenizer_core.h"
-#include "simile/text/detail/tokenizer_folder.h"
+#include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
-
-const char* const kSentencePieceFiles[] = {"sentencepiece.bpe.model", "spiece.model"};
 
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 // A single huge text should not keep its memory for ever.
@@ -25,58 +23,35 @@ constexpr size_t kKeptTokens = size_t{1} << 20;
 
 constexpr int64_t kTextsTogether = 16;  // that a thread takes
 
-// The tokens of one text that truncation keeps.
-struct KeptTokens {
-  const TextTokens* tokens = nullptr;
-  int64_t begin = 0;
-  int64_t count = 0;
-
-  KeptTokens(const TextTokens& all, int64_t kept, bool at_end)
-      : tokens(&all),
-        begin(at_end ? static_cast<int64_t>(all.ids.size()) - kept : 0),
-        count(kept) {}
-};
-
-// Appends the tokens of one template piece.
-void append_text(const KeptTokens& kept, const TemplatePiece& piece, Encoding& encoding) {
-  const auto size = static_cast<size_t>(kept.count);
-  const auto ids = kept.tokens->ids.begin() + kept.begin;
-  encoding.ids.insert(encoding.ids.end(), ids, ids + kept.count);
-  encoding.type_ids.insert(encoding.type_ids.end(), size, piece.type_id);
-  for (int64_t i = kept.begin; i < kept.begin + kept.count; ++i) {
-    const Span offsets = kept.tokens->offsets[static_cast<size_t>(i)];
-    encoding.offsets.emplace_back(offsets.begin, offsets.end);
-  }
-  encoding.special.insert(encoding.special.end(), size, 0);
-  encoding.from_second.insert(encoding.from_second.end(), size,
-                              piece.kind == TemplatePiece::Kind::kSecond);
-}
-
-void reserve(Encoding& encoding, size_t size) {
+// The tokens that truncation keeps of each text, its last ones (`at_end`) or its first ones, in the
+// order of a template.
+Encoding assemble(const std::vector<TemplatePiece>& pieces, const TextTokens& first,
+                  const TextTokens& second, PairLengths kept, bool at_end) {
+  Encoding encoding;
+  const size_t size = static_cast<size_t>(kept.first + kept.second) + pieces.size();
   encoding.ids.reserve(size);
   encoding.type_ids.reserve(size);
   encoding.offsets.reserve(size);
   encoding.special.reserve(size);
   encoding.from_second.reserve(size);
-}
-
-Encoding assemble(const std::vector<TemplatePiece>& pieces, const TextTokens& first,
-                  const TextTokens& second, PairLengths kept, bool at_end) {
-  const KeptTokens kept_first(first, kept.first, at_end);
-  const KeptTokens kept_second(second, kept.second, at_end);
-  Encoding encoding;
-  reserve(encoding, static_cast<size_t>(kept.first + kept.second) + pieces.size());
   for (const TemplatePiece& piece : pieces) {
-    if (piece.kind == TemplatePiece::Kind::kFirst) {
-      append_text(kept_first, piece, encoding);
-    } else if (piece.kind == TemplatePiece::Kind::kSecond) {
-      append_text(kept_second, piece, encoding);
-    } else {
+    const bool is_second = piece.kind == TemplatePiece::Kind::kSecond;
+    const bool is_special = piece.kind == TemplatePiece::Kind::kSpecial;
+    const TextTokens& tokens = is_second ? second : first;
+    const auto count = static_cast<size_t>(is_special ? 1 : is_second ? kept.second : kept.first);
+    encoding.type_ids.insert(encoding.type_ids.end(), count, piece.type_id);
+    encoding.special.insert(encoding.special.end(), count, is_special);
+    encoding.from_second.insert(encoding.from_second.end(), count, is_second);
+    if (is_special) {
       encoding.ids.push_back(piece.id);
-      encoding.type_ids.push_back(piece.type_id);
       encoding.offsets.emplace_back(0, 0);
-      encoding.special.push_back(1);
-      encoding.from_second.push_back(0);
+      continue;
+    }
+    const size_t begin = at_end ? tokens.ids.size() - count : 0;
+    const auto ids = tokens.ids.begin() + static_cast<std::ptrdiff_t>(begin);
+    encoding.ids.insert(encoding.ids.end(), ids, ids + static_cast<std::ptrdiff_t>(count));
+    for (size_t i = begin; i < begin + count; ++i) {
+      encoding.offsets.emplace_back(tokens.offsets[i].begin, tokens.offsets[i].end);
     }
   }
   encoding.replaced = first.replaced + second.replaced;
@@ -89,7 +64,7 @@ Encoding assemble(const std::vector<TemplatePiece>& pieces, const TextTokens& fi
 // text reaches.
 int64_t room_for_text(const std::vector<TemplatePiece>& pieces, int64_t max_length) {
   if (max_length == 0) return std::numeric_limits<int64_t>::max() / 4;
-  const int64_t special = count_special_tokens(pieces);
+  const int64_t special = count_pieces(pieces, TemplatePiece::Kind::kSpecial);
   SIMILE_CHECK(max_length > special, ErrorKind::kRecipe,
                fmt::format("a maximum length of {} tokens leaves no room for text: the special "
                            "tokens alone are {}; give at least {}",
@@ -133,13 +108,12 @@ Tokenizer Tokenizer::load(const std::string& path) {
     if (ends_with(path, ".model")) return parse(detail::sentencepiece_document(path, folder), path);
     return parse(read_file(path), path);
   }
-  const std::string json = join_path(path, "tokenizer.json");
-  if (file_exists(json)) return load(json);
-  const std::string vocabulary = join_path(path, "vocab.txt");
-  if (file_exists(vocabulary)) return load(vocabulary);
+  for (const char* name : {"tokenizer.json", "vocab.txt"}) {
+    if (file_exists(join_path(path, name))) return load(join_path(path, name));
+  }
   const std::string byte_pairs = join_path(path, "vocab.json");
   if (file_exists(byte_pairs)) return parse(detail::byte_pair_document(path), byte_pairs);
-  for (const char* name : kSentencePieceFiles) {
+  for (const char* name : {"sentencepiece.bpe.model", "spiece.model"}) {
     const std::string file = join_path(path, name);
     if (file_exists(file)) return parse(detail::sentencepiece_document(file, path), file);
   }

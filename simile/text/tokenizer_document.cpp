@@ -4,10 +4,271 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
+#include "simile/core/detail/json.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/text/utf8.h"
+#include "simile/text/vocabulary.h"
+
 namespace simile::detail {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+BertTokenizerSettings read_bert_settings(const std::string& folder) {
+  BertTokenizerSettings settings;
+  const std::string path = join_path(folder, "tokenizer_config.json");
+  if (!file_exists(path)) return settings;
+  const Json config = read_json(path);
+  const JsonObject object(config, path);
+  settings.lowercase = object.flag_or("do_lower_case", true);
+  settings.handle_chinese_chars = object.flag_or("tokenize_chinese_chars", true);
+  if (object.has("strip_accents")) settings.strip_accents = object.flag_or("strip_accents", true);
+  settings.pad_token = read_token_name(object, "pad_token", settings.pad_token);
+  settings.unk_token = read_token_name(object, "unk_token", settings.unk_token);
+  settings.cls_token = read_token_name(object, "cls_token", settings.cls_token);
+  settings.sep_token = read_token_name(object, "sep_token", settings.sep_token);
+  settings.mask_token = read_token_name(object, "mask_token", settings.mask_token);
+  return settings;
+}
+
+std::vector<std::string> read_vocabulary_lines(const std::string& path) {
+  const std::string text = read_file(path);
+  std::vector<std::string> tokens;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string token = text.substr(begin, end - begin);
+    token.erase(token.find_last_not_of("\r \t") + 1);
+    SIMILE_CHECK(is_valid_utf8(token), ErrorKind::kInput,
+                 fmt::format("{}:{}: the token is not valid UTF-8", path, tokens.size() + 1));
+    tokens.push_back(std::move(token));
+    begin = end + 1;
+  }
+  while (!tokens.empty() && tokens.back().empty()) tokens.pop_back();
+  SIMILE_CHECK(!tokens.empty(), ErrorKind::kInput,
+               fmt::format("{}: the vocabulary is empty; expected one token a line", path));
+  return tokens;
+}
+
+OrderedJson bert_added_tokens(const BertTokenizerSettings& settings, const Vocabulary& vocabulary) {
+  std::vector<std::string> names = {settings.pad_token, settings.unk_token, settings.cls_token,
+                                    settings.sep_token, settings.mask_token};
+  names.insert(names.end(), settings.more_special_tokens.begin(),
+               settings.more_special_tokens.end());
+  OrderedJson tokens = OrderedJson::array();
+  for (const std::string& name : names) {
+    const int32_t id = vocabulary.find(name);
+    if (id < 0) continue;
+    tokens.push_back(special_token_entry<OrderedJson>(name, id));
+    tokens.back()["lstrip"] = false;
+  }
+  return tokens;
+}
+
+// Tokenisers of byte pairs, and whether they are of RoBERTa's kind, else of GPT-2's.
+constexpr std::pair<const char*, bool> kClasses[] = {{"RobertaTokenizer", true},
+                                                     {"BartTokenizer", true},
+                                                     {"LongformerTokenizer", true},
+                                                     {"GPT2Tokenizer", false}};
+
+// The files of a folder, read.
+struct Folder {
+  std::string vocabulary_path;
+  std::string config_path;
+  Json vocabulary;
+  Json config = Json::object();
+};
+
+Folder read_folder(const std::string& folder) {
+  Folder files;
+  files.vocabulary_path = join_path(folder, "vocab.json");
+  files.config_path = join_path(folder, "tokenizer_config.json");
+  files.vocabulary = read_json(files.vocabulary_path);
+  SIMILE_CHECK(files.vocabulary.is_object(), ErrorKind::kInput,
+               fmt::format("{} must be an object from token to id, but it is {}",
+                           files.vocabulary_path, describe_json(files.vocabulary)));
+  if (file_exists(files.config_path)) files.config = read_json(files.config_path);
+  return files;
+}
+
+bool is_roberta(const Folder& files) {
+  const std::string name = read_tokenizer_class(JsonObject(files.config, files.config_path));
+  if (name.empty()) return files.vocabulary.contains("<s>") && files.vocabulary.contains("</s>");
+  std::string known;
+  for (const auto& [class_name, roberta] : kClasses) {
+    if (name == class_name) return roberta;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", class_name);
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not "
+                          "supported; known are {}. Save the tokeniser as tokenizer.json",
+                          files.config_path, name, known));
+}
+
+Json read_merges_file(const std::string& path) {
+  const std::string text = read_file(path);
+  SIMILE_CHECK(is_valid_utf8(text), ErrorKind::kInput, fmt::format("{} is not valid UTF-8", path));
+  Json merges = Json::array();
+  size_t line = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string merge = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++line;
+    if (!merge.empty() && merge.back() == '\r') merge.pop_back();
+    if (merge.empty() || (line == 1 && merge.compare(0, 8, "#version") == 0)) continue;
+    SIMILE_CHECK(std::count(merge.begin(), merge.end(), ' ') == 1, ErrorKind::kInput,
+                 fmt::format("{}:{}: a merge must be two tokens with a space between, but it is "
+                             "\"{}\"",
+                             path, line, merge));
+    merges.push_back(std::move(merge));
+  }
+  return merges;
+}
+
+// The id of a special token; null when the vocabulary has no such token.
+Json find_id(const Folder& files, const std::string& token) {
+  const auto found = files.vocabulary.find(token);
+  return found == files.vocabulary.end() ? Json() : *found;
+}
+
+Json added_tokens(const Folder& files, const std::vector<std::string>& names,
+                  const std::string& mask) {
+  Json tokens = Json::array();
+  std::vector<std::string> done;
+  for (const std::string& name : names) {
+    const Json id = find_id(files, name);
+    if (id.is_null() || std::find(done.begin(), done.end(), name) != done.end()) continue;
+    done.push_back(name);
+    tokens.push_back(special_token_entry(name, 0));
+    tokens.back()["id"] = id;
+    tokens.back()["lstrip"] = name == mask;
+  }
+  return tokens;
+}
+
+Json end_token(const Folder& files, const std::string& name) {
+  const Json id = find_id(files, name);
+  SIMILE_CHECK(!id.is_null(), ErrorKind::kInput,
+               fmt::format("{}: the special token \"{}\" is not in the vocabulary",
+                           files.vocabulary_path, name));
+  return {name, id};
+}
+
+}  // namespace
+
+std::string bert_document(const std::vector<std::string>& tokens,
+                          const BertTokenizerSettings& settings, const std::string& source) {
+  std::vector<std::pair<std::string, int64_t>> entries;
+  for (const std::string& token : tokens) {
+    entries.emplace_back(token, static_cast<int64_t>(entries.size()));
+  }
+  const auto count = static_cast<int64_t>(entries.size());
+  const Vocabulary vocabulary(std::move(entries), count, source);
+  for (const std::string& name : {settings.unk_token, settings.cls_token, settings.sep_token}) {
+    SIMILE_CHECK(vocabulary.find(name) >= 0, ErrorKind::kInput,
+                 fmt::format("{}: the special token \"{}\" is not in the vocabulary of {} tokens",
+                             source, name, count));
+  }
+  const std::string& cls = settings.cls_token;
+  const std::string& sep = settings.sep_token;
+  const auto post_processor = template_processing<OrderedJson>(
+      {{cls, 0}, {"A", 0}, {sep, 0}}, {{cls, 0}, {"A", 0}, {sep, 0}, {"B", 1}, {sep, 1}},
+      [&](const std::string& name) { return vocabulary.find(name); });
+  const std::string strip_accents =
+      settings.strip_accents < 0 ? "null" : fmt::format("{}", settings.strip_accents != 0);
+  std::string text = fmt::format(
+      R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},)"
+      R"("normalizer":{{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":{},)"
+      R"("strip_accents":{},"lowercase":{}}},"pre_tokenizer":{{"type":"BertPreTokenizer"}},)"
+      R"("post_processor":{},"decoder":{{"type":"WordPiece","prefix":"##","cleanup":true}},)"
+      R"("model":{{"type":"WordPiece","unk_token":{},"continuing_subword_prefix":"##",)"
+      R"("max_input_chars_per_word":100,"vocab":{{)",
+      bert_added_tokens(settings, vocabulary).dump(), settings.handle_chinese_chars, strip_accents,
+      settings.lowercase, post_processor.dump(), quote_json(settings.unk_token));
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    text += fmt::format("{}{}:{}", id == 0 ? "" : ",", quote_json(tokens[id]), id);
+  }
+  return text + "}}}";
+}
+
+std::string bert_document(const std::string& vocabulary, const std::string& folder) {
+  return bert_document(read_vocabulary_lines(vocabulary), read_bert_settings(folder), vocabulary);
+}
+
+std::string byte_pair_document(const std::string& folder) {
+  const Folder files = read_folder(folder);
+  const JsonObject config(files.config, files.config_path);
+  const bool prefix_space = config.flag_or("add_prefix_space", false);
+  const auto name = [&](const char* key, const std::string& fallback) {
+    return read_token_name(config, key, fallback);
+  };
+  Json post_processor;
+  Json added;
+  if (is_roberta(files)) {
+    const std::string cls = name("cls_token", "<s>");
+    const std::string sep = name("sep_token", "</s>");
+    const std::string mask = name("mask_token", "<mask>");
+    post_processor = {{"type", "RobertaProcessing"},
+                      {"sep", end_token(files, sep)},
+                      {"cls", end_token(files, cls)},
+                      {"trim_offsets", true},
+                      {"add_prefix_space", prefix_space}};
+    added = added_tokens(
+        files, {cls, name("pad_token", "<pad>"), sep, name("unk_token", "<unk>"), mask}, mask);
+  } else {
+    const std::string end = "<|endoftext|>";
+    post_processor = {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", false}};
+    added = added_tokens(files,
+                         {name("bos_token", end), name("eos_token", end), name("unk_token", end),
+                          name("pad_token", end)},
+                         "");
+  }
+  const Json document = {{"version", "1.0"},
+                         {"truncation", nullptr},
+                         {"padding", nullptr},
+                         {"added_tokens", added},
+                         {"normalizer", nullptr},
+                         {"pre_tokenizer",
+                          {{"type", "ByteLevel"},
+                           {"add_prefix_space", prefix_space},
+                           {"trim_offsets", true},
+                           {"use_regex", true}}},
+                         {"post_processor", post_processor},
+                         {"decoder",
+                          {{"type", "ByteLevel"},
+                           {"add_prefix_space", true},
+                           {"trim_offsets", true},
+                           {"use_regex", true}}},
+                         {"model",
+                          {{"type", "BPE"},
+                           {"dropout", nullptr},
+                           {"unk_token", nullptr},
+                           {"continuing_subword_prefix", nullptr},
+                           {"end_of_word_suffix", nullptr},
+                           {"fuse_unk", false},
+                           {"byte_fallback", false},
+                           {"ignore_merges", false},
+                           {"vocab", files.vocabulary},
+                           {"merges", read_merges_file(join_path(folder, "merges.txt"))}}}};
+  return dump_json(document, -1);
+}
+
+std::string read_token_name(const JsonObject& config, const char* key,
+                            const std::string& fallback) {
+  if (config.has(key) && config.at(key).is_object()) {
+    return JsonObject(config.at(key), config.source()).text("content");
+  }
+  return config.text_or(key, fallback);
+}
+
+std::string read_tokenizer_class(const JsonObject& config) {
+  const std::string name = config.text_or("tokenizer_class", "");
+  const bool is_fast = ends_with(name, "Fast") && name != "Fast";
+  return is_fast ? name.substr(0, name.size() - 4) : name;
+}
 
 std::string quote_json(std::string_view text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
@@ -20,34 +281,16 @@ std::string tokens_and_merges_text(
     const std::vector<std::string_view>& tokens,
     const std::vector<std::pair<std::string_view, std::string_view>>& merges) {
   std::string text = "\"vocab\":{";
-  const char* separator = "";
   for (size_t id = 0; id < tokens.size(); ++id) {
-    text += fmt::format("{}{}:{}", separator, quote_json(tokens[id]), id);
-    separator = ",";
+    text += fmt::format("{}{}:{}", id == 0 ? "" : ",", quote_json(tokens[id]), id);
   }
   text += "},\"merges\":[";
-  separator = "";
+  const char* separator = "";
   for (const auto& [left, right] : merges) {
     text += fmt::format("{}[{},{}]", separator, quote_json(left), quote_json(right));
     separator = ",";
   }
   return text + "]}";
-}
-
-Json special_token_entry(std::string_view content, int64_t id) {
-  return {{"id", id},
-          {"content", content},
-          {"single_word", false},
-          {"lstrip", content == "<mask>" || content == "[MASK]"},
-          {"rstrip", false},
-          {"normalized", false},
-          {"special", true}};
-}
-
-Json sequence_of(const char* name, std::vector<Json> steps) {
-  if (steps.empty()) return nullptr;
-  if (steps.size() == 1) return std::move(steps.front());
-  return {{"type", "Sequence"}, {name, std::move(steps)}};
 }
 
 Json trained_normalizer(bool compatibility, bool lowercase) {
@@ -62,43 +305,27 @@ Json trained_normalizer(bool compatibility, bool lowercase) {
   } else if (compatibility) {
     add("NFKC");
   }
-  return sequence_of("normalizers", std::move(steps));
+  if (steps.empty()) return nullptr;
+  return {{"type", "Sequence"}, {"normalizers", std::move(steps)}};
 }
 
-Json trained_post_processor(int64_t first, int64_t last) {
-  const auto special = [](const char* token) {
-    return Json{{"SpecialToken", {{"id", token}, {"type_id", 0}}}};
-  };
-  const auto sequence = [](const char* name) {
-    return Json{{"Sequence", {{"id", name}, {"type_id", 0}}}};
-  };
-  const auto entry = [](const char* token, int64_t id) {
-    return Json{{"id", token}, {"ids", {id}}, {"tokens", {token}}};
-  };
-  const Json single = {special("<s>"), sequence("A"), special("</s>")};
-  Json pair = single;
-  pair.insert(pair.end(), {special("</s>"), sequence("B"), special("</s>")});
-  return {{"type", "TemplateProcessing"},
-          {"single", single},
-          {"pair", pair},
-          {"special_tokens", {{"<s>", entry("<s>", first)}, {"</s>", entry("</s>", last)}}}};
-}
-
-std::string trained_document(const std::vector<std::string>& special_tokens,
-                             const std::vector<int64_t>& special_ids, const Json& normalizer,
-                             const Json& pre_tokenizer, const Json& post_processor,
-                             const Json& decoder, const std::string& model) {
+Json trained_tokens(const std::vector<std::string>& special_tokens,
+                    const std::vector<int64_t>& special_ids) {
   Json added = Json::array();
   for (size_t i = 0; i < special_tokens.size(); ++i) {
     added.push_back(special_token_entry(special_tokens[i], special_ids[i]));
   }
-  std::string text = R"({"version":"1.0","truncation":null,"padding":null,"added_tokens":)";
-  text += dump_json(added, -1);
-  text += ",\"normalizer\":" + dump_json(normalizer, -1);
-  text += ",\"pre_tokenizer\":" + dump_json(pre_tokenizer, -1);
-  text += ",\"post_processor\":" + dump_json(post_processor, -1);
-  text += ",\"decoder\":" + dump_json(decoder, -1);
-  return text + ",\"model\":" + model + "}";
+  return added;
+}
+
+std::string tokenizer_document(const Json& added_tokens, const Json& normalizer,
+                               const Json& pre_tokenizer, const Json& post_processor,
+                               const Json& decoder, const std::string& model) {
+  return fmt::format(
+      R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},"normalizer":{},)"
+      R"("pre_tokenizer":{},"post_processor":{},"decoder":{},"model":{}}})",
+      dump_json(added_tokens, -1), dump_json(normalizer, -1), dump_json(pre_tokenizer, -1),
+      dump_json(post_processor, -1), dump_json(decoder, -1), model);
 }
 
 }  // namespace simile::detail

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/unicode_normalizer.h"
-
 #include <algorithm>
+#include <array>
 #include <vector>
 
+#include "simile/text/normalizer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -102,29 +102,32 @@ class FormWriter {
   bool has_starter_ = false;
 };
 
-}  // namespace
-
-void UnicodeNormalizer::normalize(const NormalizedText& in, NormalizedText& out) const {
-  FormWriter writer(form_, in, out);
-  const std::string_view text = in.text;
-  for (size_t i = 0; i < text.size();) {
-    // The last ASCII character may compose with what follows.
-    size_t ascii = ascii_prefix(text.substr(i));
-    if (ascii > 0 && i + ascii < text.size()) --ascii;
-    if (ascii > 0) {
-      writer.flush();
-      writer.copy(i, ascii);
-      i += ascii;
-      if (i == text.size()) break;
+class UnicodeNormalizer : public Normalizer {
+ public:
+  explicit UnicodeNormalizer(UnicodeForm form) : form_(form) {}
+  void normalize(const NormalizedText& in, NormalizedText& out) const override {
+    FormWriter writer(form_, in, out);
+    const std::string_view text = in.text;
+    for (size_t i = 0; i < text.size();) {
+      // The last ASCII character may compose with what follows.
+      size_t ascii = ascii_prefix(text.substr(i));
+      if (ascii > 0 && i + ascii < text.size()) --ascii;
+      if (ascii > 0) {
+        writer.flush();
+        writer.copy(i, ascii);
+        i += ascii;
+        if (i == text.size()) break;
+      }
+      const DecodedCharacter character = decode_valid_character(text, i);
+      writer.write(character.code_point);
+      i += character.size;
     }
-    const DecodedCharacter character = decode_valid_character(text, i);
-    writer.write(character.code_point);
-    i += character.size;
+    writer.flush();
   }
-  writer.flush();
-}
 
-namespace {
+ private:
+  UnicodeForm form_;
+};
 
 // A mark since the last starter, waiting to be put in canonical order.
 struct PendingMark {
@@ -215,49 +218,64 @@ class BertWriter {
   Span starter_origin_;
 };
 
+class BertNormalizer : public Normalizer {
+ public:
+  explicit BertNormalizer(const BertNormalizerSettings& settings) : settings_(settings) {
+    for (uint32_t c = 0; c < ascii_.size(); ++c) {
+      NormalizedText out;
+      BertWriter(settings_, out).write(c, {});
+      ascii_kept_[c] = !out.text.empty();
+      ascii_[c] = out.text.empty() ? ' ' : out.text[0];
+    }
+  }
+
+  void normalize(const NormalizedText& in, NormalizedText& out) const override {
+    out.clear(in.tracked);
+    out.text.reserve(in.text.size() + 16);
+    BertWriter writer(settings_, out);
+    const std::string_view text = in.text;
+    for (size_t i = 0; i < text.size();) {
+      const size_t ascii = writer.has_pending() ? 0 : ascii_prefix(text.substr(i));
+      if (ascii > 0) {
+        normalize_ascii(in, {static_cast<uint32_t>(i), static_cast<uint32_t>(i + ascii)}, out);
+        i += ascii;
+        continue;
+      }
+      const DecodedCharacter character = decode_valid_character(text, i);
+      writer.write(character.code_point, in.tracked ? in.origins[i] : Span());
+      i += character.size;
+    }
+    writer.flush();
+  }
+
+ private:
+  void normalize_ascii(const NormalizedText& in, Span run, NormalizedText& out) const {
+    size_t size = out.text.size();
+    out.text.resize(size + (run.end - run.begin));
+    if (in.tracked) out.origins.resize(out.text.size());
+    for (uint32_t i = run.begin; i < run.end; ++i) {
+      const auto c = static_cast<uint8_t>(in.text[i]);
+      out.text[size] = ascii_[c];
+      if (in.tracked) out.origins[size] = in.origins[i];
+      size += ascii_kept_[c];
+    }
+    out.text.resize(size);
+    if (in.tracked) out.origins.resize(size);
+  }
+
+  BertNormalizerSettings settings_;
+  std::array<char, 128> ascii_{};          // what each ASCII character becomes
+  std::array<uint8_t, 128> ascii_kept_{};  // 0 for those dropped
+};
+
 }  // namespace
 
-BertNormalizer::BertNormalizer(const BertNormalizerSettings& settings) : settings_(settings) {
-  for (uint32_t c = 0; c < ascii_.size(); ++c) {
-    NormalizedText out;
-    BertWriter(settings_, out).write(c, {});
-    ascii_kept_[c] = !out.text.empty();
-    ascii_[c] = out.text.empty() ? ' ' : out.text[0];
-  }
+std::unique_ptr<const Normalizer> make_unicode_normalizer(UnicodeForm form) {
+  return std::make_unique<UnicodeNormalizer>(form);
 }
 
-void BertNormalizer::normalize_ascii(const NormalizedText& in, Span run,
-                                     NormalizedText& out) const {
-  size_t size = out.text.size();
-  out.text.resize(size + (run.end - run.begin));
-  if (in.tracked) out.origins.resize(out.text.size());
-  for (uint32_t i = run.begin; i < run.end; ++i) {
-    const auto c = static_cast<uint8_t>(in.text[i]);
-    out.text[size] = ascii_[c];
-    if (in.tracked) out.origins[size] = in.origins[i];
-    size += ascii_kept_[c];
-  }
-  out.text.resize(size);
-  if (in.tracked) out.origins.resize(size);
-}
-
-void BertNormalizer::normalize(const NormalizedText& in, NormalizedText& out) const {
-  out.clear(in.tracked);
-  out.text.reserve(in.text.size() + 16);
-  BertWriter writer(settings_, out);
-  const std::string_view text = in.text;
-  for (size_t i = 0; i < text.size();) {
-    const size_t ascii = writer.has_pending() ? 0 : ascii_prefix(text.substr(i));
-    if (ascii > 0) {
-      normalize_ascii(in, {static_cast<uint32_t>(i), static_cast<uint32_t>(i + ascii)}, out);
-      i += ascii;
-      continue;
-    }
-    const DecodedCharacter character = decode_valid_character(text, i);
-    writer.write(character.code_point, in.tracked ? in.origins[i] : Span());
-    i += character.size;
-  }
-  writer.flush();
+std::unique_ptr<const Normalizer> make_bert_normalizer(const BertNormalizerSettings& settings) {
+  return std::make_unique<BertNormalizer>(settings);
 }
 
 }  // namespace simile

@@ -11,7 +11,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/text/unigram.h"
+#include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
 
 namespace simile::detail {

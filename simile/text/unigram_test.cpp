@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/unigram.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
+#include "simile/text/token_model.h"
 #include "simile/text/tokenizer.h"
 #include "simile/text/unicode.h"
 
@@ -17,7 +16,9 @@ namespace {
 
 using Pieces = std::vector<std::pair<std::string, double>>;
 
-Unigram make_unigram(const Pieces& pieces, const UnigramSettings& settings) {
+using Model = std::unique_ptr<const TokenModel>;
+
+Model make_unigram(const Pieces& pieces, const UnigramSettings& settings) {
   std::vector<std::pair<std::string, int64_t>> entries;
   std::vector<double> scores;
   for (const auto& [text, score] : pieces) {
@@ -25,13 +26,14 @@ Unigram make_unigram(const Pieces& pieces, const UnigramSettings& settings) {
     scores.push_back(score);
   }
   const auto size = static_cast<int64_t>(entries.size());
-  return Unigram(Vocabulary(std::move(entries), size, "tiny", Vocabulary::Repeats::kLastWins),
-                 scores, settings, "tiny");
+  return simile::make_unigram(
+      Vocabulary(std::move(entries), size, "tiny", Vocabulary::Repeats::kLastWins), scores,
+      settings, "tiny");
 }
 
-std::vector<Token> tokenize(const Unigram& model, const std::string& text) {
+std::vector<Token> tokenize(const Model& model, const std::string& text) {
   std::vector<Token> tokens;
-  model.tokenize(text, {{0, static_cast<uint32_t>(text.size())}}, 1 << 30, tokens);
+  model->tokenize(text, {{0, static_cast<uint32_t>(text.size())}}, 1 << 30, tokens);
   return tokens;
 }
 
@@ -79,7 +81,7 @@ TEST(Unigram, NoOtherCutHasALargerSum) {
         pieces.emplace_back(text, score);
       }
     }
-    const Unigram model = make_unigram(pieces, {0, false});
+    const Model model = make_unigram(pieces, {0, false});
     std::string word;
     for (int k = 0; k < 9; ++k) word += static_cast<char>('a' + random.below(3));
     double sum = 0;
@@ -104,21 +106,20 @@ TEST(Unigram, NoOtherCutHasALargerSum) {
 }
 
 TEST(Unigram, LongWordsNeedTimeInProportion) {
-  const Unigram model =
-      make_unigram({{"?", -9}, {"a", -1}, {"aa", -1.5}, {"aaaa", -2}}, {0, false});
+  const Model model = make_unigram({{"?", -9}, {"a", -1}, {"aa", -1.5}, {"aaaa", -2}}, {0, false});
   const std::string word(2000000, 'a');  // squared, this would take hours
   EXPECT_EQ(tokenize(model, word).size(), 500000u);
 }
 
 TEST(Unigram, LimitStopsAfterAWord) {
-  const Unigram model = make_unigram({{"?", -9}, {"a", -1}}, {0, false});
+  const Model model = make_unigram({{"?", -9}, {"a", -1}}, {0, false});
   std::vector<Token> tokens;
-  model.tokenize("aaaa", {{0, 2}, {2, 3}, {3, 4}}, 2, tokens);
+  model->tokenize("aaaa", {{0, 2}, {2, 3}, {3, 4}}, 2, tokens);
   EXPECT_EQ(tokens.size(), 2u);
 }
 
 TEST(Unigram, UnknownCharacterWithoutUnknownTokenIsAnError) {
-  const Unigram model = make_unigram({{"a", -1}}, {-1, false});
+  const Model model = make_unigram({{"a", -1}}, {-1, false});
   EXPECT_EQ(tokenize(model, "aa").size(), 2u);
   try {
     tokenize(model, "ab");

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/detail/unigram_trainer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 #include "simile/core/error.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/detail/unigram_estimator.h"
-#include "simile/text/detail/word_counting.h"
+#include "simile/text/detail/vocabulary_learning.h"
 #include "simile/text/unicode.h"
 
 namespace simile::detail {
@@ -68,8 +66,7 @@ Pieces make_seeds(const CountedWords& words, const VocabularyTrainerOptions& opt
   double total = 0;
   for (SeedPiece& seed :
        find_seed_pieces(words, choose_alphabet(words, options.alphabet_limit), limit)) {
-    const auto& specials = special_tokens;
-    if (std::find(specials.begin(), specials.end(), seed.text) != specials.end()) continue;
+    if (std::count(special_tokens.begin(), special_tokens.end(), seed.text) > 0) continue;
     const auto count = static_cast<double>(seed.count);
     total += count;
     pieces.push_back({std::move(seed.text), std::log(count), seed.single});
@@ -123,15 +120,6 @@ void estimate(const CountedWords& words, size_t wanted, Pieces& pieces) {
   filter(keep, pieces);
 }
 
-// Drops the pieces whose loss is least, down to `size`.
-void prune(const CountedWords& words, size_t size, Pieces& pieces) {
-  const UnigramEstimator estimator(words, pieces);
-  const std::vector<size_t> order = rank(estimator.removal_losses(estimator.best_counts()));
-  std::vector<char> keep(pieces.size(), 0);
-  for (size_t k = 0; k < size; ++k) keep[order[k]] = 1;
-  filter(keep, pieces);
-}
-
 void learn_pieces(const CountedWords& words, size_t wanted, Pieces& pieces, EventSink& events) {
   const auto report = [&](bool last) {
     const auto size = static_cast<int64_t>(pieces.size());
@@ -141,26 +129,19 @@ void learn_pieces(const CountedWords& words, size_t wanted, Pieces& pieces, Even
     report(false);
     for (int round = 0; round < kRoundsPerPruning; ++round) estimate(words, wanted, pieces);
     if (pieces.size() <= wanted) break;
-    const auto kept = static_cast<size_t>(kKeptByPruning * static_cast<double>(pieces.size()));
-    prune(words, std::max(wanted, kept), pieces);
+    const auto share = static_cast<size_t>(kKeptByPruning * static_cast<double>(pieces.size()));
+    // Those whose loss is least are dropped.
+    const UnigramEstimator estimator(words, pieces);
+    const std::vector<size_t> order = rank(estimator.removal_losses(estimator.best_counts()));
+    std::vector<char> keep(pieces.size(), 0);
+    for (size_t k = 0; k < std::max(wanted, share); ++k) keep[order[k]] = 1;
+    filter(keep, pieces);
   }
   for (int round = 0; round < kRoundsPerPruning; ++round) estimate(words, pieces.size(), pieces);
   std::sort(pieces.begin(), pieces.end(), [](const ScoredPiece& a, const ScoredPiece& b) {
     return a.score != b.score ? a.score > b.score : a.text < b.text;
   });
   report(true);
-}
-
-std::string model_text(const Pieces& pieces, int64_t unknown_id) {
-  std::string text =
-      fmt::format(R"({{"type":"Unigram","unk_id":{},"byte_fallback":false,"vocab":[)", unknown_id);
-  const char* separator = "";
-  for (const ScoredPiece& piece : pieces) {
-    // Few digits, which every reader of JSON makes the same number of.
-    text += fmt::format("{}[{},{:.6f}]", separator, quote_json(piece.text), piece.score);
-    separator = ",";
-  }
-  return text + "]}";
 }
 
 Json pre_tokenizer_json() {
@@ -188,15 +169,25 @@ Tokenizer assemble(const std::vector<std::string>& special_tokens, const Pieces&
   }
   all.insert(all.end(), learnt.begin(), learnt.end());
   all.push_back({"<mask>", 0, false});
-  const auto id_of = [&](const char* token) {
+  const auto id_of = [&](const std::string& token) {
     return ids[static_cast<size_t>(std::find(special_tokens.begin(), special_tokens.end(), token) -
                                    special_tokens.begin())];
   };
+  std::string model = fmt::format(
+      R"({{"type":"Unigram","unk_id":{},"byte_fallback":false,"vocab":[)", id_of("<unk>"));
+  for (const ScoredPiece& piece : all) {
+    // Few digits, which every reader of JSON makes the same number of.
+    model += fmt::format("[{},{:.6f}],", quote_json(piece.text), piece.score);
+  }
+  model.back() = ']';
   const Json pre_tokenizer = pre_tokenizer_json();
   return Tokenizer::parse(
-      trained_document(special_tokens, ids, normalizer, pre_tokenizer,
-                       trained_post_processor(id_of("<s>"), id_of("</s>")),
-                       pre_tokenizer.at("pretokenizers").at(1), model_text(all, id_of("<unk>"))),
+      tokenizer_document(
+          trained_tokens(special_tokens, ids), normalizer, pre_tokenizer,
+          template_processing(
+              {{"<s>", 0}, {"A", 0}, {"</s>", 0}},
+              {{"<s>", 0}, {"A", 0}, {"</s>", 0}, {"</s>", 0}, {"B", 0}, {"</s>", 0}}, id_of),
+          pre_tokenizer.at("pretokenizers").at(1), model + "}"),
       "learnt vocabulary");
 }
 

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/word_piece.h"
-
 #include <gmock/gmock.h>
 
 #include <map>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
+#include "simile/text/token_model.h"
 
 namespace simile {
 namespace {
 
-WordPiece make_model(const std::vector<std::string>& tokens,
-                     const WordPieceSettings& settings = {}) {
+using Model = std::unique_ptr<const TokenModel>;
+
+Model make_model(const std::vector<std::string>& tokens, const WordPieceSettings& settings = {}) {
   std::vector<std::pair<std::string, int64_t>> entries;
   for (const std::string& token : tokens) {
     entries.emplace_back(token, static_cast<int64_t>(entries.size()));
   }
   const auto bound = static_cast<int64_t>(entries.size());
-  return WordPiece(Vocabulary(std::move(entries), bound, "test"), settings, "test");
+  return make_word_piece(Vocabulary(std::move(entries), bound, "test"), settings, "test");
 }
 
-std::vector<std::string> cut(const WordPiece& model, const std::string& word) {
+std::vector<std::string> cut(const Model& model, const std::string& word) {
   std::vector<Token> tokens;
-  model.tokenize(word, {{0, static_cast<uint32_t>(word.size())}}, 1000, tokens);
+  model->tokenize(word, {{0, static_cast<uint32_t>(word.size())}}, 1000, tokens);
   std::vector<std::string> texts;
   uint32_t end = 0;
   for (const Token& token : tokens) {
     EXPECT_EQ(token.span.begin, end);
     end = token.span.end;
-    texts.emplace_back(model.vocabulary().token(token.id));
+    texts.emplace_back(model->vocabulary().token(token.id));
   }
   EXPECT_EQ(end, word.size());
   return texts;
@@ -38,8 +38,8 @@ std::vector<std::string> cut(const WordPiece& model, const std::string& word) {
 using Texts = std::vector<std::string>;
 
 TEST(WordPiece, TakesTheLongestTokenFirst) {
-  const WordPiece model = make_model({"[UNK]", "un", "##aff", "##able", "##a", "u", "##n", "want",
-                                      "##want", "##ed", "wa", "\u00E9", "##\u00E9t"});
+  const Model model = make_model({"[UNK]", "un", "##aff", "##able", "##a", "u", "##n", "want",
+                                  "##want", "##ed", "wa", "\u00E9", "##\u00E9t"});
   EXPECT_EQ(cut(model, "unaffable"), (Texts{"un", "##aff", "##able"}));
   EXPECT_EQ(cut(model, "wanted"), (Texts{"want", "##ed"}));
   EXPECT_EQ(cut(model, "want"), (Texts{"want"}));
@@ -48,7 +48,7 @@ TEST(WordPiece, TakesTheLongestTokenFirst) {
 }
 
 TEST(WordPiece, UnknownWordBecomesOneUnkToken) {
-  const WordPiece model = make_model({"[UNK]", "wa", "want", "##t", "##ed"});
+  const Model model = make_model({"[UNK]", "wa", "want", "##t", "##ed"});
   EXPECT_EQ(cut(model, "wantedx"), (Texts{"[UNK]"}));
   EXPECT_EQ(cut(model, "xwant"), (Texts{"[UNK]"}));
   EXPECT_EQ(cut(model, "ed"), (Texts{"[UNK]"}));  // only as a continuation
@@ -58,7 +58,7 @@ TEST(WordPiece, UnknownWordBecomesOneUnkToken) {
 TEST(WordPiece, LongWordBecomesUnknownByCharactersNotBytes) {
   WordPieceSettings settings;
   settings.max_characters_per_word = 4;
-  const WordPiece model =
+  const Model model =
       make_model({"[UNK]", "\u00E9", "##\u00E9", "\u00E9\u00E9\u00E9\u00E9\u00E9"}, settings);
   EXPECT_EQ(cut(model, "\u00E9\u00E9\u00E9\u00E9").size(), 4u);
   EXPECT_EQ(cut(model, "\u00E9\u00E9\u00E9\u00E9\u00E9"),
@@ -74,9 +74,9 @@ TEST(WordPiece, PrefixMayBeEmptyOrOther) {
 }
 
 TEST(WordPiece, StopsOnceTheLimitIsReached) {
-  const WordPiece model = make_model({"[UNK]", "a", "##b"});
+  const Model model = make_model({"[UNK]", "a", "##b"});
   std::vector<Token> tokens;
-  model.tokenize("ababab", {{0, 2}, {2, 4}, {4, 6}}, 3, tokens);
+  model->tokenize("ababab", {{0, 2}, {2, 4}, {4, 6}}, 3, tokens);
   EXPECT_EQ(tokens.size(), 4u);
 }
 
@@ -115,7 +115,7 @@ TEST(WordPiece, AgreesWithItsDefinitionOnRandomWords) {
   while (known.size() < 60) known[(random.below(2) ? "##" : "") + random_text(4)] = 0;
   Texts tokens;
   for (const auto& entry : known) tokens.push_back(entry.first);
-  const WordPiece model = make_model(tokens);
+  const Model model = make_model(tokens);
   for (int i = 0; i < 5000; ++i) {
     const std::string word = random_text(12);
     ASSERT_EQ(cut(model, word), cut_by_definition(known, word)) << word;

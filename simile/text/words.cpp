@@ -18,8 +18,6 @@
 namespace simile {
 namespace {
 
-bool is_word_part(UChar32 c) { return u_isalnum(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0; }
-
 bool is_kept(char32_t c) {
   if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return (U_GET_GC_MASK(static_cast<UChar32>(c)) & (U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK)) != 0;
@@ -68,12 +66,6 @@ void append_lower(char32_t c, std::string& folded) {
   }
 }
 
-void append_folded(char32_t c, std::string& folded) {
-  const std::u32string parts = compatibility_decomposition(c);
-  if (parts.empty()) return append_lower(c, folded);
-  for (const char32_t part : parts) append_lower(part, folded);
-}
-
 std::vector<FoundWord> find_words(std::string_view text) {
   std::vector<FoundWord> words;
   FoundWord word;
@@ -91,7 +83,9 @@ std::vector<FoundWord> find_words(std::string_view text) {
     if (!is_part || is_alone) finish(at);
     if (is_part) {
       if (word.folded.empty()) word.place.begin = at;
-      append_folded(c.code_point, word.folded);
+      std::u32string parts = compatibility_decomposition(c.code_point);
+      if (parts.empty()) parts = c.code_point;
+      for (const char32_t part : parts) append_lower(part, word.folded);
     }
     at += c.size;
     if (is_alone) finish(at);
@@ -122,7 +116,7 @@ std::vector<std::string> split_words(std::string_view text) {
     const DecodedCharacter character = decode_character(text, i);
     const auto c = static_cast<UChar32>(character.code_point);
     i += character.size;
-    if (!is_word_part(c)) {
+    if (!u_isalnum(c) && (U_GET_GC_MASK(c) & U_GC_M_MASK) == 0) {
       finish_word();
       continue;
     }

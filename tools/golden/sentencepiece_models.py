@@ -5,7 +5,7 @@ character table in base64, tests/golden/tokenizers/character_table.txt.
     /usr/bin/python3 tools/golden/sentencepiece_models.py
 
 The wire format and the trie of the character table are written here from their descriptions
-(protobuf.dev, and the unit layout that simile/text/precompiled.h names), not by a library.
+(protobuf.dev, and the unit layout that simile/text/normalizer.h names), not by a library.
 """
 import base64
 import os

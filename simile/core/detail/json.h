@@ -48,12 +48,14 @@ class JsonObject {
   bool has(const char* key) const;      // present and not null
   bool is_null(const char* key) const;  // present and null
   const Json& at(const char* key) const;
+  const Json& list(const char* key) const;
   int64_t integer(const char* key, int64_t minimum, int64_t maximum) const;
   int64_t integer_or(const char* key, int64_t fallback, int64_t minimum, int64_t maximum) const;
   double number_or(const char* key, double fallback, double minimum, double maximum) const;
   bool flag_or(const char* key, bool fallback) const;
   std::string text(const char* key) const;
   std::string text_or(const char* key, const std::string& fallback) const;
+  const Json& json() const { return json_; }
   const std::string& source() const { return source_; }
 
  private:

@@ -15,7 +15,7 @@
 #include "simile/core/random.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
-#include "simile/text/sentence_splitter.h"
+#include "simile/text/passages.h"
 
 namespace simile {
 

@@ -45,9 +45,6 @@ class PairRowReader {
   int64_t passed_over_ = 0, unscored_ = 0;
 };
 
-// Adds the pair, with the columns that the options ask for.
-void append_pair(PairRow pair, const PairDataOptions& options, PairDataset& data);
-
 // Columns that are read of a table with the columns `header`.
 std::vector<std::string> used_columns(const PairDataOptions& options,
                                       const std::vector<std::string>& header);

@@ -56,6 +56,10 @@ struct JsonField {
   std::string value;  // the text; a number or truth value as written; nothing for the others
 };
 
+inline bool is_nested(const JsonField& field) {
+  return field.kind == JsonField::Kind::kList || field.kind == JsonField::Kind::kObject;
+}
+
 // The top-level members of one JSON object; nested values are checked and skipped.
 // RowError, with `where`: text that is not one JSON object, too many members, a name twice.
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a tokenizer.json made into objects. Each kind of part has one table from the name in
-// "type" to the function that reads it, in the source of its interface (normalizer.cpp,
-// pre_tokenizer.cpp, token_model.cpp, post_processor.cpp, decoder.cpp); a new component is a row
-// there.
+// The parts of a tokenizer.json made into objects. Each kind of part has one table in the source of
+// its interface (normalizer.cpp, pre_tokenizer.cpp, token_model.cpp, post_processor.cpp,
+// decoder.cpp); a new component is a row there: the name in "type", the options and a reader.
 //
 // Errors (kInput, naming `source` and the part): an unknown type, with the types known; members
 // that are missing, unknown or of the wrong type; special tokens that do not exist.
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -69,58 +69,66 @@ std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& s
 
 constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max() - 1;
 
-template <typename Maker>
-using ComponentTable = std::vector<std::pair<const char*, Maker>>;
+template <typename Made, typename... More>
+struct ComponentRow {
+  const char* name;
+  std::vector<const char*> options;  // others are refused, so that none is ignored
+  Made (*make)(const JsonObject& json, More... more);
+};
+template <typename Component>
+using ComponentTable = std::vector<ComponentRow<std::unique_ptr<const Component>>>;
 
-template <typename Maker>
-std::vector<std::string> names_of(const ComponentTable<Maker>& table) {
+template <typename Table>
+std::vector<std::string> names_of(const Table& table) {
   std::vector<std::string> names;
-  for (const auto& row : table) names.emplace_back(row.first);
+  for (const auto& row : table) names.emplace_back(row.name);
   return names;
 }
 
-// The row of `table` that the component's "type" names. Errors (kInput): no such row.
-template <typename Maker>
-const Maker& find_maker(const ComponentTable<Maker>& table, const Json& json,
-                        const std::string& where) {
-  const std::string type = JsonObject(json, where).text("type");
-  std::string known;
-  for (const auto& [name, maker] : table) {
-    if (type == name) return maker;
-    known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", name);
+// Errors (kInput): an option of the component that is none of `known`.
+void check_options(const JsonObject& json, const std::vector<const char*>& known);
+
+// The row of `table` that the component's "type" names. Errors (kInput): no such row, and those of
+// check_options().
+template <typename Row>
+const Row& find_row(const std::vector<Row>& table, const JsonObject& json) {
+  const std::string type = json.text("type");
+  for (const Row& row : table) {
+    if (type != row.name) continue;
+    check_options(json, row.options);
+    return row;
   }
   throw Error(ErrorKind::kInput,
-              fmt::format("{}: type \"{}\" is not supported; known are {}", where, type, known));
+              fmt::format("{}: type \"{}\" is not supported; known are \"{}\"", json.source(), type,
+                          fmt::join(names_of(table), "\", \"")));
 }
 
-// Errors (kInput): an option of the component that is none of `known`, so that none is ignored.
-void check_options(const Json& json, std::initializer_list<const char*> known,
-                   const std::string& where);
+// Makes a component whose options are read by its constructor, or that has none.
+template <typename Component, typename Part>
+std::unique_ptr<const Component> make_part(const JsonObject& json) {
+  if constexpr (std::is_constructible_v<Part, const JsonObject&>) {
+    return std::make_unique<Part>(json);
+  } else {
+    return std::make_unique<Part>();
+  }
+}
 
-// {"String": "..."} or {"Regex": "..."}. Errors (kInput): anything else.
-TextPattern read_pattern(const Json& json, const std::string& where);
+// The "pattern": {"String": "..."} or {"Regex": "..."}. Errors (kInput): anything else.
+TextPattern read_pattern(const JsonObject& json);
 
 // The steps of a "Sequence", which the list `key` holds; make(step, where) reads one of them.
-template <typename Component, typename Make>
-std::vector<std::unique_ptr<const Component>> read_steps(const Json& json, const char* key,
-                                                         const std::string& where,
-                                                         const Make& make) {
-  const Json& list = JsonObject(json, where).at(key);
-  SIMILE_CHECK(
-      list.is_array(), ErrorKind::kInput,
-      fmt::format("{}: \"{}\" must be a list, but it is {}", where, key, describe_json(list)));
+template <typename Component>
+std::vector<std::unique_ptr<const Component>> read_steps(
+    const JsonObject& json, const char* key,
+    std::unique_ptr<const Component> (*make)(const Json& step, const std::string& where)) {
   std::vector<std::unique_ptr<const Component>> steps;
-  for (const Json& step : list) {
-    steps.push_back(make(step, fmt::format("{}: {}[{}]", where, key, steps.size())));
+  for (const Json& step : json.list(key)) {
+    steps.push_back(make(step, fmt::format("{}: {}[{}]", json.source(), key, steps.size())));
   }
   return steps;
 }
 
-// A component without options.
-template <typename Component, typename Plain>
-std::unique_ptr<const Component> read_plain(const Json& json, const std::string& where) {
-  check_options(json, {}, where);
-  return std::make_unique<Plain>();
-}
+// Of split_pre_tokenizer.cpp, a part of the table in pre_tokenizer.cpp.
+ComponentTable<PreTokenizer> split_pre_tokenizers();
 
 }  // namespace simile::detail

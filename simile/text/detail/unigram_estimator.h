@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "simile/text/detail/piece_trie.h"
-#include "simile/text/detail/word_counting.h"
+#include "simile/text/detail/vocabulary_learning.h"
 
 namespace simile::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/detail/word_counting.h"
+#include "simile/text/detail/vocabulary_learning.h"
 
 #include <fmt/format.h>
 #include <omp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/detail/tokenizer_folder.h"
+#include "simile/text/detail/tokenizer_document.h"
 
 #include <gmock/gmock.h>
 
