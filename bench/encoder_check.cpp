@@ -7,7 +7,7 @@
 
 #include "simile/batch/packing.h"
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/head.h"
 #include "simile/nn/torch_encoder.h"

@@ -29,7 +29,6 @@
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/index/index_builder.h"
 #include "simile/index/index_folder.h"
 #include "simile/index/search_index.h"

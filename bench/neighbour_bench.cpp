@@ -33,7 +33,7 @@
 #endif
 
 #include "bench/memory.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/index/index_builder.h"
 #include "simile/index/search_index.h"
 

@@ -22,8 +22,8 @@
 #include "simile/batch/word_order.h"
 #include "simile/core/error.h"
 #include "simile/core/matrix.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/neighbours/clusters.h"
 #include "simile/neighbours/neighbours.h"
 

@@ -30,8 +30,8 @@
 #include <vector>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/loss/loss.h"
 #include "simile/train/epoch_planner.h"
 #include "simile/train/gradient_cache.h"

@@ -24,10 +24,10 @@
 #include <vector>
 
 #include "bench/timing.h"
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/recipe.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/vector_kernels.h"

@@ -7,8 +7,8 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "simile/core/checksums.h"
 #include "simile/core/error.h"
+#include "simile/core/hash.h"
 #include "simile/index/index_folder.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/model_card.h"

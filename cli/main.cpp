@@ -19,7 +19,7 @@
 #include "cli/model.h"
 #endif
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #ifdef SIMILE_WITH_TRAINING
 #include "simile/train/device_model.h"
 #endif

@@ -11,7 +11,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/error.h"
-#include "simile/core/idle_options.h"
+#include "simile/core/unused_options.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/text_list.h"
 #include "simile/eval/lexical_baseline.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "simile/core/error.h"
-#include "simile/core/idle_options.h"
+#include "simile/core/unused_options.h"
 #include "simile/encode/head.h"
 #include "simile/encode/word_vectors.h"
 #include "simile/eval/embedding_scorer.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 
 namespace simile::cli {
 

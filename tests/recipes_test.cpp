@@ -10,8 +10,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "simile/core/config.h"
 #include "simile/core/file.h"
-#include "simile/core/recipe.h"
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/pretrainer.h"

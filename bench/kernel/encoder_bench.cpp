@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/encoder_forward.h"

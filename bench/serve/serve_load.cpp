@@ -22,7 +22,7 @@
 
 #include "bench/serve/hostile_clients.h"
 #include "bench/serve/http_load.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"
 
 namespace {

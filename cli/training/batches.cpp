@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/option_flags.h"
-#include "simile/core/recipe.h"
+#include "simile/core/config.h"
 #include "simile/eval/predictions.h"
 #include "simile/train/batch_listing.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/recipe.h"
 #include "simile/train/data_review.h"
 
 namespace simile::cli {

@@ -6,8 +6,9 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
+#include "cli/task_file.h"
+#include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/recipe.h"
 #include "simile/train/distillation.h"
 #include "simile/train/trainer.h"
 

@@ -24,8 +24,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/file_lock.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 
 namespace simile::cli {
 namespace {

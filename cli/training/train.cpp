@@ -5,9 +5,9 @@
 
 #include "cli/command.h"
 #include "cli/training/processes.h"
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/recipe.h"
 #include "simile/experiment/repeated_training.h"
 #include "simile/train/pretrainer.h"
 #include "simile/train/process_group.h"

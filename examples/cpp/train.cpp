@@ -2,8 +2,8 @@
 // train RECIPE FOLDER: trains by a recipe and tells what it brought.
 #include <cstdio>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/recipe.h"
 #include "simile/experiment/repeated_training.h"
 
 namespace {

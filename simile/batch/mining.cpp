@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
-#include "simile/core/owned_options.h"
 #include "simile/core/random.h"
+#include "simile/core/unused_options.h"
 
 namespace simile {
 namespace {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "simile/core/detail/error_of_test.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 
 namespace simile {
 namespace {

@@ -9,7 +9,7 @@
 #include "simile/batch/distinct_batches.h"
 #include "simile/batch/word_order.h"
 #include "simile/core/error.h"
-#include "simile/core/owned_options.h"
+#include "simile/core/unused_options.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/neighbours/neighbours.h"
 

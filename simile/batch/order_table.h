@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "simile/batch/plan.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/core/options.h"
 

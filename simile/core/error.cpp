@@ -2,23 +2,12 @@
 #include "simile/core/error.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace simile {
 
 int exit_code(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kUsage:
-    case ErrorKind::kRecipe:
-      return 2;
-    case ErrorKind::kInput:
-      return 3;
-    case ErrorKind::kIo:
-    case ErrorKind::kFailed:
-    case ErrorKind::kInterrupted:
-      return 1;
-  }
-  return 1;
+  if (kind == ErrorKind::kUsage || kind == ErrorKind::kRecipe) return 2;
+  return kind == ErrorKind::kInput ? 3 : 1;
 }
 
 int edit_distance(const std::string& a, const std::string& b) {
@@ -34,6 +23,11 @@ int edit_distance(const std::string& a, const std::string& b) {
     }
   }
   return row[b.size()];
+}
+
+EventSink& silent_events() {
+  static EventSink sink;
+  return sink;
 }
 
 }  // namespace simile

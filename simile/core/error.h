@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error type of the library.
+// What the library tells its caller: the one error type, and events. It never prints or exits.
 //
 // Every failure is thrown as simile::Error. The message says what is wrong, where (file, line,
-// key), what was expected, what was found, and what to do about it. The library never prints or
-// exits; the command line turns a kind into an exit code with exit_code().
+// key), what was expected, what was found, and what to do about it. The command line turns a kind
+// into an exit code with exit_code().
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace simile {
 
@@ -33,14 +36,11 @@ class Error : public std::runtime_error {
 // only the command line knows).
 int exit_code(ErrorKind kind);
 
-// The name closest to `name` by edit distance, or an empty string when none is near enough to be
-// meant. Used in "unknown key" messages.
-template <typename Names>
-std::string nearest_name(const std::string& name, const Names& names);
-
 // Number of single-character insertions, deletions and replacements between the two.
 int edit_distance(const std::string& a, const std::string& b);
 
+// The name closest to `name` by edit distance, or an empty string when none is near enough to be
+// meant. Used in "unknown key" messages.
 template <typename Names>
 std::string nearest_name(const std::string& name, const Names& names) {
   std::string best;
@@ -54,6 +54,28 @@ std::string nearest_name(const std::string& name, const Names& names) {
   }
   return best;
 }
+
+struct Progress {
+  std::string task;                                    // "train", "embed", "tokenize"
+  int64_t done = 0;                                    // units finished
+  int64_t total = 0;                                   // 0 when not known
+  std::string unit;                                    // "pairs", "texts", "steps"
+  std::vector<std::pair<std::string, double>> values;  // shown beside the bar: loss, epoch ...
+};
+
+// What the library tells while it works; the command line turns it into a progress bar, lines or
+// nothing.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void info(const std::string& /*message*/) {}
+  virtual void warning(const std::string& /*message*/) {}
+  // May be called often; the sink decides what to show. done == total ends the task.
+  virtual void progress(const Progress& /*progress*/) {}
+};
+
+// A sink that ignores everything.
+EventSink& silent_events();
 
 }  // namespace simile
 

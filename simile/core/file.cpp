@@ -3,18 +3,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/core/replace_folder.h"
 
 namespace simile {
 namespace {
@@ -48,6 +50,15 @@ struct OpenFile {
   int descriptor;
   struct stat status {};
 };
+
+// Flushes the folder that `path` is in. A rename survives a crash of the machine only after that.
+void sync_folder_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  const int folder = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY);
+  if (folder < 0) return;
+  fsync(folder);
+  close(folder);
+}
 
 }  // namespace
 
@@ -169,6 +180,77 @@ AtomicFolder::~AtomicFolder() {
 void AtomicFolder::commit() {
   replace_folder(temporary_, path_, marker_);
   temporary_.clear();
+}
+
+void check_replaceable(const std::string& path, const std::string& marker) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(path, ignored))) return;
+  const bool folder = fs::is_directory(path, ignored);
+  if (folder && (fs::is_empty(path, ignored) || file_exists(join_path(path, marker)))) return;
+  throw Error(
+      ErrorKind::kUsage,
+      folder ? fmt::format("'{}' holds other files (it has no {}) and would be replaced; choose "
+                           "another name or empty it",
+                           path, marker)
+             : fmt::format("'{}' is not a folder and would be replaced by one; choose another "
+                           "name or remove it",
+                           path));
+}
+
+void replace_folder(const std::string& from, const std::string& path, const std::string& marker) {
+  check_replaceable(path, marker);
+  std::error_code error;
+  fs::remove_all(from + "-old", error);  // of a process that was killed
+  const bool replaces = fs::exists(path, error);
+  error.clear();
+  const bool is_exchanged =
+      replaces && renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
+  if (!is_exchanged) {
+    // Where the file system cannot exchange, no folder is at `path` for a moment.
+    const std::string spare = from + "-old";
+    if (replaces) fs::rename(path, spare, error);
+    if (!error) {
+      fs::rename(from, path, error);
+      std::error_code ignored;
+      if (replaces) fs::rename(spare, error ? path : from, ignored);
+    }
+  }
+  if (error) fail_write(path, error.value());
+  sync_folder_of(path);
+  if (replaces) fs::remove_all(from, error);
+}
+
+FileLock::FileLock(const std::string& path, On on) {
+  const int flags = on == On::kFile ? O_RDWR | O_CREAT : O_RDONLY | O_DIRECTORY;
+  file_ = open(path.c_str(), flags | O_CLOEXEC, 0666);
+  SIMILE_CHECK(file_ >= 0 || (on == On::kFolder && errno == ENOENT), ErrorKind::kIo,
+               fmt::format("cannot {} '{}': {}", on == On::kFile ? "write" : "open", path,
+                           std::strerror(errno)));
+  held_ = file_ < 0 || flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+FileLock::~FileLock() {
+  if (file_ >= 0) close(file_);
+}
+
+bool FileLock::is_at(const std::string& path) const {
+  struct stat held {
+  }, there{};
+  return file_ >= 0 && fstat(file_, &held) == 0 && stat(path.c_str(), &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+ScratchFolder::ScratchFolder(const std::string& name)
+    : path_((fs::temp_directory_path() / (name + "-XXXXXX")).string()) {
+  SIMILE_CHECK(mkdtemp(path_.data()) != nullptr, ErrorKind::kIo,
+               fmt::format("cannot make a folder '{}' for temporary files: {}; set TMPDIR to one "
+                           "that can be written",
+                           path_, std::strerror(errno)));
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
 }
 
 }  // namespace simile

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: whole reads, memory maps, and writes that are complete or not there at all.
+// Files and folders: whole reads, memory maps, writes that are complete or not there at all, locks,
+// and folders for temporary files.
 //
 // Errors: a file that cannot be read is ErrorKind::kInput, one that cannot be written
 // ErrorKind::kIo; both name the path and the system's reason.
@@ -87,6 +88,49 @@ class AtomicFolder {
 
  private:
   std::string path_, marker_, temporary_;
+};
+
+// Errors (kUsage): something that is not a folder is at `path`, or a folder that has files but none
+// of the name `marker`, which every folder of the kind has.
+void check_replaceable(const std::string& path, const std::string& marker);
+
+// Moves the folder `from`, beside `path`, to `path`, so that one of the two is always there. A folder at `path` is exchanged for it in one
+// step, if the file system can, and then removed. Errors: those of check_replaceable(); kIo if the
+// folder cannot be moved.
+void replace_folder(const std::string& from, const std::string& path, const std::string& marker);
+
+// A lock that one process has of a file or folder, tried once and held until destroyed. Where the
+// file system has no locks every process holds it.
+class FileLock {
+ public:
+  enum class On { kFile, kFolder };
+
+  // A file is made where it is not there; a folder that is missing is not locked. Errors:
+  // ErrorKind::kIo.
+  FileLock(const std::string& path, On on);
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock();
+  bool is_held() const { return held_; }      // no other process has it
+  bool is_at(const std::string& path) const;  // what is locked, and not something in its place
+
+ private:
+  int file_ = -1;
+  bool held_ = false;
+};
+
+// A new folder for temporary files, removed with them when destroyed. Its name begins with `name`.
+// Errors: ErrorKind::kIo.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const std::string& name);
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
 };
 
 }  // namespace simile

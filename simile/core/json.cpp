@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 
 namespace simile::detail {
 namespace {
@@ -103,6 +104,27 @@ Tree parse_as(std::string_view text, const std::string& source,
   }
   watcher.finish();
   return json;
+}
+
+ConfigNode config_of(const nlohmann::ordered_json& json, const std::string& source) {
+  using Type = ConfigNode::Type;
+  ConfigNode node;
+  node.source = source;
+  if (json.is_object()) {
+    node.kind = ConfigNode::Kind::kMap;
+    for (const auto& [name, member] : json.items()) {
+      node.members.emplace_back(name, config_of(member, source));
+    }
+  } else if (json.is_array()) {
+    node.kind = ConfigNode::Kind::kList;
+    node.items.reserve(json.size());
+    for (const auto& item : json) node.items.push_back(config_of(item, source));
+  } else if (!json.is_null()) {
+    node.kind = ConfigNode::Kind::kScalar;
+    node.type = json.is_string() ? Type::kText : json.is_boolean() ? Type::kTruth : Type::kNumber;
+    node.scalar = json.is_string() ? json.get<std::string>() : json.dump();
+  }
+  return node;
 }
 
 }  // namespace
@@ -225,30 +247,17 @@ nlohmann::ordered_json json_of(const ConfigNode& node) {
   return json;
 }
 
-namespace {
-
-ConfigNode config_of(const nlohmann::ordered_json& json, const std::string& source) {
-  using Type = ConfigNode::Type;
-  ConfigNode node;
-  node.source = source;
-  if (json.is_object()) {
-    node.kind = ConfigNode::Kind::kMap;
-    for (const auto& [name, member] : json.items()) {
-      node.members.emplace_back(name, config_of(member, source));
-    }
-  } else if (json.is_array()) {
-    node.kind = ConfigNode::Kind::kList;
-    node.items.reserve(json.size());
-    for (const auto& item : json) node.items.push_back(config_of(item, source));
-  } else if (!json.is_null()) {
-    node.kind = ConfigNode::Kind::kScalar;
-    node.type = json.is_string() ? Type::kText : json.is_boolean() ? Type::kTruth : Type::kNumber;
-    node.scalar = json.is_string() ? json.get<std::string>() : json.dump();
-  }
-  return node;
+std::string seal_of(Json object) {
+  object.erase(kSeal);
+  return hash_bytes(dump_json(object, -1));
 }
 
-}  // namespace
+void check_seal(const Json& object, const std::string& source, const std::string& remedy) {
+  SIMILE_CHECK(JsonObject(object, source).text(kSeal) == seal_of(object), ErrorKind::kInput,
+               fmt::format("{} is damaged or was changed by hand: its checksum is another; {}",
+                           source, remedy));
+}
+
 }  // namespace simile::detail
 
 namespace simile {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/core/memory.h"
 
+#include <fmt/format.h>
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -8,8 +9,14 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <mutex>
+#include <new>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "simile/core/error.h"
 
 namespace simile {
 namespace {
@@ -33,13 +40,6 @@ int64_t read_number(const std::string& path) {
   std::ifstream file(path);
   int64_t value = 0;
   return file >> value ? value : -1;
-}
-
-int64_t system_memory() {
-  constexpr const char* kPath = "/proc/meminfo";
-  const int64_t free = read_entry(kPath, "MemAvailable:");
-  if (free < 0) return kUnknown;
-  return 1024 * (free + std::max<int64_t>(0, read_entry(kPath, "SwapFree:")));
 }
 
 // What a group's limit leaves; its cached file pages can be freed.
@@ -73,9 +73,56 @@ int64_t smallest_group_memory() {
   return least;
 }
 
+constexpr size_t kLine = 64, kHugePage = size_t{2} << 20;  // bytes
+constexpr size_t kLarge = size_t{64} << 20;  // bytes worth asking whether they are there
+
+constexpr size_t kKept = 16;       // buffers
+constexpr int64_t kMostSpare = 2;  // a buffer is not lent for less than this part of it
+
+class Shelf {
+ public:
+  // The smallest that fits; an empty one where there is none.
+  FloatBuffer take(int64_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto best = buffers_.end();
+    for (auto it = buffers_.begin(); it != buffers_.end(); ++it) {
+      if (it->size() < size || it->size() > kMostSpare * size) continue;
+      if (best == buffers_.end() || it->size() < best->size()) best = it;
+    }
+    if (best == buffers_.end()) return {};
+    FloatBuffer taken = std::move(*best);
+    buffers_.erase(best);
+    return taken;
+  }
+
+  // The one that has lain here longest goes when there are too many.
+  void give_back(FloatBuffer buffer) {
+    if (buffer.size() == 0) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (buffers_.size() == kKept) buffers_.erase(buffers_.begin());
+    buffers_.push_back(std::move(buffer));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<FloatBuffer> buffers_;
+};
+
+// Never destroyed: buffers may come back while the program ends.
+Shelf& shelf() {
+  static Shelf& only = *new Shelf;
+  return only;
+}
+
 }  // namespace
 
-int64_t available_memory() { return std::min(system_memory(), smallest_group_memory()); }
+int64_t available_memory() {
+  constexpr const char* kPath = "/proc/meminfo";
+  const int64_t free = read_entry(kPath, "MemAvailable:");
+  const int64_t of_group = smallest_group_memory();
+  if (free < 0) return of_group;
+  return std::min(of_group, 1024 * (free + std::max<int64_t>(0, read_entry(kPath, "SwapFree:"))));
+}
 
 void prefer_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
@@ -86,5 +133,41 @@ void prefer_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t byt
   }
 #endif
 }
+
+float* FloatBuffer::reserve(int64_t size) {
+  if (size <= size_) return data_;
+  release();
+  const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + kLine - 1) / kLine * kLine;
+  alignment_ = bytes >= 2 * kHugePage ? kHugePage : kLine;
+  // Systems hand out memory that they do not have and kill who uses it.
+  if (bytes < kLarge || bytes <= static_cast<uint64_t>(available_memory())) {
+    data_ = static_cast<float*>(::operator new (bytes, std::align_val_t{alignment_}, std::nothrow));
+  }
+  SIMILE_CHECK(
+      data_ != nullptr, ErrorKind::kFailed,
+      fmt::format("{} MB of memory are needed at once, {} MB are free; use smaller batches "
+                  "(in training batch_size, chunk_tokens or max_length, else "
+                  "--batch-tokens)",
+                  bytes >> 20, available_memory() >> 20));
+  size_ = size;
+  // Rows of wide matrices lie on a page each.
+  if (alignment_ == kHugePage) prefer_large_pages(data_, bytes);
+  return data_;
+}
+
+void FloatBuffer::release() {
+  ::operator delete (data_, std::align_val_t{alignment_});
+  data_ = nullptr;
+  size_ = 0;
+}
+
+LentFloats::LentFloats(int64_t size) : buffer_(shelf().take(size)) { buffer_.reserve(size); }
+
+LentFloats& LentFloats::operator=(LentFloats&& other) noexcept {
+  std::swap(buffer_, other.buffer_);
+  return *this;
+}
+
+LentFloats::~LentFloats() { shelf().give_back(std::move(buffer_)); }
 
 }  // namespace simile

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -25,34 +24,20 @@ using Kind = ConfigNode::Kind;
 using Json = nlohmann::ordered_json;
 
 const char* kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::kNull:
-      return "nothing";
-    case Kind::kScalar:
-      return "a single value";
-    case Kind::kList:
-      return "a list";
-    case Kind::kMap:
-      return "a map";
-  }
-  return "";
-}
-
-bool is_marked(const std::filesystem::path& path, const std::vector<std::string>& marks) {
-  return file_exists(path.string()) ||
-         std::any_of(marks.begin(), marks.end(),
-                     [&](const std::string& mark) { return file_exists((path / mark).string()); });
+  constexpr const char* kNames[] = {"nothing", "a single value", "a list", "a map"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 // A recipe's paths start from its own folder, those of the command line from the working directory.
 std::string resolve_path(const ConfigNode& node, const OptionInfo& info) {
   if (node.scalar.empty()) return "";
-  const std::filesystem::path base =
-      file_exists(node.source) ? std::filesystem::path(node.source).parent_path() : "";
-  const std::filesystem::path path = std::filesystem::absolute(base / node.scalar);
-  const bool is_name = !info.folder_marks.empty() && node.scalar.find('/') == std::string::npos &&
-                       !is_marked(path, info.folder_marks);
-  return is_name ? node.scalar : path.lexically_normal().string();
+  const std::string path = resolved_path(node);
+  const auto& marks = info.folder_marks;
+  const bool is_name =
+      !marks.empty() && node.scalar.find('/') == std::string::npos && !file_exists(path) &&
+      std::none_of(marks.begin(), marks.end(),
+                   [&](const std::string& mark) { return file_exists(join_path(path, mark)); });
+  return is_name ? node.scalar : path;
 }
 
 // The dotted names of all options, those of a list as of its first element.
@@ -61,23 +46,22 @@ class PathCollector : public OptionVisitor {
   explicit PathCollector(std::string prefix) : prefix_(std::move(prefix)) {}
   std::vector<std::string> paths;
 
-  void visit_value(const char* name, const OptionValue&, const OptionInfo&) override { add(name); }
+  void visit_value(const char* name, const OptionValue&, const OptionInfo&) override {
+    paths.push_back(prefix_ + name);
+  }
   void visit_group(const char* name, const std::string&, const Members& members) override {
-    nest(name, name, members);
-  }
-  void visit_list(const char* name, const std::string&, const List& list) override {
-    nest(name, fmt::format("{}.0", name), [&](OptionVisitor& v) { list.element(v, 0); });
-  }
-
- private:
-  void add(const std::string& name) { paths.push_back(prefix_ + name); }
-  void nest(const std::string& name, const std::string& inside, const Members& members) {
-    add(name);
-    PathCollector inner(prefix_ + inside + ".");
+    paths.push_back(prefix_ + name);
+    PathCollector inner(fmt::format("{}{}.", prefix_, name));
     members(inner);
     paths.insert(paths.end(), inner.paths.begin(), inner.paths.end());
   }
+  void visit_list(const char* name, const std::string& help, const List& list) override {
+    paths.push_back(prefix_ + name);
+    visit_group(fmt::format("{}.0", name).c_str(), help,
+                [&](OptionVisitor& v) { list.element(v, 0); });
+  }
 
+ private:
   std::string prefix_;
 };
 
@@ -109,24 +93,6 @@ class Reader : public OptionVisitor {
 
   void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
     if (const ConfigNode* node = find(name, info.is_required)) read(full(name), *node, value, info);
-  }
-
-  void visit_group(const char* name, const std::string&, const Members& members) override {
-    if (const ConfigNode* node = find(name, false)) read_members(*node, full(name), members);
-  }
-
-  void visit_list(const char* name, const std::string&, const List& list) override {
-    const ConfigNode* node = find(name, false);
-    if (node == nullptr) return;
-    const bool is_list = node->kind == Kind::kList;
-    if (is_json_ && !is_list) fail(full(name), *node, "a list of objects");
-    const size_t count = is_list ? node->items.size() : 1;
-    list.resize(0);
-    list.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      read_members(is_list ? node->items[i] : *node, element_name(full(name), i),
-                   [&](OptionVisitor& v) { list.element(v, i); });
-    }
   }
 
   static void read_members(const ConfigNode& node, const std::string& path, const Members& members,
@@ -206,19 +172,22 @@ class Reader : public OptionVisitor {
   void read_as(const std::string& name, const ConfigNode& node, const OptionValue::List& list,
                const OptionInfo& info) {
     const bool is_list = node.kind == Kind::kList;
-    const bool of_texts = std::holds_alternative<std::string*>(list.element(list.size).reference());
+    const auto example = list.element(list.size);
+    const bool of_structs = std::holds_alternative<Members>(example.reference());
+    const bool of_texts = std::holds_alternative<std::string*>(example.reference());
     const bool fits = of_texts == (node.type == ConfigNode::Type::kText);
-    const bool is_one = node.kind == Kind::kScalar && (!is_json_ || (info.takes_one && fits));
+    const bool is_scalar = node.kind == Kind::kScalar && (!is_json_ || (info.takes_one && fits));
+    const bool is_one = is_scalar || (of_structs && !is_json_);
     if (!is_list && !is_one) fail(name, node, expected_list(list, info));
     const size_t count = is_list ? node.items.size() : 1;
     list.resize(0);
     list.resize(count);
     for (size_t i = 0; i < count; ++i) {
-      const bool is_text = std::holds_alternative<std::string*>(list.element(i).reference());
-      if (is_list && is_text && !is_json_ && node.items[i].kind != Kind::kScalar) {
+      if (is_list && of_texts && !is_json_ && node.items[i].kind != Kind::kScalar) {
         fail(name, node.items[i], "a list of names or texts");
       }
-      read(is_json_ && is_list ? element_name(name, i) : name, is_list ? node.items[i] : node,
+      const bool is_numbered = of_structs || (is_json_ && is_list);
+      read(is_numbered ? element_name(name, i) : name, is_list ? node.items[i] : node,
            list.element(i), info);
     }
   }
@@ -389,17 +358,6 @@ class JsonWriter : public OptionVisitor {
     const bool is_optional = std::holds_alternative<OptionValue::Optional>(value.reference());
     if (!is_optional || info.is_nullable || !written.is_null()) json[name] = std::move(written);
   }
-  void visit_group(const char* name, const std::string&, const Members& members) override {
-    json[name] = write(members);
-  }
-  void visit_list(const char* name, const std::string&, const List& list) override {
-    Json items = Json::array();
-    for (size_t i = 0; i < list.size; ++i) {
-      items.push_back(write([&](OptionVisitor& v) { list.element(v, i); }));
-    }
-    json[name] = items;
-  }
-
   static Json write(const Members& members) {
     JsonWriter writer;
     members(writer);
@@ -556,17 +514,11 @@ class MarkdownWriter : public OptionVisitor {
     const std::string help = (info.is_required ? "required: " : "") + info.help;
     const auto* members = std::get_if<Members>(&value.reference());
     const auto* list = std::get_if<OptionValue::List>(&value.reference());
-    const OptionValue element = list == nullptr ? value : list->element(list->size);
+    const OptionValue element = list == nullptr ? value : list->element(0);
     if (members != nullptr) return nest(prefix_ + name, help, *members);
     members = std::get_if<Members>(&element.reference());
     if (members != nullptr) return nest(prefix_ + name + "[]", help, *members);
     row(name, info.is_required ? "" : show_option(value), info);
-  }
-  void visit_group(const char* name, const std::string& help, const Members& members) override {
-    nest(prefix_ + name, help, members);
-  }
-  void visit_list(const char* name, const std::string& help, const List& list) override {
-    nest(prefix_ + name + "[]", help, [&](OptionVisitor& v) { list.element(v, 0); });
   }
 
  private:
@@ -590,34 +542,15 @@ class MarkdownWriter : public OptionVisitor {
 
 }  // namespace
 
-OptionInfo OptionInfo::required() const {
-  OptionInfo info = *this;
-  info.is_required = true;
-  return info;
+void OptionVisitor::visit_group(const char* name, const std::string& help, const Members& members) {
+  visit_value(name, members, {help});
 }
 
-OptionInfo OptionInfo::one_or_more() const {
-  OptionInfo info = *this;
-  info.takes_one = true;
-  return info;
-}
-
-OptionInfo OptionInfo::nullable() const {
-  OptionInfo info = *this;
-  info.is_nullable = true;
-  return info;
-}
-
-OptionInfo OptionInfo::named(const std::string& names) const {
-  OptionInfo info = *this;
-  info.flags = names;
-  return info;
-}
-
-OptionInfo OptionInfo::words() const {
-  OptionInfo info = *this;
-  info.takes_words = true;
-  return info;
+void OptionVisitor::visit_list(const char* name, const std::string& help, const List& list) {
+  const auto element = [list](size_t i) -> OptionValue {
+    return Members([list, i](OptionVisitor& v) { list.element(v, i); });
+  };
+  visit_value(name, OptionValue::List{list.size, list.resize, element}, {help});
 }
 
 void OptionVisitor::all_but(std::vector<std::string> names, const Members& members) {
@@ -675,10 +608,6 @@ ConfigNode select_members(const std::string& json, const std::vector<std::string
 void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members,
                          OptionSource source) {
   Reader::read_members(node, "", members, members, source);
-}
-
-std::string option_members_to_json(const OptionVisitor::Members& members, int indent) {
-  return JsonWriter::write(members).dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string option_members_to_schema(const OptionVisitor::Members& members) {

@@ -58,45 +58,40 @@ struct OptionInfo {
   std::string flags = {};
 
   // Copies with one of these set.
-  OptionInfo required() const;
-  OptionInfo one_or_more() const;
-  OptionInfo nullable() const;
-  OptionInfo named(const std::string& names) const;
-  OptionInfo words() const;
+  OptionInfo required() const { return with(&OptionInfo::is_required, true); }
+  OptionInfo one_or_more() const { return with(&OptionInfo::takes_one, true); }
+  OptionInfo nullable() const { return with(&OptionInfo::is_nullable, true); }
+  OptionInfo named(const std::string& names) const { return with(&OptionInfo::flags, names); }
+  OptionInfo words() const { return with(&OptionInfo::takes_words, true); }
+  template <typename T>
+  OptionInfo with(T OptionInfo::*member, const T& value) const {
+    OptionInfo info = *this;
+    info.*member = value;
+    return info;
+  }
   template <typename... T>
   OptionInfo shaped_as() const;
 };
 
 // For a name that is one of `choices`.
 inline OptionInfo choice_info(const std::string& help, const std::vector<std::string>& choices) {
-  OptionInfo info;
-  info.help = help;
-  info.choices = choices;
-  return info;
+  return OptionInfo{help}.with(&OptionInfo::choices, choices);
 }
 
 inline OptionInfo path_info(const std::string& help) {
-  OptionInfo info;
-  info.help = help;
-  info.is_path = true;
-  return info;
+  return OptionInfo{help}.with(&OptionInfo::is_path, true);
 }
 
 // For a folder that holds one of the files `marks`, or the name of one that is kept elsewhere (a
 // built-in model).
 inline OptionInfo name_or_path_info(const std::string& help,
                                     const std::vector<std::string>& marks) {
-  OptionInfo info = path_info(help);
-  info.folder_marks = marks;
-  return info;
+  return path_info(help).with(&OptionInfo::folder_marks, marks);
 }
 
 // For a list of conditions, whose values may hold commas.
 inline OptionInfo conditions_info(const std::string& help) {
-  OptionInfo info;
-  info.help = help;
-  info.has_commas = true;
-  return info;
+  return OptionInfo{help}.with(&OptionInfo::has_commas, true);
 }
 
 class OptionVisitor;
@@ -166,14 +161,14 @@ class OptionVisitor {
   };
 
   virtual ~OptionVisitor() = default;
-  // A field that is neither a struct nor a list of structs.
   virtual void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) = 0;
-  virtual void visit_group(const char* name, const std::string& help, const Members& members) = 0;
-  virtual void visit_list(const char* name, const std::string& help, const List& list) = 0;
+  // A struct or a list of structs; as long as a visitor makes no difference, a value like others.
+  virtual void visit_group(const char* name, const std::string& help, const Members& members);
+  virtual void visit_list(const char* name, const std::string& help, const List& list);
 
   template <typename T>
   void field(const char* name, T& value, const OptionInfo& info) {
-    note_choices(name, info);
+    choices_[name] = info.choices;
     if (!is_left_out(name)) visit_value(name, OptionValue::of(value), info);
   }
 
@@ -188,7 +183,7 @@ class OptionVisitor {
 
   // The options that `members` visits belong to some values of the option `choice` of the same
   // struct, such as the order `words`: with another value they would do nothing, unseen, and
-  // find_foreign_options() (simile/core/owned_options.h) refuses them. What documents them begins
+  // find_foreign_options() (simile/core/unused_options.h) refuses them. What documents them begins
   // with these values, where `choice` was visited before.
   void only_for(const char* choice, std::vector<std::string> values, const Members& members);
 
@@ -225,7 +220,6 @@ class OptionVisitor {
   std::string owner_prefix() const;
 
  private:
-  void note_choices(const char* name, const OptionInfo& info) { choices_[name] = info.choices; }
   bool is_left_out(const char* name) const;
 
   std::vector<Owners> owners_;
@@ -275,12 +269,6 @@ class OptionError : public Error {
 template <typename T>
 void read_options(const ConfigNode& node, T& options, OptionSource source = OptionSource::kRecipe);
 
-// The same from JSON text; `name` is that of the file, for messages.
-template <typename T>
-void read_json_options(std::string_view json, const std::string& name, T& options) {
-  read_options(parse_json_config(json, name), options, OptionSource::kJson);
-}
-
 // `options`, a struct or any other value that a field may have, as JSON text, which read_options()
 // reads back to the same values. An optional without a value is left out unless it is nullable.
 // `indent` below 0: in one line.
@@ -305,7 +293,6 @@ std::string options_to_markdown(T& options, const std::string& title);
 // Those above for a visit function, or a value of any type, instead of a struct.
 void read_option_members(const ConfigNode& node, const OptionVisitor::Members& members,
                          OptionSource source = OptionSource::kRecipe);
-std::string option_members_to_json(const OptionVisitor::Members& members, int indent = 2);
 std::string option_members_to_schema(const OptionVisitor::Members& members);
 std::string option_value_to_json(const OptionValue& value, int indent = 2);
 std::string option_value_to_schema(const OptionValue& value);
@@ -350,9 +337,8 @@ T GivenOptions<T>::over(T kept) const {
 }
 template <typename... T>
 OptionInfo OptionInfo::shaped_as() const {
-  OptionInfo info = *this;
-  info.shapes = {std::make_shared<const OptionValue>(OptionValue::example<T>())...};
-  return info;
+  return with(&OptionInfo::shapes,
+              {std::make_shared<const OptionValue>(OptionValue::example<T>())...});
 }
 
 template <typename T>

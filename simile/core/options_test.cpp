@@ -11,7 +11,7 @@
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
-#include "simile/core/owned_options.h"
+#include "simile/core/unused_options.h"
 
 namespace simile {
 namespace {
@@ -318,7 +318,7 @@ const char* const kRecord =
 
 Record read_record(const std::string& json) {
   Record record;
-  read_json_options(json, "the body", record);
+  read_options(parse_json_config(json, "the body"), record, OptionSource::kJson);
   return record;
 }
 

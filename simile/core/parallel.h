@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of independent pieces of work on all threads (simile::thread_count()); inside another such
-// loop, on the thread that calls. Errors do not leave a parallel region: all other pieces are still
-// done, then the error of the lowest number is thrown again.
+// The number of threads that every module computes with, and loops of independent pieces of work on
+// all of them.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +9,17 @@
 
 namespace simile {
 
+// Threads used by parallel work; defaults to the processors this process may run on.
+int thread_count();
+
+// Sets it (at least 1) for OpenMP and all that stands on it. Call before work starts, from one
+// thread.
+void set_thread_count(int count);
+
 // Runs work(i) for each i below `count`, in any order; a thread takes `together` numbers at a time.
-// Not worth threads: `together` or fewer.
+// Not worth threads: `together` or fewer. Inside another such loop all runs on the thread that
+// calls. Errors do not leave a parallel region: all other pieces are still done, then the error of
+// the lowest number is thrown again.
 template <typename Work>
 void run_parallel(int64_t count, int64_t together, const Work& work) {
   std::exception_ptr error;

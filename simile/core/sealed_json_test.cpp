@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/core/detail/sealed_json.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "simile/core/detail/error_of_test.h"
+#include "simile/core/detail/json.h"
 
 namespace simile::detail {
 namespace {

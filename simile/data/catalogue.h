@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/data/download.h"
 

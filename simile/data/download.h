@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 
 namespace simile {
 

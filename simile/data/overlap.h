@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/data/data_review.h"
 #include "simile/data/text_match.h"

@@ -9,9 +9,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/idle_options.h"
-#include "simile/core/owned_options.h"
 #include "simile/core/random.h"
+#include "simile/core/unused_options.h"
 #include "simile/data/class_data.h"
 #include "simile/data/column_kinds.h"
 #include "simile/data/detail/pair_rows.h"

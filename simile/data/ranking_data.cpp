@@ -12,7 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/idle_options.h"
+#include "simile/core/unused_options.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/ranking_files.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"

@@ -10,8 +10,8 @@
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/hash.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/kernel/matrix_product.h"

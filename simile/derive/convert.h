@@ -12,6 +12,8 @@
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
 #include "simile/text/tokenizer.h"
+#include "simile/core/error.h"
+#include "simile/model/tensor_source.h"
 
 namespace simile {
 

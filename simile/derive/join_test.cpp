@@ -10,8 +10,8 @@
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/file.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/derive/convert.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/encode/word_vectors.h"

@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/core/options.h"
 #include "simile/text/tokenizer.h"

@@ -10,8 +10,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/derive/detail/co_occurrence.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/unicode.h"

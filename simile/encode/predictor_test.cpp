@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/pooling.h"
 

@@ -9,6 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/pooling.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/text/words.h"

@@ -17,6 +17,7 @@
 
 #include "simile/core/event.h"
 #include "simile/core/float_buffer.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/core/options.h"
 #include "simile/encode/head.h"

@@ -12,7 +12,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/encoder_tensors.h"

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "simile/core/detail/json.h"
-#include "simile/core/detail/sealed_json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/embedding_store.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/hash.h"
 
 namespace simile {

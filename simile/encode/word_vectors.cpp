@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "simile/core/checksums.h"
 #include "simile/core/error.h"
+#include "simile/core/hash.h"
 #include "simile/kernel/detail/embed.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"

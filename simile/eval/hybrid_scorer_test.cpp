@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/lexical_baseline.h"

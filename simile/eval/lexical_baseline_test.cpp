@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 
 namespace simile {
 namespace {

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/core/threads.h"
 #include "simile/data/detail/packed_files_test.h"

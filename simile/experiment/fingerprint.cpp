@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/recipe.h"
 #include "simile/eval/report.h"
 #include "simile/experiment/detail/map_reader.h"
 

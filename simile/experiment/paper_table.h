@@ -26,11 +26,10 @@
 #include <vector>
 
 #include "simile/core/config.h"
-#include "simile/core/recipe.h"
 
 namespace simile {
 
-// Values that replace others of a recipe, in the form of a variant (simile/core/recipe.h): for all
+// Values that replace others of a recipe, in the form of a variant (simile/core/config.h): for all
 // sets, and then for one of them.
 struct TableValues {
   ConfigNode all;

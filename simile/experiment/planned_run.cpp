@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/detail/sealed_json.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
-#include "simile/core/file_lock.h"
+#include "simile/core/error.h"
+#include "simile/core/file.h"
 #include "simile/eval/report.h"
 #include "simile/experiment/fingerprint.h"
 #include "simile/train/train_options.h"

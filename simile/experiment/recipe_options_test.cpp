@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simile/core/config.h"
 #include "simile/core/file.h"
-#include "simile/core/file_lock.h"
-#include "simile/core/recipe.h"
 
 namespace simile {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "simile/core/config.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/eval/predictions.h"
 #include "simile/report/comparison.h"
 #include "simile/train/detail/process_test.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/options.h"
 
 namespace simile {

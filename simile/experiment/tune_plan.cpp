@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/recipe.h"
 #include "simile/experiment/detail/map_reader.h"
 #include "simile/experiment/detail/recipe_options.h"
 #include "simile/experiment/proposal.h"

@@ -9,10 +9,10 @@
 #include <functional>
 #include <utility>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/core/recipe.h"
 #include "simile/experiment/detail/judgement.h"
 #include "simile/experiment/detail/recipe_options.h"
 #include "simile/experiment/detail/trial_journal.h"

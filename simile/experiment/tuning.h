@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/experiment/effects.h"
 #include "simile/experiment/tune.h"
 #include "simile/experiment/tune_plan.h"

@@ -13,7 +13,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/index/detail/index_setup_test.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/neighbours/detail/planted_vectors_test.h"

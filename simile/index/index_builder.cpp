@@ -10,7 +10,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/replace_folder.h"
 #include "simile/index/detail/folder_claim.h"
 #include "simile/index/detail/index_graph.h"
 #include "simile/index/detail/manifest.h"

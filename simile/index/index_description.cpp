@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/index_description.h"
 
-#include "simile/core/detail/sealed_json.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest_json.h"
 

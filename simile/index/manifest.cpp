@@ -8,7 +8,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "simile/core/detail/sealed_json.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "simile/core/detail/sealed_json.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest.h"

@@ -10,7 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/index/detail/index_setup_test.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/index_description.h"

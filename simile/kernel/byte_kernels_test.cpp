@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/core/random.h"
 
 namespace simile {

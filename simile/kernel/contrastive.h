@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "simile/core/lent_floats.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/matrix_product.h"
 
 namespace simile {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "simile/core/half.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/kernel/bfloat_kernels.h"
 
 namespace simile {

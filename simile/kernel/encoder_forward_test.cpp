@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/half.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/detail/reference_encoder_test.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/detail/chunk_forward.h"
 #include "simile/kernel/detail/weight_gradients.h"
 #include "simile/kernel/vector_kernels.h"

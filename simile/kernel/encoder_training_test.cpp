@@ -11,8 +11,8 @@
 #include <set>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/detail/reference_encoder_test.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder_forward.h"

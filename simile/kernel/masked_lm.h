@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/vocabulary_loss.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/float_buffer.h"
-#include "simile/core/lent_floats.h"
+#include "simile/core/memory.h"
 
 namespace simile {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/core/float_buffer.h"
 #include "simile/core/half.h"
+#include "simile/core/memory.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/vector_kernels.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/vector_kernels.h"
 

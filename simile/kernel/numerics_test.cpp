@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 
 namespace simile {
 

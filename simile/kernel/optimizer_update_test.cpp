@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {

@@ -9,8 +9,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/half.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/kernel/pooling.h"
 
 namespace simile {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/detail/encoder_products.h"
 #include "simile/kernel/vector_kernels.h"
 

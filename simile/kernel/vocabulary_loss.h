@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/matrix_product.h"
 
 namespace simile {

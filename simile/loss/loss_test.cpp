@@ -8,7 +8,7 @@
 #include <set>
 
 #include "simile/core/detail/error_of_test.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/combined.h"
 #include "simile/loss/detail/loss_setup_test.h"

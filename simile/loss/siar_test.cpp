@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/loss/detail/loss_setup_test.h"
 
 namespace simile {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/loss/detail/loss_setup_test.h"
 
 namespace simile {

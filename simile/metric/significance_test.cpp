@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "simile/core/detail/error_of_test.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/metric/classification.h"
 #include "simile/metric/correlation.h"
 

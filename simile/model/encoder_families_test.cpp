@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_training.h"
 #include "simile/model/detail/family_golden_test.h"

@@ -7,7 +7,6 @@
 #include <future>
 #include <utility>
 
-#include "simile/core/checksums.h"
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"

@@ -12,6 +12,8 @@
 #include "simile/core/half.h"
 #include "simile/core/threads.h"
 #include "simile/model/encoder_tensors.h"
+#include "simile/core/parallel.h"
+#include "simile/model/encoder_writer.h"
 
 namespace simile {
 namespace {

@@ -16,7 +16,7 @@
 // that is not known is an error that names it, never skipped.
 //
 // Task heads lie beside them, see module_reader.h, trained temperatures in simile.json, and in
-// checksums.json (simile/core/checksums.h) what all these files were: opening a folder that has one
+// checksums.json (simile/core/hash.h) what all these files were: opening a folder that has one
 // verifies all but the weights, which are verified when they are read. model_writer.h writes
 // folders.
 //
@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_settings.h"
 #include "simile/model/module_reader.h"

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/module_reader.h"

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/safetensors.h"
 

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/kernel/encoder.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/tensor_source.h"

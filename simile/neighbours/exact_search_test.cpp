@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "simile/core/matrix.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/neighbours/detail/scan.h"
 
 namespace simile {

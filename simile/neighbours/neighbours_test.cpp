@@ -9,7 +9,7 @@
 #include <set>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/neighbours/detail/neighbours.h"
 #include "simile/neighbours/detail/planted_vectors_test.h"
 #include "simile/neighbours/exact_search.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/nn/torch_encoder.h"
 

@@ -12,7 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/encode/head.h"
 #include "simile/model/detail/head_golden_test.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/event.h"
-#include "simile/core/threads.h"
+#include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/detail/tensor_setup_test.h"

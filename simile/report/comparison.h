@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/metric/significance.h"
 

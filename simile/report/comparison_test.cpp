@@ -7,7 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/report/detail/run_fixture_test.h"
 
 namespace simile {

@@ -11,6 +11,8 @@
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/threads.h"
 #include "simile/eval/predictions.h"
+#include "simile/core/parallel.h"
+#include "simile/eval/prediction_metric.h"
 
 namespace simile {
 namespace {

@@ -8,7 +8,7 @@
 #include <exception>
 #include <iterator>
 
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/serve/request_error.h"
 
 namespace simile {

@@ -8,7 +8,7 @@
 #include <future>
 #include <stdexcept>
 
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/serve/detail/serve_fixture_test.h"
 
 namespace simile {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/neighbours/exact_search.h"
 #include "simile/neighbours/neighbours.h"
 #include "simile/serve/request_error.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "simile/core/checksums.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/text/detail/tokenizer_core.h"
 #include "simile/text/detail/tokenizer_document.h"

@@ -12,7 +12,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/core/owned_options.h"
+#include "simile/core/unused_options.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/detail/vocabulary_learning.h"

@@ -7,7 +7,7 @@
 
 #include "simile/batch/plan.h"
 #include "simile/core/config.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/data/pair_data.h"
 

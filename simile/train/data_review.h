@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "simile/core/config.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 
 namespace simile {
 

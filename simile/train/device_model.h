@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
 
 namespace simile {

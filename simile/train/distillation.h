@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/eval/task.h"
 
 namespace simile {

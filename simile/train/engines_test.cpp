@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/recipe.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/detail/run_test.h"

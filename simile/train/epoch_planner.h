@@ -8,7 +8,7 @@
 
 #include "simile/batch/labelled_negatives.h"
 #include "simile/batch/order_table.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/train/train_options.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/eval/task.h"
 #include "simile/index/score_fusion.h"
 #include "simile/model/model_settings.h"

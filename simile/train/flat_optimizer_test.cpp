@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/train/detail/optimizer_golden_test.h"
 
 namespace simile {

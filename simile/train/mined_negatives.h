@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/report/run_folder.h"
 #include "simile/train/model_weights.h"
 #include "simile/train/objective.h"

@@ -9,8 +9,7 @@
 
 #include "simile/batch/order_table.h"
 #include "simile/core/error.h"
-#include "simile/core/idle_options.h"
-#include "simile/core/owned_options.h"
+#include "simile/core/unused_options.h"
 #include "simile/eval/report.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/loss/loss_table.h"

@@ -2,7 +2,7 @@
 // The rules that the options of a recipe keep, as far as they can be seen without the data: what
 // options may not say beside each other, and which do nothing there. Options that only one order,
 // format, method or optimizer takes are refused where these are read
-// (simile/core/owned_options.h).
+// (simile/core/unused_options.h).
 #pragma once
 
 #include <string>

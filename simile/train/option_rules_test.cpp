@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/recipe.h"
 
 namespace simile {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "simile/core/config.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/train/trainer.h"
 
 namespace simile {

@@ -15,7 +15,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/masked_batches.h"

@@ -15,7 +15,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/train/detail/process_test.h"
 
 namespace simile {

@@ -10,7 +10,6 @@
 
 #include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/event.h"
 #include "simile/core/options.h"
 #include "simile/train/option_rules.h"
 #include "simile/train/train_options.h"

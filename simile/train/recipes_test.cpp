@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/recipe.h"
 #include "simile/eval/task.h"
 #include "simile/loss/loss_table.h"
 #include "simile/train/option_rules.h"

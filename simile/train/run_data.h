@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/embedding_store.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/eval/report.h"
 #include "simile/report/run_folder.h"
 #include "simile/report/run_log.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/loss/triplet.h"
 #include "simile/report/verdict.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/eval/report.h"
 #include "simile/train/train_options.h"
 

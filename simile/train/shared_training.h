@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/model/model_settings.h"
 #include "simile/nn/trainable_encoder.h"

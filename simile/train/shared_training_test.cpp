@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/report/run_folder.h"
 #include "simile/train/detail/joined_test.h"
 #include "simile/train/detail/process_test.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/detail/run_test.h"

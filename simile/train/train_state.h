@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "simile/batch/plan.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/loss/loss_options.h"
 #include "simile/model/model_settings.h"
 #include "simile/train/optimizer_rule.h"

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "simile/core/error.h"
-#include "simile/core/file_lock.h"
+#include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/index/search_settings.h"

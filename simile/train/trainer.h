@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "simile/core/config.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/eval/report.h"
 #include "simile/report/verdict.h"
 

@@ -14,7 +14,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/hybrid_scorer.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/data/data_review.h"
 #include "simile/loss/loss_data.h"
 #include "simile/model/embedding_store.h"

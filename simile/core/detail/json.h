@@ -63,6 +63,16 @@ class JsonObject {
   const std::string& source_;
 };
 
+// JSON documents that know when they are damaged: the member "checksum" is the hash_bytes() of all
+// others, as dump_json() writes them.
+inline constexpr const char* kSeal = "checksum";
+
+// Of the object without its seal.
+std::string seal_of(Json object);
+
+// Errors (kInput): `object`, read from `source`, has another seal, or none. `remedy`: what to do.
+void check_seal(const Json& object, const std::string& source, const std::string& remedy);
+
 // "a number", "text \"gelu\"" ...: a value as an error message shows it, shortened.
 std::string describe_json(const Json& json);
 

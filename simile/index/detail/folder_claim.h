@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "simile/core/file_lock.h"
+#include "simile/core/file.h"
 
 namespace simile::detail {
 

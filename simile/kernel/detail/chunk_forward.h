@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/detail/encoder_tape.h"
 #include "simile/kernel/detail/position_tables.h"

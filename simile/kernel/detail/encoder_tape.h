@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/detail/position_tables.h"
 #include "simile/kernel/detail/weight_panels.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/detail/encoder_products.h"
 #include "simile/kernel/encoder_parameters.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "simile/core/detail/json.h"
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/text/utf8.h"
 #include "simile/text/vocabulary_trainer.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/derive/join.h"
 #include "simile/kernel/encoder_parameters.h"

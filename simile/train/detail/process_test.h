@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "simile/core/file.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/train/process_group.h"
 
 namespace simile::testing {

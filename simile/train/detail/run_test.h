@@ -18,7 +18,6 @@
 
 #include "simile/core/config.h"
 #include "simile/core/error.h"
-#include "simile/core/event.h"
 #include "simile/core/file.h"
 #include "simile/report/run_folder.h"
 #include "simile/train/train_options.h"

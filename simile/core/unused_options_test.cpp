@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/core/idle_options.h"
+#include "simile/core/unused_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

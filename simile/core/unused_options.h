@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that do nothing beside what others say: `teacher_precision` where there are no teachers.
-// Those that depend on one name (an order, a format, a method) are declared by
-// OptionVisitor::only_for() instead (simile/core/owned_options.h).
+// Options that would do nothing, unseen: those that only some choices have, as
+// OptionVisitor::only_for() declares them (`shingle` belongs to the order `words`, `label` to the
+// format `classes`), and those that are idle beside what others say (`teacher_precision` where there
+// are no teachers).
 #pragma once
 
 #include <string>
@@ -10,6 +11,21 @@
 #include "simile/core/options.h"
 
 namespace simile {
+
+// What to say of options that have a value which is neither their default nor empty though the value
+// of the option `choice` does not take them, with the values that do; empty where there are none. `kind` is what messages call the
+// choice, such as "format". `untouched` visits the same options with their defaults.
+std::string find_foreign_options(const std::string& kind, const std::string& choice,
+                                 const OptionVisitor::Members& members,
+                                 const OptionVisitor::Members& untouched);
+
+template <typename T>
+std::string find_foreign_options(const std::string& kind, const std::string& choice, T options) {
+  T untouched;
+  return find_foreign_options(
+      kind, choice, [&](OptionVisitor& v) { options.visit(v); },
+      [&](OptionVisitor& v) { untouched.visit(v); });
+}
 
 struct IdleRule {
   bool applies = false;              // the options below do nothing here

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 
 #include <omp.h>
 

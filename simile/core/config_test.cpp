@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/core/recipe.h"
+#include "simile/core/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
