@@ -56,9 +56,8 @@ void Trainer::start_again(double dropout) {
   read_encoder_weights(folder_.weights_path, folder_.settings.encoder,
                        node_.parameters().data_ptr<float>(), silent_events());
   const std::vector<ParameterSlot> layout = encoder_layout(node_.shape());
-  optimizer_ = std::make_unique<FlatOptimizer>(OptimizerOptions(), layout,
-                                               node_.parameters().data_ptr<float>(),
-                                               deferred_table(layout.front()));
+  optimizer_ = std::make_unique<FlatOptimizer>(OptimizerOptions(), layout, node_.parameters(),
+                                               node_.gradients(), deferred_table(layout.front()));
 }
 
 double Trainer::step(const Workload& sequences, double learning_rate, Phases& phases) {
@@ -81,7 +80,7 @@ double Trainer::step(const Workload& sequences, double learning_rate, Phases& ph
   hidden.register_hook([&](const torch::Tensor&) { lap(phases.loss_backward); });
   loss.backward();
   lap(phases.backward);
-  const double norm = optimizer_->step(learning_rate, node_.gradients().data_ptr<float>());
+  const double norm = optimizer_->step(learning_rate);
   SIMILE_CHECK(std::isfinite(norm), ErrorKind::kFailed, "the gradient is not finite");
   lap(phases.optimizer);
   return value;

@@ -33,8 +33,8 @@
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/loss/loss.h"
-#include "simile/train/epoch_planner.h"
 #include "simile/train/gradient_cache.h"
+#include "simile/train/objective.h"
 #include "simile/train/process_group.h"
 
 namespace {

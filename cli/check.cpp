@@ -13,8 +13,6 @@
 #include "simile/model/embedding_store.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
-#include "simile/report/run_check.h"
-#include "simile/model/model_check.h"
 #include "simile/report/run_folder.h"
 
 namespace simile::cli {

@@ -14,7 +14,7 @@
 #include "simile/eval/task.h"
 #include "simile/serve/routes.h"
 #ifdef SIMILE_WITH_TRAINING
-#include "simile/experiment/tune.h"
+#include "simile/experiment/tuning.h"
 #include "simile/train/reference.h"
 #endif
 

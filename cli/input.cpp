@@ -12,7 +12,7 @@
 
 #include "cli/command.h"
 #include "simile/core/error.h"
-#include "simile/core/recipe.h"
+#include "simile/core/parallel.h"
 
 namespace simile::cli {
 namespace {

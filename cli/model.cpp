@@ -86,12 +86,11 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
 
 void check_model_options(const std::vector<std::string>& models, const ModelOptions& options) {
   // Whether one of them, or that of a hybrid beside BM25, is a whole encoder.
-  const bool has_encoder =
-      std::any_of(models.begin(), models.end(), [](const std::string& model) {
-        const std::string vectors = hybrid_model(model);
-        const std::string& name = vectors.empty() ? model : vectors;
-        return make_lexical_scorer(name) == nullptr && name.rfind(kWordsPrefix, 0) != 0;
-      });
+  const bool has_encoder = std::any_of(models.begin(), models.end(), [](const std::string& model) {
+    const std::string vectors = hybrid_model(model);
+    const std::string& name = vectors.empty() ? model : vectors;
+    return make_lexical_scorer(name) == nullptr && name.rfind(kWordsPrefix, 0) != 0;
+  });
   const std::vector<IdleOptions> idle = find_idle_options(
       options,
       {{!has_encoder, {"batch_tokens", "prompt", "dimensions", "precision", "device"}, ""}});

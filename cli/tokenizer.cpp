@@ -8,10 +8,9 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
-#include "simile/core/checksums.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 #include "simile/model/tokenizer_files.h"
 #include "simile/text/vocabulary_trainer.h"
 

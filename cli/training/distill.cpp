@@ -6,11 +6,11 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
-#include "cli/task_file.h"
 #include "simile/core/config.h"
 #include "simile/core/error.h"
+#include "simile/core/parallel.h"
+#include "simile/experiment/repeated_training.h"
 #include "simile/train/distillation.h"
-#include "simile/train/trainer.h"
 
 namespace simile::cli {
 namespace {
@@ -77,7 +77,7 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   }
   const std::string recipe = prepare_distillation(options, arguments.overwrite, terminal);
   const TrainResult result =
-      train(load_recipe(recipe, {}), options.output, false, arguments.overwrite, terminal);
+      train_recipe(load_recipe(recipe, {}), options.output, false, arguments.overwrite, terminal);
   const std::optional<std::string> reduced = reduce_student(options, result.model_path, terminal);
   std::vector<std::string> others;
   if (reduced) others.push_back(*reduced);

@@ -48,11 +48,6 @@ std::string list(bool json) {
   return json ? document.dump() + "\n" : text;
 }
 
-std::string show(const Reproduction& result, const std::string& format) {
-  if (format == "markdown") return result.to_markdown();
-  return format == "json" ? result.to_json() + "\n" : result.to_text();
-}
-
 void run(const Arguments& arguments, bool json, Terminal& terminal) {
   Output output("-");
   if (arguments.table == "list") {
@@ -61,7 +56,10 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
     return;
   }
   const Reproduction result = reproduce(arguments.table, arguments.options, terminal);
-  output.write(show(result, json ? "json" : arguments.format.value_or("text")));
+  const std::string format = json ? "json" : arguments.format.value_or("text");
+  output.write(format == "markdown" ? result.to_markdown()
+               : format == "json"   ? result.to_json() + "\n"
+                                    : result.to_text());
   output.finish();
   SIMILE_CHECK(result.failed == 0 || arguments.options.show, ErrorKind::kFailed,
                fmt::format("{} {} failed or lack a figure of the table, which says why; the same "

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/experiment/tune.h"
-
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/option_flags.h"
 #include "cli/training/processes.h"
-#include "simile/core/error.h"
+#include "simile/experiment/tuning.h"
 
 namespace simile::cli {
 namespace {
@@ -29,15 +27,10 @@ struct Arguments {
   }
 };
 
-std::string show(const TunePage& page, const std::string& format) {
-  if (format == "markdown") return page.markdown;
-  return format == "json" ? page.json + "\n" : page.text;
-}
-
 void run(const Arguments& arguments, const CommonOptions& common, Terminal& terminal) {
   if (arguments.processes.value_or(1) > 1 && !is_started_process()) {
-    check_tune_recipe(arguments.recipe.recipe,
-                      arguments.recipe.overrides);  // mistakes are told once
+    // Mistakes are told once.
+    read_tune_plan(arguments.recipe.recipe, arguments.recipe.overrides);
     const int code = start_processes(*arguments.processes, common);
     if (code != 0) throw ExitCode{code};
     return;
@@ -46,9 +39,13 @@ void run(const Arguments& arguments, const CommonOptions& common, Terminal& term
   if (arguments.processes.value_or(1) > 1) {  // what stands on the command line after it wins
     overrides.insert(overrides.begin(), fmt::format("tune.parallel={}", *arguments.processes));
   }
-  const TunePage page = tune(arguments.recipe.recipe, overrides, arguments.options, terminal);
+  const Tuning tuning =
+      search_settings(arguments.recipe.recipe, overrides, arguments.options, terminal);
+  const std::string format = common.json ? "json" : arguments.format.value_or("text");
   Output output("-");
-  output.write(show(page, common.json ? "json" : arguments.format.value_or("text")));
+  output.write(format == "markdown" ? tuning.to_markdown()
+               : format == "json"   ? tuning.to_json() + "\n"
+                                    : tuning.to_text());
   output.finish();
 }
 

@@ -269,6 +269,12 @@ class OptionError : public Error {
 template <typename T>
 void read_options(const ConfigNode& node, T& options, OptionSource source = OptionSource::kRecipe);
 
+// The same from JSON text; `name` is that of the file, for messages.
+template <typename T>
+void read_json_options(std::string_view json, const std::string& name, T& options) {
+  read_options(parse_json_config(json, name), options, OptionSource::kJson);
+}
+
 // `options`, a struct or any other value that a field may have, as JSON text, which read_options()
 // reads back to the same values. An optional without a value is left out unless it is nullable.
 // `indent` below 0: in one line.

@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
-#include "simile/text/tokenizer.h"
-#include "simile/core/error.h"
 #include "simile/model/tensor_source.h"
+#include "simile/text/tokenizer.h"
 
 namespace simile {
 

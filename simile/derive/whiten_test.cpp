@@ -12,9 +12,7 @@
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/encode/head.h"
-#include "simile/encode/modules.h"
 
 namespace simile {
 namespace {

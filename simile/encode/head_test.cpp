@@ -11,9 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/model/detail/head_golden_test.h"
-#include "simile/model/detail/head_golden.h"
 
 namespace simile {
 namespace {

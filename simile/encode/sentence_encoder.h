@@ -15,10 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
-#include "simile/core/float_buffer.h"
 #include "simile/core/error.h"
 #include "simile/core/matrix.h"
+#include "simile/core/memory.h"
 #include "simile/core/options.h"
 #include "simile/encode/head.h"
 #include "simile/kernel/encoder.h"

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/matrix.h"
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"

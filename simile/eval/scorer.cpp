@@ -8,7 +8,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/core/threads.h"
 #include "simile/encode/head.h"
 
 namespace simile {

@@ -11,7 +11,6 @@
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/index/index_builder.h"

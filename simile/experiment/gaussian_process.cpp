@@ -173,14 +173,6 @@ struct Prior {
   double mean, deviation;
 };
 
-std::vector<Prior> priors(size_t groups) {
-  const double shift = std::log(static_cast<double>(groups)) / 2;
-  std::vector<Prior> all(groups, {kLengthScaleMean + shift, kLengthScaleDeviation});
-  all.push_back({0, kSignalDeviation});
-  all.push_back({kNoiseMean, kNoiseDeviation});
-  return all;
-}
-
 }  // namespace
 
 double gp_log_likelihood(const GpData& data, const GpSettings& settings,
@@ -201,7 +193,10 @@ double gp_log_likelihood(const GpData& data, const GpSettings& settings,
 
 GpSettings fit_gp_settings(const GpData& data, uint64_t seed, int64_t starts) {
   const size_t groups = 1 + *std::max_element(data.groups.begin(), data.groups.end());
-  const std::vector<Prior> prior = priors(groups);
+  const double shift = std::log(static_cast<double>(groups)) / 2;
+  std::vector<Prior> prior(groups, {kLengthScaleMean + shift, kLengthScaleDeviation});
+  prior.push_back({0, kSignalDeviation});
+  prior.push_back({kNoiseMean, kNoiseDeviation});
   const auto cost = [&](const std::vector<double>& logs, std::vector<double>& gradient) {
     for (const double log : logs) {
       if (log < kSmallest || log > kLargest) return kInfinity;

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/text_table.h"
 #include "simile/eval/report.h"
 #include "simile/metric/correlation.h"
-#include "simile/report/comparison.h"
 
 namespace simile {
 namespace {
@@ -50,34 +48,6 @@ TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained)
   return cell;
 }
 
-// The interval of the mean of all metrics; none where a metric has none.
-std::optional<Interval> interval_of_difference(const std::vector<ComparedReport>& reports) {
-  std::vector<FigureInterval> figures;
-  for (const ComparedReport& report : reports) {
-    for (const ComparedMetric& metric : report.metrics) {
-      if (!metric.interval) return std::nullopt;
-      figures.push_back({metric.difference, *metric.interval});
-    }
-  }
-  return interval_of_mean(figures);
-}
-
-void compare_examples(const PairedCells& pairs, const TableColumn& column, JudgedClaim& judged,
-                      EventSink& events) {
-  ComparisonOptions options;
-  options.metrics = column.metrics;
-  options.samples = kSamples;
-  try {
-    const Comparison comparison =
-        compare_runs(ChosenRuns{"below", pairs.b_folders}, ChosenRuns{"above", pairs.a_folders},
-                     options, events);
-    judged.interval = interval_of_difference(comparison.reports);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInterrupted) throw;
-    judged.remark = error.what();
-  }
-}
-
 // Passes interruptions on and drops what compare_runs() warns of, which the table tells itself.
 class InterruptedOnly : public EventSink {
  public:
@@ -88,49 +58,20 @@ class InterruptedOnly : public EventSink {
   EventSink& events_;
 };
 
-// Compares the order of the rows' means.
-JudgedOrder compare_with_paper(const Reproduction& result, size_t column) {
-  std::vector<double> paper, ours;
-  for (size_t r = 0; r < result.table.rows.size(); ++r) {
-    const std::optional<double>& figure = result.table.rows[r].paper[column];
-    const TableCell& cell = result.cells[r][column];
-    if (!result.table.rows[r].is_trained() || !figure || cell.values.empty()) continue;
-    paper.push_back(*figure);
-    ours.push_back(cell.spread().mean);
-  }
-  const OrderAgreement agreement = compare_orders(paper, ours);
-  JudgedOrder order;
-  order.rows = static_cast<int64_t>(paper.size());
-  order.tau = agreement.tau;
-  order.p = agreement.p;
-  if (order.p < kSignificance) {
-    order.verdict = order.tau > 0 ? ClaimVerdict::kHolds : ClaimVerdict::kDoesNotHold;
-  }
-  return order;
-}
-
 using Outcomes = std::vector<RunOutcome>;
-
-bool has_name(const std::vector<EvaluationOptions>& evaluations, const std::string& name) {
-  return std::any_of(evaluations.begin(), evaluations.end(),
-                     [&](const auto& evaluation) { return evaluation.name == name; });
-}
-
-const double* find_metric(const RunOutcome& outcome, const std::string& evaluation,
-                          const std::string& metric) {
-  for (const Report& report : outcome.reports) {
-    if (report.name == evaluation) return report.find_metric(metric);
-  }
-  return nullptr;
-}
 
 TestedMetric compare_metric(const std::string& evaluation, const std::string& metric,
                             const Outcomes& outcomes) {
   TestedMetric tested;
   tested.name = evaluation + "." + metric;
+  const auto find = [&](const RunOutcome& outcome) -> const double* {
+    for (const Report& report : outcome.reports) {
+      if (report.name == evaluation) return report.find_metric(metric);
+    }
+    return nullptr;
+  };
   for (size_t i = 0; i < outcomes.size(); i += 2) {
-    const double* const own = find_metric(outcomes[i], evaluation, metric);
-    const double* const best = find_metric(outcomes[i + 1], evaluation, metric);
+    const double *const own = find(outcomes[i]), *const best = find(outcomes[i + 1]);
     if (own == nullptr || best == nullptr) continue;
     tested.own.push_back(*own);
     tested.best.push_back(*best);
@@ -144,15 +85,8 @@ TestedMetric compare_metric(const std::string& evaluation, const std::string& me
 }  // namespace
 
 std::string name_of(ClaimVerdict verdict) {
-  switch (verdict) {
-    case ClaimVerdict::kHolds:
-      return "holds";
-    case ClaimVerdict::kDoesNotHold:
-      return "does not hold";
-    case ClaimVerdict::kUndecided:
-      break;
-  }
-  return "undecided";
+  static const char* const names[] = {"undecided", "holds", "does not hold"};
+  return names[static_cast<size_t>(verdict)];
 }
 
 bool are_apart(const std::vector<std::string>& metrics) {
@@ -225,7 +159,26 @@ JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell be
   if (!judged.t_test) judged.remark = "one seed tells nothing of another";
   if (has_examples && !column.metrics.empty() && are_apart(column.metrics)) {
     InterruptedOnly sink(events);
-    compare_examples(pairs, column, judged, sink);
+    ComparisonOptions options;
+    options.metrics = column.metrics;
+    options.samples = kSamples;
+    try {
+      const Comparison comparison =
+          compare_runs(ChosenRuns{"below", pairs.b_folders}, ChosenRuns{"above", pairs.a_folders},
+                       options, sink);
+      std::vector<FigureInterval> figures;
+      bool have_all = true;
+      for (const ComparedReport& report : comparison.reports) {
+        for (const ComparedMetric& metric : report.metrics) {
+          have_all = have_all && metric.interval;
+          if (metric.interval) figures.push_back({metric.difference, *metric.interval});
+        }
+      }
+      if (have_all) judged.interval = interval_of_mean(figures);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
+      judged.remark = error.what();
+    }
   }
   judged.verdict = judge(judged.difference, judged.t_test, judged.interval);
   return judged;
@@ -239,9 +192,24 @@ std::string cell_mark(const TableCell& cell, const TableCell& reference) {
 }
 
 JudgedOrder judge_order(const Reproduction& result, size_t column) {
-  JudgedOrder order = compare_with_paper(result, column);
-  order.column = column;
   const std::vector<TableRow>& rows = result.table.rows;
+  std::vector<double> paper, ours;  // the rows' means
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const std::optional<double>& figure = rows[r].paper[column];
+    const TableCell& cell = result.cells[r][column];
+    if (!rows[r].is_trained() || !figure || cell.values.empty()) continue;
+    paper.push_back(*figure);
+    ours.push_back(cell.spread().mean);
+  }
+  const OrderAgreement agreement = compare_orders(paper, ours);
+  JudgedOrder order;
+  order.column = column;
+  order.rows = static_cast<int64_t>(paper.size());
+  order.tau = agreement.tau;
+  order.p = agreement.p;
+  if (order.p < kSignificance) {
+    order.verdict = order.tau > 0 ? ClaimVerdict::kHolds : ClaimVerdict::kDoesNotHold;
+  }
   for (size_t a = 0; a < rows.size(); ++a) {
     for (size_t b = 0; b < rows.size(); ++b) {
       const std::optional<double>&high = rows[a].paper[column], &low = rows[b].paper[column];
@@ -273,11 +241,13 @@ std::vector<TestedMetric> compare_tests(const TrainOptions& recipe, const Outcom
         all.begin(), all.end(), [&](const TestedMetric& one) { return one.name == tested.name; });
     if (!is_there && !tested.own.empty()) all.push_back(std::move(tested));
   };
-  for (const size_t first :
-       {size_t{0}, size_t{1}}) {  // the recipe's, of which the first may have failed
+  for (const size_t first : {size_t{0}, size_t{1}}) {  // the recipe's may have failed
     for (size_t i = first; i < outcomes.size(); i += 2) {
       for (const Report& report : outcomes[i].reports) {
-        if (!has_name(shown, report.name)) continue;
+        const bool is_shown = std::any_of(shown.begin(), shown.end(), [&](const auto& evaluation) {
+          return evaluation.name == report.name;
+        });
+        if (!is_shown) continue;
         for (const auto& metric : report.metrics) add(report.name, metric.first);
       }
     }

@@ -13,7 +13,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
-#include "simile/experiment/detail/map_reader.h"
+#include "simile/experiment/recipe_facts.h"
 
 namespace simile {
 namespace {
@@ -21,10 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxRows = 1000;
-
-bool is_digit_at(const std::string& text, size_t place) {
-  return place < text.size() && std::isdigit(static_cast<unsigned char>(text[place])) != 0;
-}
+constexpr int kMaxFoldersAbove = 6;
 
 // A name of a folder made of a label, in which a number keeps its sign.
 std::string folder_name(const std::string& label) {
@@ -32,7 +29,8 @@ std::string folder_name(const std::string& label) {
   for (size_t i = 0; i < label.size(); ++i) {
     const char c = label[i];
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '-' && (i == 0 || label[i - 1] == ' ') && is_digit_at(label, i + 1)) {
+    const bool has_digit = i + 1 < label.size() && label[i + 1] >= '0' && label[i + 1] <= '9';
+    if (c == '-' && (i == 0 || label[i - 1] == ' ') && has_digit) {
       name += "minus-";
     } else if (std::isalnum(byte) != 0 && byte < 128) {
       name += static_cast<char>(std::tolower(byte));
@@ -44,168 +42,175 @@ std::string folder_name(const std::string& label) {
   return name.empty() ? "row" : name;
 }
 
+void check_known(const ConfigNode& place, const std::string& key, const std::string& name,
+                 const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::string nearest = nearest_name(name, names);
+  fail_at(place, fmt::format("{}: there is no '{}'{}; the table has {}", key, name,
+                             nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                             fmt::join(names, ", ")));
+}
+
+void check_new(const ConfigNode& place, const std::string& what, const std::string& name,
+               const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) return;
+  fail_at(place, fmt::format("two {} are called '{}'; labels should differ by letters or digits",
+                             what, name));
+}
+
+template <typename T>
+std::vector<std::string> names_of(const std::vector<T>& items, std::string T::*name) {
+  std::vector<std::string> names;
+  for (const T& item : items) names.push_back(item.*name);
+  return names;
+}
+
 class PaperTableReader {
  public:
-  explicit PaperTableReader(const std::string& path) : root_(load_config(path)) {
+  explicit PaperTableReader(const std::string& path) {
     table_.path = path;
     table_.name = fs::path(path).stem().string();
+    read(load_config(path));
   }
 
-  PaperTable read() {
-    MapReader reader(root_, "a table");
-    table_.title = reader.text("title");
-    table_.source = reader.text_or("source", "");
-    table_.model = reader.text_or("model", "");
-    read_sets(reader);
-    for (const ConfigNode& node : reader.list("columns")) read_column(node);
-    read_settings(reader);
-    const ConfigNode* grid = reader.map("grid");
-    if (grid == nullptr || reader.find("rows") != nullptr) {
-      for (const ConfigNode& node : reader.list("rows")) read_row(node);
-    }
-    if (grid != nullptr) add_grid(reader, *grid, 0, {});
-    read_reference(reader);
-    if (reader.find("claims") != nullptr) {
-      for (const ConfigNode& node : reader.list("claims")) read_claim(node);
-    }
-    table_.notes = reader.texts("notes");
-    reader.find("anchors");  // a place for what rows refer to
-    reader.finish();
-    return std::move(table_);
-  }
+  PaperTable take() { return std::move(table_); }
 
  private:
-  void read_sets(MapReader& reader) {
-    const ConfigNode* sets = reader.map("sets");
-    if (sets == nullptr) reader.fail("a table needs 'sets', the data it is run on");
-    for (const auto& [name, node] : sets->members) {
-      MapReader of_set(node, fmt::format("the set '{}'", name));
-      TableSet set;
-      set.name = name;
-      set.folder = of_set.text_or("folder", name);
-      const ConfigNode* table = of_set.find("table");
-      if (table != nullptr) {
-        take_recipe(of_set, *table, set);
-      } else {
-        read_recipe(of_set.at("recipe"), set);
+  void read(const ConfigNode& root) {
+    ConfigNode sets, columns, settings, grid, rows, claims, anchors;
+    read_option_members(root, [&](OptionVisitor& v) {
+      v.required("title", table_.title);
+      v.field("source", table_.source, {});
+      v.field("model", table_.model, {});
+      v.required("sets", sets);
+      v.required("columns", columns);
+      v.field("settings", settings, {});
+      v.field("grid", grid, {});
+      v.field("rows", rows, {});
+      v.field("reference", table_.reference, {});
+      v.field("claims", claims, {});
+      v.field("notes", table_.notes, {});
+      v.field("anchors", anchors, {});  // a place for what rows refer to
+    });
+    check_map(sets, "sets");
+    check_map(settings, "settings");
+    check_map(grid, "grid");
+    const auto items_of = [&root](const ConfigNode& list,
+                                  const char* name) -> const std::vector<ConfigNode>& {
+      if (list.kind == ConfigNode::Kind::kList && !list.items.empty()) return list.items;
+      fail_at(root, fmt::format("'{}' should be a list of one item at least", name));
+    };
+    for (const auto& [name, node] : sets.members) read_set(name, node);
+    if (table_.sets.empty())
+      fail_at(root, "'sets' is empty; name the data that the table is run on");
+    for (const ConfigNode& node : items_of(columns, "columns")) read_column(node);
+    for (const auto& [name, node] : settings.members) {
+      TableSettings& one = table_.settings.emplace_back();
+      one.name = name;
+      read_options(node, one.values);
+      check_values(node, one.values);
+    }
+    const bool has_grid = grid.kind != ConfigNode::Kind::kNull;
+    if (!has_grid || rows.kind != ConfigNode::Kind::kNull) {
+      for (const ConfigNode& node : items_of(rows, "rows")) read_row(node);
+    }
+    if (has_grid) add_grid(grid, 0, {});
+    const std::string& reference = table_.reference;
+    if (!reference.empty()) check_known(root, "reference", reference, row_labels());
+    if (claims.kind == ConfigNode::Kind::kNull) return;
+    for (const ConfigNode& node : items_of(claims, "claims")) read_claim(node);
+  }
+
+  void read_set(const std::string& name, const ConfigNode& node) {
+    TableSet set{name, name, {}, ""};
+    std::string other;
+    read_option_members(node, [&](OptionVisitor& v) {
+      v.field("recipe", set.recipe, {});
+      v.field("folder", set.folder, {});
+      v.field("table", other, path_info(""));
+    });
+    if (!other.empty()) {  // the recipe that another table has for a set of that name
+      const ConfigNode there = load_config(other);
+      const ConfigNode* found = there.find("sets");
+      for (const std::string& key : {name, std::string("recipe")}) {
+        if (found != nullptr) found = found->find(key);
       }
-      of_set.finish();
-      table_.sets.push_back(std::move(set));
+      if (found == nullptr) {
+        fail_at(node, fmt::format("table: {} has no recipe of a set '{}' (one that it takes from a "
+                                  "third is not looked for)",
+                                  other, name));
+      }
+      set.recipe = *found;
     }
-  }
-
-  static void read_recipe(const ConfigNode& recipe, TableSet& set) {
-    if (recipe.kind == ConfigNode::Kind::kScalar) {
-      set.source = resolved_path(recipe);
+    if (set.recipe.kind == ConfigNode::Kind::kNull) {
+      fail_at(node, fmt::format("the set '{}' needs 'recipe'", name));
+    }
+    set.source = set.recipe.where();
+    if (set.recipe.kind == ConfigNode::Kind::kScalar) {
+      set.source = resolved_path(set.recipe);
       set.recipe = load_config(set.source);
-    } else {
-      set.source = recipe.where();
-      set.recipe = recipe;
     }
-  }
-
-  // The recipe that another table has for a set of that name.
-  static void take_recipe(const MapReader& reader, const ConfigNode& table, TableSet& set) {
-    const std::string path = resolved_path(table);
-    const ConfigNode other = load_config(path);
-    const ConfigNode* sets = other.find("sets");
-    const ConfigNode* same = sets == nullptr ? nullptr : sets->find(set.name);
-    const ConfigNode* recipe = same == nullptr ? nullptr : same->find("recipe");
-    if (recipe == nullptr) {
-      reader.fail(
-          fmt::format("table: {} has no recipe of a set '{}' (one that it takes from a third is "
-                      "not looked for)",
-                      path, set.name));
-    }
-    read_recipe(*recipe, set);
+    table_.sets.push_back(std::move(set));
   }
 
   void read_column(const ConfigNode& node) {
-    MapReader reader(node, "a column");
     TableColumn column;
-    column.label = reader.text("label");
-    column.set = reader.text_or("set", table_.sets[0].name);
-    reader.at("metric");
-    column.metrics = reader.texts("metric");
+    column.set = table_.sets[0].name;
+    read_options(node, column);
     for (const std::string& metric : column.metrics) {
       const FigureName figure = split_figure_name(metric);
       if (!figure.evaluation.empty() && !figure.metric.empty()) continue;
-      reader.fail(
-          fmt::format("metric: '{}' should be EVALUATION.METRIC, such as test.spearman", metric));
+      fail_at(node, fmt::format("metric: '{}' should be EVALUATION.METRIC, such as test.spearman",
+                                metric));
     }
-    column.scale = reader.number_or("scale", 100);
-    reader.finish();
-    check_name(reader, "set", column.set, set_names());
-    check_new(reader, "columns", column.label, column_labels());
+    check_known(node, "set", column.set, set_names());
+    check_new(node, "columns", column.label, column_labels());
     table_.columns.push_back(std::move(column));
   }
 
-  void read_settings(MapReader& reader) {
-    const ConfigNode* settings = reader.map("settings");
-    if (settings == nullptr) return;
-    for (const auto& [name, node] : settings->members) {
-      MapReader of_settings(node, fmt::format("the settings '{}'", name));
-      table_.settings.push_back({name, read_values(of_settings)});
-      of_settings.finish();
+  void check_values(const ConfigNode& node, const TableValues& values) const {
+    check_map(values.all, "values");
+    for (const auto& [set, of_set] : values.of_set) {
+      check_known(node, "values_of", set, set_names());
+      check_map(of_set, "values_of." + set);
     }
-  }
-
-  TableValues read_values(MapReader& reader) {
-    TableValues values;
-    if (const ConfigNode* all = reader.map("values")) values.all = *all;
-    if (const ConfigNode* of_set = reader.map("values_of")) {
-      for (const auto& [set, node] : of_set->members) {
-        check_name(reader, "values_of", set, set_names());
-        SIMILE_CHECK(node.kind == ConfigNode::Kind::kMap, ErrorKind::kRecipe,
-                     fmt::format("{}: the values of '{}' should be a map", node.where(), set));
-        values.of_set[set] = node;
-      }
-    }
-    return values;
   }
 
   void read_row(const ConfigNode& node) {
-    MapReader reader(node, "a row");
     TableRow row;
-    row.label = reader.text("label");
-    row.name = folder_name(row.label);
-    row.values = read_values(reader);
-    row.baseline = reader.text_or("baseline", "");
-    row.absent = reader.text_or("absent", "");
-    row.note = reader.text_or("note", "");
-    read_paper(reader, row);
-    row.sets = reader.texts("sets");
-    for (const std::string& set : row.sets) check_name(reader, "sets", set, set_names());
-    if (row.sets.empty()) row.sets = set_names();
-    row.settings = reader.texts("settings");
-    std::vector<std::string> settings;
-    for (const TableSettings& one : table_.settings) settings.push_back(one.name);
-    for (const std::string& one : row.settings) check_name(reader, "settings", one, settings);
-    reader.finish();
-    add_row(reader, std::move(row));
+    read_options(node, row);
+    check_values(node, row.values);
+    const size_t figures = row.paper.size(), columns = table_.columns.size();
+    if (figures > 0 && figures != columns) {
+      fail_at(node,
+              fmt::format("paper: {} figures for {} columns; write ~ where the paper has none",
+                          figures, columns));
+    }
+    for (const std::string& set : row.sets) check_known(node, "sets", set, set_names());
+    for (const std::string& one : row.settings) {
+      check_known(node, "settings", one, names_of(table_.settings, &TableSettings::name));
+    }
+    add_row(node, std::move(row));
   }
 
-  void add_row(const MapReader& reader, TableRow row) {
-    std::vector<std::string> names;
-    for (const TableRow& other : table_.rows) names.push_back(other.name);
-    check_new(reader, "rows", row.name, names);
+  void add_row(const ConfigNode& node, TableRow row) {
+    row.name = folder_name(row.label);
+    row.paper.resize(table_.columns.size());
+    if (row.sets.empty()) row.sets = set_names();
+    check_new(node, "rows", row.name, names_of(table_.rows, &TableRow::name));
     table_.rows.push_back(std::move(row));
   }
 
   // A row for each choice of the lists from number `list` on, with those before it as in `row`.
-  void add_grid(const MapReader& reader, const ConfigNode& grid, size_t list, TableRow row) {
+  void add_grid(const ConfigNode& grid, size_t list, TableRow row) {
     if (list == grid.members.size()) {
-      check_room(grid);
-      row.name = folder_name(row.label);
-      row.paper.resize(table_.columns.size());
-      row.sets = set_names();
-      add_row(reader, std::move(row));
-      return;
+      if (table_.rows.size() < kMaxRows) return add_row(grid, std::move(row));
+      fail_at(grid, fmt::format("the grid has more than {} rows", kMaxRows));
     }
     const auto& [key, values] = grid.members[list];
-    SIMILE_CHECK(values.kind == ConfigNode::Kind::kList && !values.items.empty(),
-                 ErrorKind::kRecipe,
-                 fmt::format("{}: grid: '{}' should be a list of values", values.where(), key));
+    if (values.kind != ConfigNode::Kind::kList || values.items.empty()) {
+      fail_at(values, fmt::format("grid: '{}' should be a list of values", key));
+    }
     const std::string name = key.substr(key.rfind('.') + 1);
     for (size_t i = 0; i < values.items.size(); ++i) {
       const ConfigNode& value = values.items[i];
@@ -217,105 +222,31 @@ class PaperTableReader {
       chosen.label += fmt::format("{}{} {}", chosen.label.empty() ? "" : ", ", name, shown);
       chosen.values.all.kind = ConfigNode::Kind::kMap;
       chosen.values.all.members.emplace_back(key, value);
-      add_grid(reader, grid, list + 1, std::move(chosen));
-    }
-  }
-
-  void check_room(const ConfigNode& grid) const {
-    SIMILE_CHECK(table_.rows.size() < kMaxRows, ErrorKind::kRecipe,
-                 fmt::format("{}: the grid has more than {} rows", grid.where(), kMaxRows));
-  }
-
-  void read_reference(MapReader& reader) {
-    table_.reference = reader.text_or("reference", "");
-    std::vector<std::string> labels;
-    for (const TableRow& row : table_.rows) labels.push_back(row.label);
-    if (!table_.reference.empty()) check_name(reader, "reference", table_.reference, labels);
-  }
-
-  void read_paper(MapReader& reader, TableRow& row) {
-    row.paper.resize(table_.columns.size());
-    const ConfigNode* paper = reader.find("paper");
-    if (paper == nullptr) return;
-    const bool is_list = paper->kind == ConfigNode::Kind::kList;
-    const size_t size = is_list ? paper->items.size() : 1;
-    if (size != row.paper.size()) {
-      reader.fail(fmt::format("paper: {} figures for {} columns; write ~ where the paper has none",
-                              size, row.paper.size()));
-    }
-    for (size_t i = 0; i < size; ++i) {
-      const ConfigNode& figure = is_list ? paper->items[i] : *paper;
-      if (figure.kind != ConfigNode::Kind::kNull) row.paper[i] = number_of(figure, "paper");
+      add_grid(grid, list + 1, std::move(chosen));
     }
   }
 
   void read_claim(const ConfigNode& node) {
-    MapReader reader(node, "a claim");
     TableClaim claim;
-    claim.above = reader.text("above");
-    claim.below = reader.text("below");
-    claim.text = reader.text_or("text", fmt::format("{} above {}", claim.above, claim.below));
-    claim.columns = reader.texts("columns");
-    reader.finish();
-    std::vector<std::string> rows;
-    for (const TableRow& row : table_.rows) rows.push_back(row.label);
-    check_name(reader, "above", claim.above, rows);
-    check_name(reader, "below", claim.below, rows);
+    read_options(node, claim);
+    check_known(node, "above", claim.above, row_labels());
+    check_known(node, "below", claim.below, row_labels());
     for (const std::string& column : claim.columns) {
-      check_name(reader, "columns", column, column_labels());
+      check_known(node, "columns", column, column_labels());
     }
+    if (claim.text.empty()) claim.text = fmt::format("{} above {}", claim.above, claim.below);
     if (claim.columns.empty()) claim.columns = column_labels();
     table_.claims.push_back(std::move(claim));
   }
 
-  static void check_name(const MapReader& reader, const std::string& key, const std::string& name,
-                         const std::vector<std::string>& names) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) return;
-    const std::string nearest = nearest_name(name, names);
-    reader.fail(fmt::format("{}: there is no '{}'{}; the table has {}", key, name,
-                            nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                            fmt::join(names, ", ")));
-  }
-
-  static void check_new(const MapReader& reader, const std::string& what, const std::string& name,
-                        const std::vector<std::string>& names) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) return;
-    reader.fail(fmt::format("two {} are called '{}'; labels should differ by letters or digits",
-                            what, name));
-  }
-
-  std::vector<std::string> set_names() const {
-    std::vector<std::string> names;
-    for (const TableSet& set : table_.sets) names.push_back(set.name);
-    return names;
-  }
-
+  std::vector<std::string> set_names() const { return names_of(table_.sets, &TableSet::name); }
+  std::vector<std::string> row_labels() const { return names_of(table_.rows, &TableRow::label); }
   std::vector<std::string> column_labels() const {
-    std::vector<std::string> labels;
-    for (const TableColumn& column : table_.columns) labels.push_back(column.label);
-    return labels;
+    return names_of(table_.columns, &TableColumn::label);
   }
 
-  ConfigNode root_;
   PaperTable table_;
 };
-
-}  // namespace
-
-const TableSet& PaperTable::find_set(const std::string& set) const {
-  return *std::find_if(sets.begin(), sets.end(),
-                       [&set](const TableSet& one) { return one.name == set; });
-}
-
-const TableRow* PaperTable::find_row(const std::string& label) const {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&label](const TableRow& row) { return row.label == label; });
-  return found == rows.end() ? nullptr : &*found;
-}
-
-PaperTable read_paper_table(const std::string& path) { return PaperTableReader(path).read(); }
-
-namespace {
 
 // A variant first, wherever it stands: the other values are put into what it makes of the recipe.
 void put_members(const ConfigNode& values, ConfigNode& recipe) {
@@ -342,27 +273,7 @@ void put_text(ConfigNode& recipe, const char* key, const std::string& text) {
   apply_override(recipe, key, value);
 }
 
-}  // namespace
-
-ConfigNode row_recipe(const PaperTable& table, const TableRow& row, const std::string& set_name,
-                      const TableSettings* settings, const std::string& model,
-                      const std::string& data, DataFolder folder) {
-  const TableSet& set = table.find_set(set_name);
-  ConfigNode recipe = set.recipe;
-  put_values(row.values, set_name, recipe);
-  if (settings != nullptr) put_values(settings->values, set_name, recipe);
-  if (!model.empty()) put_text(recipe, "model", model);
-  if (!data.empty()) put_text(recipe, "data", join_path(data, set.folder));
-  put_text(recipe, "name", fmt::format("{}-{}", table.name, row.name));
-  return finish_recipe(std::move(recipe), set.source, folder);
-}
-
-namespace {
-
-constexpr int kMaxFoldersAbove = 6;
-
 std::string table_folder() {
-  namespace fs = std::filesystem;
   std::vector<fs::path> folders;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -381,6 +292,62 @@ std::string table_folder() {
 }
 
 }  // namespace
+
+void TableValues::visit(OptionVisitor& v) {
+  v.field("values", all, {});
+  v.field("values_of", of_set, {});
+}
+
+void TableColumn::visit(OptionVisitor& v) {
+  v.required("label", label);
+  v.field("set", set, {});
+  v.required("metric", metrics);
+  v.field("scale", scale, {});
+}
+
+void TableRow::visit(OptionVisitor& v) {
+  v.required("label", label);
+  values.visit(v);
+  v.field("baseline", baseline, {});
+  v.field("absent", absent, {});
+  v.field("note", note, {});
+  v.field("paper", paper, {});
+  v.field("sets", sets, {});
+  v.field("settings", settings, {});
+}
+
+void TableClaim::visit(OptionVisitor& v) {
+  v.required("above", above);
+  v.required("below", below);
+  v.field("text", text, {});
+  v.field("columns", columns, {});
+}
+
+const TableSet& PaperTable::find_set(const std::string& set) const {
+  return *std::find_if(sets.begin(), sets.end(),
+                       [&set](const TableSet& one) { return one.name == set; });
+}
+
+const TableRow* PaperTable::find_row(const std::string& label) const {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&label](const TableRow& row) { return row.label == label; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+PaperTable read_paper_table(const std::string& path) { return PaperTableReader(path).take(); }
+
+ConfigNode row_recipe(const PaperTable& table, const TableRow& row, const std::string& set_name,
+                      const TableSettings* settings, const std::string& model,
+                      const std::string& data, DataFolder folder) {
+  const TableSet& set = table.find_set(set_name);
+  ConfigNode recipe = set.recipe;
+  put_values(row.values, set_name, recipe);
+  if (settings != nullptr) put_values(settings->values, set_name, recipe);
+  if (!model.empty()) put_text(recipe, "model", model);
+  if (!data.empty()) put_text(recipe, "data", join_path(data, set.folder));
+  put_text(recipe, "name", fmt::format("{}-{}", table.name, row.name));
+  return finish_recipe(std::move(recipe), set.source, folder);
+}
 
 std::vector<std::string> list_tables() {
   std::vector<std::string> names;

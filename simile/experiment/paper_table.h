@@ -26,6 +26,8 @@
 #include <vector>
 
 #include "simile/core/config.h"
+#include "simile/core/options.h"
+#include "simile/core/parallel.h"
 
 namespace simile {
 
@@ -34,6 +36,8 @@ namespace simile {
 struct TableValues {
   ConfigNode all;
   std::map<std::string, ConfigNode> of_set;
+
+  void visit(OptionVisitor& v);
 };
 
 struct TableSet {
@@ -46,6 +50,8 @@ struct TableColumn {
   std::string label, set;
   std::vector<std::string> metrics;  // EVALUATION.METRIC; of several the mean
   double scale = 100;                // in which the paper gives it: 100 or 1
+
+  void visit(OptionVisitor& v);
 };
 
 struct TableRow {
@@ -59,11 +65,14 @@ struct TableRow {
   std::string note;
 
   bool is_trained() const { return baseline.empty() && absent.empty(); }
+  void visit(OptionVisitor& v);
 };
 
 struct TableClaim {
   std::string text, above, below;    // labels of rows
   std::vector<std::string> columns;  // labels
+
+  void visit(OptionVisitor& v);
 };
 
 // Common to all rows, so that none wins by its learning rate.

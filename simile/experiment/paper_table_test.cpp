@@ -83,18 +83,18 @@ TEST_F(PaperTableTest, ASetMayTakeTheRecipeOfAnotherTable) {
 TEST_F(PaperTableTest, WhatIsWrongIsNamedWithItsLine) {
   const std::string row = "rows: [{label: R}]\n";
   expect_refused(kSets + "rows:\n  - {label: R}\n  - {label: S, papper: 3}\n",
-                 "table.yaml:7: unknown key 'papper' of a row; did you mean 'paper'?");
-  expect_refused(kSets + "rows:\n  - {paper: 3}\n", "table.yaml:6: a row needs 'label'");
+                 "table.yaml:7: unknown key 'papper', did you mean 'paper'?");
+  expect_refused(kSets + "rows:\n  - {paper: 3}\n", "table.yaml:6: 'label' is missing");
   expect_refused(kSets + "rows: [{label: R, paper: [1, 2]}]\n", "2 figures for 1 columns");
   expect_refused(kSets + "rows: [{label: R, paper: high}]\n", "should be a number, found 'high'");
   expect_refused(kSets + "rows: [{label: 'R!'}, {label: 'r+'}]\n", "two rows are called 'r'");
   expect_refused(kSets + "rows: [{label: R, sets: b}]\n", "there is no 'b'");
   expect_refused(kSets + row + "claims: [{above: R, below: S}]\n", "below: there is no 'S'");
   expect_refused("title: T\nsets: {a: {recipe: {}}}\ncolumns: [{label: C}]\n" + row,
-                 "table.yaml:3: a column needs 'metric'");
+                 "table.yaml:3: 'metric' is missing");
   expect_refused("title: T\nsets: {a: {recipe: {}}}\ncolumns: [{label: C, metric: map}]\n" + row,
                  "should be EVALUATION.METRIC");
-  expect_refused("title: T\n" + row, "a table needs 'sets'");
+  expect_refused("title: T\n" + row, "table.yaml:1: 'sets' is missing");
 }
 
 TEST_F(PaperTableTest, AGridIsARowForEachChoice) {

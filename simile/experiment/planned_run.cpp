@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <thread>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
@@ -19,51 +22,44 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kNoteFormat = 1;
+constexpr int64_t kNoteFormat = 1;
 constexpr double kQuickEpochs = 2;
 constexpr const char* kResults = "results.json";
 
 // FOLDER.json.
 struct RunNote {
-  std::string fingerprint, recipe, error;  // recipe: a hash of its options, paths included
-  bool has_baselines = false;
-  bool keeps_model = true;
+  int64_t format = 0;
+  std::string label, fingerprint, recipe;  // recipe: a hash of its options, paths included
+  bool has_baselines = false, keeps_model = true;
+  std::optional<std::string> error;
+
+  void visit(OptionVisitor& v) {
+    v.field("format", format, {});
+    v.field("label", label, {});
+    v.field("fingerprint", fingerprint, {});
+    v.field("recipe", recipe, {});
+    v.field("baselines", has_baselines, {});
+    v.field("keep_model", keeps_model, {});
+    v.field("error", error, {});
+  }
 };
 
 std::string note_path(const PlannedRun& run) { return run.folder + ".json"; }
 
 // A missing or damaged note counts as no note.
 RunNote read_note(const PlannedRun& run) {
-  if (!file_exists(note_path(run))) return {};
+  RunNote note;
+  if (!file_exists(note_path(run))) return note;
   try {
-    const Json json = Json::parse(read_file(note_path(run)));
-    if (json.value("format", 0) != kNoteFormat) return {};
-    RunNote note;
-    note.fingerprint = json.value("fingerprint", "");
-    note.recipe = json.value("recipe", "");
-    note.error = json.value("error", "");
-    note.has_baselines = json.value("baselines", note.has_baselines);
-    note.keeps_model = json.value("keep_model", note.keeps_model);
-    return note;
-  } catch (const Json::exception&) {
+    read_json_options(read_file(note_path(run)), note_path(run), note);
+  } catch (const Error&) {
     return {};
   }
+  return note.format == kNoteFormat ? note : RunNote();
 }
 
 void write_note(const PlannedRun& run, const RunNote& note) {
-  Json json = {{"format", kNoteFormat},           {"label", run.label},
-               {"fingerprint", note.fingerprint}, {"recipe", note.recipe},
-               {"baselines", note.has_baselines}, {"keep_model", note.keeps_model}};
-  if (!note.error.empty()) json["error"] = note.error;
-  write_file_atomic(note_path(run),
-                    json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
-bool is_finished(const PlannedRun& run) { return file_exists(join_path(run.folder, kResults)); }
-
-std::string recipe_hash(const PlannedRun& run) {
-  TrainOptions options = run.options;
-  return hash_bytes(options_to_json(options));
+  write_file_atomic(note_path(run), options_to_json(note) + "\n");
 }
 
 // Removes a part of the run, and of the runs it is made of.
@@ -102,30 +98,17 @@ void limit_ranking(RankingDataOptions& ranking, int64_t limit) {
   limit_rows(ranking.limit_documents, limit);
 }
 
-void limit_evaluations(std::vector<EvaluationOptions>& evaluations, int64_t limit) {
-  for (EvaluationOptions& evaluation : evaluations) {
-    if (evaluation.task == "ranking" && evaluation.data.empty()) {
-      limit_ranking(evaluation.ranking, limit);
-    } else {
-      limit_rows(evaluation.columns.limit, limit);
-    }
-  }
-}
-
-// Negatives that are mined are as many as the examples, and chosen among their texts.
-void limit_mining(ObjectiveMiningOptions& mine, int64_t limit) {
-  if (!mine.is_on()) return;
-  mine.count = 1;
-  mine.corpus.clear();
-  mine.rank_base = std::min(mine.rank_base, limit / 2);
-}
-
 void limit_data(TrainOptions& options, int64_t limit) {
   for (StageOptions& stage : options.stages) {
     stage.epochs = std::min(stage.epochs, kQuickEpochs);
     stage.steps = std::min(stage.steps, 2 * limit);
     for (ObjectiveOptions& objective : stage.objectives) {
-      limit_mining(objective.mine, limit);
+      ObjectiveMiningOptions& mine = objective.mine;
+      if (mine.is_on()) {  // as many negatives as examples, chosen among their texts
+        mine.count = 1;
+        mine.corpus.clear();
+        mine.rank_base = std::min(mine.rank_base, limit / 2);
+      }
       if (options.folds > 0 && objective.data.format == "ranking") {
         limit_ranking(objective.data.ranking, limit);  // as the tests of the other folds read it
         continue;
@@ -134,8 +117,15 @@ void limit_data(TrainOptions& options, int64_t limit) {
       if (objective.dev.is_set()) limit_rows(objective.dev.limit, limit);
     }
   }
-  limit_evaluations(options.evaluations, limit);
-  limit_evaluations(options.tests, limit);
+  for (auto* list : {&options.evaluations, &options.tests}) {
+    for (EvaluationOptions& evaluation : *list) {
+      if (evaluation.task == "ranking" && evaluation.data.empty()) {
+        limit_ranking(evaluation.ranking, limit);
+      } else {
+        limit_rows(evaluation.columns.limit, limit);
+      }
+    }
+  }
 }
 
 // What a finished run is not asked for any more. States are for going on, and several times as
@@ -143,19 +133,6 @@ void limit_data(TrainOptions& options, int64_t limit) {
 void remove_parts(const PlannedRun& run, bool keeps_model) {
   for (const char* part : {"states", "stages", "teachers", "mined"}) remove_part(run, part);
   if (!keeps_model) remove_part(run, "model");
-}
-
-void train_run(const PlannedRun& run, EventSink& events) {
-  TrainOptions options = run.options;
-  const ConfigNode recipe = parse_config(options_to_json(options), run.label);
-  train_recipe(recipe, run.folder, true, false, events);
-}
-
-// First the old run, then the note: killed in between, nothing old counts as new.
-void begin_anew(const PlannedRun& run, const RunNote& note) {
-  std::error_code ignored;
-  std::filesystem::remove_all(run.folder, ignored);
-  write_note(run, note);
 }
 
 // Folds that only tests are cut into would leave nothing for what `part` is.
@@ -204,10 +181,10 @@ RunOutcome read_outcome(const PlannedRun& run) {
   RunOutcome outcome;
   const RunNote note = read_note(run);
   if (note.fingerprint != run.fingerprint) return outcome;
-  if (!note.error.empty()) {
+  if (note.error) {
     outcome.state = RunOutcome::State::kFailed;
-    outcome.error = note.error;
-  } else if (is_finished(run)) {
+    outcome.error = *note.error;
+  } else if (file_exists(join_path(run.folder, kResults))) {
     outcome.has_baselines = note.has_baselines;
     outcome.keeps_model = note.keeps_model;
     try {
@@ -224,14 +201,6 @@ RunOutcome read_outcome(const PlannedRun& run) {
 
 void abandon_run(const PlannedRun& run) { remove_parts(run, false); }
 
-RunOutcome complete_run(const PlannedRun& run, bool keep_model, EventSink& events) {
-  const FileLock lock = lock_run(run.folder);
-  if (lock.is_held()) return complete_run(run, keep_model, lock, events);
-  RunOutcome outcome = read_outcome(run);
-  if (outcome.state != RunOutcome::State::kFinished) outcome.state = RunOutcome::State::kRunning;
-  return outcome;
-}
-
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events) {
   SIMILE_CHECK(lock.is_held(), ErrorKind::kUsage,
@@ -243,15 +212,21 @@ RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& 
     remove_parts(run, note.keeps_model);
     return outcome;
   }
-  const RunNote wanted{run.fingerprint, recipe_hash(run), "", run.with_baselines, keep_model};
+  const std::string recipe = options_to_json(run.options);
+  const RunNote wanted{
+      kNoteFormat, run.label, run.fingerprint, hash_bytes(recipe), run.with_baselines,
+      keep_model,  {}};
   const bool is_same = note.fingerprint == wanted.fingerprint && note.recipe == wanted.recipe;
   if (!is_same || outcome.state == RunOutcome::State::kFailed) {
-    begin_anew(run, wanted);
+    // First the old run, then the note: killed in between, nothing old counts as new.
+    std::error_code ignored;
+    std::filesystem::remove_all(run.folder, ignored);
+    write_note(run, wanted);
   } else if (note.keeps_model != keep_model) {
     write_note(run, wanted);
   }
   try {
-    train_run(run, events);
+    train_recipe(parse_config(recipe, run.label), run.folder, true, false, events);
     remove_parts(run, keep_model);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
@@ -260,6 +235,45 @@ RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& 
     write_note(run, note);
   }
   return read_outcome(run);
+}
+
+RunOutcome Scheduler::complete(const PlannedRun& run, bool keep_model) {
+  const FileLock lock = lock_run(run.folder);
+  if (!lock.is_held()) {
+    RunOutcome outcome = read_outcome(run);
+    if (outcome.state != RunOutcome::State::kFinished) outcome.state = RunOutcome::State::kRunning;
+    return outcome;
+  }
+  RunEvents events(run.label, told_, events_);
+  RunOutcome outcome = complete_run(run, keep_model, lock, events);
+  if (outcome.state == RunOutcome::State::kFailed) {
+    events_.warning(fmt::format("{}: {}", run.label, outcome.error));
+  }
+  return outcome;
+}
+
+void Scheduler::complete_all(size_t count, const std::function<bool(size_t)>& complete,
+                             Others others) {
+  std::vector<size_t> open(count);
+  std::iota(open.begin(), open.end(), size_t{0});
+  while (!open.empty()) {
+    std::vector<size_t> elsewhere;
+    for (const size_t run : open) {
+      if (!complete(run)) elsewhere.push_back(run);
+    }
+    if (others == Others::kSkip && elsewhere.size() == open.size()) return;
+    if (others == Others::kAwait && !elsewhere.empty()) wait();
+    open = std::move(elsewhere);
+  }
+}
+
+void Scheduler::wait() const {
+  events_.progress({"waiting for another process", 0, 0, "", {}});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+}
+
+void Scheduler::info_once(const std::string& message) {
+  if (told_.insert(message).second) events_.info(message);
 }
 
 }  // namespace simile

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One training of many, each of which may have been done, begun or never tried: what the tables of
-// `simile reproduce` and searches are made of.
+// `simile reproduce` and searches are made of. A Scheduler does the runs of a list that are not
+// finished, together with other processes: each run is trained by one of them.
 //
 // It trains in `folder` as `simile train` does. Beside that folder FOLDER.json notes what the run
 // depends on; a run of another recipe, model or data is begun anew, a finished one is read, one
@@ -8,16 +9,20 @@
 // or by the next that asks for it where it was killed before that.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
-#include "simile/experiment/fingerprint.h"
+#include "simile/experiment/recipe_facts.h"
 #include "simile/train/train_options.h"
+#include "simile/train/trainer.h"
 
 namespace simile {
 
@@ -63,12 +68,54 @@ FileLock lock_run(const std::string& folder);
 // the run's lock held.
 void abandon_run(const PlannedRun& run);
 
-// Trains it unless it is finished, with baselines where they are wanted. An error of the training,
-// which is noted, is the outcome kFailed; a run that another process is at is kRunning. Errors:
-// ErrorKind::kInterrupted, kIo.
-RunOutcome complete_run(const PlannedRun& run, bool keep_model, EventSink& events);
-// The same by who holds the run's lock.
+// Trains it unless it is finished, with baselines where they are wanted, by who holds the run's lock.
+// An error of the training, which is noted, is the outcome kFailed. Errors: ErrorKind::kInterrupted,
+// kIo.
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events);
+
+// Passes on what one run of many says: warnings with its label, each of them once for all runs, and
+// progress. Its other news would bury those of all.
+class RunEvents : public SelectionSink {
+ public:
+  RunEvents(std::string label, std::set<std::string>& told, EventSink& events)
+      : label_(std::move(label)), told_(told), events_(events) {}
+  void warning(const std::string& message) override {
+    if (told_.insert(message).second) events_.warning(label_ + ": " + message);
+  }
+  void progress(const Progress& progress) override { events_.progress(progress); }
+  void selected(const SelectedValue& /*value*/) override {}
+
+ private:
+  std::string label_;
+  std::set<std::string>& told_;
+  EventSink& events_;
+};
+
+class Scheduler {
+ public:
+  enum class Others { kSkip, kAwait };
+
+  explicit Scheduler(EventSink& events) : events_(events) {}
+
+  // complete_run() with RunEvents; warns of a failure. A run that another process is at is kRunning.
+  RunOutcome complete(const PlannedRun& run, bool keep_model);
+
+  // Calls `complete` for the runs 0 .. count - 1, and again for those where it returns false since
+  // another process is at them: until there are none (kAwait), or until they do not get fewer.
+  void complete_all(size_t count, const std::function<bool(size_t)>& complete, Others others);
+
+  // A moment, in which the user may interrupt.
+  void wait() const;
+
+  // Tells each message once.
+  void info_once(const std::string& message);
+
+  std::set<std::string>& told() { return told_; }  // for RunEvents
+
+ private:
+  EventSink& events_;
+  std::set<std::string> told_;
+};
 
 }  // namespace simile

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/core/error.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -15,12 +14,6 @@ namespace {
 
 constexpr double kLogRootTwoPi = 0.91893853320467274;
 constexpr double kWorstOverBest = 5;
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Finite, and without extremes that would flatten all else.
 std::vector<double> tame_costs(const std::vector<Observation>& observations) {
@@ -31,7 +24,9 @@ std::vector<double> tame_costs(const std::vector<Observation>& observations) {
   if (finite.empty()) return std::vector<double>(observations.size(), 0.0);
   const double best = *std::min_element(finite.begin(), finite.end());
   const double worst = *std::max_element(finite.begin(), finite.end());
-  const double median = median_of(finite);
+  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
+  std::nth_element(finite.begin(), middle, finite.end());
+  const double median = *middle;
   const double bound =
       median > best ? std::min(worst, median + kWorstOverBest * (median - best)) : worst;
   for (const Observation& one : observations) {
@@ -40,7 +35,9 @@ std::vector<double> tame_costs(const std::vector<Observation>& observations) {
   return costs;
 }
 
-GpData measured_data(const SearchSpace& space, const std::vector<Observation>& observations) {
+// The costs scaled to mean 0 and variance 1.
+GpData scaled_data(const SearchSpace& space, const std::vector<Observation>& observations,
+                   double& mean, double& scale) {
   GpData data;
   data.groups = space.feature_settings();
   data.x = Matrix<double>(0, static_cast<int64_t>(data.groups.size()));
@@ -50,18 +47,14 @@ GpData measured_data(const SearchSpace& space, const std::vector<Observation>& o
     ++data.x.rows;
   }
   data.y = tame_costs(observations);
-  return data;
-}
-
-// Scales to mean 0 and variance 1.
-void scale_values(std::vector<double>& values, double& mean, double& scale) {
-  const auto count = static_cast<double>(values.size());
+  const auto count = static_cast<double>(data.y.size());
   mean = 0;
-  for (const double value : values) mean += value / count;
+  for (const double value : data.y) mean += value / count;
   double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean) / count;
+  for (const double value : data.y) squares += (value - mean) * (value - mean) / count;
   scale = squares > 0 ? std::sqrt(squares) : 1.0;
-  for (double& value : values) value = (value - mean) / scale;
+  for (double& value : data.y) value = (value - mean) / scale;
+  return data;
 }
 
 GaussianProcess fit_process(const SearchSpace& space, GpData data,
@@ -77,46 +70,6 @@ GaussianProcess fit_process(const SearchSpace& space, GpData data,
   }
   return {std::move(data), std::move(settings)};
 }
-
-GpData scaled_data(const SearchSpace& space, const std::vector<Observation>& observations,
-                   double& mean, double& scale) {
-  GpData data = measured_data(space, observations);
-  scale_values(data.y, mean, scale);
-  return data;
-}
-
-}  // namespace
-
-Surrogate::Surrogate(const SearchSpace& space, const std::vector<Observation>& observations,
-                     const std::vector<SearchPoint>& believed, uint64_t seed)
-    : space_(space),
-      process_(
-          fit_process(space, scaled_data(space, observations, mean_, scale_), believed, seed)) {
-  lowest_mean_ = std::numeric_limits<double>::infinity();
-  for (const Observation& one : observations) {
-    lowest_mean_ = std::min(lowest_mean_, predict(one.point).mean);
-  }
-}
-
-GpPrediction Surrogate::predict(const SearchPoint& point) const {
-  const GpPrediction scaled = process_.predict(space_.features(point));
-  return {mean_ + scale_ * scaled.mean, scale_ * scale_ * scaled.variance};
-}
-
-double Surrogate::noise() const { return scale_ * std::sqrt(process_.settings().noise); }
-
-double log_expected_improvement(double best, double mean, double deviation) {
-  if (deviation <= 0) {
-    return best > mean ? std::log(best - mean) : -std::numeric_limits<double>::infinity();
-  }
-  const double z = (best - mean) / deviation;
-  const double log_density = -z * z / 2 - kLogRootTwoPi;
-  if (z < -30) return std::log(deviation) + log_density - 2 * std::log(-z);  // its limit
-  const double tail = std::erfc(-z / std::sqrt(2.0)) / 2;
-  return std::log(deviation) + std::log(std::exp(log_density) + z * tail);
-}
-
-namespace {
 
 constexpr int kRandomCandidates = 1000, kNearCandidates = 100, kRefined = 5, kNearest = 5;
 constexpr int kMaxDraws = 1000;
@@ -269,7 +222,46 @@ class Proposer {
   RandomStream stream_;
 };
 
+constexpr int kEffectSamples = 256, kEffectPlaces = 25;
+
+double variance_of(const std::vector<double>& values) {
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / static_cast<double>(values.size());
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return squares / static_cast<double>(values.size());
+}
+
 }  // namespace
+
+Surrogate::Surrogate(const SearchSpace& space, const std::vector<Observation>& observations,
+                     const std::vector<SearchPoint>& believed, uint64_t seed)
+    : space_(space),
+      process_(
+          fit_process(space, scaled_data(space, observations, mean_, scale_), believed, seed)) {
+  lowest_mean_ = std::numeric_limits<double>::infinity();
+  for (const Observation& one : observations) {
+    lowest_mean_ = std::min(lowest_mean_, predict(one.point).mean);
+  }
+}
+
+GpPrediction Surrogate::predict(const SearchPoint& point) const {
+  const GpPrediction scaled = process_.predict(space_.features(point));
+  return {mean_ + scale_ * scaled.mean, scale_ * scale_ * scaled.variance};
+}
+
+double Surrogate::noise() const { return scale_ * std::sqrt(process_.settings().noise); }
+
+double log_expected_improvement(double best, double mean, double deviation) {
+  if (deviation <= 0) {
+    return best > mean ? std::log(best - mean) : -std::numeric_limits<double>::infinity();
+  }
+  const double z = (best - mean) / deviation;
+  const double log_density = -z * z / 2 - kLogRootTwoPi;
+  if (z < -30) return std::log(deviation) + log_density - 2 * std::log(-z);  // its limit
+  const double tail = std::erfc(-z / std::sqrt(2.0)) / 2;
+  return std::log(deviation) + std::log(std::exp(log_density) + z * tail);
+}
 
 const std::vector<std::string>& search_methods() {
   static const std::vector<std::string> names = {"gp", "random", "grid", "halving"};
@@ -285,6 +277,45 @@ std::optional<SearchPoint> propose(const SearchSpace& space, const ProposalOptio
   if (number < options.initial) return proposer.from_hypercube(options.initial, number);
   if (options.method == "halving" || done.empty()) return proposer.at_random();
   return proposer.from_surrogate();
+}
+
+std::vector<SettingEffect> measure_effects(const SearchSpace& space, const Surrogate& surrogate,
+                                           uint64_t seed) {
+  RandomStream stream(seed, "tune effects");
+  std::vector<std::vector<double>> samples(kEffectSamples, std::vector<double>(space.size()));
+  std::vector<double> all;
+  for (auto& sample : samples) {
+    for (double& value : sample) value = stream.uniform();
+    all.push_back(surrogate.predict(space.decode(sample)).mean);
+  }
+  const double total = variance_of(all);
+  std::vector<SettingEffect> effects(space.size());
+  for (size_t s = 0; s < space.size(); ++s) {
+    const SearchSetting& setting = space.settings()[s];
+    SettingEffect& effect = effects[s];
+    effect.length_scale = surrogate.length_scales()[s];
+    const bool is_choice = setting.kind == SearchSetting::Kind::kChoice;
+    const int places = is_choice ? static_cast<int>(setting.choices) : kEffectPlaces;
+    for (int place = 0; place < places; ++place) {
+      double mean = 0, deviation = 0, count = 0, value = 0;
+      for (std::vector<double> sample : samples) {
+        sample[s] = (place + 0.5) / places;
+        const SearchPoint point = space.decode(sample);
+        if (!point[s]) continue;
+        const GpPrediction predicted = surrogate.predict(point);
+        mean += predicted.mean;
+        deviation += std::sqrt(predicted.variance);
+        value = *point[s];
+        ++count;
+      }
+      if (count == 0 || (!effect.values.empty() && effect.values.back() == value)) continue;
+      effect.values.push_back(value);
+      effect.means.push_back(mean / count);
+      effect.deviations.push_back(deviation / count);
+    }
+    if (total > 0 && !effect.means.empty()) effect.share = variance_of(effect.means) / total;
+  }
+  return effects;
 }
 
 }  // namespace simile

@@ -68,4 +68,20 @@ std::optional<SearchPoint> propose(const SearchSpace& space, const ProposalOptio
                                    int64_t number, const std::vector<Observation>& done,
                                    const std::vector<SearchPoint>& pending);
 
+// Over one setting: the mean of the surrogate's means at 256 random points of the rest, with this
+// setting in each of them (partial dependence), and the mean of its standard deviations.
+struct SettingEffect {
+  std::vector<double> values;  // of the setting; of choices their places
+  std::vector<double> means, deviations;
+  // The variance of `means` over the setting, part of that of the surrogate's mean over the space
+  // (the first-order Sobol index of the surrogate): 1 where nothing else matters. What settings do
+  // only together is in none of them.
+  double share = 0;
+  double length_scale = 0;  // in features, see search_space.h
+};
+
+// One for each setting of the space.
+std::vector<SettingEffect> measure_effects(const SearchSpace& space, const Surrogate& surrogate,
+                                           uint64_t seed);
+
 }  // namespace simile

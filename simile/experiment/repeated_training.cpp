@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -61,11 +62,11 @@ size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& ru
 std::vector<Report> same_reports(const std::vector<TrainResult>& runs, const Report& like) {
   std::vector<Report> same;
   for (const TrainResult& run : runs) {
-    for (const Report& report : run.reports) {
-      if (report.name == like.name && report.task == like.task && report.model == like.model) {
-        same.push_back(report);
-      }
-    }
+    std::copy_if(run.reports.begin(), run.reports.end(), std::back_inserter(same),
+                 [&](const Report& report) {
+                   return report.name == like.name && report.task == like.task &&
+                          report.model == like.model;
+                 });
   }
   return same;
 }
@@ -92,9 +93,7 @@ std::optional<Report> report_together(const TrainOptions& options, const RunFold
     files.push_back(
         predictions_file(folder.seed_predictions_path(fold + 1, is_hybrid), mean.task, mean.name));
   }
-  const bool are_there =
-      std::all_of(files.begin(), files.end(), [](const auto& file) { return file_exists(file); });
-  if (!are_there) return std::nullopt;
+  if (!std::all_of(files.begin(), files.end(), file_exists)) return std::nullopt;
   const Predictions joined = join_predictions(files, predictions_file(own, mean.task, mean.name));
   Report together = mean;
   together.model = "all";
@@ -106,18 +105,6 @@ std::optional<Report> report_together(const TrainOptions& options, const RunFold
     if (statistic) together.metrics.emplace_back(name, statistic(all));
   }
   return together;
-}
-
-std::array<Report, 2> summarise_runs(const TrainOptions& options, const std::vector<Report>& runs,
-                                     const std::string& prefix) {
-  std::array<Report, 2> both = mean_and_deviation(runs);
-  for (Report& summary : both) {
-    summary.model = prefix + summary.model;
-    if (!is_cut_evaluation(options, summary)) continue;
-    summary.examples = 0;
-    for (const Report& report : runs) summary.examples += report.examples;
-  }
-  return both;
 }
 
 // The reports of all runs as one table.
@@ -153,7 +140,7 @@ class JoinedReports {
       } else if (report.model == hybrid_ + options_.name) {
         add_own(report, hybrid_);
       } else {
-        add_baseline(report);
+        add_summary(same_reports(runs_, report), report.model, report.model + " sd");
       }
     }
     return std::move(all_);
@@ -167,19 +154,26 @@ class JoinedReports {
       all_.push_back(same[run]);
       all_.back().model = prefix + names_[run];
     }
-    const std::array<Report, 2> both = summarise_runs(options_, same, prefix);
-    all_.insert(all_.end(), both.begin(), both.end());
-    std::optional<Report> together = report_together(options_, folder_, both[0], !prefix.empty());
+    const Report mean = add_summary(same, prefix + "mean", prefix + "sd");
+    std::optional<Report> together = report_together(options_, folder_, mean, !prefix.empty());
     if (!together) return;
     together->model = prefix + "all";
     all_.push_back(std::move(*together));
   }
 
-  void add_baseline(const Report& like) {
-    std::array<Report, 2> both = summarise_runs(options_, same_reports(runs_, like), "");
-    both[0].model = like.model;
-    both[1].model = like.model + " sd";
+  // Returns the mean.
+  Report add_summary(const std::vector<Report>& runs, const std::string& mean,
+                     const std::string& deviation) {
+    std::array<Report, 2> both = mean_and_deviation(runs);
+    both[0].model = mean;
+    both[1].model = deviation;
+    for (Report& summary : both) {
+      if (!is_cut_evaluation(options_, summary)) continue;
+      summary.examples = 0;
+      for (const Report& report : runs) summary.examples += report.examples;
+    }
     all_.insert(all_.end(), both.begin(), both.end());
+    return both[0];
   }
 
   const TrainOptions& options_;
@@ -189,14 +183,6 @@ class JoinedReports {
   const std::string hybrid_ = hybrid_name("");
   std::vector<Report> all_;
 };
-
-void copy_model(const std::string& from, const std::string& to) {
-  AtomicFolder folder(to, "config.json");
-  std::error_code error;
-  std::filesystem::copy(from, folder.path(), std::filesystem::copy_options::recursive, error);
-  SIMILE_CHECK(!error, ErrorKind::kIo, fmt::format("cannot write '{}': {}", to, error.message()));
-  folder.commit();
-}
 
 class RepeatedTraining {
  public:
@@ -215,8 +201,14 @@ class RepeatedTraining {
     std::optional<size_t> best;
     if (!has_folds()) {
       best = find_best(options_, runs_);
-      copy_model(runs_[*best].model_path, folder_.model_path());
       result.model_path = folder_.model_path();
+      AtomicFolder copy(result.model_path, "config.json");
+      std::error_code error;
+      std::filesystem::copy(runs_[*best].model_path, copy.path(),
+                            std::filesystem::copy_options::recursive, error);
+      SIMILE_CHECK(!error, ErrorKind::kIo,
+                   fmt::format("cannot write '{}': {}", result.model_path, error.message()));
+      copy.commit();
       result.selected_value = runs_[*best].selected_value;
       if (result.selected_value) names_[*best] += " (best)";
     }
@@ -245,19 +237,18 @@ class RepeatedTraining {
     TrainingMode mode = mode_;
     mode.more_follow = number + 1 < count_runs(options_);
     // Not before: an older run stays as it was when the recipe turns out to be mistaken.
-    if (number == 0) mode.begin = [this] { replace_old_run(); };
+    if (number == 0) {
+      mode.begin = [this] {
+        const std::filesystem::path first = folder_.seed_path(1);
+        if (!mode_.resume) folder_.remove_old_run(first.filename());
+        folder_.write_run(options_to_json(options_));
+      };
+    }
     runs_.push_back(train(run, folder_.seed_path(number + 1), mode, events_));
     listed_.push_back({run.seed, runs_.back().reports, runs_.back().selected_value, {}});
     if (has_folds()) listed_.back().fold = number;
     verdicts_.push_back(*runs_.back().verdict);
     events_.info(fmt::format("{}: {}", name, verdicts_.back().to_line()));
-  }
-
-  void replace_old_run() const {
-    const std::filesystem::path first = folder_.seed_path(1);
-    if (!mode_.resume) folder_.remove_old_run(first.filename());
-    TrainOptions described = options_;
-    folder_.write_run(options_to_json(described));
   }
 
   const TrainOptions& options_;
@@ -270,29 +261,23 @@ class RepeatedTraining {
   std::vector<Verdict> verdicts_;
 };
 
-// In a process that is not the first of several: its files are of no use to anyone.
-void follow_runs(const TrainOptions& options, TrainingMode mode, EventSink& events) {
-  for (int64_t i = 0; i < count_runs(options); ++i) {
-    mode.more_follow = i + 1 < count_runs(options);
-    train(options_of_run(options, i), "", mode, events);
-  }
-}
-
 }  // namespace
 
 TrainResult train_recipe(const ConfigNode& recipe, const std::string& folder, bool resume,
                          bool overwrite, EventSink& events, ProcessGroup* processes) {
   const TrainOptions options = read_recipe(recipe, events);
   const std::string path = open_run(options, folder, resume, events);
-  const TrainingMode mode{resume, overwrite, processes, false, {}};
+  TrainingMode mode{resume, overwrite, processes, false, {}};
   if (count_runs(options) == 1) return train(options, path, mode, events);
   if (processes != nullptr) {
     check_shared_options(options, processes->size());
     check_shared_recipe(*processes, options);
-    if (processes->rank() > 0) {
-      follow_runs(options, mode, events);
-      return {};
+    // The files of a process that is not the first are of no use to anyone.
+    for (int64_t i = 0; processes->rank() > 0 && i < count_runs(options); ++i) {
+      mode.more_follow = i + 1 < count_runs(options);
+      train(options_of_run(options, i), "", mode, events);
     }
+    if (processes->rank() > 0) return {};
   }
   return RepeatedTraining(options, path, mode, events).run();
 }

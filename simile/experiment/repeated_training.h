@@ -4,7 +4,6 @@
 // tested on.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "simile/train/trainer.h"

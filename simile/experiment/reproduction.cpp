@@ -50,18 +50,18 @@ std::string baseline_of(std::string model) {
   return model;
 }
 
-// A model's name; of a path the last part and a mark of the whole, as two may end alike.
-std::string name_of_model(const std::string& model) {
-  if (model.find('/') == std::string::npos) return model;
-  std::filesystem::path path = std::filesystem::absolute(model).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  return fmt::format("{}-{}", path.filename().string(), hash_bytes(path.string()).substr(0, 6));
-}
-
-// Runs from another model, with other settings or of less data do not replace those of the table.
+// Runs from another model, with other settings or of less data do not replace those of the table. A
+// model's path gives its last part and a mark of the whole, as two may end alike.
 std::string default_folder(const std::string& table, const ReproduceOptions& options) {
   std::string folder = "runs/" + table;
-  if (!options.model.empty()) folder += "-" + name_of_model(options.model);
+  if (options.model.find('/') != std::string::npos) {
+    std::filesystem::path path = std::filesystem::absolute(options.model).lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();
+    folder +=
+        fmt::format("-{}-{}", path.filename().string(), hash_bytes(path.string()).substr(0, 6));
+  } else if (!options.model.empty()) {
+    folder += "-" + options.model;
+  }
   if (!options.settings.empty()) folder += "-" + options.settings;
   if (options.limit > 0) folder += fmt::format("-limit-{}", options.limit);
   return folder;
@@ -104,30 +104,22 @@ class Reproducer {
   const ReproduceOptions& options() const { return result_.options; }
 
   void choose_settings() {
-    const auto& all = table_().settings;
     const std::string& wanted = options().settings;
     std::vector<std::string> names;
-    for (const TableSettings& one : all) names.push_back(one.name);
-    if (wanted.empty()) {
-      if (!all.empty()) settings_ = &all[0];
-    } else {
-      const auto found = std::find(names.begin(), names.end(), wanted);
-      SIMILE_CHECK(found != names.end(), ErrorKind::kUsage,
-                   fmt::format("--settings: the table '{}' has no '{}'; it has [{}]", table_().name,
-                               wanted, fmt::join(names, ", ")));
-      settings_ = &all[static_cast<size_t>(found - names.begin())];
-    }
-    if (settings_ == nullptr) return;
-    result_.settings = settings_->name;
-    leave_rows_out();
-  }
-
-  void leave_rows_out() {
+    for (const TableSettings& one : table_().settings) names.push_back(one.name);
+    const auto found =
+        wanted.empty() ? names.begin() : std::find(names.begin(), names.end(), wanted);
+    SIMILE_CHECK(wanted.empty() || found != names.end(), ErrorKind::kUsage,
+                 fmt::format("--settings: the table '{}' has no '{}'; it has [{}]", table_().name,
+                             wanted, fmt::join(names, ", ")));
+    if (found == names.end()) return;
+    settings_ = &table_().settings[static_cast<size_t>(found - names.begin())];
+    result_.settings = *found;
     for (TableRow& row : result_.table.rows) {
       const auto& own = row.settings;
       if (!row.absent.empty() || own.empty()) continue;
-      if (std::find(own.begin(), own.end(), settings_->name) != own.end()) continue;
-      row.absent = fmt::format("it is not run with the settings '{}'", settings_->name);
+      if (std::count(own.begin(), own.end(), *found) > 0) continue;
+      row.absent = fmt::format("it is not run with the settings '{}'", *found);
       left_out_.insert(row.label);
     }
   }
@@ -194,19 +186,16 @@ class Reproducer {
         continue;
       }
       for (const TableColumn& column : table_().columns) {
-        if (column.set == run.set) check_column(column, *evaluations);
-      }
-    }
-  }
-
-  void check_column(const TableColumn& column, const Evaluations& evaluations) const {
-    for (const std::string& metric : column.metrics) {
-      if (split_figure_name(metric).evaluation == "mean") continue;  // over evaluations
-      try {
-        evaluations.check_metrics({metric});
-      } catch (const Error& error) {
-        throw Error(ErrorKind::kRecipe, fmt::format("{}: the column '{}': {}", table_().path,
-                                                    column.label, error.what()));
+        if (column.set != run.set) continue;
+        for (const std::string& metric : column.metrics) {
+          if (split_figure_name(metric).evaluation == "mean") continue;  // over evaluations
+          try {
+            evaluations->check_metrics({metric});
+          } catch (const Error& error) {
+            throw Error(ErrorKind::kRecipe, fmt::format("{}: the column '{}': {}", table_().path,
+                                                        column.label, error.what()));
+          }
+        }
       }
     }
   }
@@ -312,6 +301,9 @@ class Reproducer {
     for (size_t number = 0; number < table_().claims.size(); ++number) {
       const TableClaim& claim = table_().claims[number];
       if (left_out_.count(claim.above) + left_out_.count(claim.below) > 0) continue;
+      const auto place_of = [&](const std::string& label) {
+        return static_cast<size_t>(table_().find_row(label) - table_().rows.data());
+      };
       const size_t above = place_of(claim.above), below = place_of(claim.below);
       for (size_t c = 0; c < table_().columns.size(); ++c) {
         const TableColumn& column = table_().columns[c];
@@ -325,10 +317,6 @@ class Reproducer {
         result_.claims.push_back(std::move(judged));
       }
     }
-  }
-
-  size_t place_of(const std::string& label) const {
-    return static_cast<size_t>(table_().find_row(label) - table_().rows.data());
   }
 
   void write_files() const {

@@ -18,14 +18,6 @@ using SettingKind = SearchSetting::Kind;
 constexpr double kInactive = 0.5;
 constexpr int64_t kMaxGridPoints = 100000;
 
-void check_condition(const std::vector<SearchSetting>& settings, size_t at,
-                     const SearchCondition& condition) {
-  SIMILE_CHECK(condition.parent < at && settings[condition.parent].kind == SettingKind::kChoice,
-               ErrorKind::kRecipe,
-               fmt::format("'{}': `when` should name a setting with choices that stands before it",
-                           settings[at].name));
-}
-
 void check_setting(const SearchSetting& setting) {
   const auto check = [&setting](bool good, const std::string& message) {
     SIMILE_CHECK(good, ErrorKind::kRecipe, fmt::format("'{}': {}", setting.name, message));
@@ -61,30 +53,7 @@ double round_to_digits(double value) {
   return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
 }
 
-}  // namespace
-
-SearchSpace::SearchSpace(std::vector<SearchSetting> settings) : settings_(std::move(settings)) {
-  SIMILE_CHECK(!settings_.empty(), ErrorKind::kRecipe, "the search space has no settings");
-  for (size_t i = 0; i < settings_.size(); ++i) {
-    check_setting(settings_[i]);
-    for (const SearchCondition& condition : settings_[i].conditions) {
-      check_condition(settings_, i, condition);
-    }
-    const bool is_choice = settings_[i].kind == SettingKind::kChoice;
-    feature_settings_.insert(feature_settings_.end(), is_choice ? settings_[i].choices : 1, i);
-  }
-}
-
-bool SearchSpace::has_setting(size_t setting, const SearchPoint& point) const {
-  const auto& conditions = settings_[setting].conditions;
-  return std::all_of(conditions.begin(), conditions.end(), [&](const SearchCondition& condition) {
-    const std::optional<double>& parent = point[condition.parent];
-    return parent && std::count(condition.choices.begin(), condition.choices.end(),
-                                static_cast<size_t>(*parent)) > 0;
-  });
-}
-
-double SearchSpace::value_at(const SearchSetting& setting, double unit) const {
+double value_at(const SearchSetting& setting, double unit) {
   if (setting.kind == SettingKind::kChoice) {
     const auto count = static_cast<double>(setting.choices);
     return std::clamp(std::floor(unit * count), 0.0, count - 1);
@@ -98,13 +67,59 @@ double SearchSpace::value_at(const SearchSetting& setting, double unit) const {
                     setting.high);
 }
 
-double SearchSpace::place_of(const SearchSetting& setting, double value) const {
+double place_of(const SearchSetting& setting, double value) {
   if (setting.kind == SettingKind::kChoice) {
     return (value + 0.5) / static_cast<double>(setting.choices);
   }
   const auto [low, high] = scale_ends(setting);
   const double middle = value + (setting.kind == SettingKind::kInteger ? 0.5 : 0.0);
   return ((setting.is_log ? std::log(middle) : middle) - low) / (high - low);
+}
+
+std::vector<double> grid_values(const SearchSetting& setting) {
+  std::vector<double> values;
+  if (setting.kind == SettingKind::kChoice) {
+    for (size_t i = 0; i < setting.choices; ++i) values.push_back(static_cast<double>(i));
+    return values;
+  }
+  const auto last = static_cast<double>(setting.grid_points - 1);
+  for (int64_t i = 0; i < setting.grid_points; ++i) {
+    const double part = last > 0 ? static_cast<double>(i) / last : 0.5;
+    const double value = setting.is_log ? setting.low * std::pow(setting.high / setting.low, part)
+                                        : setting.low + (setting.high - setting.low) * part;
+    const bool is_whole = setting.kind == SettingKind::kInteger;
+    values.push_back(std::clamp(is_whole ? std::round(value) : round_to_digits(value), setting.low,
+                                setting.high));
+  }
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+}  // namespace
+
+SearchSpace::SearchSpace(std::vector<SearchSetting> settings) : settings_(std::move(settings)) {
+  SIMILE_CHECK(!settings_.empty(), ErrorKind::kRecipe, "the search space has no settings");
+  for (size_t i = 0; i < settings_.size(); ++i) {
+    check_setting(settings_[i]);
+    for (const SearchCondition& condition : settings_[i].conditions) {
+      const size_t parent = condition.parent;
+      SIMILE_CHECK(parent < i && settings_[parent].kind == SettingKind::kChoice, ErrorKind::kRecipe,
+                   fmt::format("'{}': `when` should name a setting with choices that stands before "
+                               "it",
+                               settings_[i].name));
+    }
+    const bool is_choice = settings_[i].kind == SettingKind::kChoice;
+    feature_settings_.insert(feature_settings_.end(), is_choice ? settings_[i].choices : 1, i);
+  }
+}
+
+bool SearchSpace::has_setting(size_t setting, const SearchPoint& point) const {
+  const auto& conditions = settings_[setting].conditions;
+  return std::all_of(conditions.begin(), conditions.end(), [&](const SearchCondition& condition) {
+    const std::optional<double>& parent = point[condition.parent];
+    return parent && std::count(condition.choices.begin(), condition.choices.end(),
+                                static_cast<size_t>(*parent)) > 0;
+  });
 }
 
 SearchPoint SearchSpace::decode(const std::vector<double>& unit) const {
@@ -153,25 +168,6 @@ bool SearchSpace::contains(const SearchPoint& point) const {
     if (is_whole && *point[i] != std::floor(*point[i])) return false;
   }
   return true;
-}
-
-std::vector<double> SearchSpace::grid_values(const SearchSetting& setting) const {
-  std::vector<double> values;
-  if (setting.kind == SettingKind::kChoice) {
-    for (size_t i = 0; i < setting.choices; ++i) values.push_back(static_cast<double>(i));
-    return values;
-  }
-  const auto last = static_cast<double>(setting.grid_points - 1);
-  for (int64_t i = 0; i < setting.grid_points; ++i) {
-    const double part = last > 0 ? static_cast<double>(i) / last : 0.5;
-    const double value = setting.is_log ? setting.low * std::pow(setting.high / setting.low, part)
-                                        : setting.low + (setting.high - setting.low) * part;
-    const bool is_whole = setting.kind == SettingKind::kInteger;
-    values.push_back(std::clamp(is_whole ? std::round(value) : round_to_digits(value), setting.low,
-                                setting.high));
-  }
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  return values;
 }
 
 std::vector<SearchPoint> SearchSpace::grid() const {

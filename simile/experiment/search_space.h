@@ -54,6 +54,9 @@ class SearchSpace {
   std::vector<double> features(const SearchPoint& point) const;
   const std::vector<size_t>& feature_settings() const { return feature_settings_; }
 
+  // Whether a point with these values of the settings before it has the setting.
+  bool has_setting(size_t setting, const SearchPoint& point) const;
+
   // Whether the values are within their ranges, and just those are there that conditions ask for.
   bool contains(const SearchPoint& point) const;
 
@@ -62,11 +65,6 @@ class SearchSpace {
   std::vector<SearchPoint> grid() const;
 
  private:
-  bool has_setting(size_t setting, const SearchPoint& point) const;
-  double value_at(const SearchSetting& setting, double unit) const;
-  double place_of(const SearchSetting& setting, double value) const;
-  std::vector<double> grid_values(const SearchSetting& setting) const;
-
   std::vector<SearchSetting> settings_;
   std::vector<size_t> feature_settings_;  // of each feature the setting
 };

@@ -43,10 +43,6 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-std::string paper_figure(const TableColumn& column, const std::optional<double>& figure) {
-  return figure ? fmt::format("{:.{}f}", *figure, digits_of(column)) : "";
-}
-
 // "0.512 ± 0.010 (3) [0.490, 0.535]", or why there is none.
 std::string our_figure(const TableColumn& column, const TableCell& cell) {
   if (cell.values.empty()) {
@@ -195,31 +191,14 @@ TableRows make_grid(const Reproduction& result) {
     std::vector<std::string> line = {result.table.rows[r].label};
     for (size_t c = 0; c < columns.size(); ++c) {
       if (has_paper(result, c)) {
-        line.push_back(paper_figure(columns[c], result.table.rows[r].paper[c]));
+        const std::optional<double>& paper = result.table.rows[r].paper[c];
+        line.push_back(paper ? fmt::format("{:.{}f}", *paper, digits_of(columns[c])) : "");
       }
       line.push_back(our_figure(columns[c], result.cells[r][c]) + mark_of(result, r, c));
     }
     grid.push_back(std::move(line));
   }
   return grid;
-}
-
-// The paper's figures on the right, ours on the left with what follows them.
-std::string align(const TableRows& grid) {
-  std::string sides;
-  for (const std::string& head : grid[1]) sides += head == kPaper ? 'r' : 'l';
-  return text_table(grid, {0, sides, 1});
-}
-
-// One line of head: a column's label stands before both its figures.
-std::vector<std::string> markdown_head(const Reproduction& result) {
-  std::vector<std::string> head(1);
-  for (size_t c = 0; c < result.table.columns.size(); ++c) {
-    const std::string& label = result.table.columns[c].label;
-    if (has_paper(result, c)) head.push_back(label + ", paper");
-    head.push_back(has_paper(result, c) ? label + ", ours" : label);
-  }
-  return head;
 }
 
 std::string claim_words(const Reproduction& result, const JudgedClaim& judged) {
@@ -285,8 +264,11 @@ std::string order_line(const Reproduction& result, const JudgedOrder& order) {
 std::string Reproduction::to_text() const {
   std::string text = fmt::format("{}: {}\n", table.name, table.title);
   if (!table.source.empty()) text += table.source + "\n";
+  const TableRows grid = make_grid(*this);
+  std::string sides;  // the paper's figures on the right, ours on the left with what follows them
+  for (const std::string& head : grid[1]) sides += head == kPaper ? 'r' : 'l';
   text += fmt::format("{}; ours: {}\n\n{}\n", table_head(*this), figure_words(*this),
-                      align(make_grid(*this)));
+                      text_table(grid, {0, sides, 1}));
   for (const JudgedOrder& order : orders) text += "order, " + order_line(*this, order) + "\n";
   for (const JudgedClaim& judged : claims) {
     text += fmt::format("{:13}  {}: {}\n", judged.verdict_words(), claim_words(*this, judged),
@@ -302,7 +284,12 @@ std::string Reproduction::to_markdown() const {
   text += fmt::format("{}. Ours: {}.\n\n", table_head(*this), figure_words(*this));
   TableRows grid = make_grid(*this);
   grid.erase(grid.begin());
-  grid[0] = markdown_head(*this);
+  grid[0] = {""};  // one line of head: a column's label stands before both its figures
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string& label = table.columns[c].label;
+    if (has_paper(*this, c)) grid[0].push_back(label + ", paper");
+    grid[0].push_back(has_paper(*this, c) ? label + ", ours" : label);
+  }
   text += markdown_table(grid) + "\n";
   for (const JudgedOrder& order : orders) text += "- " + order_line(*this, order) + "\n";
   TableRows judgements = {{"claim", "verdict", "figures"}};

@@ -90,9 +90,7 @@ TableRuns::TableRuns(const PaperTable& table, const TableSettings* settings,
   check_choice();
   warn_of_missing_sets();
   plan();
-  warn_of_missing_files();
-  warn_of_outdated();
-  warn_of_missing_models();
+  warn_of_runs();
 }
 
 void TableRuns::check_choice() const {
@@ -101,15 +99,16 @@ void TableRuns::check_choice() const {
     if (row.is_trained()) rows.push_back(row.label);
   }
   for (const TableSet& set : table_.sets) sets.push_back(set.name);
-  for (const std::string& row : options_.row) check_name("--row", row, rows);
-  for (const std::string& set : options_.set) check_name("--set", set, sets);
-}
-
-void TableRuns::check_name(const char* option, const std::string& name,
-                           const std::vector<std::string>& names) const {
-  SIMILE_CHECK(has(names, name), ErrorKind::kUsage,
-               fmt::format("{}: the table '{}' trains no '{}'; there are '{}'", option, table_.name,
-                           name, fmt::join(names, "', '")));
+  const auto check = [&](const char* option, const std::vector<std::string>& asked,
+                         const std::vector<std::string>& names) {
+    for (const std::string& name : asked) {
+      SIMILE_CHECK(has(names, name), ErrorKind::kUsage,
+                   fmt::format("{}: the table '{}' trains no '{}'; there are '{}'", option,
+                               table_.name, name, fmt::join(names, "', '")));
+    }
+  };
+  check("--row", options_.row, rows);
+  check("--set", options_.set, sets);
 }
 
 void TableRuns::warn_of_missing_sets() const {
@@ -126,17 +125,37 @@ void TableRuns::warn_of_missing_sets() const {
   }
 }
 
-// Files that are missing in sets whose folder is there.
-void TableRuns::warn_of_missing_files() const {
+// Tells which files are missing in sets whose folder is there, how many finished runs are of what the
+// table was before, and how many lack the model that is to be kept.
+void TableRuns::warn_of_runs() const {
   std::map<std::string, std::vector<std::string>> rows;  // by what is missing
+  int64_t outdated = 0;
+  std::vector<std::string> without_model;
   for (const TableRun& run : runs_) {
-    if (run.problem.empty() || run.is_wrong || !run.is_ours || run.seed != 1) continue;
-    if (data_.has(table_.find_set(run.set)))
-      rows[run.problem].push_back(table_.rows[run.row].label);
+    if (!run.is_ours) continue;
+    const bool is_told = run.seed == 1 && !run.is_wrong && data_.has(table_.find_set(run.set));
+    if (is_told && !run.problem.empty()) rows[run.problem].push_back(table_.rows[run.row].label);
+    if (!run.run) continue;
+    const RunOutcome::State state = run.outcome.state;
+    const bool has_results = file_exists(join_path(run.run->folder, "results.json"));
+    outdated += state == RunOutcome::State::kNotRun && has_results ? 1 : 0;
+    const bool lacks_model = state == RunOutcome::State::kFinished && !run.outcome.keeps_model;
+    if (lacks_model) without_model.push_back(run.run->folder);
   }
   for (const auto& [problem, labels] : rows) {
     events_.warning(fmt::format("{}: not run are the rows {}", problem, fmt::join(labels, ", ")));
   }
+  if (outdated > 0) {
+    events_.warning(
+        fmt::format("in '{}' are finished runs of another recipe, model, data or version of the "
+                    "training: {}; they are not shown, and training replaces them",
+                    options_.out, outdated));
+  }
+  if (!options_.keep_models || options_.show || without_model.empty()) return;
+  events_.warning(fmt::format(
+      "--keep-models: of {} finished runs the models were removed; to have them trained again, "
+      "remove their folders in '{}', such as {}",
+      without_model.size(), options_.out, without_model.front()));
 }
 
 void TableRuns::plan() {
@@ -160,12 +179,6 @@ void TableRuns::plan() {
       fmt::format("--row, --set and --rows leave nothing of the table '{}' to train", table_.name));
 }
 
-bool TableRuns::is_chosen(size_t row, const std::string& set) const {
-  return static_cast<int64_t>(row) % shares_ == share_ - 1 &&
-         (options_.row.empty() || has(options_.row, table_.rows[row].label)) &&
-         (options_.set.empty() || has(options_.set, set));
-}
-
 TableRun TableRuns::plan_one(size_t row, const std::string& set_name, int64_t seed,
                              bool with_baselines) {
   const TableSet& set = table_.find_set(set_name);
@@ -173,7 +186,9 @@ TableRun TableRuns::plan_one(size_t row, const std::string& set_name, int64_t se
   run.row = row;
   run.set = set_name;
   run.seed = seed;
-  run.is_ours = is_chosen(row, set_name);
+  run.is_ours = static_cast<int64_t>(row) % shares_ == share_ - 1 &&
+                (options_.row.empty() || has(options_.row, table_.rows[row].label)) &&
+                (options_.set.empty() || has(options_.set, set_name));
   if (!data_.has(set)) {
     run.problem = "not at hand: " + set.folder;
     return run;
@@ -219,34 +234,6 @@ void TableRuns::complete() {
   for (TableRun& run : runs_) {
     if (run.run && !run.is_ours) run.outcome = read_outcome(*run.run);
   }
-}
-
-// Finished runs of what the table was before.
-void TableRuns::warn_of_outdated() const {
-  const auto is_outdated = [](const TableRun& run) {
-    return run.run && run.is_ours && run.outcome.state == RunOutcome::State::kNotRun &&
-           file_exists(join_path(run.run->folder, "results.json"));
-  };
-  const auto count = std::count_if(runs_.begin(), runs_.end(), is_outdated);
-  if (count == 0) return;
-  events_.warning(
-      fmt::format("in '{}' are finished runs of another recipe, model, data or version of the "
-                  "training: {}; they are not shown, and training replaces them",
-                  options_.out, count));
-}
-
-void TableRuns::warn_of_missing_models() const {
-  if (!options_.keep_models || options_.show) return;
-  const auto lacks_model = [](const TableRun& run) {
-    return run.is_ours && run.outcome.state == RunOutcome::State::kFinished &&
-           !run.outcome.keeps_model;
-  };
-  const auto count = std::count_if(runs_.begin(), runs_.end(), lacks_model);
-  if (count == 0) return;
-  events_.warning(fmt::format(
-      "--keep-models: of {} finished runs the models were removed; to have them trained "
-      "again, remove their folders in '{}', such as {}",
-      count, options_.out, std::find_if(runs_.begin(), runs_.end(), lacks_model)->run->folder));
 }
 
 void TableRuns::complete_one(TableRun& run, size_t number, size_t count) {

@@ -5,16 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include "simile/core/config.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/experiment/detail/map_reader.h"
-#include "simile/experiment/detail/recipe_options.h"
+#include "simile/core/parallel.h"
 #include "simile/experiment/proposal.h"
+#include "simile/experiment/recipe_facts.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/option_rules.h"
@@ -28,7 +26,6 @@ using NodeKind = ConfigNode::Kind;
 using Setting = SearchSetting;
 
 constexpr const char* kTune = "tune";
-constexpr double kMaxPoints = 100000;
 constexpr int64_t kGpIterations = 8, kHalvingTrials = 27;
 
 ConfigNode scalar_like(const ConfigNode& place, const std::string& text) {
@@ -88,6 +85,26 @@ void put_metric(ConfigNode& recipe, const std::vector<std::string>& metric,
   apply_override(recipe, selection + ".early_stop.direction", scalar_like(recipe, direction));
 }
 
+// A setting as the file gives it.
+struct GivenSetting {
+  ConfigNode choices, when;
+  double low = 0, high = 0;
+  std::string scale = "linear", type = "auto";
+  int64_t points = 3;
+
+  void visit(OptionVisitor& v) {
+    v.field("choices", choices, {});
+    if (choices.kind == NodeKind::kNull) {
+      v.required("low", low);
+      v.required("high", high);
+      v.field("scale", scale, choice_info("", {"linear", "log"}));
+      v.field("type", type, choice_info("", {"auto", "integer"}));
+      v.field("points", points, {});
+    }
+    v.field("when", when, {});
+  }
+};
+
 class PlanReader {
  public:
   PlanReader(const std::string& path, const std::vector<std::string>& overrides) : path_(path) {
@@ -95,24 +112,36 @@ class PlanReader {
     SIMILE_CHECK(file.kind == NodeKind::kMap, ErrorKind::kRecipe,
                  fmt::format("{}: expected a recipe with `tune`, a map of options", path));
     const bool names_recipe = file.find("recipe") != nullptr;
-    ConfigNode recipe = names_recipe ? named_recipe(file) : file;
+    recipe_ = names_recipe ? named_recipe(file) : file;
     for (const std::string& assignment : overrides) {
       const bool is_tune = starts_with(assignment, "tune.") || starts_with(assignment, "tune=");
-      const bool is_of_file = names_recipe && is_tune;
-      override_with(assignment, is_of_file ? file : recipe);
+      const size_t equals = assignment.find('=');
+      SIMILE_CHECK(equals != std::string::npos && equals > 0, ErrorKind::kUsage,
+                   fmt::format("'{}' is not an override; write key=value", assignment));
+      ConfigNode value = parse_config(assignment.substr(equals + 1), "command line");
+      value.line = 0;
+      apply_recipe_override(names_recipe && is_tune ? file : recipe_, assignment.substr(0, equals),
+                            value);
     }
-    const ConfigNode* tune = (names_recipe ? file : recipe).find(kTune);
+    const ConfigNode* tune = (names_recipe ? file : recipe_).find(kTune);
     SIMILE_CHECK(tune != nullptr && tune->kind == NodeKind::kMap, ErrorKind::kRecipe,
                  fmt::format("{}: there is no `tune`, which says what to search, such as `tune: "
                              "{{space: {{stages.*.learning_rate: {{low: 1e-5, high: 1e-3, scale: "
                              "log}}}}}}` (docs/tune.md)",
                              path));
     tune_ = *tune;
-    recipe_ = std::move(recipe);
   }
 
   TunePlan read() {
-    read_settings();
+    ConfigNode space;
+    read_option_members(tune_, [&](OptionVisitor& v) {
+      settings_.visit(v);
+      v.field("space", space, {});
+    });
+    if (settings_.trials > 0 && settings_.method == "gp" && settings_.initial > settings_.trials) {
+      fail_at(tune_, fmt::format("`tune.initial` is {}, more than all `tune.trials`, {}",
+                                 settings_.initial, settings_.trials));
+    }
     TrainOptions options = read_recipe(recipe_);
     SIMILE_CHECK(!options.stages.empty(), ErrorKind::kRecipe, path_ + ": there are no `stages`");
     choose_metric(options);
@@ -125,48 +154,25 @@ class PlanReader {
     check_stopping(options);
     if (!options.model.empty()) resolve_model(options.model);
     check_metric(options);
-    read_space();
-    SearchSpace space = make_space();
-    TunePlan plan{options.name,        recipe_, settings_, std::move(space), tuned_,
+    read_space(space);
+    TunePlan plan{options.name,        recipe_, settings_, SearchSpace(list_), tuned_,
                   direction_ == "min", {}};
     plan.own = own_point(plan, options);
     return plan;
   }
 
  private:
-  ConfigNode named_recipe(const ConfigNode& file) {
-    MapReader reader(file, "a file of `simile tune` that names a recipe");
-    const ConfigNode& named = reader.at("recipe");
+  static ConfigNode named_recipe(const ConfigNode& file) {
+    ConfigNode named, values, tune;
+    read_option_members(file, [&](OptionVisitor& v) {
+      v.field("recipe", named, {});
+      v.field("values", values, {});
+      v.field(kTune, tune, {});
+    });
+    check_map(values, "values");
     ConfigNode recipe = named.kind == NodeKind::kScalar ? load_config(resolved_path(named)) : named;
-    if (const ConfigNode* values = reader.map("values")) {
-      for (const auto& [key, value] : values->members) apply_recipe_override(recipe, key, value);
-    }
-    reader.find(kTune);
-    reader.finish();
+    for (const auto& [key, value] : values.members) apply_recipe_override(recipe, key, value);
     return recipe;
-  }
-
-  static void override_with(const std::string& assignment, ConfigNode& node) {
-    const size_t equals = assignment.find('=');
-    SIMILE_CHECK(equals != std::string::npos && equals > 0, ErrorKind::kUsage,
-                 fmt::format("'{}' is not an override; write key=value", assignment));
-    ConfigNode value = parse_config(assignment.substr(equals + 1), "command line");
-    value.line = 0;
-    apply_recipe_override(node, assignment.substr(0, equals), value);
-  }
-
-  void read_settings() {
-    ConfigNode settings = tune_;
-    auto& members = settings.members;
-    members.erase(std::remove_if(members.begin(), members.end(),
-                                 [](const auto& member) { return member.first == "space"; }),
-                  members.end());
-    read_options(settings, settings_);
-    SIMILE_CHECK(
-        settings_.trials == 0 || settings_.method != "gp" || settings_.initial <= settings_.trials,
-        ErrorKind::kRecipe,
-        fmt::format("{}: `tune.initial` is {}, more than all `tune.trials`, {}", tune_.where(),
-                    settings_.initial, settings_.trials));
   }
 
   TrainOptions read_recipe(const ConfigNode& recipe) const {
@@ -184,134 +190,120 @@ class PlanReader {
     }
     settings_.metric = selection.metric;
     direction_ = selection_rules(selection).direction;
-    SIMILE_CHECK(!settings_.metric.empty(), ErrorKind::kRecipe,
-                 fmt::format("{}: by what are trials compared? Give `tune.metric`, such as "
-                             "dev.spearman, or the last stage a `selection.metric`",
-                             tune_.where()));
+    if (!settings_.metric.empty()) return;
+    fail_at(
+        tune_,
+        "by what are trials compared? Give `tune.metric`, such as dev.spearman, or the last stage "
+        "a `selection.metric`");
   }
 
   void check_metric(const TrainOptions& options) const {
-    SIMILE_CHECK(options.folds == 0 || !is_loss_metric(settings_.metric[0]), ErrorKind::kRecipe,
-                 fmt::format("{}: with `folds` trials are compared by the mean of an evaluation, "
-                             "and '{}' is a loss; give `tune.metric` one of the evaluations",
-                             tune_.where(), settings_.metric[0]));
-    if (is_loss_metric(settings_.metric[0]) || options.folds > 0) return;
+    const bool is_loss = is_loss_metric(settings_.metric[0]);
+    if (is_loss && options.folds > 0) {
+      fail_at(tune_,
+              fmt::format("with `folds` trials are compared by the mean of an evaluation, and "
+                          "'{}' is a loss; give `tune.metric` one of the evaluations",
+                          settings_.metric[0]));
+    }
+    if (is_loss || options.folds > 0) return;
     Evaluations(options.evaluations, silent_events()).check_metrics(settings_.metric);
   }
 
   void check_stopping(const TrainOptions& options) const {
-    SIMILE_CHECK(options.folds == folds_, ErrorKind::kRecipe,
-                 fmt::format("{}: a choice has `folds: {}` and the recipe {}; trials are compared "
-                             "with the same",
-                             tune_.where(), options.folds, folds_));
-    SIMILE_CHECK(
-        settings_.method != "halving" || (options.stages.size() == 1 && options.folds == 0),
-        ErrorKind::kRecipe,
-        fmt::format("{}: `method: halving` compares trials on their way through one "
-                    "stage; this recipe, or one of the choices, has {}",
-                    tune_.where(), options.folds > 0 ? "folds" : "several stages"));
-  }
-
-  void read_space() {
-    const ConfigNode* space = tune_.find("space");
-    SIMILE_CHECK(space != nullptr && space->kind == NodeKind::kMap && !space->members.empty(),
-                 ErrorKind::kRecipe,
-                 fmt::format("{}: `tune.space` should be a map of options and their ranges",
-                             space == nullptr ? tune_.where() : space->where()));
-    for (const auto& [path, node] : space->members) read_setting(path, node);
-  }
-
-  void read_setting(const std::string& path, const ConfigNode& node) {
-    check_has_effect(path, node);
-    MapReader reader(node, fmt::format("the setting '{}'", path));
-    Setting setting;
-    setting.name = path;
-    TunedSetting tuned{path, {}, {}};
-    const bool is_choice = reader.find("choices") != nullptr;
-    if (is_choice) {
-      const ConfigNode& choices = reader.at("choices");
-      if (choices.kind != NodeKind::kList)
-        reader.fail(fmt::format("'{}': `choices` should be a list", path));
-      if (choices.items.empty()) {
-        reader.fail(fmt::format("'{}': `choices` is empty, and so would be the grid", path));
-      }
-      tuned.choices = choices.items;
-      tuned.labels = label_choices(tuned.choices);
-      setting.kind = Setting::Kind::kChoice;
-      setting.choices = tuned.choices.size();
-    } else {
-      read_range(reader, setting);
+    if (options.folds != folds_) {
+      fail_at(tune_,
+              fmt::format("a choice has `folds: {}` and the recipe {}; trials are compared with "
+                          "the same",
+                          options.folds, folds_));
     }
-    read_conditions(reader, setting);
-    reader.finish();
-    settings_list_.push_back(std::move(setting));
-    tuned_.push_back(std::move(tuned));
-    check_values(node);
+    if (settings_.method != "halving") return;
+    if (options.stages.size() == 1 && options.folds == 0) return;
+    fail_at(tune_,
+            fmt::format("`method: halving` compares trials on their way through one stage; this "
+                        "recipe, or one of the choices, has {}",
+                        options.folds > 0 ? "folds" : "several stages"));
+  }
+
+  void read_space(const ConfigNode& space) {
+    if (space.kind != NodeKind::kMap || space.members.empty()) {
+      fail_at(space.kind == NodeKind::kNull ? tune_ : space,
+              "`tune.space` should be a map of options and their ranges");
+    }
+    for (const auto& [path, node] : space.members) {
+      check_has_effect(path, node);
+      if (node.kind == NodeKind::kMap) continue;
+      fail_at(node, fmt::format("the setting '{}' should be a map of keys and values", path));
+    }
+    std::vector<GivenSetting> given(space.members.size());
+    read_option_members(space, [&](OptionVisitor& v) {
+      for (size_t i = 0; i < given.size(); ++i) {
+        v.group(space.members[i].first.c_str(), given[i], "");
+      }
+    });
+    for (size_t i = 0; i < given.size(); ++i) {
+      add_setting(space.members[i].first, space.members[i].second, given[i]);
+    }
   }
 
   // Trials have the recipe's seed, one run each, no tests and what a search saves.
   static void check_has_effect(const std::string& path, const ConfigNode& node) {
     const std::string first = path.substr(0, path.find('.'));
     for (const char* idle : {"name", "seed", "runs", "folds", "tests", "baselines"}) {
-      SIMILE_CHECK(first != idle, ErrorKind::kRecipe,
-                   fmt::format("{}: '{}' cannot be searched: it is the same in all trials",
-                               node.where(), path));
+      if (first != idle) continue;
+      fail_at(node, fmt::format("'{}' cannot be searched: it is the same in all trials", path));
     }
-    SIMILE_CHECK(first != "keep_states" && !starts_with(first, "save_"), ErrorKind::kRecipe,
-                 fmt::format("{}: '{}' cannot be searched: a search decides what is saved",
-                             node.where(), path));
+    if (first != "keep_states" && !starts_with(first, "save_")) return;
+    fail_at(node, fmt::format("'{}' cannot be searched: a search decides what is saved", path));
   }
 
-  static void read_range(MapReader& reader, Setting& setting) {
-    setting.low = number_of(reader.at("low"), "low");
-    setting.high = number_of(reader.at("high"), "high");
-    const std::string scale = reader.text_or("scale", "linear");
-    if (scale != "log" && scale != "linear") {
-      reader.fail(
-          fmt::format("'{}': `scale` should be log or linear, found '{}'", setting.name, scale));
+  void add_setting(const std::string& path, const ConfigNode& node, const GivenSetting& given) {
+    Setting setting;
+    setting.name = path;
+    TunedSetting tuned{path, given.choices.items, label_choices(given.choices.items)};
+    if (given.choices.kind != NodeKind::kNull) {
+      if (tuned.choices.empty()) {
+        fail_at(node, fmt::format("'{}': `choices` should be a list of one value at least", path));
+      }
+      setting.kind = Setting::Kind::kChoice;
+      setting.choices = tuned.choices.size();
+    } else {
+      setting.kind = given.type == "integer" ? Setting::Kind::kInteger : Setting::Kind::kReal;
+      setting.low = given.low;
+      setting.high = given.high;
+      setting.is_log = given.scale == "log";
+      setting.grid_points = given.points;
     }
-    setting.is_log = scale == "log";
-    const std::string type = reader.text_or("type", "auto");
-    if (type != "auto" && type != "integer") {
-      reader.fail(fmt::format("'{}': `type` should be integer or left out, found '{}'",
-                              setting.name, type));
-    }
-    if (type == "integer") setting.kind = Setting::Kind::kInteger;
-    const double points = reader.number_or("points", 3);
-    if (points < 1 || points != std::floor(points)) {
-      reader.fail(
-          fmt::format("'{}': `points`, how many of the range a grid has, should be a whole "
-                      "number above 0, found {}; the grid would be empty",
-                      setting.name, points));
-    }
-    if (points > kMaxPoints) {
-      reader.fail(fmt::format("'{}': `points` should be {:.0f} at most, found {}", setting.name,
-                              kMaxPoints, points));
-    }
-    setting.grid_points = static_cast<int64_t>(points);
+    add_conditions(node, given.when, setting);
+    list_.push_back(std::move(setting));
+    tuned_.push_back(std::move(tuned));
+    check_values(node);
   }
 
-  void read_conditions(MapReader& reader, Setting& setting) {
-    const ConfigNode* when = reader.map("when");
-    if (when == nullptr) return;
-    for (const auto& [parent, wanted] : when->members) {
+  void add_conditions(const ConfigNode& node, const ConfigNode& when, Setting& setting) const {
+    check_map(when, setting.name + ".when");
+    for (const auto& [parent, wanted] : when.members) {
+      const std::string asks = fmt::format("'{}': `when` asks for ", setting.name);
       const auto found = std::find_if(tuned_.begin(), tuned_.end(),
                                       [&, &p = parent](const auto& one) { return one.path == p; });
-      if (found == tuned_.end()) fail_condition(reader, setting.name, parent);
+      if (found == tuned_.end()) {
+        std::vector<std::string> known;
+        for (const TunedSetting& one : tuned_) known.push_back(one.path);
+        fail_at(node, fmt::format("{}'{}', which is no setting of the space{}{}", asks, parent,
+                                  known.empty() ? "" : "; before this one stand ",
+                                  fmt::join(known, ", ")));
+      }
       if (found->choices.empty()) {
-        reader.fail(
-            fmt::format("'{}': `when` asks for '{}', which is a range; a condition is on a "
-                        "setting with `choices`",
-                        setting.name, parent));
+        fail_at(node,
+                fmt::format("{}'{}', which is a range; a condition is on a setting with `choices`",
+                            asks, parent));
       }
       SearchCondition condition{static_cast<size_t>(found - tuned_.begin()), {}};
       const bool is_list = wanted.kind == NodeKind::kList;
       for (const ConfigNode& one : is_list ? wanted.items : std::vector<ConfigNode>{wanted}) {
         const auto label = std::find(found->labels.begin(), found->labels.end(), flow_text(one));
         if (label == found->labels.end()) {
-          reader.fail(fmt::format("'{}': `when` asks for '{}' of '{}', which has the choices {}",
-                                  setting.name, flow_text(one), parent,
-                                  fmt::join(found->labels, ", ")));
+          fail_at(node, fmt::format("{}'{}' of '{}', which has the choices {}", asks,
+                                    flow_text(one), parent, fmt::join(found->labels, ", ")));
         }
         condition.choices.push_back(static_cast<size_t>(label - found->labels.begin()));
       }
@@ -319,45 +311,30 @@ class PlanReader {
     }
   }
 
-  [[noreturn]] void fail_condition(const MapReader& reader, const std::string& name,
-                                   const std::string& parent) const {
-    std::vector<std::string> known;
-    for (const TunedSetting& one : tuned_) known.push_back(one.path);
-    reader.fail(fmt::format(
-        "'{}': `when` asks for '{}', which is no setting of the space{}", name, parent,
-        known.empty() ? "" : fmt::format("; before this one stand {}", fmt::join(known, ", "))));
-  }
-
-  // The recipe with the first choices that the last setting's conditions ask for.
-  ConfigNode conditioned(size_t setting) const {
-    ConfigNode recipe = recipe_;
-    put_conditions(setting, recipe);
-    return recipe;
-  }
-
+  // The first choices that a setting's conditions ask for.
   void put_conditions(size_t setting, ConfigNode& recipe) const {
-    for (const SearchCondition& condition : settings_list_[setting].conditions) {
+    for (const SearchCondition& condition : list_[setting].conditions) {
       put_conditions(condition.parent, recipe);
       const TunedSetting& parent = tuned_[condition.parent];
       apply_recipe_override(recipe, parent.path, parent.choices[condition.choices[0]]);
     }
   }
 
-  // That each end of the range, and each choice, is a value of the option.
+  // That each end of the last setting's range, and each choice, is a value of the option.
   void check_values(const ConfigNode& node) {
-    const size_t last = tuned_.size() - 1;
-    Setting& setting = settings_list_[last];
-    const TunedSetting& tuned = tuned_[last];
+    const TunedSetting& tuned = tuned_.back();
+    ConfigNode conditioned = recipe_;
+    put_conditions(tuned_.size() - 1, conditioned);
     std::vector<ConfigNode> values = tuned.choices;
-    if (setting.kind != Setting::Kind::kChoice) {
+    if (tuned.choices.empty()) {
       check_range(node);  // first, whatever the option is
-      check_kind(node);
-      for (const double end : {setting.low, setting.high}) {
+      check_kind(node, conditioned);
+      for (const double end : {list_.back().low, list_.back().high}) {
         values.push_back(scalar_like(node, fmt::format("{}", end)));
       }
     }
     for (const ConfigNode& value : values) {
-      ConfigNode recipe = conditioned(last);
+      ConfigNode recipe = conditioned;
       apply_recipe_override(recipe, tuned.path, value);
       put_metric(recipe, settings_.metric, direction_);
       check_stopping(read_recipe(recipe));
@@ -365,53 +342,44 @@ class PlanReader {
   }
 
   void check_range(const ConfigNode& node) const {
-    Setting alone = settings_list_.back();
+    Setting alone = list_.back();
     alone.conditions.clear();
     try {
       SearchSpace({std::move(alone)});
     } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("{}: {}", node.where(), error.what()));
+      fail_at(node, error.what());
     }
   }
 
   // A range is of numbers; whole ones where the option is.
-  void check_kind(const ConfigNode& node) {
-    Setting& setting = settings_list_.back();
-    const ConfigNode recipe = conditioned(tuned_.size() - 1);
+  void check_kind(const ConfigNode& node, const ConfigNode& recipe) {
+    Setting& setting = list_.back();
     const std::vector<FoundOption> found = find_options(read_recipe(recipe), setting.name);
     if (found.empty()) {  // the reader of recipes says what there is
       ConfigNode with_value = recipe;
       apply_recipe_override(with_value, setting.name,
                             scalar_like(node, fmt::format("{}", setting.low)));
       read_recipe(with_value);
-      throw Error(ErrorKind::kRecipe, fmt::format("{}: there is no option '{}' in this recipe",
-                                                  node.where(), setting.name));
+      fail_at(node, fmt::format("there is no option '{}' in this recipe", setting.name));
     }
     for (const FoundOption& option : found) {
-      SIMILE_CHECK(option.is_number, ErrorKind::kRecipe,
-                   fmt::format("{}: a range of numbers does not fit '{}', which is {}; give "
-                               "`choices`",
-                               node.where(), setting.name, option.kind));
+      if (!option.is_number) {
+        fail_at(node,
+                fmt::format("a range of numbers does not fit '{}', which is {}; give `choices`",
+                            setting.name, option.kind));
+      }
       if (option.is_whole) setting.kind = Setting::Kind::kInteger;
     }
     check_range(node);
   }
 
-  SearchSpace make_space() const { return SearchSpace(settings_list_); }
-
-  std::optional<SearchPoint> own_point(const TunePlan& plan, TrainOptions& options) const {
+  std::optional<SearchPoint> own_point(const TunePlan& plan, const TrainOptions& options) const {
     const std::string own = options_to_json(options);
     SearchPoint point(plan.space.size());
     for (size_t i = 0; i < point.size(); ++i) {
-      const Setting& setting = plan.space.settings()[i];
-      const bool applies =
-          std::all_of(setting.conditions.begin(), setting.conditions.end(), [&](const auto& one) {
-            return point[one.parent] && std::count(one.choices.begin(), one.choices.end(),
-                                                   static_cast<size_t>(*point[one.parent])) > 0;
-          });
-      if (!applies) continue;
-      point[i] = setting.kind == Setting::Kind::kChoice ? own_choice(i, own, options)
-                                                        : own_number(setting.name, options);
+      if (!plan.space.has_setting(i, point)) continue;
+      point[i] = tuned_[i].choices.empty() ? own_number(tuned_[i].path, options)
+                                           : own_choice(i, own, options);
       if (!point[i]) return std::nullopt;
     }
     return plan.space.contains(point) ? std::optional(point) : std::nullopt;
@@ -424,7 +392,7 @@ class PlanReader {
       ConfigNode recipe = recipe_;
       apply_recipe_override(recipe, tuned_[setting].path, tuned_[setting].choices[choice]);
       for (size_t i = setting + 1; i < tuned_.size(); ++i) {
-        const auto& conditions = settings_list_[i].conditions;
+        const auto& conditions = list_[i].conditions;
         const bool depends =
             std::any_of(conditions.begin(), conditions.end(), [&](const auto& one) {
               return one.parent == setting &&
@@ -437,25 +405,23 @@ class PlanReader {
         }
       }
       put_metric(recipe, settings_.metric, direction_);
-      TrainOptions changed = read_recipe(recipe);
-      if (options_to_json(changed) == own) return static_cast<double>(choice);
+      if (options_to_json(read_recipe(recipe)) == own) return static_cast<double>(choice);
     }
     return std::nullopt;
   }
 
   static std::optional<double> own_number(const std::string& path, const TrainOptions& options) {
     const std::vector<FoundOption> found = find_options(options, path);
-    if (found.empty()) return std::nullopt;
     const bool are_equal = std::all_of(found.begin(), found.end(), [&](const FoundOption& one) {
       return one.number == found[0].number;
     });
-    return are_equal ? std::optional(found[0].number) : std::nullopt;
+    return are_equal && !found.empty() ? std::optional(found[0].number) : std::nullopt;
   }
 
   std::string path_;
   ConfigNode tune_, recipe_;
   TuneSettings settings_;
-  std::vector<Setting> settings_list_;
+  std::vector<Setting> list_;
   std::vector<TunedSetting> tuned_;
   std::string direction_;
   int64_t folds_ = 0;

@@ -21,7 +21,6 @@
 #include "simile/core/config.h"
 #include "simile/core/options.h"
 #include "simile/experiment/search_space.h"
-#include "simile/train/train_options.h"
 
 namespace simile {
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "simile/core/config.h"
@@ -14,18 +13,14 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"
-#include "simile/experiment/detail/recipe_options.h"
-#include "simile/experiment/detail/trial_journal.h"
-#include "simile/experiment/detail/trial_judge.h"
 #include "simile/experiment/planned_run.h"
-#include "simile/experiment/proposal.h"
-#include "simile/experiment/scheduler.h"
 #include "simile/train/selection.h"
 
 namespace simile {
 namespace {
 
 constexpr size_t kMinForSurface = 4, kMaxFailures = 3;
+const StopRule kNever = [](const SelectedValues&) { return false; };
 
 // Notes the values of a trial and ends it where a rule says so.
 class TrialEvents : public RunEvents {
@@ -108,7 +103,10 @@ class Tuner {
         result_{read_tune_plan(recipe, overrides), options, {}, {}, {}, 0, {}, {}, {}} {
     if (options.trials > 0) settings().trials = options.trials;
     if (options.runs >= 0) settings().runs = options.runs;
-    if (result_.options.out.empty()) result_.options.out = default_folder();
+    if (options.out.empty()) {
+      result_.options.out = "runs/tune-" + plan().name;
+      if (options.limit > 0) result_.options.out += fmt::format("-limit-{}", options.limit);
+    }
     const ConfigNode own = finish_recipe(plan().recipe, plan().recipe.source);
     read_options(own, options_);
     judge_ = TrialJudge(plan().lower_is_better);
@@ -135,12 +133,6 @@ class Tuner {
   const TuneSettings& settings() const { return result_.plan.settings; }
   const std::string& out() const { return result_.options.out; }
   std::vector<Trial>& trials() { return result_.trials; }
-
-  std::string default_folder() const {
-    const int64_t limit = result_.options.limit;
-    return fmt::format("runs/tune-{}{}", plan().name,
-                       limit > 0 ? fmt::format("-limit-{}", limit) : "");
-  }
 
   // A folder belongs to one search: what it was asked for decides what it proposes.
   void claim_folder(const ConfigNode& own) {
@@ -178,25 +170,29 @@ class Tuner {
   // Adds the next trial; false where there are no more points.
   bool add_trial(size_t known) {
     const auto number = static_cast<int64_t>(trials().size()) + 1;
-    std::optional<Trial> trial = read_trial(journal_of(number), search_);
+    std::optional<Trial> trial = read_noted(number);
     if (!trial) {
       trial = propose_trial(number, known);
       if (!trial) return false;
       note_proposal(*trial);
     }
-    trial->folder = folder_of(number);
-    trial->value = judge_.result_of(*trial);
     trials().push_back(std::move(*trial));
     return true;
+  }
+
+  // What this or another process has noted of a trial.
+  std::optional<Trial> read_noted(int64_t number) const {
+    std::optional<Trial> trial = read_trial(journal_of(number), search_);
+    if (trial) trial->folder = folder_of(number);
+    if (trial) trial->value = judge_.result_of(*trial);
+    return trial;
   }
 
   // The first proposal that a process notes is what all processes have.
   void note_proposal(Trial& trial) const {
     for (;;) {
       const FileLock lock = lock_run(folder_of(trial.number));
-      const std::optional<Trial> noted = read_trial(journal_of(trial.number), search_);
-      if (noted) trial = *noted;
-      if (noted) return;
+      if (reload(trial)) return;
       if (lock.is_held()) return write_trial(journal_of(trial.number), search_, trial);
       scheduler_.wait();
     }
@@ -205,6 +201,7 @@ class Tuner {
   std::optional<Trial> propose_trial(int64_t number, size_t known) const {
     Trial trial;
     trial.number = number;
+    trial.folder = folder_of(number);
     if (number == 1 && plan().own && settings().method != "grid") {
       trial.origin = "recipe";
       trial.point = *plan().own;
@@ -239,32 +236,19 @@ class Tuner {
       }
       std::vector<size_t> batch;
       for (size_t i = known; i < trials().size(); ++i) batch.push_back(i);
-      complete_trials(batch, stopping_rule(known), false);
-      check_failures();
+      // A trial is compared with those of earlier batches.
+      const StopRule median = [this, known](const SelectedValues& values) {
+        return judge_.is_hopeless(values, result_.trials.data(), known);
+      };
+      complete_trials(batch, settings().stopping == "none" ? kNever : median, false);
+      const bool have_all_failed =
+          std::all_of(trials().begin(), trials().end(),
+                      [](const Trial& trial) { return trial.state == Trial::State::kFailed; });
+      // What fails from the beginning is not of a trial but of the recipe.
+      SIMILE_CHECK(!have_all_failed || trials().size() < kMaxFailures, ErrorKind::kFailed,
+                   fmt::format("the first {} trials failed, so the search ends; the first said: {}",
+                               trials().size(), trials()[0].error));
     }
-  }
-
-  // Among the trials of earlier batches.
-  StopRule stopping_rule(size_t known) const {
-    if (settings().stopping == "none") return never();
-    return [this, known](const SelectedValues& values) {
-      return judge_.is_hopeless(values, result_.trials.data(), known);
-    };
-  }
-
-  static StopRule never() {
-    return [](const SelectedValues&) { return false; };
-  }
-
-  // What fails from the beginning is not of a trial but of the recipe.
-  void check_failures() const {
-    const auto& all = result_.trials;
-    const bool have_all_failed = std::all_of(all.begin(), all.end(), [](const Trial& trial) {
-      return trial.state == Trial::State::kFailed;
-    });
-    SIMILE_CHECK(!have_all_failed || all.size() < kMaxFailures, ErrorKind::kFailed,
-                 fmt::format("the first {} trials failed, so the search ends; the first said: {}",
-                             all.size(), all[0].error));
   }
 
   void search_by_halving() {
@@ -282,7 +266,7 @@ class Tuner {
       complete_trials(alive, stop_at(part), true);
       alive = promote(alive, part);
     }
-    complete_trials(alive, never(), false);
+    complete_trials(alive, kNever, false);
   }
 
   std::vector<size_t> promote(std::vector<size_t> alive, double part) {
@@ -330,13 +314,11 @@ class Tuner {
         Scheduler::Others::kAwait);
   }
 
-  // What another process may have noted since.
-  void reload(Trial& trial) const {
-    const std::optional<Trial> noted = read_trial(journal_of(trial.number), search_);
-    if (!noted) return;
-    trial = *noted;
-    trial.folder = folder_of(trial.number);
-    trial.value = judge_.result_of(trial);
+  // Takes what another process may have noted since; false where none has.
+  bool reload(Trial& trial) const {
+    const std::optional<Trial> noted = read_noted(trial.number);
+    if (noted) trial = *noted;
+    return noted.has_value();
   }
 
   void end_trial(Trial& trial, Trial::State state) const {
@@ -358,7 +340,14 @@ class Tuner {
 
   bool train_trial(Trial& trial, const StopRule& rule, bool pauses, const FileLock& lock) {
     if (has_stopped(trial.values, rule)) return stop(trial, pauses);
-    scheduler_.info_once(fmt::format("trial {} of {}: {}", trial.number, trials_, describe(trial)));
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < trial.point.size(); ++i) {
+      if (!trial.point[i]) continue;
+      parts.push_back(
+          fmt::format("{} {}", result_.setting_label(i), plan().show_value(i, trial.point[i])));
+    }
+    scheduler_.info_once(
+        fmt::format("trial {} of {}: {}", trial.number, trials_, fmt::join(parts, ", ")));
     std::optional<PlannedRun> run;
     try {
       run = plan_trial(trial);
@@ -378,16 +367,13 @@ class Tuner {
       return stop(trial, pauses);
     }
     if (outcome.state == RunOutcome::State::kFailed) return fail(trial, outcome.error);
-    if (options_.folds > 0) note_folds(trial, last.name, outcome);
+    if (options_.folds > 0) {  // the mean over the folds, at their end
+      trial.values = {{last.name, 1, 1, selection_value(outcome.reports, settings().metric)}};
+    }
     end_trial(trial, Trial::State::kFinished);
     events_.info(fmt::format("trial {}: {} {}", trial.number, result_.metric_name(),
                              trial.value ? result_.show(*trial.value) : "none"));
     return true;
-  }
-
-  // The mean over the folds, at their end.
-  void note_folds(Trial& trial, const std::string& stage, const RunOutcome& outcome) const {
-    trial.values = {{stage, 1, 1, selection_value(outcome.reports, settings().metric)}};
   }
 
   bool stop(Trial& trial, bool pauses) {
@@ -404,16 +390,6 @@ class Tuner {
     end_trial(trial, Trial::State::kFailed);
     events_.warning(fmt::format("trial {} failed: {}", trial.number, error));
     return true;
-  }
-
-  std::string describe(const Trial& trial) const {
-    std::vector<std::string> parts;
-    for (size_t i = 0; i < trial.point.size(); ++i) {
-      if (!trial.point[i]) continue;
-      parts.push_back(
-          fmt::format("{} {}", result_.setting_label(i), plan().show_value(i, trial.point[i])));
-    }
-    return fmt::format("{}", fmt::join(parts, ", "));
   }
 
   void choose_best() {
@@ -478,7 +454,11 @@ class Tuner {
     scheduler_.complete_all(
         runs.size(),
         [&](size_t i) {
-          outcomes[i] = complete_test(runs[i]);
+          outcomes[i] = read_outcome(runs[i]);
+          if (outcomes[i].state != RunOutcome::State::kFinished) {
+            scheduler_.info_once("test: " + runs[i].label);
+            outcomes[i] = scheduler_.complete(runs[i], false);
+          }
           return outcomes[i].state != RunOutcome::State::kRunning;
         },
         Scheduler::Others::kAwait);
@@ -490,13 +470,6 @@ class Tuner {
     return plan_run(recipe, {seed, result_.options.limit, false, true},
                     fmt::format("{}/tests/{}/run-{}", out(), name, number),
                     fmt::format("{} {}, seed {}", plan().name, name, seed), hashes_);
-  }
-
-  RunOutcome complete_test(const PlannedRun& run) {
-    const RunOutcome outcome = read_outcome(run);
-    if (outcome.state == RunOutcome::State::kFinished) return outcome;
-    scheduler_.info_once("test: " + run.label);
-    return scheduler_.complete(run, false);
   }
 
   void write_files() const {
@@ -541,16 +514,6 @@ void TuneOptions::visit(OptionVisitor& v) {
 Tuning search_settings(const std::string& recipe, const std::vector<std::string>& overrides,
                        const TuneOptions& options, EventSink& events) {
   return Tuner(recipe, overrides, options, events).run();
-}
-
-TunePage tune(const std::string& recipe, const std::vector<std::string>& overrides,
-              const TuneOptions& options, EventSink& events) {
-  const Tuning tuning = search_settings(recipe, overrides, options, events);
-  return {tuning.to_text(), tuning.to_markdown(), tuning.to_json()};
-}
-
-void check_tune_recipe(const std::string& recipe, const std::vector<std::string>& overrides) {
-  read_tune_plan(recipe, overrides);
 }
 
 std::string tune_reference() {

@@ -20,28 +20,22 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/experiment/effects.h"
-#include "simile/experiment/tune.h"
+#include "simile/core/options.h"
+#include "simile/experiment/proposal.h"
+#include "simile/experiment/trial.h"
 #include "simile/experiment/tune_plan.h"
 #include "simile/metric/significance.h"
-#include "simile/train/selection.h"
 
 namespace simile {
 
-struct Trial {
-  enum class State { kOpen, kFinished, kStopped, kFailed };
+struct TuneOptions {
+  int64_t trials = 0;
+  int64_t runs = -1;
+  int64_t limit = 0;
+  std::string out;
 
-  int64_t number = 1;
-  std::string origin;  // recipe, initial, gp, random, grid
-  SearchPoint point;
-  State state = State::kOpen;
-  std::vector<SelectedValue> values;  // in order; of the last stage
-  bool keeps_best = true;             // or the last weights
-  std::optional<double> value;        // the best, or where weights are kept so the last
-  std::string error;
-  std::string folder;
+  void visit(OptionVisitor& v);
 };
-std::string name_of(Trial::State state);  // "open", "finished", ...
 
 // A metric of the tests, of the seeds that both settings have.
 struct TestedMetric : PairedTest {
@@ -76,5 +70,8 @@ struct Tuning {
 // with the first's error; kInterrupted.
 Tuning search_settings(const std::string& recipe, const std::vector<std::string>& overrides,
                        const TuneOptions& options, EventSink& events);
+
+// The keys of `tune:` as Markdown.
+std::string tune_reference();
 
 }  // namespace simile

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
-#include "simile/core/float_buffer.h"
+#include "simile/core/error.h"
+#include "simile/core/memory.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/encoder_config.h"

@@ -10,10 +10,8 @@
 
 #include "simile/core/error.h"
 #include "simile/core/half.h"
-#include "simile/core/threads.h"
-#include "simile/model/encoder_tensors.h"
 #include "simile/core/parallel.h"
-#include "simile/model/encoder_writer.h"
+#include "simile/model/encoder_tensors.h"
 
 namespace simile {
 namespace {

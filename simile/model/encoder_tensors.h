@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/safetensors.h"
 #include "simile/model/tensor_source.h"

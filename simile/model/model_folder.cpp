@@ -15,7 +15,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/model/builtin_model.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/joined_model.h"

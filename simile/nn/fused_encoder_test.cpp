@@ -9,9 +9,7 @@
 
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/model/encoder_tensors.h"
-#include "simile/model/encoder_writer.h"
 #include "simile/nn/detail/tensor_setup_test.h"
 #include "simile/nn/head.h"
 #include "simile/nn/torch_encoder.h"

@@ -14,10 +14,7 @@
 #include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"
 #include "simile/model/model_folder.h"
-#include "simile/report/detail/run_format.h"
 #include "simile/report/run_files.h"
-#include "simile/eval/prediction_metric.h"
-#include "simile/model/builtin_model.h"
 
 namespace simile {
 namespace {

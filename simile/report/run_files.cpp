@@ -15,8 +15,6 @@
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"
 #include "simile/model/model_folder.h"
-#include "simile/report/detail/run_format.h"
-#include "simile/model/builtin_model.h"
 
 namespace simile {
 namespace {

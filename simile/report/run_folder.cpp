@@ -12,13 +12,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/checksums.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
-#include "simile/core/threads.h"
-#include "simile/model/embedding_store.h"
 #include "simile/core/parallel.h"
+#include "simile/model/embedding_store.h"
 #include "simile/model/safetensors.h"
 
 namespace simile {

@@ -13,7 +13,6 @@
 
 #include "simile/core/config.h"
 #include "simile/core/file.h"
-#include "simile/core/file_lock.h"
 #include "simile/eval/report.h"
 #include "simile/model/model_settings.h"
 #include "simile/report/run_files.h"

@@ -6,9 +6,8 @@
 
 #include <cmath>
 
-#include "simile/core/checksums.h"
 #include "simile/core/detail/error_of_test.h"
-#include "simile/core/detail/sealed_json.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/model/embedding_store.h"

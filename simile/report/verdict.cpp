@@ -11,8 +11,6 @@
 #include "simile/core/text_table.h"
 #include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"
-#include "simile/report/detail/run_format.h"
-#include "simile/eval/prediction_metric.h"
 #include "simile/report/run_files.h"
 
 namespace simile {

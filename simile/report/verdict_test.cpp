@@ -9,10 +9,8 @@
 #include <random>
 
 #include "simile/core/detail/error_of_test.h"
-#include "simile/core/threads.h"
-#include "simile/eval/predictions.h"
 #include "simile/core/parallel.h"
-#include "simile/eval/prediction_metric.h"
+#include "simile/eval/predictions.h"
 
 namespace simile {
 namespace {

@@ -15,9 +15,7 @@
 #include <mutex>
 #include <string>
 
-#include "simile/core/event.h"
 #include "simile/core/error.h"
-#include "simile/serve/access.h"
 #include "simile/serve/batching_worker.h"
 #include "simile/serve/engine.h"
 #include "simile/serve/metrics.h"

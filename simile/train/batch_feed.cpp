@@ -48,7 +48,6 @@ std::vector<StepPart> BatchFeed::next(int64_t count) {
   try {
     do {
       parts.push_back(next_batch());
-      done();
     } while (static_cast<int64_t>(parts.size()) < count &&
              state_.next_batch < static_cast<int64_t>(turns_.size()));
   } catch (const Error&) {
@@ -80,13 +79,8 @@ StepPart BatchFeed::next_batch() {
     objective.next_batch = 0;
     ++objective.epoch;
   }
-  return {number, batches_[number][static_cast<size_t>(objective.next_batch)]};
-}
-
-void BatchFeed::done() {
-  const auto number = static_cast<size_t>(turns_[static_cast<size_t>(state_.next_batch)]);
   ++state_.next_batch;
-  ++state_.objectives[number].next_batch;
+  return {number, batches_[number][static_cast<size_t>(objective.next_batch++)]};
 }
 
 }  // namespace simile

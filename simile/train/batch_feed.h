@@ -35,19 +35,14 @@ class BatchFeed {
     std::vector<int32_t> batch_sizes;
   };
 
-  // The batch to be trained next, the same until done() is called. At the end of an epoch a new one
-  // begins, which may embed texts (Stage::plan_epoch) and throw what that throws; the state then
-  // still stands before this batch.
+  // At the end of an epoch a new one begins, which may embed texts (Stage::plan_epoch) and throw what
+  // that throws; the state then still stands before this batch.
   StepPart next_batch();
-
-  // The batch of next_batch() is given out.
-  void done();
 
   Stage& stage_;
   TrainState& state_;
   BeforeEpoch before_epoch_;
-  std::vector<ReplacedPlan> replaced_;  // by the last call of next(), which they come back to if it
-                                        // throws
+  std::vector<ReplacedPlan> replaced_;  // by the last call of next(); back if it throws
   std::vector<int32_t> turns_;          // objective of each batch of the stage's epoch
   std::vector<Batches> batches_;        // [objectives] of the current epoch of each
 };

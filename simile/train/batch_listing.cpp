@@ -6,12 +6,11 @@
 
 #include <algorithm>
 
-#include "simile/batch/order_table.h"
 #include "simile/core/error.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/matrix_product.h"
-#include "simile/report/run_folder.h"
-#include "simile/train/epoch_planner.h"
+#include "simile/train/objective.h"
 #include "simile/train/read_recipe.h"
 #include "simile/train/run_data.h"
 
@@ -42,22 +41,6 @@ size_t find_listed_stage(const TrainOptions& options, const std::string& name) {
   return find_name(names, name, "stage");
 }
 
-size_t find_listed_objective(const StageOptions& stage, const std::string& name) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < stage.objectives.size(); ++i) names.push_back(stage.objective_name(i));
-  return find_name(names, name, fmt::format("objective in the stage '{}'", stage.name));
-}
-
-// The training data of one objective; no other is read.
-std::shared_ptr<const TrainingSet> read_set(TrainOptions options, size_t stage, size_t objective,
-                                            const StartModel& start, EventSink& events) {
-  ObjectiveOptions listed = options.stages[stage].objectives[objective];
-  listed.dev = {};
-  for (StageOptions& each : options.stages) each.objectives.clear();
-  options.stages[stage].objectives.push_back(listed);
-  return read_run_data(options, start, events)[stage][0].train.examples;
-}
-
 }  // namespace
 
 BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& options,
@@ -67,7 +50,10 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
                fmt::format("epochs are numbered from 1, found {}", options.epoch));
   const size_t number = find_listed_stage(run, options.stage);
   const StageOptions& stage = run.stages[number];
-  const size_t chosen = find_listed_objective(stage, options.objective);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < stage.objectives.size(); ++i) names.push_back(stage.objective_name(i));
+  const size_t chosen =
+      find_name(names, options.objective, fmt::format("objective in the stage '{}'", stage.name));
   const ObjectiveOptions& objective = stage.objectives[chosen];
   const OrderRow& order = find_order(objective.order.name);
   SIMILE_CHECK(
@@ -77,7 +63,11 @@ BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& o
       "with mine.method=none the batches of its data are shown");
 
   const StartModel start = load_start_model(run, events);
-  const ExampleSet set{read_set(run, number, chosen, start, events), {}};
+  TrainOptions read = run;  // no other objective's data is read
+  for (StageOptions& each : read.stages) each.objectives.clear();
+  read.stages[number].objectives = {objective};
+  read.stages[number].objectives[0].dev = {};
+  const ExampleSet set{read_run_data(read, start, events)[number][0].train.examples, {}};
   const EpochPlanner planner(objective, set,
                              order_seed(static_cast<uint64_t>(run.seed), stage, chosen));
   const ProductType products = choose_precision(objective.order.chosen_precision(true));

@@ -9,7 +9,6 @@
 
 #include "simile/core/error.h"
 #include "simile/data/column_kinds.h"
-#include "simile/loss/bsc.h"
 #include "simile/loss/loss_table.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
@@ -25,13 +24,6 @@ namespace {
 constexpr double kSmallTarget = 0.25;
 constexpr size_t kShownClasses = 10;
 constexpr int64_t kNoLimit = 16777216;  // of an encoder that takes texts of any length
-
-double percent(double share) { return 100 * share; }
-
-// "stages.0.objectives.1": the recipe's name of an objective.
-std::string place_of(size_t stage, size_t objective) {
-  return fmt::format("stages.{}.objectives.{}", stage, objective);
-}
 
 std::string describe_counts(const TrainingSet& set) {
   const DataReview& review = set.review;
@@ -67,7 +59,7 @@ std::string describe_lengths(const TrainingSet& set) {
                                  set.second.empty() ? "a text" : "a joint sequence", quantile(50),
                                  quantile(95), lengths.back());
   if (set.max_length == 0 || set.max_length >= kNoLimit) return line;
-  return line + fmt::format("; {} ({:.1f} %) cut at the limit of {}", set.cut_texts, percent(cut),
+  return line + fmt::format("; {} ({:.1f} %) cut at the limit of {}", set.cut_texts, 100 * cut,
                             set.max_length);
 }
 
@@ -91,7 +83,7 @@ std::string describe_leak(const ReviewedTest& test, const Leak& leak) {
   const std::string found =
       fmt::format("{} {} of {} {}", test.what, leak.found, leak.examples, test.unit());
   if (!test.texts.is_ranking) {
-    return fmt::format("{}, {:.1f} % of its texts", found, percent(leak.texts_share()));
+    return fmt::format("{}, {:.1f} % of its texts", found, 100 * leak.texts_share());
   }
   return fmt::format("{}, {} of {} queries, {} of {} relevant documents (those of {} pairs)", found,
                      leak.queries_found, leak.queries, leak.documents_found, leak.documents,
@@ -124,7 +116,9 @@ class Reviewer {
       }
     }
     if (checks_) {
-      for (const ReviewedTest& test : tests_) check_test_columns(test);
+      for (const ReviewedTest& test : tests_) {
+        if (!test.texts.is_ranking) check_columns(test.what, data_of(test.options));
+      }
     }
     return std::move(result_);
   }
@@ -140,7 +134,7 @@ class Reviewer {
 
   void review_objective(size_t stage, size_t number, const ObjectiveOptions& objective,
                         const TrainingSet& set) {
-    const std::string place = place_of(stage, number);
+    const std::string place = fmt::format("stages.{}.objectives.{}", stage, number);
     const bool is_new = report_set(set);
     if (checks_) add(review_teaching(place, objective, set));
     if (checks_) check_columns(place, objective.data);
@@ -176,14 +170,6 @@ class Reviewer {
     if (!wrong.empty()) find(true, fmt::format("{} (in {}.data)", wrong, place));
   }
 
-  void check_test_columns(const ReviewedTest& test) {
-    if (test.texts.is_ranking) return;
-    PairDataOptions data = test.options.columns;
-    data.path = test.options.data;
-    if (test.options.task == "classification") data.format = "classes";
-    check_columns(test.what, data);
-  }
-
   void check_scale(const std::string& place, const PairDataOptions& data, const TrainingSet& set) {
     if (!set.offer.has_target || data.score_scale <= 1) return;
     if (set.review.score_maximum > kSmallTarget || set.review.score_maximum <= 0) return;
@@ -210,8 +196,8 @@ class Reviewer {
            fmt::format("{}: left and right are exchanged against the {}: {} texts ({:.1f} % of a "
                        "side) are left here and among its {}, or right here and among its {}; the "
                        "straight way it is {:.1f} %; {}",
-                       set.file, test.what, match.exchanged_texts, percent(match.exchanged), right,
-                       left, percent(match.straight), advice));
+                       set.file, test.what, match.exchanged_texts, 100 * match.exchanged, right,
+                       left, 100 * match.straight, advice));
     } else if (match.lengths_oppose &&
                find_loss(objective.loss.name).needs(objective.loss).directed) {
       find(false,
@@ -231,13 +217,12 @@ class Reviewer {
     for (const int64_t example : leak.first) {
       shown.push_back(test.texts.text(static_cast<size_t>(example)));
     }
-    find(
-        leak.is_mistake(),
-        fmt::format("{}: {} of the {} {} of the {} ({:.1f} %) stand in this training data, such as "
-                    "{}{}",
-                    set.file, leak.found, leak.examples, test.unit(), test.what,
-                    percent(leak.found_share()), fmt::join(shown, " and "),
-                    leak.is_mistake() ? "; " + leak_advice(place, test) : ""));
+    find(leak.is_mistake(),
+         fmt::format(
+             "{}: {} of the {} {} of the {} ({:.1f} %) stand in this training data, such as "
+             "{}{}",
+             set.file, leak.found, leak.examples, test.unit(), test.what, 100 * leak.found_share(),
+             fmt::join(shown, " and "), leak.is_mistake() ? "; " + leak_advice(place, test) : ""));
   }
 
   std::string leak_advice(const std::string& place, const ReviewedTest& test) const {
@@ -278,18 +263,12 @@ class Reviewer {
 
 }  // namespace
 
-RunReview review_run(const TrainOptions& options,
-                     const std::vector<std::vector<ObjectiveData>>& data,
-                     const Evaluations& evaluations, const Evaluations& tests, bool checks) {
-  return Reviewer(options, evaluations, tests, checks).review(data);
-}
-
 void review_run_data(const TrainOptions& options,
                      const std::vector<std::vector<ObjectiveData>>& data,
                      const Evaluations& evaluations, const Evaluations& tests, EventSink& events) {
   const bool stops = options.data_checks == "stop";
   const RunReview review =
-      review_run(options, data, evaluations, tests, options.data_checks != "off");
+      Reviewer(options, evaluations, tests, options.data_checks != "off").review(data);
   for (const std::string& line : review.report) events.info(line);
   std::vector<std::string> mistakes;
   for (const DataFinding& finding : review.findings) {
@@ -308,7 +287,7 @@ RunReview review_recipe(const ConfigNode& recipe, EventSink& events) {
   const TrainOptions options = read_recipe(recipe, events);
   const StartModel start = load_start_model(options, events);
   const Evaluations evaluations(options.evaluations, events), tests(options.tests, events);
-  return review_run(options, read_run_data(options, start, events), evaluations, tests, true);
+  return Reviewer(options, evaluations, tests, true).review(read_run_data(options, start, events));
 }
 
 }  // namespace simile

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -37,14 +36,6 @@ std::string lasting_name(const std::string& model) {
 
 std::string quoted(const std::string& text) { return Json(text).dump(); }
 
-bool is_table(const std::string& path) {
-  const std::string name = fs::path(path).filename().string();
-  for (const char* ending : {".tsv", ".csv"}) {
-    if (name.find(ending) != std::string::npos) return true;
-  }
-  return false;
-}
-
 void check_distillation(const DistillationOptions& options, bool overwrite) {
   SIMILE_CHECK(overwrite || !file_exists(join_path(options.output, "run.json")), ErrorKind::kUsage,
                fmt::format("'{0}' holds a run; give another output, add --overwrite to replace it, "
@@ -56,7 +47,10 @@ void check_distillation(const DistillationOptions& options, bool overwrite) {
   SIMILE_CHECK(options.columns.size() <= 2, ErrorKind::kUsage,
                fmt::format("{} columns of '{}' are asked for; give the one or two with its texts",
                            options.columns.size(), options.data));
-  SIMILE_CHECK(!is_table(options.data) || !options.columns.empty(), ErrorKind::kUsage,
+  const std::string file = fs::path(options.data).filename().string();
+  const bool is_table =
+      file.find(".tsv") != std::string::npos || file.find(".csv") != std::string::npos;
+  SIMILE_CHECK(!is_table || !options.columns.empty(), ErrorKind::kUsage,
                fmt::format("'{}' is a table; name the one or two columns with its texts (--columns "
                            "question,answer), or give a file with one text a line",
                            options.data));
@@ -65,11 +59,6 @@ void check_distillation(const DistillationOptions& options, bool overwrite) {
   SIMILE_CHECK(options.dimensions == 0 || student_kind(options.student) == StudentKind::kStatic,
                ErrorKind::kUsage,
                "dimensions are of a static student; others have those of their model");
-}
-
-int64_t vector_size(const std::string& model, EventSink& events) {
-  const ModelSettings settings = open_model_folder(model, events).settings;
-  return settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
 }
 
 std::string data_of(const DistillationOptions& options) {
@@ -125,7 +114,8 @@ std::string make_start(const DistillationOptions& options, EventSink& events) {
 std::string prepare_distillation(const DistillationOptions& options, bool overwrite,
                                  EventSink& events) {
   check_distillation(options, overwrite);
-  const int64_t taught = vector_size(options.teacher, events);
+  const ModelSettings teacher = open_model_folder(options.teacher, events).settings;
+  const int64_t taught = teacher.dimensions > 0 ? teacher.dimensions : teacher.embedding_size();
   SIMILE_CHECK(
       options.dimensions >= 0 && options.dimensions < taught, ErrorKind::kUsage,
       fmt::format("{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",

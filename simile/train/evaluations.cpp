@@ -12,6 +12,7 @@
 #include "simile/eval/predictions.h"
 #include "simile/eval/shared_texts.h"
 #include "simile/train/selection.h"
+#include "simile/train/start_model.h"
 
 namespace simile {
 
@@ -39,66 +40,45 @@ Report evaluate_with_file(const Task& task, Scorer& scorer, const std::string& f
   }
 }
 
-std::unique_ptr<Scorer> make_model_scorer(const std::string& name, const EvaluatedModel& model,
+}  // namespace
+
+std::unique_ptr<Scorer> make_model_scorer(const std::string& name, ModelWeights& weights,
+                                          const StartModel& start, ProductType products,
                                           EventSink& events) {
-  const ModelSettings& settings = model.settings;
   const auto encoder = std::make_shared<const SentenceEncoder>(
-      model.weights.encoder().inference(model.products), settings, model.tokenizer);
+      weights.encoder().inference(products), start.settings, start.tokenizer);
   std::vector<Head> heads;
-  for (HeadModule& head : model.weights.heads()) {
-    heads.emplace_back(head.settings(), settings.embedding_size(), head.to_host());
+  for (HeadModule& head : weights.heads()) {
+    heads.emplace_back(head.settings(), start.settings.embedding_size(), head.to_host());
   }
   return make_encoder_scorer(name, encoder, std::move(heads), {}, events);
 }
 
-std::vector<const Evaluation*> list_all(const Evaluations::Sets& sets) {
+Scores evaluate_all(const EvaluationSets& sets, Scorer& scorer, bool has_heads, EventSink& events,
+                    const std::string& predictions) {
   std::vector<const Evaluation*> all;
-  for (const Evaluations* set : sets) {
-    for (const Evaluation& each : set->list()) all.push_back(&each);
-  }
-  return all;
-}
-
-Scores evaluate_all(const Evaluations::Sets& sets, Scorer& scorer, bool has_heads,
-                    EventSink& events, const std::string& predictions) {
-  const std::vector<const Evaluation*> all = list_all(sets);
   std::vector<const Task*> tasks;
-  for (const Evaluation* each : all) tasks.push_back(each->task.get());
+  for (const Evaluations* set : sets) {
+    for (const Evaluation& each : set->list()) {
+      all.push_back(&each);
+      tasks.push_back(each.task.get());
+    }
+  }
   scorer.embed_once(std::make_shared<const SharedTexts>(tasks));
   Scores scores;
   for (const Evaluation* each : all) {
-    if (each->needs_head() && !has_heads) {
-      Report none;
-      none.name = each->options.name;
-      scores.reports.push_back(none);
-      scores.predictions.emplace_back();
+    Predictions& kept = scores.predictions.emplace_back();
+    const bool needs_head = !each->options.head.empty() || each->options.task == "classification";
+    if (needs_head && !has_heads) {
+      scores.reports.emplace_back().name = each->options.name;
       continue;
     }
     const std::string file =
         predictions.empty() ? ""
                             : predictions_file(predictions, each->options.task, each->options.name);
-    Predictions& kept = scores.predictions.emplace_back();
     scores.reports.push_back(evaluate_with_file(*each->task, scorer, file, kept, events));
   }
   return scores;
-}
-
-}  // namespace
-
-Scores Evaluations::evaluate(const Sets& sets, const std::string& model_name,
-                             const EvaluatedModel& model, EventSink& events,
-                             const std::string& predictions) {
-  const auto scorer = make_model_scorer(model_name, model, events);
-  return evaluate_all(sets, *scorer, true, events, predictions);
-}
-
-std::vector<Report> Evaluations::evaluate_hybrid(const Sets& sets, const std::string& model_name,
-                                                 const EvaluatedModel& model,
-                                                 const FusionOptions& fusion, EventSink& events,
-                                                 const std::string& predictions) {
-  HybridScorer scorer(hybrid_name(model_name), std::make_shared<Bm25Scorer>(),
-                      make_model_scorer(model_name, model, events), fusion);
-  return evaluate_all(sets, scorer, false, events, predictions).reports;
 }
 
 void Evaluations::tell_seen(const KeySet& texts) {
@@ -116,10 +96,6 @@ void Evaluations::check_metrics(const std::vector<std::string>& metrics) const {
     }
   }
   selection_value(reports, metrics);
-}
-
-std::vector<Report> Evaluations::evaluate_baseline(const Sets& sets, const std::string& name) {
-  return evaluate_all(sets, *make_lexical_scorer(name), false, silent_events(), "").reports;
 }
 
 }  // namespace simile

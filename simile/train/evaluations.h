@@ -8,52 +8,20 @@
 
 #include "simile/core/error.h"
 #include "simile/eval/task.h"
-#include "simile/index/score_fusion.h"
-#include "simile/model/model_settings.h"
 #include "simile/report/verdict.h"
-#include "simile/text/tokenizer.h"
-#include "simile/train/model_weights.h"
+#include "simile/train/placement.h"
 
 namespace simile {
-
-struct EvaluatedModel {
-  ModelWeights& weights;
-  const Tokenizer& tokenizer;
-  const ModelSettings& settings;
-  ProductType products = ProductType::kFloat;
-};
 
 struct Evaluation {
   EvaluationOptions options;
   std::unique_ptr<Task> task;
-
-  bool needs_head() const { return !options.head.empty() || options.task == "classification"; }
 };
 
 class Evaluations {
  public:
   // Reads the data; what should be known about it goes to `events` as warnings.
   Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
-
-  // The scores of one set, then of the next.
-  using Sets = std::vector<const Evaluations*>;
-
-  // One report per evaluation, in order, of weights as they are, and the predictions behind each. A
-  // text of several evaluations is embedded once. With a folder also writes the predictions there,
-  // see predictions_file().
-  static Scores evaluate(const Sets& sets, const std::string& model_name,
-                         const EvaluatedModel& model, EventSink& events,
-                         const std::string& predictions = "");
-
-  // The same of the model together with BM25, called hybrid_name() of it; where a head scores,
-  // which a hybrid does not have, the report has its name alone.
-  static std::vector<Report> evaluate_hybrid(const Sets& sets, const std::string& model_name,
-                                             const EvaluatedModel& model,
-                                             const FusionOptions& fusion, EventSink& events,
-                                             const std::string& predictions = "");
-
-  // One report per evaluation of a lexical baseline, "bm25" or "tfidf".
-  static std::vector<Report> evaluate_baseline(const Sets& sets, const std::string& name);
 
   // See Task::tell_seen().
   void tell_seen(const KeySet& texts);
@@ -66,5 +34,21 @@ class Evaluations {
  private:
   std::vector<Evaluation> evaluations_;
 };
+
+struct StartModel;
+
+// Scores by weights as they are, with the start's tokenizer and settings.
+std::unique_ptr<Scorer> make_model_scorer(const std::string& name, ModelWeights& weights,
+                                          const StartModel& start, ProductType products,
+                                          EventSink& events);
+
+using EvaluationSets = std::vector<const Evaluations*>;
+
+// One report per evaluation, those of one set, then of the next, and the predictions behind each. A
+// text of several evaluations is embedded once. Where a head scores and the scorer has none, the
+// report has its name alone. With a folder also writes the predictions there, see
+// predictions_file().
+Scores evaluate_all(const EvaluationSets& sets, Scorer& scorer, bool has_heads, EventSink& events,
+                    const std::string& predictions = "");
 
 }  // namespace simile

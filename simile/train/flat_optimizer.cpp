@@ -2,6 +2,7 @@
 #include "simile/train/flat_optimizer.h"
 
 #include <fmt/format.h>
+#include <torch/types.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -33,10 +34,6 @@ class FlushDenormals {
 #endif
 };
 
-bool all_zero(const float* values, int64_t size) {
-  return std::all_of(values, values + size, [](float value) { return value == 0.0f; });
-}
-
 }  // namespace
 
 DeferredTable deferred_table(const ParameterSlot& slot) {
@@ -48,12 +45,16 @@ DeferredTable deferred_table(const ParameterSlot& slot) {
 }
 
 FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
-                             const std::vector<ParameterSlot>& slots, float* weights,
-                             const DeferredTable& table, const std::vector<ExtraParameter>& extras)
+                             const std::vector<ParameterSlot>& slots,
+                             const torch::Tensor& parameters, const torch::Tensor& gradients,
+                             const DeferredTable& table, const std::vector<TrainedTensor>& extras)
     : rule_(options),
       clip_norm_(options.clip_norm),
       used_rows_(options.used_rows()),
-      table_(table) {
+      table_(table),
+      parameters_(parameters),
+      gradients_(gradients),
+      extras_(extras) {
   int64_t next = 0;
   bool found_table = table.rows == 0;
   for (const ParameterSlot& slot : slots) {
@@ -66,37 +67,18 @@ FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
       found_table = true;
     }
     const int64_t rows = slot.shape.size() == 2 ? slot.shape[0] : 1;
-    add_section(weights + slot.offset, rows, slot.size / rows, slot.learning_rate_factor,
-                slot.decays, -1);
+    add_section(parameters.data_ptr<float>() + slot.offset,
+                gradients.data_ptr<float>() + slot.offset, rows, slot.size / rows,
+                slot.learning_rate_factor, slot.decays);
   }
   SIMILE_CHECK(found_table, ErrorKind::kInput,
                fmt::format("optimiser: no weight of {} x {} begins at float {}", table.rows,
                            table.columns, table.offset));
-  for (size_t i = 0; i < extras.size(); ++i) {
-    add_section(extras[i].values, 1, extras[i].size, extras[i].learning_rate_factor,
-                extras[i].decays, static_cast<int>(i));
+  for (const TrainedTensor& extra : extras) {
+    add_section(extra.values.data_ptr<float>(), extra.gradient.data_ptr<float>(), 1,
+                extra.values.numel(), extra.learning_rate_factor, extra.decays);
   }
-  extra_count_ = extras.size();
-  int64_t longest = table.columns;
-  for (const ExtraParameter& extra : extras) longest = std::max(longest, extra.size);
-  zeros_.assign(static_cast<size_t>(longest), 0.0f);
-  cut_pieces();
-  if (!used_rows_) state_.row_steps.assign(static_cast<size_t>(table.rows), 0);
-  is_touched_.assign(static_cast<size_t>(table.rows), 0);
-}
-
-void FlatOptimizer::add_section(float* values, int64_t rows, int64_t columns, double factor,
-                                bool decays, int extra) {
-  const int64_t moments = static_cast<int64_t>(state_.first_moment.size());
-  const int64_t sums = static_cast<int64_t>(row_sums_.size());
-  sections_.push_back(
-      {values, moments, extra < 0 ? moments : 0, rows, columns, sums, factor, decays, extra});
-  state_.first_moment.resize(static_cast<size_t>(moments + rows * columns));
-  if (rule_.has_second_moment()) state_.second_moment.resize(state_.first_moment.size());
-  row_sums_.resize(static_cast<size_t>(sums + rows));
-}
-
-void FlatOptimizer::cut_pieces() {
+  zeros_.assign(static_cast<size_t>(table.columns), 0.0f);
   for (size_t s = 0; s < sections_.size(); ++s) {
     if (table_.rows > 0 && s == table_section_) continue;
     const int64_t step = std::max<int64_t>(1, kPieceFloats / sections_[s].columns);
@@ -104,6 +86,18 @@ void FlatOptimizer::cut_pieces() {
       pieces_.push_back({s, row, std::min(step, sections_[s].rows - row)});
     }
   }
+  if (!used_rows_) state_.row_steps.assign(static_cast<size_t>(table.rows), 0);
+  is_touched_.assign(static_cast<size_t>(table.rows), 0);
+}
+
+void FlatOptimizer::add_section(float* values, float* gradient, int64_t rows, int64_t columns,
+                                double factor, bool decays) {
+  const int64_t moments = static_cast<int64_t>(state_.first_moment.size());
+  const int64_t sums = static_cast<int64_t>(row_sums_.size());
+  sections_.push_back({values, gradient, moments, rows, columns, sums, factor, decays});
+  state_.first_moment.resize(static_cast<size_t>(moments + rows * columns));
+  if (rule_.has_second_moment()) state_.second_moment.resize(state_.first_moment.size());
+  row_sums_.resize(static_cast<size_t>(sums + rows));
 }
 
 StepConstants FlatOptimizer::make_constants(int64_t step, double learning_rate,
@@ -158,7 +152,10 @@ void FlatOptimizer::replay_row(int64_t row) {
   const StepConstants* c = history_.data() + history_.size() - missed;
   bool still = false;
   for (int64_t k = 0; k < missed; ++k) {
-    if (!still && k % kStepsPerCheck == 0) still = c[k].l2 == 0.0f && all_zero(first, columns);
+    if (!still && k % kStepsPerCheck == 0) {
+      still = c[k].l2 == 0.0f &&
+              std::all_of(first, first + columns, [](float value) { return value == 0.0f; });
+    }
     if (still) {
       rule_.update_still(c[k], columns, weight, second);
     } else {
@@ -168,13 +165,11 @@ void FlatOptimizer::replay_row(int64_t row) {
   state_.row_steps[row] = state_.step;
 }
 
-double FlatOptimizer::gradient_norm(const std::vector<float*>& gradients) {
+double FlatOptimizer::gradient_norm() {
   const auto sum_rows = [&](const Section& section, int64_t row, int64_t rows) {
-    const float* gradient = gradients[section.extra + 1];
-    if (gradient == nullptr) return;
     for (int64_t i = row; i < row + rows; ++i) {
       row_sums_[section.first_sum + i] =
-          sum_of_squares(gradient + section.gradient_offset + i * section.columns, section.columns);
+          sum_of_squares(section.gradient + i * section.columns, section.columns);
     }
   };
   std::fill(row_sums_.begin(), row_sums_.end(), 0.0);
@@ -192,29 +187,21 @@ double FlatOptimizer::gradient_norm(const std::vector<float*>& gradients) {
   return std::sqrt(sum);
 }
 
-void FlatOptimizer::update_rows(const Section& section, int64_t row, int64_t rows, float* gradient,
+void FlatOptimizer::update_rows(const Section& section, int64_t row, int64_t rows,
                                 const StepConstants& constants) {
   const int64_t begin = row * section.columns, size = rows * section.columns;
   const int64_t moments = section.moment_offset + begin;
-  float* values = gradient == nullptr ? nullptr : gradient + section.gradient_offset + begin;
-  rule_.update(constants, size, values == nullptr ? zeros_.data() : values, section.values + begin,
+  float* const gradient = section.gradient + begin;
+  rule_.update(constants, size, gradient, section.values + begin,
                state_.first_moment.data() + moments, second_moment(moments));
-  if (values != nullptr) std::fill(values, values + size, 0.0f);
+  std::fill(gradient, gradient + size, 0.0f);
 }
 
-double FlatOptimizer::step(double learning_rate, float* gradient,
-                           const std::vector<float*>& extra_gradients) {
-  SIMILE_CHECK(extra_gradients.size() == extra_count_ || extra_gradients.empty(), ErrorKind::kInput,
-               fmt::format("optimiser: {} gradients for {} extra parameters",
-                           extra_gradients.size(), extra_count_));
-  std::vector<float*> gradients(1 + extra_count_, nullptr);
-  gradients[0] = gradient;
-  std::copy(extra_gradients.begin(), extra_gradients.end(), gradients.begin() + 1);
-  sort_touched();
-
-  const double norm = gradient_norm(gradients);
+double FlatOptimizer::step(double learning_rate) {
+  std::sort(touched_.begin(), touched_.end());  // as they lie in memory
+  const double norm = gradient_norm();
   if (!std::isfinite(norm)) {
-    clear_gradients(gradients);
+    clear_gradients();
     forget_touched();
     return norm;
   }
@@ -230,16 +217,6 @@ double FlatOptimizer::step(double learning_rate, float* gradient,
     state_.learning_rates.push_back(learning_rate);
   }
   for (StepConstants& c : constants) c.gradient_scale = static_cast<float>(clip);
-  update_all(gradients, constants);
-  if (!used_rows_) {
-    for (const int64_t row : touched_) state_.row_steps[row] = state_.step;
-  }
-  forget_touched();
-  return norm;
-}
-
-void FlatOptimizer::update_all(const std::vector<float*>& gradients,
-                               const std::vector<StepConstants>& constants) {
   const int64_t pieces = static_cast<int64_t>(pieces_.size());
   const int64_t touched = static_cast<int64_t>(touched_.size());
 #pragma omp parallel
@@ -248,39 +225,23 @@ void FlatOptimizer::update_all(const std::vector<float*>& gradients,
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < pieces; ++i) {
       const Piece& piece = pieces_[i];
-      const Section& section = sections_[piece.section];
-      update_rows(section, piece.first_row, piece.rows, gradients[section.extra + 1],
-                  constants[piece.section]);
+      update_rows(sections_[piece.section], piece.first_row, piece.rows, constants[piece.section]);
     }
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < touched; ++i) {
-      update_rows(sections_[table_section_], touched_[i], 1, gradients[0],
-                  constants[table_section_]);
+      update_rows(sections_[table_section_], touched_[i], 1, constants[table_section_]);
     }
   }
+  if (!used_rows_) {
+    for (const int64_t row : touched_) state_.row_steps[row] = state_.step;
+  }
+  forget_touched();
+  return norm;
 }
 
-void FlatOptimizer::clear_gradients(const std::vector<float*>& gradients) {
-  for (const Piece& piece : pieces_) {
-    const Section& section = sections_[piece.section];
-    float* gradient = gradients[section.extra + 1];
-    if (gradient == nullptr) continue;
-    float* values = gradient + section.gradient_offset + piece.first_row * section.columns;
-    std::fill(values, values + piece.rows * section.columns, 0.0f);
-  }
-  for (const int64_t row : touched_) {
-    float* values = gradients[0] + table_.offset + row * table_.columns;
-    std::fill(values, values + table_.columns, 0.0f);
-  }
-}
-
-// In the order in which they lie in memory.
-void FlatOptimizer::sort_touched() {
-  if (touched_.empty()) return;
-  touched_.clear();
-  for (int64_t row = 0; row < table_.rows; ++row) {
-    if (is_touched_[row] != 0) touched_.push_back(row);
-  }
+void FlatOptimizer::clear_gradients() {
+  if (gradients_.defined()) gradients_.zero_();
+  for (const TrainedTensor& extra : extras_) extra.gradient.zero_();
 }
 
 void FlatOptimizer::forget_touched() {
@@ -289,16 +250,7 @@ void FlatOptimizer::forget_touched() {
 }
 
 void FlatOptimizer::load_state(OptimizerState state) {
-  const auto check = [](const char* what, const auto& expected, const auto& found) {
-    SIMILE_CHECK(
-        found.size() == expected.size(), ErrorKind::kInput,
-        fmt::format("checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
-                    "written by another recipe?",
-                    what, expected.size(), found.size()));
-  };
-  check("first moment", state_.first_moment, state.first_moment);
-  check("second moment", state_.second_moment, state.second_moment);
-  check("row steps", state_.row_steps, state.row_steps);
+  state.check_sizes(state_);
   const int64_t remembered = static_cast<int64_t>(state.learning_rates.size());
   SIMILE_CHECK(state.step >= 0 && remembered <= (state_.row_steps.empty() ? 0 : state.step),
                ErrorKind::kInput,

@@ -75,19 +75,26 @@ std::vector<float> gradient_of_step(int64_t step) {
 
 double rate_of_step(int64_t step) { return 1e-2 / (1.0 + 0.01 * static_cast<double>(step)); }
 
+// A tensor on the memory of the numbers.
+torch::Tensor view_of(std::vector<float>& numbers) {
+  return torch::from_blob(numbers.data(), {static_cast<int64_t>(numbers.size())});
+}
+
 struct Training {
-  std::vector<float> weights;
+  std::vector<float> weights, gradient;
   std::unique_ptr<FlatOptimizer> optimizer;
 
   explicit Training(bool deferred, const OptimizerOptions& options = {})
-      : weights(random_floats(layout_size(), "weights")) {
+      : weights(random_floats(layout_size(), "weights")), gradient(weights.size()) {
     const DeferredTable table = deferred ? deferred_table(small_layout()[0]) : DeferredTable{};
-    optimizer = std::make_unique<FlatOptimizer>(options, small_layout(), weights.data(), table);
+    optimizer = std::make_unique<FlatOptimizer>(options, small_layout(), view_of(weights),
+                                                view_of(gradient), table);
   }
   double step(int64_t number, bool deferred) {
-    std::vector<float> gradient = gradient_of_step(number);
+    const std::vector<float> of_step = gradient_of_step(number);
+    std::copy(of_step.begin(), of_step.end(), gradient.begin());
     if (deferred) optimizer->prepare_rows(rows_of_step(number));
-    const double norm = optimizer->step(rate_of_step(number), gradient.data());
+    const double norm = optimizer->step(rate_of_step(number));
     for (const float value : gradient) EXPECT_EQ(value, 0.0f);
     return norm;
   }
@@ -134,17 +141,19 @@ TEST(FlatOptimizer, FollowsTorchsAdamWFor100Steps) {
 }
 
 struct GoldenFlat {
-  std::vector<float> values;
+  std::vector<float> values, gradient;
   FlatOptimizer optimizer;
 
   GoldenFlat(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
              const std::vector<float>& start, int64_t rows = 0)
       : values(start),
-        optimizer(options, slots, values.data(),
+        gradient(start.size()),
+        optimizer(options, slots, view_of(values), view_of(gradient),
                   rows > 0 ? deferred_table(slots[0]) : DeferredTable()) {}
   void prepare(const std::vector<int32_t>& used) { optimizer.prepare_rows(used); }
-  double step(double rate, std::vector<float> gradient) {
-    return optimizer.step(rate, gradient.data());
+  double step(double rate, const std::vector<float>& of_step) {
+    std::copy(of_step.begin(), of_step.end(), gradient.begin());
+    return optimizer.step(rate);
   }
   std::vector<float> weights() const { return values; }
 };
@@ -215,12 +224,10 @@ TEST(FlatOptimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
     deferred.step(1, true);
     // Nothing more than row 0 and the other weights, until the first moments underflow.
     for (int64_t number = 2; number <= 1100; ++number) {
-      std::vector<float> gradient(static_cast<size_t>(layout_size()), 0.0f);
-      gradient[number % kColumns] = 0.1f;
-      std::vector<float> same = gradient;
-      dense.optimizer->step(1e-3, gradient.data());
+      dense.gradient[number % kColumns] = deferred.gradient[number % kColumns] = 0.1f;
+      dense.optimizer->step(1e-3);
       deferred.optimizer->prepare_rows({0});
-      deferred.optimizer->step(1e-3, same.data());
+      deferred.optimizer->step(1e-3);
     }
     deferred.optimizer->flush_rows();
     expect_equal(dense, deferred);
@@ -302,14 +309,14 @@ TEST(FlatOptimizer, TheNumberOfThreadsDoesNotChangeTheBits) {
 
 TEST(FlatOptimizer, RowsOfSeveralForwardPassesAddUp) {
   Training dense(false), deferred(true);
-  std::vector<float> gradient(static_cast<size_t>(layout_size()), 0.0f);
-  gradient[3 * kColumns] = gradient[5 * kColumns] = 1.0f;
-  std::vector<float> same = gradient;
-  dense.optimizer->step(0.1, gradient.data());
+  for (Training* each : {&dense, &deferred}) {
+    each->gradient[3 * kColumns] = each->gradient[5 * kColumns] = 1.0f;
+  }
+  dense.optimizer->step(0.1);
   deferred.optimizer->prepare_rows({3, 3});
   deferred.optimizer->prepare_rows({5, 3});
-  deferred.optimizer->step(0.1, same.data());
-  EXPECT_EQ(same, gradient);
+  deferred.optimizer->step(0.1);
+  EXPECT_EQ(deferred.gradient, dense.gradient);
   deferred.optimizer->flush_rows();
   EXPECT_EQ(dense.weights, deferred.weights);
 }
@@ -318,17 +325,19 @@ TEST(FlatOptimizer, ExtrasHaveTheirOwnLearningRateAndCountForTheNorm) {
   OptimizerOptions options;
   options.clip_norm = 0.0;
   std::vector<float> weights = {1.0f, 1.0f}, gradient = {3.0f, 0.0f};
-  float temperature = 1.0f, head = 1.0f, temperature_gradient = 4.0f;
+  std::vector<float> temperature = {1.0f}, temperature_gradient = {4.0f};
+  std::vector<float> head = {1.0f}, head_gradient = {0.0f};
   FlatOptimizer optimizer(
-      options, {{"w", {2}, 0, 2, false}}, weights.data(), {},
-      {{"temperature", &temperature, 1, 50.0, false}, {"head", &head, 1, 1.0, true}});
-  const double norm = optimizer.step(0.001, gradient.data(), {&temperature_gradient, nullptr});
+      options, {{"w", {2}, 0, 2, false}}, view_of(weights), view_of(gradient), {},
+      {{"temperature", view_of(temperature), view_of(temperature_gradient), 50.0, false},
+       {"head", view_of(head), view_of(head_gradient), 1.0, true}});
+  const double norm = optimizer.step(0.001);
   EXPECT_NEAR(norm, 5.0, 1e-12);
   EXPECT_NEAR(weights[0], 1.0 - 0.001, 1e-6);  // a first step has the size of the rate
-  EXPECT_NEAR(temperature, 1.0 - 0.05, 1e-5);
-  EXPECT_NEAR(head, 1.0 - 0.001 * 0.01, 1e-7);  // decays, and has no gradient
+  EXPECT_NEAR(temperature[0], 1.0 - 0.05, 1e-5);
+  EXPECT_NEAR(head[0], 1.0 - 0.001 * 0.01, 1e-7);  // decays, and has no gradient
   EXPECT_EQ(weights[1], 1.0f);
-  EXPECT_EQ(temperature_gradient, 0.0f);
+  EXPECT_EQ(temperature_gradient[0], 0.0f);
   EXPECT_EQ(optimizer.state().first_moment.size(), 4u);
 }
 
@@ -338,15 +347,19 @@ TEST(FlatOptimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
     SCOPED_TRACE(options_to_json(options));
     for (const bool decays : {false, true}) {
       std::vector<float> weights = random_floats(kSize, "head"), head = weights;
-      FlatOptimizer flat(options, {{"w", {kSize}, 0, kSize, decays}}, weights.data());
-      FlatOptimizer extra(options, {}, nullptr, {}, {{"head", head.data(), kSize, 2.0, decays}});
+      std::vector<float> gradient(kSize), same(kSize);
+      FlatOptimizer flat(options, {{"w", {kSize}, 0, kSize, decays}}, view_of(weights),
+                         view_of(gradient));
+      FlatOptimizer extra(options, {}, {}, {}, {},
+                          {{"head", view_of(head), view_of(same), 2.0, decays}});
       for (int64_t number = 1; number <= 4; ++number) {
         const bool none = number == 3;  // a step in which the head has no part
-        std::vector<float> gradient(kSize);
-        if (!none) gradient = random_floats(kSize, "gradient" + std::to_string(number));
-        std::vector<float> same = gradient;
-        EXPECT_EQ(flat.step(0.02, gradient.data()),
-                  extra.step(0.01, nullptr, {none ? nullptr : same.data()}));
+        if (!none) {
+          const auto drawn = random_floats(kSize, "gradient" + std::to_string(number));
+          std::copy(drawn.begin(), drawn.end(), gradient.begin());
+          std::copy(drawn.begin(), drawn.end(), same.begin());
+        }
+        EXPECT_EQ(flat.step(0.02), extra.step(0.01));
       }
       EXPECT_EQ(head, weights);
     }
@@ -354,25 +367,25 @@ TEST(FlatOptimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
 }
 
 TEST(FlatOptimizer, AFrozenEncoderLeavesOnlyTheExtras) {
-  float head = 1.0f, gradient = 0.5f;
-  FlatOptimizer optimizer({}, {}, nullptr, {}, {{"head", &head, 1, 1.0, false}});
+  std::vector<float> head = {1.0f}, gradient = {0.5f};
+  FlatOptimizer optimizer({}, {}, {}, {}, {}, {{"head", view_of(head), view_of(gradient), 1.0}});
   optimizer.prepare_rows({3, 70000});
-  EXPECT_EQ(optimizer.step(0.01, nullptr, {&gradient}), 0.5);
+  EXPECT_EQ(optimizer.step(0.01), 0.5);
   optimizer.flush_rows();
-  EXPECT_NEAR(head, 0.99f, 1e-6);
-  EXPECT_EQ(gradient, 0.0f);
+  EXPECT_NEAR(head[0], 0.99f, 1e-6);
+  EXPECT_EQ(gradient[0], 0.0f);
   EXPECT_TRUE(optimizer.state().learning_rates.empty());
 
-  float later = head, same = 0.25f;
-  FlatOptimizer resumed({}, {}, nullptr, {}, {{"head", &later, 1, 1.0, false}});
+  std::vector<float> later = head, same = {0.25f};
+  FlatOptimizer resumed({}, {}, {}, {}, {}, {{"head", view_of(later), view_of(same), 1.0}});
   resumed.load_state(optimizer.state());
-  gradient = 0.25f;
-  optimizer.step(0.01, nullptr, {&gradient});
-  resumed.step(0.01, nullptr, {&same});
+  gradient[0] = 0.25f;
+  optimizer.step(0.01);
+  resumed.step(0.01);
   EXPECT_EQ(later, head);
 
-  gradient = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_FALSE(std::isfinite(optimizer.step(0.01, nullptr, {&gradient})));
+  gradient[0] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(std::isfinite(optimizer.step(0.01)));
   EXPECT_EQ(later, head);
 }
 
@@ -398,10 +411,9 @@ TEST(FlatOptimizer, ANormThatIsNotFiniteChangesNothing) {
   const OptimizerState state = training.optimizer->state();
   for (const float bad :
        {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-    std::vector<float> gradient(static_cast<size_t>(layout_size()), 0.0f);
-    gradient[static_cast<size_t>(layout_size()) - 1] = bad;
-    EXPECT_FALSE(std::isfinite(training.optimizer->step(0.1, gradient.data())));
-    EXPECT_EQ(gradient.back(), 0.0f);
+    training.gradient.back() = bad;
+    EXPECT_FALSE(std::isfinite(training.optimizer->step(0.1)));
+    EXPECT_EQ(training.gradient.back(), 0.0f);
   }
   EXPECT_EQ(training.weights, weights);
   EXPECT_EQ(training.optimizer->state().step, state.step);
@@ -409,10 +421,10 @@ TEST(FlatOptimizer, ANormThatIsNotFiniteChangesNothing) {
 }
 
 TEST(FlatOptimizer, WrongLayoutsIdsAndStatesAreErrors) {
-  std::vector<float> weights(10);
+  const torch::Tensor weights = torch::zeros({10}), gradient = torch::zeros({10});
   const OptimizerOptions options;
-  EXPECT_THROW(FlatOptimizer(options, {{"w", {4}, 2, 4, true}}, weights.data()), Error);
-  EXPECT_THROW(FlatOptimizer(options, {{"w", {2, 2}, 0, 4, true}}, weights.data(), {0, 2, 3}),
+  EXPECT_THROW(FlatOptimizer(options, {{"w", {4}, 2, 4, true}}, weights, gradient), Error);
+  EXPECT_THROW(FlatOptimizer(options, {{"w", {2, 2}, 0, 4, true}}, weights, gradient, {0, 2, 3}),
                Error);
   EXPECT_THROW(deferred_table({"bias", {4}, 0, 4, false}), Error);
   Training training(true);

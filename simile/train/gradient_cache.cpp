@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/gradient_cache.h"
 
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include "simile/batch/packing.h"

@@ -168,19 +168,14 @@ void MaskedBatches::produce() {
       }
       batch.masked = mask_words(options_.mask, vocabulary_, static_cast<uint64_t>(options_.seed),
                                 static_cast<uint64_t>(number), batch.tokens);
-      if (!push(std::move(batch))) return;
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [&] { return ready_.size() < kReady || stops_; });
+      if (stops_) return;
+      ready_.push_back(std::move(batch));
+      changed_.notify_all();
     }
     SIMILE_CHECK(number > before, ErrorKind::kInput, kNoTokens);
   }
-}
-
-bool MaskedBatches::push(MaskedBatch batch) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return ready_.size() < kReady || stops_; });
-  if (stops_) return false;
-  ready_.push_back(std::move(batch));
-  changed_.notify_all();
-  return true;
 }
 
 int64_t count_batches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,

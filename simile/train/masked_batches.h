@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -20,7 +19,7 @@
 #include "simile/nn/masked_lm_module.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/text/tokenizer.h"
-#include "simile/train/pretrain_options.h"
+#include "simile/train/pretrainer.h"
 
 namespace simile {
 
@@ -55,7 +54,6 @@ class MaskedBatches {
 
  private:
   void produce();
-  bool push(MaskedBatch batch);
 
   std::vector<CorpusFile> corpus_;
   PretrainOptions options_;

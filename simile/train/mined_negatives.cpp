@@ -60,8 +60,17 @@ class NegativeMiner::Pool {
   Pool(const ObjectiveOptions& objective, std::shared_ptr<const TrainingSet> set,
        const StartModel& start, EventSink& events)
       : options_(objective.mine), set_(std::move(set)) {
-    if (!options_.corpus.empty()) read_corpus(objective, start, events);
-    fingerprint_ = make_fingerprint();
+    if (!options_.corpus.empty()) {
+      corpus_ = read_candidate_texts(options_.corpus, events);
+      const ColumnPrompts prompts = find_column_prompts(objective.prompts, start.settings, nullptr);
+      corpus_ids_ = tokenise_as({objective.data, objective.max_length, nullptr,
+                                 start.settings.encoder.types, start.tokenizer, prompts, false},
+                                corpus_);
+      if (set_->originals.empty()) corpus_ = {};  // only for teachers with another tokenizer
+    }
+    std::string hashes = options_to_json(options_) + fingerprint_examples(*set_);
+    for (const auto& ids : corpus_ids_) hashes += hash_bytes(bytes_of(ids));
+    fingerprint_ = hash_bytes(hashes);
     plan_ = plan_mining(key_pairs());
   }
 
@@ -77,12 +86,12 @@ class NegativeMiner::Pool {
 
   TrainingSet with_columns(const Negatives& negatives) const {
     TrainingSet set = *set_;
-    TextNumbers numbers(*this, set);
+    TextNumbers numbers;
     const auto columns = static_cast<size_t>(options_.wanted());
     for (size_t c = 0; c < columns; ++c) {
       std::vector<int32_t>& column = set.negatives.emplace_back();
       for (const int32_t anchor : plan_.anchor_of_pair) {
-        column.push_back(numbers.of_row(negatives[static_cast<size_t>(anchor)][c]));
+        column.push_back(number_of(negatives[static_cast<size_t>(anchor)][c], set, numbers));
       }
     }
     set.offer = mined_offer(options_, set.offer);
@@ -91,7 +100,7 @@ class NegativeMiner::Pool {
 
   TrainingSet with_pairs(const Negatives& negatives) const {
     TrainingSet set = *set_;
-    TextNumbers numbers(*this, set);
+    TextNumbers numbers;
     set.left.clear();
     set.right.clear();
     set.target.clear();
@@ -108,44 +117,27 @@ class NegativeMiner::Pool {
       const auto anchor = static_cast<size_t>(plan_.anchor_of_pair[i]);
       if (is_done[anchor]) continue;
       is_done[anchor] = true;
-      for (const int32_t row : negatives[anchor]) add(set_->left[i], numbers.of_row(row), 0);
+      for (const int32_t row : negatives[anchor])
+        add(set_->left[i], number_of(row, set, numbers), 0);
     }
     set.offer = mined_offer(options_, set.offer);
     return set;
   }
 
  private:
-  // Brings texts of the corpus that were chosen into a set.
-  class TextNumbers {
-   public:
-    TextNumbers(const Pool& pool, TrainingSet& set) : pool_(pool), set_(set) {}
-    int32_t of_row(int32_t row) {
-      const int32_t key = pool_.plan_.texts[static_cast<size_t>(row)];
-      const auto own = static_cast<int32_t>(pool_.set_->texts.size());
-      if (key < own) return key;
-      const auto [found, is_new] = numbers_.emplace(key, static_cast<int32_t>(set_.texts.size()));
-      if (is_new) {
-        set_.texts.push_back(pool_.ids(key));
-        if (!set_.originals.empty()) {
-          set_.originals.push_back(pool_.corpus_[static_cast<size_t>(key - own)]);
-        }
-      }
-      return found->second;
+  using TextNumbers = std::unordered_map<int32_t, int32_t>;  // in a set, by key
+
+  // The number of a row's text in the set, into which a text of the corpus is brought.
+  int32_t number_of(int32_t row, TrainingSet& set, TextNumbers& numbers) const {
+    const int32_t key = plan_.texts[static_cast<size_t>(row)];
+    const auto own = static_cast<int32_t>(set_->texts.size());
+    if (key < own) return key;
+    const auto [found, is_new] = numbers.emplace(key, static_cast<int32_t>(set.texts.size()));
+    if (is_new) {
+      set.texts.push_back(ids(key));
+      if (!set.originals.empty()) set.originals.push_back(corpus_[static_cast<size_t>(key - own)]);
     }
-
-   private:
-    const Pool& pool_;
-    TrainingSet& set_;
-    std::unordered_map<int32_t, int32_t> numbers_;
-  };
-
-  void read_corpus(const ObjectiveOptions& objective, const StartModel& start, EventSink& events) {
-    corpus_ = read_candidate_texts(options_.corpus, events);
-    const ColumnPrompts prompts = find_column_prompts(objective.prompts, start.settings, nullptr);
-    corpus_ids_ = tokenise_as({objective.data, objective.max_length, nullptr,
-                               start.settings.encoder.types, start.tokenizer, prompts, false},
-                              corpus_);
-    if (set_->originals.empty()) corpus_ = {};  // only for teachers with another tokenizer
+    return found->second;
   }
 
   const std::vector<int32_t>& ids(int32_t key) const {
@@ -178,12 +170,6 @@ class NegativeMiner::Pool {
                               keys.end());
     }
     return pairs;
-  }
-
-  std::string make_fingerprint() {
-    std::string hashes = options_to_json(options_) + fingerprint_examples(*set_);
-    for (const auto& ids : corpus_ids_) hashes += hash_bytes(bytes_of(ids));
-    return hash_bytes(hashes);
   }
 
   int64_t count_repeats(const Negatives& negatives) const {
@@ -234,14 +220,16 @@ void NegativeMiner::begin_stage(const TrainState& state) {
 }
 
 bool NegativeMiner::is_due(size_t objective, int64_t epoch) const {
-  const ObjectiveMiningOptions& mine_options = options_.objectives[objective].mine;
-  return mine_options.is_on() && mine_options.every_epochs > 0 && epoch > 0 &&
-         epoch % mine_options.every_epochs == 0;
+  const ObjectiveMiningOptions& mine = options_.objectives[objective].mine;
+  return mine.is_on() && mine.every_epochs > 0 && epoch > 0 && epoch % mine.every_epochs == 0;
 }
 
 void NegativeMiner::mine(size_t objective, int64_t epoch) {
   const Negatives negatives = choose(objective, epoch);
-  write(objective, epoch, negatives);
+  make_folders(folder_.mined_path());
+  Json json = {{"fingerprint", pool(objective).fingerprint()}, {"negatives", negatives}};
+  json[detail::kSeal] = detail::seal_of(json);
+  write_file_atomic(file(objective, epoch), json.dump() + "\n");
   use(objective, negatives);
 }
 
@@ -280,8 +268,7 @@ NegativeMiner::Negatives NegativeMiner::choose(size_t objective, int64_t epoch) 
       options.as_pairs() ? 0 : fill_negatives(plan, options.wanted(), seed, negatives);
   events_.info(
       fmt::format("stage '{}', objective {}: {} negatives mined for {} anchors among {} texts, {} "
-                  "more drawn at "
-                  "random; mean score of positives {:.4f}, of negatives {:.4f}",
+                  "more drawn at random; mean score of positives {:.4f}, of negatives {:.4f}",
                   options_.name, options_.objective_name(objective), mined.counts.negatives,
                   mined.counts.anchors, plan.candidates, drawn, mined.counts.positive_mean,
                   mined.counts.negative_mean));
@@ -293,29 +280,23 @@ std::string NegativeMiner::file(size_t objective, int64_t epoch) const {
                    fmt::format("{}.{}.{}.json", options_.name, objective, epoch));
 }
 
-void NegativeMiner::write(size_t objective, int64_t epoch, const Negatives& negatives) {
-  make_folders(folder_.mined_path());
-  Json json = {{"fingerprint", pool(objective).fingerprint()}, {"negatives", negatives}};
-  json[detail::kSeal] = detail::seal_of(json);
-  write_file_atomic(file(objective, epoch), json.dump() + "\n");
-}
-
 NegativeMiner::Negatives NegativeMiner::read(size_t objective, int64_t epoch) {
   const std::string path = file(objective, epoch);
   const Json json = detail::read_json(path);
   const detail::JsonObject object(json, path);
-  SIMILE_CHECK(object.text("fingerprint") == pool(objective).fingerprint(), ErrorKind::kInput,
+  const Pool& texts = pool(objective);
+  const ObjectiveMiningOptions& mine = options_.objectives[objective].mine;
+  SIMILE_CHECK(object.text("fingerprint") == texts.fingerprint(), ErrorKind::kInput,
                fmt::format("'{}' was mined for other data than {} has now; run again with "
                            "--overwrite",
                            path, data_[objective].train->file));
   detail::check_seal(json, path, "run again with --overwrite");
-  const auto rows = static_cast<int32_t>(pool(objective).plan().texts.size());
+  const auto rows = static_cast<int32_t>(texts.plan().texts.size());
   Negatives negatives;
-  bool is_good = object.at("negatives").size() == pool(objective).plan().anchors.size();
+  bool is_good = object.at("negatives").size() == texts.plan().anchors.size();
   for (const Json& of_anchor : object.at("negatives")) {
-    is_good = is_good && (options_.objectives[objective].mine.as_pairs() ||
-                          static_cast<int64_t>(of_anchor.size()) ==
-                              options_.objectives[objective].mine.wanted());
+    is_good =
+        is_good && (mine.as_pairs() || static_cast<int64_t>(of_anchor.size()) == mine.wanted());
     negatives.emplace_back();
     for (const Json& row : of_anchor) {
       is_good = is_good && row.is_number_integer() && row >= 0 && row < rows;

@@ -17,8 +17,8 @@
 
 #include "simile/core/error.h"
 #include "simile/report/run_folder.h"
-#include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
+#include "simile/train/placement.h"
 #include "simile/train/process_group.h"
 #include "simile/train/start_model.h"
 #include "simile/train/train_options.h"
@@ -59,7 +59,6 @@ class NegativeMiner {
   Pool& pool(size_t objective);
   Negatives choose(size_t objective, int64_t epoch);
   Negatives read(size_t objective, int64_t epoch);
-  void write(size_t objective, int64_t epoch, const Negatives& negatives);
   std::string file(size_t objective, int64_t epoch) const;
   void use(size_t objective, const Negatives& negatives);
 

@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/objective.h"
 
-#include <torch/types.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
+#include "simile/core/error.h"
+#include "simile/core/random.h"
 #include "simile/loss/bsc.h"
+#include "simile/loss/loss_table.h"
 #include "simile/train/placement.h"
 
 namespace simile {
 namespace {
+
+constexpr double kWorthTelling = 1.0;    // seconds
+constexpr double kUsualThreshold = 0.5;  // of losses that have one
+
+// That of the loss, or of the first that has one of those it is made of; null: none has.
+const double* find_threshold(const LossOptions& loss) {
+  if (const double* own = find_loss(loss.name).parts(loss).threshold) return own;
+  for (const LossTerm& term : loss.of) {
+    if (const double* threshold = find_threshold(term)) return threshold;
+  }
+  return nullptr;
+}
+
+LabelledNegatives find_negatives(const ObjectiveOptions& objective, const TrainingSet& set) {
+  if (objective.order.labelled_negatives == 0) return {};
+  double threshold = objective.order.positive_above;
+  if (threshold < 0) {
+    const double* of_loss = find_threshold(objective.loss);
+    threshold = of_loss != nullptr ? *of_loss : kUsualThreshold;
+  }
+  std::vector<char> is_positive;
+  for (const float target : set.target) is_positive.push_back(target > threshold ? 1 : 0);
+  return find_labelled_negatives(set.left, is_positive);
+}
+
+OrderData order_data(const ObjectiveOptions& objective, const TrainingSet& set) {
+  return {objective.order, objective.batch_size, set.file,    set.texts,    set.left,
+          set.right,       set.negatives,        set.classes, set.originals};
+}
 
 template <typename T>
 std::vector<T> pick(const std::vector<T>& values, const std::vector<int32_t>& examples) {
@@ -35,15 +69,102 @@ torch::Tensor read_rows(const EmbeddingStore& store, const std::vector<int32_t>&
   return rows;
 }
 
-void add_teachers(const ExampleSet& set, const std::vector<int32_t>& examples, LossInput& input) {
-  for (const EmbeddingStore& store : set.teachers) {
-    input.left_teachers.push_back(read_rows(store, pick(set->left, examples)));
-    if (set->right.empty()) continue;
-    input.right_teachers.push_back(read_rows(store, pick(set->right, examples)));
+}  // namespace
+
+uint64_t order_seed(uint64_t run_seed, const StageOptions& stage, size_t objective) {
+  const std::string suffix = objective == 0 ? "" : fmt::format("/objective {}", objective);
+  return stream_key(run_seed, "order/" + stage.name + suffix);
+}
+
+Matrix<float> embed_for_order(const SentenceEncoder& encoder,
+                              const std::vector<std::vector<int32_t>>& texts, EventSink& events) {
+  EncodeOptions options;
+  options.normalize = false;
+  return encoder.encode_ids(texts, options, events);
+}
+
+std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
+                                          const TrainingSet& set) {
+  const OrderOptions& order = objective.order;
+  const OrderRow& row = find_order(order.name);
+  if (row.check != nullptr) row.check(order_data(objective, set));
+  if (!row.has(OrderRow::kTexts) && order.labelled_negatives == 0) return {};
+  const std::string name =
+      order.labelled_negatives > 0 ? "order.labelled_negatives" : "order `" + order.name + "`";
+  SIMILE_CHECK(set.second.empty(), ErrorKind::kRecipe,
+               fmt::format("{}: {} looks at single texts, and a joint head reads both as one "
+                           "sequence; choose another order",
+                           set.file, name));
+  SIMILE_CHECK(order.side == "left" || !set.right.empty(), ErrorKind::kRecipe,
+               fmt::format("{}: single texts have no right side; set order.side: left", set.file));
+  if (order.labelled_negatives == 0) return {};
+  if (objective.mine.is_on() && objective.mine.as_pairs()) return {};  // negatives will come
+  SIMILE_CHECK(set.offer.has_target, ErrorKind::kRecipe,
+               fmt::format("{}: the data has no scores, so no pair is labelled negative; remove "
+                           "order.labelled_negatives, or map a score",
+                           set.file));
+  if (find_negatives(objective, set).attached() > 0) return {};
+  return {
+      fmt::format("{}: no left text of a positive pair stands in a negative one too, so "
+                  "order.labelled_negatives does nothing",
+                  set.file)};
+}
+
+EpochPlanner::EpochPlanner(const ObjectiveOptions& objective, const ExampleSet& set, uint64_t seed)
+    : objective_(objective),
+      row_(find_order(objective.order.name)),
+      set_(set),
+      seed_(seed),
+      negatives_(find_negatives(objective, *set.examples)) {
+  if (row_.find_words != nullptr) words_ = row_.find_words(data(0));
+  if (row_.count != nullptr) {
+    batches_ = row_.count(data(0));
+  } else if (most_negatives() > 0) {
+    batches_ = count_filled_batches(negatives_, most_negatives(), objective_.batch_size);
+  } else {
+    batches_ = (set_.size() + objective_.batch_size - 1) / objective_.batch_size;
   }
 }
 
-}  // namespace
+// Of the examples that the order places.
+OrderData EpochPlanner::data(int64_t epoch) const {
+  OrderData data = order_data(objective_, *set_.examples);
+  data.seed = seed_;
+  data.epoch = static_cast<uint64_t>(epoch);
+  data.words = &words_;
+  if (most_negatives() > 0) data.placed = &negatives_.placed;
+  return data;
+}
+
+Batches EpochPlanner::plan(int64_t epoch, const Embed& embed, EventSink& events) const {
+  const auto begin = std::chrono::steady_clock::now();
+  OrderData data = this->data(epoch);
+  data.embed = embed;
+  data.events = &events;
+  Batches batches;
+  if (row_.plan != nullptr) {
+    batches = row_.plan(data, batches_);
+  } else if (most_negatives() > 0) {
+    ExampleOrder order = row_.order(data);
+    for (int32_t& example : order) example = negatives_.placed[static_cast<size_t>(example)];
+    FilledBatches filled =
+        fill_batches(negatives_, order, most_negatives(), data.batch_size, data.seed, data.epoch);
+    const auto attached = negatives_.attached();
+    events.info(
+        fmt::format("{}: epoch {}: {} of {} labelled negatives stand beside their anchor, "
+                    "the others wait for another epoch",
+                    data.file, epoch + 1, attached - filled.left_out, attached));
+    batches = std::move(filled.batches);
+  } else {
+    batches = cut_batches(row_.order(data), data.batch_size);
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  if (elapsed.count() > kWorthTelling) {
+    events.info(fmt::format("{}: epoch {}: the order `{}` took {:.1f} s", set_->file, epoch + 1,
+                            row_.name, elapsed.count()));
+  }
+  return batches;
+}
 
 LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32_t>& examples,
                                   const torch::Tensor& embeddings,
@@ -67,7 +188,11 @@ LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32
       input.cross_logits = head->cross_logits(input.left, right_texts(input), dropout);
     }
   }
-  add_teachers(set, examples, input);
+  for (const EmbeddingStore& store : set.teachers) {
+    input.left_teachers.push_back(read_rows(store, pick(set->left, examples)));
+    if (set->right.empty()) continue;
+    input.right_teachers.push_back(read_rows(store, pick(set->right, examples)));
+  }
   place_batch(input);
   return input;
 }

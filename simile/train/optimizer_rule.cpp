@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "simile/core/error.h"
 #include "simile/kernel/optimizer_update.h"
@@ -24,6 +23,9 @@ float correction(double beta, int64_t step) {
   const double rounded = static_cast<float>(beta);
   return static_cast<float>(1.0 - std::pow(rounded, static_cast<double>(step)));
 }
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kRoundingSlack = 1e-9;  // 0.1 of 30 steps is 3, whatever the product's last bit
 
 }  // namespace
 
@@ -55,14 +57,11 @@ void OptimizerOptions::visit(OptionVisitor& v) {
                       {"all", "used"}));
 }
 
-OptimizerRule::OptimizerRule(const OptimizerOptions& options)
-    : options_(options), kind_(kind_of(options.name)) {}
-
-OptimizerRule::Kind OptimizerRule::kind_of(const std::string& name) {
-  const auto found = std::find(names().begin(), names().end(), name);
+OptimizerRule::OptimizerRule(const OptimizerOptions& options) : options_(options) {
+  const auto found = std::find(names().begin(), names().end(), options.name);
   SIMILE_CHECK(found != names().end(), ErrorKind::kRecipe,
-               "optimizer '" + name + "': expected adamw, adam, adamax or sgd");
-  return static_cast<Kind>(found - names().begin());
+               "optimizer '" + options.name + "': expected adamw, adam, adamax or sgd");
+  kind_ = static_cast<Kind>(found - names().begin());
 }
 
 StepConstants OptimizerRule::constants(int64_t step, double learning_rate, bool decays) const {
@@ -115,21 +114,27 @@ void OptimizerRule::update_still(const StepConstants& c, int64_t size, float* we
   }
 }
 
-namespace {
-
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kRoundingSlack = 1e-9;  // 0.1 of 30 steps is 3, whatever the product's last bit
-
-}  // namespace
-
 void ScheduleOptions::visit(OptionVisitor& v) {
-  OptionInfo name_info{"what follows the warm-up: a line or a half cosine down to 0, or no change"};
-  name_info.choices = {"linear", "cosine", "constant"};
-  v.field("name", name, name_info);
+  v.field("name", name,
+          choice_info("what follows the warm-up: a line or a half cosine down to 0, or no change",
+                      {"linear", "cosine", "constant"}));
   v.field("warmup_fraction", warmup_fraction,
           {"share of all steps during which the learning rate rises from 0", "", 0.0, 1.0});
   v.field("warmup_steps", warmup_steps,
           {"warm-up as a number of steps; -1 to go by the fraction", "steps", -1.0});
+}
+
+void OptimizerState::check_sizes(const OptimizerState& like) const {
+  const auto check = [](const char* what, const auto& expected, const auto& found) {
+    SIMILE_CHECK(
+        found.size() == expected.size(), ErrorKind::kInput,
+        fmt::format("checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
+                    "written by another recipe?",
+                    what, expected.size(), found.size()));
+  };
+  check("first moment", like.first_moment, first_moment);
+  check("second moment", like.second_moment, second_moment);
+  check("row steps", like.row_steps, row_steps);
 }
 
 int64_t warmup_step_count(const ScheduleOptions& options, int64_t total_steps) {

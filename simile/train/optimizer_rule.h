@@ -81,7 +81,6 @@ class OptimizerRule {
 
  private:
   enum class Kind { kAdamW, kAdam, kAdamax, kSgd };
-  static Kind kind_of(const std::string& name);
 
   OptimizerOptions options_;
   Kind kind_;
@@ -116,6 +115,9 @@ struct OptimizerState {
   std::vector<int64_t> row_steps;      // [rows] step each row of the table stands at; empty where
                                        // rows that are not used are left alone
   std::vector<double> learning_rates;  // of the last steps up to `step`: all that a row may lack
+
+  // Errors (kInput): another number of moments or row steps than `like` has.
+  void check_sizes(const OptimizerState& like) const;
 };
 
 }  // namespace simile

@@ -66,10 +66,10 @@ void check_dev(const ObjectiveOptions& objective) {
 }
 
 void check_mining(const StageOptions& stage, const ObjectiveOptions& objective) {
-  ObjectiveMiningOptions mine = objective.mine, untouched;
+  const ObjectiveMiningOptions& mine = objective.mine;
   const std::string place = fmt::format("stage '{}': `mine`", stage.name);
   if (!mine.is_on()) {
-    return check_rules({{options_to_json(mine) != options_to_json(untouched),
+    return check_rules({{options_to_json(mine) != options_to_json(ObjectiveMiningOptions()),
                          place + " has options but no method, so nothing would be mined; set "
                                  "mine.method to top, random or ranks"}});
   }
@@ -216,17 +216,11 @@ void add_idle(const std::string& place, const T& options, const std::vector<Idle
 }
 
 // `defaults` are those of the recipe, which differ between kinds of training.
-void refuse_foreign(const OptimizerOptions& given, OptimizerOptions defaults) {
-  OptimizerOptions options = given;
+void refuse_foreign(OptimizerOptions options, OptimizerOptions defaults) {
   const std::string foreign = find_foreign_options(
       "optimizer", "name", [&](OptionVisitor& v) { options.visit(v); },
       [&](OptionVisitor& v) { defaults.visit(v); });
   check_rules({{!foreign.empty(), foreign}});
-}
-
-bool is_of_single_texts(const PairDataOptions& data) {
-  if (data.format == "classes") return !data.text.empty() || data.right.empty();
-  return data.format == "table" && data.right.empty();
 }
 
 void refuse_idle_options(const StageOptions& stage) {
@@ -237,12 +231,13 @@ void refuse_idle_options(const StageOptions& stage) {
        {stage.frozen, {"static_learning_rate"}, "in a stage that is `frozen`"}});
   refuse_foreign(stage.optimizer, {});
   for (const ObjectiveOptions& objective : stage.objectives) {
-    const bool has_other_texts = !objective.data.negatives.empty() || objective.mine.is_on();
+    const PairDataOptions& data = objective.data;
+    const bool is_single = data.format == "classes" ? !data.text.empty() || data.right.empty()
+                                                    : data.format == "table" && data.right.empty();
+    const bool has_other_texts = !data.negatives.empty() || objective.mine.is_on();
     refuse_idle(place, objective,
                 {{objective.teachers.empty(), {"teacher_precision"}, "without `teachers`"},
-                 {is_of_single_texts(objective.data) && !has_other_texts,
-                  {"prompts.right"},
-                  "with single texts"}});
+                 {is_single && !has_other_texts, {"prompts.right"}, "with single texts"}});
   }
 }
 
@@ -300,15 +295,6 @@ std::vector<IdleRule> stage_rules(const TrainOptions& options, const StageOption
       {options.evaluations.empty(), {"selection.precision"}, "without `evaluations`"}};
 }
 
-bool is_trained(const TrainOptions& options, const HeadSettings& head) {
-  return std::any_of(options.stages.begin(), options.stages.end(), [&](const StageOptions& stage) {
-    return std::any_of(stage.objectives.begin(), stage.objectives.end(),
-                       [&](const auto& objective) { return objective.head == head.name; });
-  });
-}
-
-}  // namespace
-
 void check_start_options(const StartOptions& options) {
   const std::string& name = options.name;
   const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
@@ -335,6 +321,8 @@ void check_start_options(const StartOptions& options) {
   }
   choose_placement(options.engine, options.device, options.compute);
 }
+
+}  // namespace
 
 void check_train_options(const TrainOptions& options) {
   check_start_options(options);
@@ -377,8 +365,12 @@ void check_pretrain_options(const PretrainOptions& options) {
 std::vector<std::string> idle_option_warnings(const TrainOptions& options) {
   Lines lines;
   add_idle("", options, {{!options.model.empty(), {"architecture"}, "beside `model`"}}, lines);
+  std::set<std::string> trained;
+  for (const StageOptions& stage : options.stages) {
+    for (const ObjectiveOptions& objective : stage.objectives) trained.insert(objective.head);
+  }
   for (const HeadSettings& head : options.heads) {
-    if (is_trained(options, head)) continue;
+    if (trained.count(head.name) > 0) continue;
     lines.push_back(
         fmt::format("head '{}': no objective has it, so that it keeps random weights", head.name));
   }

@@ -8,16 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "simile/train/pretrain_options.h"
+#include "simile/train/pretrainer.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
 
-// A starting point is given, and only one; the engine and its device are there. Errors:
-// ErrorKind::kRecipe.
-void check_start_options(const StartOptions& options);
-
-// A starting point; at least one stage, each with an objective; names that are unique and refer to
+// One starting point, not two; its engine and device are there; at least one stage, each with an objective; names that are unique and refer to
 // what there is; a selection metric that names one of `evaluations`; no option of what the recipe
 // does not have: of teachers, heads, hybrids. Errors: ErrorKind::kRecipe.
 void check_train_options(const TrainOptions& options);

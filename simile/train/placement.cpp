@@ -5,19 +5,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/cuda.h>
-#include <torch/types.h>
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
 #include "simile/core/error.h"
-#include "simile/kernel/matrix_product.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/joined_encoder.h"
 #include "simile/nn/torch_encoder.h"
 #include "simile/train/flat_optimizer.h"
-#include "simile/train/tensor_optimizer.h"
 
 namespace simile {
 namespace {
@@ -35,68 +31,6 @@ int64_t gpu_number(const std::string& device) {
   return is_number ? std::stoll(digits) : -1;
 }
 
-void check_gpu(const std::string& device, int64_t number) {
-  if (!torch::cuda::is_available()) {
-    refuse(
-        fmt::format("`device: {}`: expected a GPU that libtorch can use, found none; set `device: "
-                    "cpu`, or run where `nvidia-smi` lists a GPU and a driver no older than "
-                    "libtorch's CUDA asks for, built with a libtorch that has CUDA (docs/gpu.md)",
-                    device));
-  }
-  const auto count = static_cast<int64_t>(torch::cuda::device_count());
-  if (number < count) return;
-  refuse(
-      fmt::format("`device: {}`: expected a number below {}, the GPUs of this machine; set "
-                  "`device: cuda` for the first",
-                  device, count));
-}
-
-// The flat optimiser on the memory of tensors.
-class HostOptimizer final : public Optimizer {
- public:
-  HostOptimizer(const OptimizerOptions& options, TrainableEncoder* encoder,
-                const std::vector<TrainedTensor>& extras, EmbeddingGradient embedding,
-                double static_factor)
-      : encoder_(encoder), extras_(extras), optimizer_(make(options, embedding, static_factor)) {}
-
-  void prepare_rows(const std::vector<int32_t>& ids) override { optimizer_.prepare_rows(ids); }
-  double step(double learning_rate) override {
-    std::vector<float*> gradients;
-    for (const TrainedTensor& extra : extras_) {
-      gradients.push_back(extra.gradient.data_ptr<float>());
-    }
-    return optimizer_.step(learning_rate,
-                           encoder_ == nullptr ? nullptr : encoder_->gradients().data_ptr<float>(),
-                           gradients);
-  }
-  void clear_gradients() override {
-    if (encoder_ != nullptr) encoder_->gradients().zero_();
-    for (const TrainedTensor& extra : extras_) extra.gradient.zero_();
-  }
-  void flush_rows() override { optimizer_.flush_rows(); }
-  OptimizerState state() const override { return optimizer_.state(); }
-  void load_state(OptimizerState state) override { optimizer_.load_state(std::move(state)); }
-
- private:
-  FlatOptimizer make(const OptimizerOptions& options, EmbeddingGradient embedding,
-                     double static_factor) const {
-    std::vector<ExtraParameter> extras;
-    for (const TrainedTensor& extra : extras_) {
-      extras.push_back({extra.name, extra.values.data_ptr<float>(), extra.values.numel(),
-                        extra.learning_rate_factor, extra.decays});
-    }
-    if (encoder_ == nullptr) return FlatOptimizer(options, {}, nullptr, {}, extras);
-    const std::vector<ParameterSlot> slots = trained_slots(encoder_->shape(), static_factor);
-    const bool defers = embedding == EmbeddingGradient::kRows;
-    return FlatOptimizer(options, slots, encoder_->parameters().data_ptr<float>(),
-                         defers ? deferred_table(slots.front()) : DeferredTable(), extras);
-  }
-
-  TrainableEncoder* encoder_;
-  std::vector<TrainedTensor> extras_;
-  FlatOptimizer optimizer_;
-};
-
 // The encoder, or a part of a joined one, over memory on the placement's device.
 std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const EncoderMemory& memory,
                                              const Placement& placement) {
@@ -105,6 +39,11 @@ std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const En
   }
   if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape, memory);
   return std::make_unique<FusedEncoder>(shape, memory, placement.products);
+}
+
+void check_name(const char* key, const std::string& name, const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  refuse(fmt::format("`{}: {}`: expected one of {}", key, name, fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -125,32 +64,22 @@ torch::Device choose_device(const std::string& name) {
   if (number < 0) {
     refuse(fmt::format("`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", name));
   }
-  check_gpu(name, number);
+  if (!torch::cuda::is_available()) {
+    refuse(
+        fmt::format("`device: {}`: expected a GPU that libtorch can use, found none; set `device: "
+                    "cpu`, or run where `nvidia-smi` lists a GPU and a driver no older than "
+                    "libtorch's CUDA asks for, built with a libtorch that has CUDA (docs/gpu.md)",
+                    name));
+  }
+  const auto count = static_cast<int64_t>(torch::cuda::device_count());
+  if (number >= count) {
+    refuse(
+        fmt::format("`device: {}`: expected a number below {}, the GPUs of this machine; set "
+                    "`device: cuda` for the first",
+                    name, count));
+  }
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(number)};
 }
-
-namespace {
-
-void check_name(const char* key, const std::string& name, const std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  refuse(fmt::format("`{}: {}`: expected one of {}", key, name, fmt::join(names, ", ")));
-}
-
-ProductType choose_products(const std::string& compute, const Placement& placement) {
-  if (compute == "bf16") {
-    if (placement.engine == Engine::kFused) check_bfloat_products("`compute: bf16`");
-    return ProductType::kBfloat;
-  }
-  if (compute == "tf32") {
-    if (placement.device.is_cpu()) {
-      refuse("`compute: tf32` is a GPU's way to multiply; leave it out, or set `device: cuda`");
-    }
-    at::globalContext().setAllowTF32CuBLAS(true);
-  }
-  return ProductType::kFloat;
-}
-
-}  // namespace
 
 Placement choose_placement(const std::string& engine, const std::string& device,
                            const std::string& compute) {
@@ -166,7 +95,15 @@ Placement choose_placement(const std::string& engine, const std::string& device,
   placement.device = choose_device(device);
   const bool is_fused = engine == "fused" || (engine == "auto" && placement.device.is_cpu());
   placement.engine = is_fused ? Engine::kFused : Engine::kTorch;
-  placement.products = choose_products(compute, placement);
+  if (compute == "bf16") {
+    if (is_fused) check_bfloat_products("`compute: bf16`");
+    placement.products = ProductType::kBfloat;
+  } else if (compute == "tf32") {
+    if (placement.device.is_cpu()) {
+      refuse("`compute: tf32` is a GPU's way to multiply; leave it out, or set `device: cuda`");
+    }
+    at::globalContext().setAllowTF32CuBLAS(true);
+  }
   return placement;
 }
 
@@ -215,27 +152,71 @@ std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            const std::vector<TrainedTensor>& extras,
                                            const Placement& placement, EmbeddingGradient embedding,
                                            double static_factor) {
-  if (placement.engine == Engine::kFused) {
-    return std::make_unique<HostOptimizer>(options, encoder, extras, embedding, static_factor);
+  const bool defers = encoder != nullptr && embedding == EmbeddingGradient::kRows;
+  std::vector<ParameterSlot> slots;
+  torch::Tensor parameters, gradients;
+  if (encoder != nullptr) {
+    slots = trained_slots(encoder->shape(), static_factor);
+    parameters = encoder->parameters();
+    gradients = encoder->gradients();
   }
-  if (encoder == nullptr) return std::make_unique<TensorOptimizer>(options, extras);
-  const bool defers = embedding == EmbeddingGradient::kRows;
-  const std::vector<ParameterSlot> slots = trained_slots(encoder->shape(), static_factor);
-  return std::make_unique<TensorOptimizer>(options, slots, encoder->parameters(),
-                                           encoder->gradients(), extras,
-                                           defers ? slots.front().shape[0] : 0);
+  if (placement.engine == Engine::kTorch) {
+    return std::make_unique<TensorOptimizer>(options, slots, parameters, gradients, extras,
+                                             defers ? slots.front().shape[0] : 0);
+  }
+  return std::make_unique<FlatOptimizer>(options, slots, parameters, gradients,
+                                         defers ? deferred_table(slots.front()) : DeferredTable(),
+                                         extras);
 }
 
 void place_batch(LossInput& input) {
   const auto move = [&](torch::Tensor& tensor) {
     if (tensor.defined()) tensor = tensor.to(input.left.device());
   };
-  for (torch::Tensor* tensor :
-       {&input.target, &input.classes, &input.left_group, &input.right_group}) {
+  for (auto* tensor : {&input.target, &input.classes, &input.left_group, &input.right_group}) {
     move(*tensor);
   }
   for (auto* teachers : {&input.left_teachers, &input.right_teachers}) {
     for (torch::Tensor& teacher : *teachers) move(teacher);
+  }
+}
+
+ModelWeights::ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads,
+                           const Placement& placement)
+    : placement_(placement),
+      encoder_(place_encoder(settings.encoder.shape(), placement)),
+      head_settings_(heads) {
+  for (const HeadSettings& head : heads) {
+    heads_.push_back(place_head(head, settings.embedding_size(), placement));
+  }
+}
+
+int64_t ModelWeights::count() const {
+  int64_t count = encoder_->parameter_count();
+  for (const HeadModule& head : heads_) count += head.parameter_count();
+  return count;
+}
+
+std::vector<float> ModelWeights::copy() const {
+  std::vector<float> all = encoder_->to_host();
+  all.reserve(static_cast<size_t>(count()));
+  for (const HeadModule& head : heads_) {
+    const std::vector<float> weights = head.to_host();
+    all.insert(all.end(), weights.begin(), weights.end());
+  }
+  return all;
+}
+
+void ModelWeights::assign(const std::vector<float>& weights) {
+  SIMILE_CHECK(static_cast<int64_t>(weights.size()) == count(), ErrorKind::kInput,
+               fmt::format("there are {} weights, the model with its heads has {}", weights.size(),
+                           count()));
+  const float* next = weights.data();
+  encoder_->from_host(next);
+  next += encoder_->parameter_count();
+  for (HeadModule& head : heads_) {
+    head.from_host(next);
+    next += head.parameter_count();
   }
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What computes a run and where: the one place that decides on which device the encoder, its heads,
-// the losses' parameters, the optimiser's moments and the tensors of a batch are.
+// the losses' parameters, the optimiser's moments and the tensors of a batch are; and the weights
+// that it trains.
 #pragma once
 
 #include <torch/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,17 +14,17 @@
 #include "simile/kernel/matrix_product.h"
 #include "simile/loss/loss_input.h"
 #include "simile/model/head_settings.h"
+#include "simile/model/model_settings.h"
 #include "simile/nn/head.h"
 #include "simile/nn/masked_lm_module.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/optimizer.h"
-#include "simile/train/optimizer_rule.h"
 
 namespace simile {
 
 enum class Engine {
   kFused,  // nn/fused_encoder.h and flat_optimizer.h
-  kTorch   // nn/torch_encoder.h and tensor_optimizer.h
+  kTorch   // nn/torch_encoder.h and optimizer.h
 };
 
 struct Placement {
@@ -87,5 +89,30 @@ std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
 
 // All that comes with a batch goes where its embeddings are.
 void place_batch(LossInput& input);
+
+// All that a run trains and a model folder keeps: the encoder's weights and those of its heads.
+class ModelWeights {
+ public:
+  ModelWeights(const ModelSettings& settings, const std::vector<HeadSettings>& heads,
+               const Placement& placement = {});
+
+  const Placement& placement() const { return placement_; }
+  TrainableEncoder& encoder() { return *encoder_; }
+  std::vector<HeadModule>& heads() { return heads_; }
+
+  const std::vector<HeadSettings>& head_settings() const { return head_settings_; }
+
+  // All weights in one list, as start models, states and kept weights hold them: the encoder's,
+  // then each head's. assign() errors (kInput): another number of weights.
+  int64_t count() const;
+  std::vector<float> copy() const;
+  void assign(const std::vector<float>& weights);
+
+ private:
+  Placement placement_;
+  std::unique_ptr<TrainableEncoder> encoder_;
+  std::vector<HeadSettings> head_settings_;
+  std::vector<HeadModule> heads_;
+};
 
 }  // namespace simile

@@ -22,6 +22,49 @@
 #include "simile/train/start_model.h"
 
 namespace simile {
+
+void HeldOutOptions::visit(OptionVisitor& v) {
+  v.field("path", path, path_info("texts that are not trained on, one a line; empty: none"));
+  v.field("limit", limit, {"texts of it to use; 0: all", "texts", 0});
+  v.field("every_steps", every_steps, {"steps between two looks at it", "steps", 1});
+}
+
+PretrainOptions::PretrainOptions() {
+  name = "pretrain";
+  optimizer.beta2 = 0.98;
+  schedule.warmup_fraction = 0.05;
+}
+
+void PretrainOptions::visit(OptionVisitor& v) {
+  visit_start(v);
+  v.field("corpus", corpus,
+          path_info("text files, plain, .gz or .zst, one text a line; read side by side; a * in a "
+                    "name stands for several files"));
+  v.field("shuffle_buffer", shuffle_buffer,
+          {"texts held in memory to draw from, of any length; 1 keeps the files' order", "texts", 1,
+           1e8});
+  v.field("max_length", max_length,
+          {"longest sequence, special tokens included; longer texts are cut into several", "tokens",
+           3, 8192});
+  v.field("batch_tokens", batch_tokens,
+          {"a batch is full when it holds this many tokens", "tokens", 1, 1e7});
+  v.field("accumulation", accumulation, {"batches whose gradients make one step", "batches", 1});
+  v.field("steps", steps, {"steps in all; 0: epochs count", "steps", 0});
+  v.field("epochs", epochs,
+          {"passes over the corpus, which is tokenised once beforehand to count the steps",
+           "epochs", 1e-6, 1e6});
+  v.group("mask", mask, "words to predict");
+  v.field("hidden_dropout", hidden_dropout,
+          {"dropout of hidden states in this training", "", 0, 0.9});
+  v.field("attention_dropout", attention_dropout,
+          {"dropout of attention weights in this training", "", 0, 0.9});
+  v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
+  v.group("optimizer", optimizer, "optimiser");
+  v.group("schedule", schedule, "learning rate over the steps");
+  v.group("held_out", held_out, "masked accuracy and perplexity on other texts");
+  save.visit(v);
+}
+
 namespace {
 
 StartModel load_start(const PretrainOptions& options, EventSink& events) {
@@ -36,12 +79,6 @@ StartModel load_start(const PretrainOptions& options, EventSink& events) {
                "a static encoder sees no context, so it has no masked words to guess; train it on "
                "pairs with `simile train`, or pre-train a transformer");
   return model;
-}
-
-// The whole text, so that masked_batches.h can cut it into windows.
-Tokenizer without_limit(Tokenizer tokenizer) {
-  tokenizer.set_max_length(0);
-  return tokenizer;
 }
 
 int64_t count_steps(const PretrainOptions& options, const std::vector<CorpusFile>& corpus,
@@ -62,7 +99,11 @@ class PretrainingRun final : public SteppedTraining {
         events_(events),
         start_(load_start(options, events)),
         shape_(start_.settings.encoder.shape()),
-        tokenizer_(without_limit(start_.tokenizer)),
+        tokenizer_([this] {
+          Tokenizer whole = start_.tokenizer;
+          whole.set_max_length(0);  // masked_batches.h cuts texts into windows
+          return whole;
+        }()),
         vocabulary_(mask_vocabulary(tokenizer_)),
         held_out_(options, tokenizer_, vocabulary_, events),
         corpus_(inspect_corpus(options.corpus, events)),

@@ -19,7 +19,6 @@
 
 #include "simile/core/error.h"
 #include "simile/nn/device.h"
-#include "simile/train/process_place.h"
 #ifdef SIMILE_WITH_GLOO
 #include "simile/train/detail/signs_of_life.h"
 #endif
@@ -42,13 +41,6 @@ constexpr auto kLetOtherSpeak = std::chrono::seconds(2);
 
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(std::max<int64_t>(1, static_cast<int64_t>(seconds * 1000)));
-}
-
-bool tells_time_out(const std::string& message) {
-  for (const char* words : {"Timed out", "timed out", "timeout", "Timeout"}) {
-    if (message.find(words) != std::string::npos) return true;
-  }
-  return false;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -94,7 +86,8 @@ struct ProcessGroup::Connection {
     } catch (const std::exception& error) {
       message = error.what();
     }
-    if (tells_time_out(message)) {
+    const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
+    if (says("imed out") || says("imeout")) {
       const std::string who = detail::find_silent(signs, size, pulse->calls());
       throw Error(ErrorKind::kFailed,
                   fmt::format("{}: the other processes kept this one waiting for {} s{}{}; the "
@@ -108,45 +101,6 @@ struct ProcessGroup::Connection {
                             what, first_line(message)));
   }
 
-  void await_first(int64_t rank, const std::function<void()>& check) {
-    ++awaited;
-    if (rank == 0) return signs->set(detail::ready_key(awaited), {'1'});
-    const FirstWatch watch(signs, awaited);
-    int64_t signs_seen = 0;
-    auto alive = std::chrono::steady_clock::now();
-    while (!watch.is_ready()) {
-      check();
-      const auto now = std::chrono::steady_clock::now();
-      if (watch.signs_of_life() != signs_seen) {
-        signs_seen = watch.signs_of_life();
-        alive = now;
-      }
-      if (watch.is_gone() && !watch.is_ready()) {
-        std::this_thread::sleep_for(kLetOtherSpeak);
-        throw Error(ErrorKind::kFailed,
-                    "rank 0 ended before it had measured the run, and what it said tells why");
-      }
-      SIMILE_CHECK(Seconds(now - alive).count() < timeout, ErrorKind::kFailed,
-                   fmt::format("rank 0 shows no sign of life for {} s: it hangs, or its machine is "
-                               "gone; the last checkpoint is kept",
-                               timeout));
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  }
-
-  void leave() {
-    if (has_left) return;
-    has_left = true;
-    const auto begun = std::chrono::steady_clock::now();
-    try {
-      store->add("left", 1);
-      while (store->add("left", 0) < size && std::chrono::steady_clock::now() - begun < kLongest) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      }
-    } catch (const std::exception&) {  // rank 0, which holds the store, has seen all leave, or died
-    }
-  }
-
   // [ranks, bytes] of tensors of equal sizes.
   torch::Tensor gather_equal(const char* what, const torch::Tensor& own) {
     std::vector<int64_t> sizes = own.sizes().vec();
@@ -156,19 +110,6 @@ struct ProcessGroup::Connection {
     std::vector<torch::Tensor> inputs = {own.contiguous()};
     call(what, [&] { return gloo->allgather(outputs, inputs); });
     return all;
-  }
-
-  void begin_sum(const torch::Tensor& values) {
-    pulse->begin_call();
-    std::vector<torch::Tensor> tensors = {values.cpu()};
-    tell_errors(kSumming, [&] { begun.push_back({gloo->allreduce(tensors), tensors[0], values}); });
-  }
-
-  void finish_sums() {
-    for (const BegunSum& sum : std::exchange(begun, {})) {
-      tell_errors(kSumming, [&] { sum.work->wait(); });
-      if (!sum.values.is_cpu()) sum.values.copy_(sum.on_host);
-    }
   }
 
   struct BegunSum {
@@ -276,10 +217,20 @@ void ProcessGroup::sum(const torch::Tensor& values) {
 }
 
 void ProcessGroup::begin_sum(const torch::Tensor& values) {
-  if (values.numel() > 0) connection_->begin_sum(values);
+  if (values.numel() == 0) return;
+  connection_->pulse->begin_call();
+  std::vector<torch::Tensor> tensors = {values.cpu()};
+  connection_->tell_errors(kSumming, [&] {
+    connection_->begun.push_back({connection_->gloo->allreduce(tensors), tensors[0], values});
+  });
 }
 
-void ProcessGroup::finish_sums() { connection_->finish_sums(); }
+void ProcessGroup::finish_sums() {
+  for (const auto& sum : std::exchange(connection_->begun, {})) {
+    connection_->tell_errors(kSumming, [&] { sum.work->wait(); });
+    if (!sum.values.is_cpu()) sum.values.copy_(sum.on_host);
+  }
+}
 
 std::string ProcessGroup::broadcast(const std::string& bytes) {
   std::vector<torch::Tensor> size = {torch::tensor({static_cast<int64_t>(bytes.size())})};
@@ -306,10 +257,43 @@ std::vector<std::string> ProcessGroup::gather(const std::string& bytes) {
 }
 
 void ProcessGroup::await_first(const std::function<void()>& check) {
-  connection_->await_first(rank_, check);
+  const int64_t time = ++connection_->awaited;
+  if (rank_ == 0) return connection_->signs->set(detail::ready_key(time), {'1'});
+  const FirstWatch watch(connection_->signs, time);
+  int64_t signs_seen = 0;
+  auto alive = std::chrono::steady_clock::now();
+  while (!watch.is_ready()) {
+    check();
+    const auto now = std::chrono::steady_clock::now();
+    if (watch.signs_of_life() != signs_seen) {
+      signs_seen = watch.signs_of_life();
+      alive = now;
+    }
+    if (watch.is_gone() && !watch.is_ready()) {
+      std::this_thread::sleep_for(kLetOtherSpeak);
+      throw Error(ErrorKind::kFailed,
+                  "rank 0 ended before it had measured the run, and what it said tells why");
+    }
+    SIMILE_CHECK(Seconds(now - alive).count() < connection_->timeout, ErrorKind::kFailed,
+                 fmt::format("rank 0 shows no sign of life for {} s: it hangs, or its machine is "
+                             "gone; the last checkpoint is kept",
+                             connection_->timeout));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
-void ProcessGroup::leave() { connection_->leave(); }
+void ProcessGroup::leave() {
+  if (std::exchange(connection_->has_left, true)) return;
+  const auto begun = std::chrono::steady_clock::now();
+  const StorePointer& store = connection_->store;
+  try {
+    store->add("left", 1);
+    while (store->add("left", 0) < size_ && std::chrono::steady_clock::now() - begun < kLongest) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  } catch (const std::exception&) {  // rank 0, which holds the store, has seen all leave, or died
+  }
+}
 
 #else
 

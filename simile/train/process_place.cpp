@@ -46,16 +46,6 @@ int64_t parse_count(const std::string& name, const std::string& text) {
   return number;
 }
 
-int64_t find_port(const LauncherNames& names, const Variable& variable) {
-  if (const auto port = variable("MASTER_PORT")) {
-    // At which torchrun itself listens then.
-    const bool is_taken = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
-    return parse_count("MASTER_PORT", *port) + (is_taken ? 1 : 0);
-  }
-  const auto job = names.job == nullptr ? std::nullopt : variable(names.job);
-  return kUsualPort + (job ? std::strtoll(job->c_str(), nullptr, 10) % 1000 : 0);
-}
-
 std::string find_address(const LauncherNames& names, const Variable& variable, int64_t size) {
   if (const auto address = variable("MASTER_ADDR")) return *address;
   if (names.machines != nullptr) {
@@ -70,6 +60,71 @@ std::string find_address(const LauncherNames& names, const Variable& variable, i
                           "set it to the name of the machine of rank 0, and MASTER_PORT to a free "
                           "port there",
                           names.size, size));
+}
+
+using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+socklen_t size_of(const sockaddr& address) {
+  return address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+}
+
+std::string to_digits(const sockaddr& address) {
+  char text[NI_MAXHOST];
+  const int code =
+      getnameinfo(&address, size_of(address), text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return code == 0 ? text : "";
+}
+
+bool is_loopback(const sockaddr& address) {
+  if (address.sa_family == AF_INET6) {
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
+  }
+  const auto number = reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr;
+  return (ntohl(number) >> 24) == 127;
+}
+
+Found look_up(const std::string& host, int family, int flags) {
+  addrinfo wanted = {};
+  wanted.ai_family = family;
+  wanted.ai_socktype = SOCK_DGRAM;
+  wanted.ai_flags = flags;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), "9", &wanted, &found) != 0) found = nullptr;
+  return {found, freeaddrinfo};
+}
+
+// The first address of the interfaces in use, in the system's order.
+std::string first_outer_address(int family) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return "";
+  std::string address;
+  for (const ifaddrs* at = list; at != nullptr && address.empty(); at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != family) continue;
+    const bool in_use = (at->ifa_flags & IFF_UP) != 0 && (at->ifa_flags & IFF_RUNNING) != 0;
+    if (in_use && !is_loopback(*at->ifa_addr)) address = to_digits(*at->ifa_addr);
+  }
+  freeifaddrs(list);
+  return address;
+}
+
+std::string own_address_towards(const std::string& host, int family) {
+  const Found found = look_up(host, family, 0);
+  for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
+    // What the system would send from: a datagram's socket is connected without a packet.
+    sockaddr_storage storage = {};
+    socklen_t size = sizeof storage;
+    const int socket = ::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) continue;
+    const bool is_found = connect(socket, at->ai_addr, at->ai_addrlen) == 0 &&
+                          getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &size) == 0;
+    close(socket);
+    if (!is_found) continue;
+    const auto& source = reinterpret_cast<const sockaddr&>(storage);
+    if (!is_loopback(source) || look_up(host, family, AI_NUMERICHOST)) return to_digits(source);
+    const std::string outer = first_outer_address(family);
+    return outer.empty() ? to_digits(source) : outer;
+  }
+  return "";
 }
 
 }  // namespace
@@ -105,84 +160,18 @@ std::optional<ProcessPlace> find_process_place(const Variable& variable) {
     const auto local = variable(names.local_rank);
     place.local_rank = local ? parse_count(names.local_rank, *local) : 0;
     place.address = find_address(names, variable, place.size);
-    place.port = find_port(names, variable);
+    if (const auto port = variable("MASTER_PORT")) {
+      // At which torchrun itself listens then.
+      const bool is_taken = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+      place.port = parse_count("MASTER_PORT", *port) + (is_taken ? 1 : 0);
+    } else {
+      const auto job = names.job == nullptr ? std::nullopt : variable(names.job);
+      place.port = kUsualPort + (job ? std::strtoll(job->c_str(), nullptr, 10) % 1000 : 0);
+    }
     return place;
   }
   return std::nullopt;
 }
-
-namespace {
-
-using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-socklen_t size_of(const sockaddr& address) {
-  return address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-}
-
-std::string to_digits(const sockaddr& address) {
-  char text[NI_MAXHOST];
-  const int code =
-      getnameinfo(&address, size_of(address), text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  return code == 0 ? text : "";
-}
-
-bool is_loopback(const sockaddr& address) {
-  if (address.sa_family == AF_INET6) {
-    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr) != 0;
-  }
-  const auto number = reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr;
-  return (ntohl(number) >> 24) == 127;
-}
-
-Found look_up(const std::string& host, int family, int flags) {
-  addrinfo wanted = {};
-  wanted.ai_family = family;
-  wanted.ai_socktype = SOCK_DGRAM;
-  wanted.ai_flags = flags;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), "9", &wanted, &found) != 0) found = nullptr;
-  return {found, freeaddrinfo};
-}
-
-// What the system would send from: a datagram's socket is connected without a packet.
-bool find_source(const addrinfo& to, sockaddr_storage& source) {
-  const int socket = ::socket(to.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return false;
-  socklen_t size = sizeof source;
-  const bool found = connect(socket, to.ai_addr, to.ai_addrlen) == 0 &&
-                     getsockname(socket, reinterpret_cast<sockaddr*>(&source), &size) == 0;
-  close(socket);
-  return found;
-}
-
-// The first address of the interfaces in use, in the system's order.
-std::string first_outer_address(int family) {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return "";
-  std::string address;
-  for (const ifaddrs* at = list; at != nullptr && address.empty(); at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != family) continue;
-    const bool in_use = (at->ifa_flags & IFF_UP) != 0 && (at->ifa_flags & IFF_RUNNING) != 0;
-    if (in_use && !is_loopback(*at->ifa_addr)) address = to_digits(*at->ifa_addr);
-  }
-  freeifaddrs(list);
-  return address;
-}
-
-std::string own_address_towards(const std::string& host, int family) {
-  const Found found = look_up(host, family, 0);
-  for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
-    sockaddr_storage storage = {};
-    if (!find_source(*at, storage)) continue;
-    const auto& source = reinterpret_cast<const sockaddr&>(storage);
-    if (!is_loopback(source) || look_up(host, family, AI_NUMERICHOST)) return to_digits(source);
-    const std::string outer = first_outer_address(family);
-    return outer.empty() ? to_digits(source) : outer;
-  }
-  return "";
-}
-
-}  // namespace
 
 std::string own_address_towards(const std::string& host) {
   const std::string address = own_address_towards(host, AF_INET);

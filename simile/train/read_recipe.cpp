@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <vector>
 
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
 #include "simile/report/run_files.h"
@@ -37,77 +35,6 @@ std::vector<std::string> runs_of_variants(const std::string& folder) {
   return runs;
 }
 
-const ObjectiveOptions* first_objective_of(const TrainOptions& options, const std::string& head) {
-  for (const StageOptions& stage : options.stages) {
-    for (const ObjectiveOptions& objective : stage.objectives) {
-      if (objective.head == head && objective.data.format == "classes") return &objective;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-TrainOptions read_recipe(const ConfigNode& recipe, EventSink& events) {
-  TrainOptions options;
-  read_options(without_environment(recipe), options);
-  apply_folds(options);
-  fill_class_names(options, events);
-  check_train_options(options);
-  return options;
-}
-
-void fill_class_names(TrainOptions& options, EventSink& events) {
-  for (HeadSettings& head : options.heads) {
-    if (head.output != "classes" || !head.class_names.empty()) continue;
-    const ObjectiveOptions* objective = first_objective_of(options, head.name);
-    if (objective == nullptr) continue;
-    head.class_names = read_pairs(objective->data).class_names;
-    events.info(fmt::format("the head '{}' has the {} classes of {}", head.name,
-                            head.class_names.size(), objective->data.file()));
-  }
-}
-
-std::optional<ConfigNode> read_resumed_recipe(const std::string& folder, EventSink& events) {
-  if (!file_exists(run_file(folder))) {
-    const std::vector<std::string> others = runs_of_variants(folder);
-    if (!others.empty()) {
-      events.warning(
-          fmt::format("'{}' holds no run to go on with, and one begins there; there are {}: a "
-                      "variant's run goes on with `simile train FOLDER --resume`",
-                      folder, fmt::join(others, ", ")));
-    }
-    return std::nullopt;
-  }
-  try {
-    ConfigNode recipe = without_environment(load_config(run_file(folder)));
-    if (!recipe.members.empty()) return recipe;  // else a file that a crash left empty
-  } catch (const Error&) {                       // it cannot be read
-  }
-  return std::nullopt;
-}
-
-void check_same_recipe(const std::string& folder, const std::string& begun,
-                       const std::string& given) {
-  std::vector<std::string> shown;
-  const std::vector<RecipeChange> changes = find_recipe_changes({begun, given});
-  if (changes.empty()) return;
-  for (const RecipeChange& change : changes) {
-    if (shown.size() == kShownChanges) break;
-    shown.push_back(fmt::format("{} {}, now {}", change.key, change.values[0], change.values[1]));
-  }
-  const size_t rest = changes.size() - shown.size();
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("the run in '{0}' was begun with other options than the recipe and the command "
-                  "line give now: {1}{2}; `simile train {0} --resume` goes on with those it was "
-                  "begun with, --overwrite or another --output begins with those given now",
-                  folder, fmt::join(shown, "; "),
-                  rest > 0 ? fmt::format("; and {} more", rest) : ""));
-}
-
-namespace {
-
 // Where a recipe says what part of folds it reads.
 struct FoldPlace {
   std::string name;  // "stages.0.objectives.0.data"
@@ -122,13 +49,12 @@ std::string join_all(const std::vector<std::string>& parts) {
 
 // Texts that are equal where the same groups are dealt to the folds: the files, and what decides
 // the rows that are read and how they belong together.
-std::string source_of(const RankingDataOptions& data) {
-  return fmt::format("ranking\n{}\n{}\n{}\n{}\n{} {}", data.queries, data.qrels, data.folder,
-                     data.folder.empty() ? "" : data.split, data.skip_queries, data.limit_queries);
-}
-
 std::string source_of(const PairDataOptions& data) {
-  if (data.format == "ranking") return source_of(data.ranking);
+  if (data.format == "ranking") {
+    const RankingDataOptions& set = data.ranking;
+    return fmt::format("ranking\n{}\n{}\n{}\n{}\n{} {}", set.queries, set.qrels, set.folder,
+                       set.folder.empty() ? "" : set.split, set.skip_queries, set.limit_queries);
+  }
   const bool is_single = data.format == "classes" && !data.text.empty();
   std::string columns = is_single ? data.text : data.left + "\t" + data.right;
   if (!is_single) columns += "\t" + join_all(data.negatives);
@@ -137,56 +63,33 @@ std::string source_of(const PairDataOptions& data) {
                      data.skip, data.limit, data.first_rows);
 }
 
-// Their judgements decide what is trained on or tested.
-std::string files_of(const RankingDataOptions& data) { return data.qrels + data.folder; }
-
+// The files whose judgements decide what is trained on or tested.
 std::string files_of(const PairDataOptions& data) {
-  return data.format == "ranking" ? files_of(data.ranking) : join_all(pair_files(data));
-}
-
-bool is_of_ranking_files(const EvaluationOptions& evaluation) {
-  return evaluation.task == "ranking" && evaluation.data.empty();
-}
-
-PairDataOptions pairs_of(const EvaluationOptions& evaluation) {
-  PairDataOptions data = evaluation.columns;
-  data.path = evaluation.data;
-  if (evaluation.task == "classification") data.format = "classes";
-  return data;
-}
-
-std::string source_of(const EvaluationOptions& evaluation) {
-  return is_of_ranking_files(evaluation) ? source_of(evaluation.ranking)
-                                         : source_of(pairs_of(evaluation));
-}
-
-std::string files_of(const EvaluationOptions& evaluation) {
-  return is_of_ranking_files(evaluation) ? files_of(evaluation.ranking)
-                                         : files_of(pairs_of(evaluation));
+  return data.format == "ranking" ? data.ranking.qrels + data.ranking.folder
+                                  : join_all(pair_files(data));
 }
 
 std::vector<FoldPlace> fold_places(TrainOptions& options) {
   std::vector<FoldPlace> places;
   const auto add = [&](const std::string& name, FoldOptions& folds, bool is_trained,
-                       const std::string& source, const std::string& files) {
-    if (folds.is_set()) places.push_back({name, &folds, is_trained, source, files});
+                       const PairDataOptions& data) {
+    if (!folds.is_set()) return;
+    places.push_back({name, &folds, is_trained, source_of(data), files_of(data)});
   };
   for (size_t s = 0; s < options.stages.size(); ++s) {
     for (size_t o = 0; o < options.stages[s].objectives.size(); ++o) {
       PairDataOptions& data = options.stages[s].objectives[o].data;
       const std::string name = fmt::format("stages.{}.objectives.{}.data", s, o);
-      add(name, data.folds, true, source_of(data), files_of(data));
-      add(name + ".ranking", data.ranking.folds, true, source_of(data), files_of(data));
+      add(name, data.folds, true, data);
+      add(name + ".ranking", data.ranking.folds, true, data);
     }
   }
-  for (size_t i = 0; i < options.evaluations.size(); ++i) {
-    EvaluationOptions& evaluation = options.evaluations[i];
-    add(fmt::format("evaluations.{}", i), evaluation.ranking.folds, false, source_of(evaluation),
-        files_of(evaluation));
-  }
-  for (size_t i = 0; i < options.tests.size(); ++i) {
-    EvaluationOptions& test = options.tests[i];
-    add(fmt::format("tests.{}", i), test.ranking.folds, false, source_of(test), files_of(test));
+  for (auto* list : {&options.evaluations, &options.tests}) {
+    const char* key = list == &options.tests ? "tests" : "evaluations";
+    for (size_t i = 0; i < list->size(); ++i) {
+      EvaluationOptions& one = (*list)[i];
+      add(fmt::format("{}.{}", key, i), one.ranking.folds, false, data_of(one));
+    }
   }
   return places;
 }
@@ -290,6 +193,70 @@ void check_uncut(const TrainOptions& options, const FoldPlace& cut) {
 
 }  // namespace
 
+TrainOptions read_recipe(const ConfigNode& recipe, EventSink& events) {
+  TrainOptions options;
+  read_options(without_environment(recipe), options);
+  apply_folds(options);
+  fill_class_names(options, events);
+  check_train_options(options);
+  return options;
+}
+
+void fill_class_names(TrainOptions& options, EventSink& events) {
+  for (HeadSettings& head : options.heads) {
+    if (head.output != "classes" || !head.class_names.empty()) continue;
+    const ObjectiveOptions* objective = nullptr;
+    for (const StageOptions& stage : options.stages) {
+      for (const ObjectiveOptions& each : stage.objectives) {
+        const bool fits = each.head == head.name && each.data.format == "classes";
+        if (fits && objective == nullptr) objective = &each;
+      }
+    }
+    if (objective == nullptr) continue;
+    head.class_names = read_pairs(objective->data).class_names;
+    events.info(fmt::format("the head '{}' has the {} classes of {}", head.name,
+                            head.class_names.size(), objective->data.file()));
+  }
+}
+
+std::optional<ConfigNode> read_resumed_recipe(const std::string& folder, EventSink& events) {
+  if (!file_exists(run_file(folder))) {
+    const std::vector<std::string> others = runs_of_variants(folder);
+    if (!others.empty()) {
+      events.warning(
+          fmt::format("'{}' holds no run to go on with, and one begins there; there are {}: a "
+                      "variant's run goes on with `simile train FOLDER --resume`",
+                      folder, fmt::join(others, ", ")));
+    }
+    return std::nullopt;
+  }
+  try {
+    ConfigNode recipe = without_environment(load_config(run_file(folder)));
+    if (!recipe.members.empty()) return recipe;  // else a file that a crash left empty
+  } catch (const Error&) {                       // it cannot be read
+  }
+  return std::nullopt;
+}
+
+void check_same_recipe(const std::string& folder, const std::string& begun,
+                       const std::string& given) {
+  std::vector<std::string> shown;
+  const std::vector<RecipeChange> changes = find_recipe_changes({begun, given});
+  if (changes.empty()) return;
+  for (const RecipeChange& change : changes) {
+    if (shown.size() == kShownChanges) break;
+    shown.push_back(fmt::format("{} {}, now {}", change.key, change.values[0], change.values[1]));
+  }
+  const size_t rest = changes.size() - shown.size();
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("the run in '{0}' was begun with other options than the recipe and the command "
+                  "line give now: {1}{2}; `simile train {0} --resume` goes on with those it was "
+                  "begun with, --overwrite or another --output begins with those given now",
+                  folder, fmt::join(shown, "; "),
+                  rest > 0 ? fmt::format("; and {} more", rest) : ""));
+}
+
 void apply_folds(TrainOptions& options) {
   check_selection(options);
   if (options.folds == 0) return;
@@ -327,6 +294,17 @@ TrainOptions options_of_fold(const TrainOptions& options, int64_t fold) {
   one.folds = 0;
   for (const FoldPlace& place : fold_places(one)) place.folds->fold = fold;
   return one;
+}
+
+PairDataOptions data_of(const EvaluationOptions& evaluation) {
+  PairDataOptions data = evaluation.columns;
+  data.path = evaluation.data;
+  if (evaluation.task == "classification") data.format = "classes";
+  if (evaluation.task == "ranking" && evaluation.data.empty()) {
+    data.format = "ranking";
+    data.ranking = evaluation.ranking;
+  }
+  return data;
 }
 
 bool is_cut(const EvaluationOptions& evaluation) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "simile/core/config.h"
 #include "simile/core/error.h"
@@ -78,6 +77,9 @@ void apply_folds(TrainOptions& options);
 
 // The recipe that trains with one fold alone, from 0; of options that apply_folds() has seen.
 TrainOptions options_of_fold(const TrainOptions& options, int64_t fold);
+
+// The examples of an evaluation as data.
+PairDataOptions data_of(const EvaluationOptions& evaluation);
 
 // Whether each example of the evaluation is evaluated in one fold and no other.
 bool is_cut(const EvaluationOptions& evaluation);

@@ -3,26 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 #include "simile/core/options.h"
+#include "simile/core/text_table.h"
 #include "simile/loss/loss_table.h"
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
-#include "simile/train/pretrain_options.h"
+#include "simile/train/pretrainer.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
 namespace {
 
-struct Method {
-  const char* name;
-  const char* key;  // in a recipe
-  const char* meaning;
-  const char* source;
-};
-
-const std::vector<Method> kNormalizations = {
+const TableRows kNormalizations = {
     {"none", "normalize: none", "x", "BSC"},
     {"l2", "normalize: l2", "each row divided by its L2 norm", "BSC"},
     {"coordinate_l2", "normalize: coordinate_l2",
@@ -33,7 +25,7 @@ const std::vector<Method> kNormalizations = {
      "each column less its minimum, divided by the range", "BSC, section 3.5"},
 };
 
-const std::vector<Method> kHeads = {
+const TableRows kHeads = {
     {"l1", "{kind: l1, input: pair}", "a · (-‖u - v‖₁ / H) + b", "That was smooth, 2023"},
     {"cosine", "{kind: cosine, input: pair}", "a · cos(u, v) + b", "That was smooth, 2023"},
     {"concat", "{kind: concat, input: pair}", "a linear layer on [u; v; abs(u - v)]",
@@ -48,7 +40,7 @@ const std::vector<Method> kHeads = {
      "heads alone are trained, on vectors that are computed once", "PolarBERT, 2023"},
 };
 
-const std::vector<Method> kRegularizers = {
+const TableRows kRegularizers = {
     {"dropout", "hidden_dropout, attention_dropout",
      "hidden states and attention weights are zeroed at random, the rest scaled up",
      "Devlin et al., 2019"},
@@ -67,13 +59,12 @@ const std::vector<Method> kRegularizers = {
      "Pascanu et al., 2013"},
 };
 
-std::string to_table(const char* title, const std::vector<Method>& methods) {
-  std::string page = fmt::format(
-      "\n# {}\n\n| name | in a recipe | meaning | source |\n| --- | --- | --- | --- |\n", title);
-  for (const Method& m : methods) {
-    page += fmt::format("| `{}` | `{}` | {} | {} |\n", m.name, m.key, m.meaning, m.source);
+std::string to_table(const char* title, const TableRows& methods) {
+  TableRows rows = {{"name", "in a recipe", "meaning", "source"}};
+  for (const auto& method : methods) {
+    rows.push_back({"`" + method[0] + "`", "`" + method[1] + "`", method[2], method[3]});
   }
-  return page;
+  return fmt::format("\n# {}\n\n{}", title, markdown_table(rows));
 }
 
 }  // namespace

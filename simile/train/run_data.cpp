@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -21,11 +22,6 @@
 
 namespace simile {
 namespace {
-
-// Numbers in a vector as the model gives it.
-int64_t vector_size(const ModelSettings& settings) {
-  return settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
-}
 
 // Reads each set once, however many objectives take it.
 class Reader {
@@ -56,15 +52,14 @@ class Reader {
         find_order(objective.order.name).find_words != nullptr ||
         std::any_of(objective.teachers.begin(), objective.teachers.end(),
                     [&](const std::string& name) { return find_stage(options_, name, stage) < 0; });
-    ColumnPromptOptions prompt_options = objective.prompts;
     const bool is_once = is_same_twice(objective, data);
     const std::string key =
-        fmt::format("{} {} {} {} {} {}", options_to_json(data), options_to_json(prompt_options),
+        fmt::format("{} {} {} {} {} {}", options_to_json(data), options_to_json(objective.prompts),
                     objective.max_length, objective.head, keep_originals, is_once);
     std::shared_ptr<const TrainingSet>& set = sets_[key];
     if (!set) {
       const HeadSettings* head = head_of(objective);
-      const ColumnPrompts prompts = find_column_prompts(prompt_options, start_.settings, head);
+      const ColumnPrompts prompts = find_column_prompts(objective.prompts, start_.settings, head);
       TrainingSet read =
           read_training_set({data, objective.max_length, head, start_.settings.encoder.types,
                              start_.tokenizer, prompts, keep_originals},
@@ -105,44 +100,21 @@ class Reader {
   void check_objective(size_t stage, const ObjectiveOptions& objective, const TrainingSet& set) {
     check_mining_data(objective.mine, set);
     const LossData offer = mined_offer(objective.mine, offer_of(objective, set));
-    for (const std::string& warning : loss_option_warnings(objective.loss)) {
-      events_.warning(warning);
-    }
-    for (const std::string& warning : check_loss_data(objective.loss, offer)) {
-      events_.warning(warning);
-    }
-    for (const std::string& warning : check_order_data(objective, set)) events_.warning(warning);
+    const auto warn = [&](const std::vector<std::string>& warnings) {
+      for (const std::string& warning : warnings) events_.warning(warning);
+    };
+    warn(loss_option_warnings(objective.loss));
+    warn(check_loss_data(objective.loss, offer));
+    warn(check_order_data(objective, set));
     const std::vector<int64_t> sizes = teacher_sizes(stage, objective, set);
     try_loss(objective.loss, offer, start_.settings.embedding_size(), sizes);
-    warn_about_equal_sides(stage, set);
-    warn_about_prompts(stage, objective, set);
-  }
-
-  std::vector<int64_t> teacher_sizes(size_t stage, const ObjectiveOptions& objective,
-                                     const TrainingSet& set) {
-    SIMILE_CHECK(objective.teachers.empty() || set.second.empty(), ErrorKind::kRecipe,
-                 fmt::format("{}: teachers give vectors of single texts, and a joint head reads "
-                             "pairs; remove the head or the teachers",
-                             set.file));
-    std::vector<int64_t> sizes;
-    for (const std::string& name : objective.teachers) {
-      const bool is_stage = find_stage(options_, name, stage) >= 0;
-      sizes.push_back(vector_size(is_stage ? start_.settings
-                                           : open_model_folder(name, silent_events()).settings));
+    if (set.left == set.right && !has_dropout()) {
+      events_.warning(
+          fmt::format("stage '{}': both sides of every pair are the same text and the model has no "
+                      "dropout, so nothing tells them apart; set hidden_dropout: 0.1",
+                      options_.stages[stage].name));
     }
-    return sizes;
-  }
-
-  void warn_about_equal_sides(size_t stage, const TrainingSet& set) {
-    if (set.left != set.right || has_dropout()) return;
-    events_.warning(
-        fmt::format("stage '{}': both sides of every pair are the same text and the model has no "
-                    "dropout, so nothing tells them apart; set hidden_dropout: 0.1",
-                    options_.stages[stage].name));
-  }
-
-  // Evaluations and searches put prompts before texts.
-  void warn_about_prompts(size_t stage, const ObjectiveOptions& objective, const TrainingSet& set) {
+    // Evaluations and searches put prompts before texts.
     std::vector<std::string> names;
     for (const auto& [name, prompt] : start_.settings.prompts) {
       if (!prompt.empty()) names.push_back(name);
@@ -154,18 +126,89 @@ class Reader {
         options_.stages[stage].name, fmt::join(names, ", ")));
   }
 
+  std::vector<int64_t> teacher_sizes(size_t stage, const ObjectiveOptions& objective,
+                                     const TrainingSet& set) {
+    SIMILE_CHECK(objective.teachers.empty() || set.second.empty(), ErrorKind::kRecipe,
+                 fmt::format("{}: teachers give vectors of single texts, and a joint head reads "
+                             "pairs; remove the head or the teachers",
+                             set.file));
+    std::vector<int64_t> sizes;
+    for (const std::string& name : objective.teachers) {
+      const bool is_stage = find_stage(options_, name, stage) >= 0;
+      const ModelSettings settings =
+          is_stage ? start_.settings : open_model_folder(name, silent_events()).settings;
+      sizes.push_back(settings.dimensions > 0 ? settings.dimensions : settings.embedding_size());
+    }
+    return sizes;
+  }
+
   const TrainOptions& options_;
   const StartModel& start_;
   EventSink& events_;
   std::map<std::string, std::shared_ptr<const TrainingSet>> sets_;
 };
 
-Teacher make_teacher(const TrainOptions& options, size_t stage, const std::string& name,
-                     const StartModel& start, const RunFolder& folder, EventSink& events) {
-  if (find_stage(options, name, stage) < 0) return model_teacher(name, events);
-  std::vector<float> weights = folder.read_stage(name).weights;
-  weights.resize(static_cast<size_t>(encoder_parameter_count(start.settings.encoder.shape())));
-  return stage_teacher(std::move(weights), start.settings, start.tokenizer, events);
+constexpr int64_t kBlock = 4096;  // texts
+
+struct Teacher {
+  std::string fingerprint;  // of all that its vectors depend on beside the texts
+  int64_t dimension = 0;
+  // Vectors of texts begin .. end - 1 of a set, [end - begin, dimension].
+  std::function<Matrix<float>(const TrainingSet& set, int64_t begin, int64_t end)> embed;
+};
+
+// The encoder that an earlier stage kept: it has the run's tokenizer, so it reads token ids.
+Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,
+                      const Tokenizer& tokenizer, EventSink& events) {
+  auto weights = std::make_shared<const std::vector<float>>(std::move(flat));
+  auto encoder = std::make_shared<const SentenceEncoder>(
+      make_encoder(settings.encoder.shape(), weights->data()), settings, tokenizer);
+  Teacher teacher;
+  const EncoderConfig& config = settings.encoder;
+  teacher.fingerprint = hash_bytes(
+      fmt::format("{} {} {}{}", hash_bytes(bytes_of(*weights)), pooling_name(settings.pooling),
+                  settings.normalize, config.is_joined() ? encoder_config_to_json(config) : ""));
+  teacher.dimension = encoder->dimension();
+  teacher.embed = [weights, encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
+    return encoder->encode_ids({set.texts.begin() + begin, set.texts.begin() + end}, {}, events);
+  };
+  return teacher;
+}
+
+// A model folder or built-in model: it reads the set's originals.
+Teacher model_teacher(const std::string& model, EventSink& events) {
+  auto encoder = std::make_shared<const SentenceEncoder>(SentenceEncoder::load(model, events));
+  Teacher teacher;
+  teacher.fingerprint = model_fingerprint(open_model_folder(model, silent_events()));
+  teacher.dimension = encoder->dimension();
+  teacher.embed = [encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
+    return encoder->encode({set.originals.begin() + begin, set.originals.begin() + end}, {},
+                           events);
+  };
+  return teacher;
+}
+
+// The store of this teacher's vectors for `set` in `folder`, made where it is not there yet for the
+// same teacher and texts.
+EmbeddingStore store_teacher_vectors(const std::string& folder, const TrainingSet& set,
+                                     const Teacher& teacher, const std::string& precision,
+                                     EventSink& events) {
+  make_folders(folder);
+  const std::string fingerprint =
+      hash_bytes(fmt::format("{} {} {}", teacher.fingerprint, fingerprint_texts(set), precision));
+  const std::string path = join_path(folder, fingerprint + ".npy");
+  if (std::optional<EmbeddingStore> store = EmbeddingStore::open_current(path, fingerprint)) {
+    return std::move(*store);
+  }
+  const auto texts = static_cast<int64_t>(set.texts.size());
+  EmbeddingStoreWriter writer(path, texts, teacher.dimension,
+                              precision == "fp16" ? NpyNumber::kHalf : NpyNumber::kFloat);
+  for (int64_t begin = 0; begin < texts; begin += kBlock) {
+    writer.append(teacher.embed(set, begin, std::min(texts, begin + kBlock)));
+  }
+  writer.finish(fingerprint);
+  events.info(fmt::format("{}: {} vectors of a teacher stored", set.file, texts));
+  return EmbeddingStore(path);
 }
 
 }  // namespace
@@ -188,7 +231,15 @@ void open_teachers(const TrainOptions& options, size_t stage, const StartModel& 
   for (size_t i = 0; i < data.size(); ++i) {
     const ObjectiveOptions& objective = options.stages[stage].objectives[i];
     for (const std::string& name : objective.teachers) {
-      const Teacher teacher = make_teacher(options, stage, name, start, folder, events);
+      Teacher teacher;
+      if (find_stage(options, name, stage) < 0) {
+        teacher = model_teacher(name, events);
+      } else {
+        std::vector<float> weights = folder.read_stage(name).weights;
+        weights.resize(
+            static_cast<size_t>(encoder_parameter_count(start.settings.encoder.shape())));
+        teacher = stage_teacher(std::move(weights), start.settings, start.tokenizer, events);
+      }
       for (ExampleSet* set : {&data[i].train, &data[i].dev}) {
         if (set->size() == 0) continue;
         set->teachers.push_back(store_teacher_vectors(
@@ -196,62 +247,6 @@ void open_teachers(const TrainOptions& options, size_t stage, const StartModel& 
       }
     }
   }
-}
-
-namespace {
-
-constexpr int64_t kBlock = 4096;  // texts
-
-}  // namespace
-
-Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,
-                      const Tokenizer& tokenizer, EventSink& events) {
-  auto weights = std::make_shared<const std::vector<float>>(std::move(flat));
-  auto encoder = std::make_shared<const SentenceEncoder>(
-      make_encoder(settings.encoder.shape(), weights->data()), settings, tokenizer);
-  Teacher teacher;
-  const EncoderConfig& config = settings.encoder;
-  teacher.fingerprint = hash_bytes(
-      fmt::format("{} {} {}{}", hash_bytes(bytes_of(*weights)), pooling_name(settings.pooling),
-                  settings.normalize, config.is_joined() ? encoder_config_to_json(config) : ""));
-  teacher.dimension = encoder->dimension();
-  teacher.embed = [weights, encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
-    return encoder->encode_ids({set.texts.begin() + begin, set.texts.begin() + end}, {}, events);
-  };
-  return teacher;
-}
-
-Teacher model_teacher(const std::string& model, EventSink& events) {
-  auto encoder = std::make_shared<const SentenceEncoder>(SentenceEncoder::load(model, events));
-  Teacher teacher;
-  teacher.fingerprint = model_fingerprint(open_model_folder(model, silent_events()));
-  teacher.dimension = encoder->dimension();
-  teacher.embed = [encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
-    return encoder->encode({set.originals.begin() + begin, set.originals.begin() + end}, {},
-                           events);
-  };
-  return teacher;
-}
-
-EmbeddingStore store_teacher_vectors(const std::string& folder, const TrainingSet& set,
-                                     const Teacher& teacher, const std::string& precision,
-                                     EventSink& events) {
-  make_folders(folder);
-  const std::string fingerprint =
-      hash_bytes(fmt::format("{} {} {}", teacher.fingerprint, fingerprint_texts(set), precision));
-  const std::string path = join_path(folder, fingerprint + ".npy");
-  if (std::optional<EmbeddingStore> store = EmbeddingStore::open_current(path, fingerprint)) {
-    return std::move(*store);
-  }
-  const auto texts = static_cast<int64_t>(set.texts.size());
-  EmbeddingStoreWriter writer(path, texts, teacher.dimension,
-                              precision == "fp16" ? NpyNumber::kHalf : NpyNumber::kFloat);
-  for (int64_t begin = 0; begin < texts; begin += kBlock) {
-    writer.append(teacher.embed(set, begin, std::min(texts, begin + kBlock)));
-  }
-  writer.finish(fingerprint);
-  events.info(fmt::format("{}: {} vectors of a teacher stored", set.file, texts));
-  return EmbeddingStore(path);
 }
 
 }  // namespace simile

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "simile/core/error.h"
 
@@ -42,30 +40,26 @@ RunLoop::RunLoop(const std::string& folder, bool resume, bool overwrite, const S
 
 void RunLoop::begin(const std::string& data, const char* data_name) {
   state_.data = data;
-  if (resume_) {
-    restore(data_name);
-  } else {
+  if (!resume_) {
     folder_.remove_old_run();
+    return folder_.write_run(recipe_);
   }
-  folder_.write_run(recipe_);
-}
-
-void RunLoop::restore(const char* data_name) {
   folder_.check_resume(false);
   std::optional<TrainState> saved = states_.load(recipe_, events_);
-  if (!saved) {
+  if (saved) {
+    SIMILE_CHECK(saved->data == data, ErrorKind::kInput,
+                 fmt::format("the {} or the tokenizer is not what '{}' was trained with; bring the "
+                             "old files back or start anew with --overwrite",
+                             data_name, folder_.states_path()));
+    state_ = std::move(*saved);
+    training_.take_state(state_);
+    events_.info(fmt::format("resuming at {}", training_.position()));
+  } else {
     events_.info(fmt::format("'{}' holds no state to go on from: the run begins anew",
                              folder_.states_path()));
-    return folder_.cut_metrics(0);
   }
-  SIMILE_CHECK(saved->data == state_.data, ErrorKind::kInput,
-               fmt::format("the {} or the tokenizer is not what '{}' was trained with; bring the "
-                           "old files back or start anew with --overwrite",
-                           data_name, folder_.states_path()));
-  state_ = std::move(*saved);
-  training_.take_state(state_);
   folder_.cut_metrics(state_.metrics_bytes);
-  events_.info(fmt::format("resuming at {}", training_.position()));
+  folder_.write_run(recipe_);
 }
 
 void RunLoop::run(const std::function<void()>& stages) {
@@ -97,17 +91,13 @@ void RunLoop::run_stage() {
     progress.values.insert(progress.values.end(), losses.begin(), losses.end());
     progress.values.insert(progress.values.end(), result.values.begin(), result.values.end());
     events_.progress(progress);
-    if (is_save_due()) save();
+    const std::chrono::duration<double, std::ratio<60>> elapsed = Clock::now() - saved_at_;
+    if (save_.save_every_minutes > 0 && elapsed.count() >= save_.save_every_minutes) save();
   }
 }
 
 void RunLoop::log_evaluation(const Report& report) {
   folder_.log_evaluation(training_.progress().task, state_.step, training_.epochs_done(), report);
-}
-
-bool RunLoop::is_save_due() const {
-  const std::chrono::duration<double, std::ratio<60>> elapsed = Clock::now() - saved_at_;
-  return save_.save_every_minutes > 0 && elapsed.count() >= save_.save_every_minutes;
 }
 
 void RunLoop::save() {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -94,9 +93,6 @@ class RunLoop {
 
  private:
   using Clock = std::chrono::steady_clock;
-
-  void restore(const char* data_name);
-  bool is_save_due() const;
 
   SaveOptions save_;
   bool resume_;

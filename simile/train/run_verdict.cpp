@@ -9,20 +9,11 @@
 #include "simile/kernel/numerics.h"
 #include "simile/train/optimizer_rule.h"
 #include "simile/train/selection.h"
-#include "simile/train/stage_course.h"
 
 namespace simile {
 namespace {
 
 using Metrics = std::vector<std::string>;
-
-const StageOptions* last_selecting_stage(const TrainOptions& options) {
-  const auto& stages = options.stages;
-  const auto found = std::find_if(stages.rbegin(), stages.rend(), [](const StageOptions& stage) {
-    return !stage.selection.metric.empty();
-  });
-  return found == stages.rend() ? nullptr : &*found;
-}
 
 // The first metric of the first report that both sides have.
 Metrics first_metric(const Scores& start, const Scores& trained) {
@@ -66,142 +57,71 @@ Gain loss_gain(const StageOptions& stage, const StageCourse& course, bool of_sev
   return gain;
 }
 
-class Judge {
- public:
-  Judge(const TrainOptions& options, const std::string& log_path, EventSink& events)
-      : options_(options), log_path_(log_path), events_(events) {}
-
-  Verdict judge(const Scores& start, const Scores& trained) {
-    add_gains(start, trained);
-    find_kept_starts(start);
-    if (is_start_kept()) {
-      verdict_.start_kept = 1;
-      warn_of_start();
-    } else if (!kept_.empty()) {
-      for (const StageCourse& course : kept_) warn_of_stage(course);
-    } else {
-      warn_of_harm();
+std::vector<Gain> measure_gains(const TrainOptions& options, const std::string& log_path,
+                                const Scores& start, const Scores& trained) {
+  const StageOptions* stage = nullptr;  // the last that selects
+  for (const StageOptions& each : options.stages) {
+    if (!each.selection.metric.empty()) stage = &each;
+  }
+  std::vector<Gain> gains;
+  Metrics metrics = stage == nullptr ? Metrics() : stage->selection.metric;
+  if (!metrics.empty() && is_loss_metric(metrics[0])) {
+    const StageCourse course = read_stage_course(log_path, *stage, metrics);
+    if (!course.values.empty())
+      gains.push_back(loss_gain(*stage, course, options.stages.size() > 1));
+    metrics.clear();
+  }
+  if (metrics.empty()) metrics = first_metric(start, trained);
+  if (metrics.empty()) return gains;
+  if (std::optional<Gain> gain = measure_gain(metrics, start, trained)) {
+    if (stage != nullptr && stage->selection.metric == metrics) {
+      gain->lower_is_better = selection_rules(stage->selection).direction == "min";
     }
-    return std::move(verdict_);
+    gains.push_back(std::move(*gain));
   }
-
- private:
-  void add_gains(const Scores& start, const Scores& trained) {
-    const StageOptions* stage = last_selecting_stage(options_);
-    Metrics metrics = stage == nullptr ? Metrics() : stage->selection.metric;
-    if (!metrics.empty() && is_loss_metric(metrics[0])) {
-      const StageCourse course = read_stage_course(log_path_, *stage, metrics);
-      if (!course.values.empty()) {
-        verdict_.gains.push_back(loss_gain(*stage, course, options_.stages.size() > 1));
-      }
-      metrics.clear();
-    }
-    if (metrics.empty()) metrics = first_metric(start, trained);
-    if (metrics.empty()) return;
-    if (std::optional<Gain> gain = measure_gain(metrics, start, trained)) {
-      if (stage != nullptr && stage->selection.metric == metrics) {
-        gain->lower_is_better = selection_rules(stage->selection).direction == "min";
-      }
-      verdict_.gains.push_back(std::move(*gain));
-    }
-  }
-
-  void find_kept_starts(const Scores& start) {
-    for (const StageOptions& stage : options_.stages) {
-      const SelectionOptions& selection = stage.selection;
-      if (selection.metric.empty() || !selection.may_keep_start()) continue;
-      StageCourse course = read_stage_course(log_path_, stage, selection.metric);
-      course.examples = fewest_examples(start, selection.metric);
-      if (course.is_start_best()) kept_.push_back(std::move(course));
-    }
-    for (const StageCourse& course : kept_) {
-      verdict_.stages_that_kept_theirs.push_back(course.stage);
-    }
-  }
-
-  // Back from the last stage through those whose weights each began with.
-  bool is_start_kept() const {
-    auto stage = static_cast<int64_t>(options_.stages.size()) - 1;
-    while (stage >= 0) {
-      const StageOptions& options = options_.stages[static_cast<size_t>(stage)];
-      const bool kept = std::any_of(kept_.begin(), kept_.end(), [&](const StageCourse& course) {
-        return course.stage == options.name;
-      });
-      if (!kept) return false;
-      if (options.from == "start") return true;
-      stage = options.from == "previous"
-                  ? stage - 1
-                  : find_stage(options_, options.from, static_cast<size_t>(stage));
-    }
-    return true;
-  }
-
-  void warn_of_start() {
-    std::string message =
-        "NOTHING WAS GAINED: the best weights are those before the first step, so the model saved "
-        "is the one that the run started from";
-    for (const StageCourse& course : kept_) message += describe_course(course);
-    warn(message, kept_);
-  }
-
-  void warn_of_stage(const StageCourse& course) {
-    warn(fmt::format("the stage '{}' gained nothing and kept the weights that it began with{}",
-                     course.stage, describe_course(course)),
-         {course});
-  }
-
-  // Where weights are kept that may be worse: the last, or the best that were trained.
-  void warn_of_harm() {
-    if (verdict_.gains.empty() || !verdict_.gains.back().interval) return;
-    const Gain& gain = verdict_.gains.back();
-    const bool harms = gain.lower_is_better ? gain.interval->low > 0 : gain.interval->high < 0;
-    if (!harms) return;
-    const StageCourse course = read_stage_course(log_path_, options_.stages.back(), gain.metrics);
-    const bool is_told = course.is_start_best() || !options_.stages.back().selection.keeps_best();
-    warn(fmt::format("the trained model is worse than its start on {}", gain.title),
-         is_told ? std::vector<StageCourse>{course} : std::vector<StageCourse>{});
-  }
-
-  // "; dev.map was 19.45 at step 0, later at best 2.10 (step 17 of 34)"
-  static std::string describe_course(const StageCourse& course) {
-    if (course.values.size() < 2) return "";
-    const CurvePoint* best = &course.values[1];
-    for (size_t i = 2; i < course.values.size(); ++i) {
-      if (course.is_better(course.values[i].y, best->y)) best = &course.values[i];
-    }
-    return fmt::format("; {} was {} at step 0, later at best {} (step {:.0f} of {})", course.metric,
-                       course.show(course.values[0].y), course.show(best->y), best->x,
-                       course.steps);
-  }
-
-  void warn(const std::string& message, const std::vector<StageCourse>& courses) {
-    std::string text = message;
-    for (const StageCourse& course : courses) {
-      for (const std::string& cause : likely_causes(course)) {
-        const std::string told =
-            options_.stages.size() > 1 ? fmt::format("stage '{}': {}", course.stage, cause) : cause;
-        verdict_.causes.push_back(told);
-        text += (text.size() == message.size() ? ". Likely causes:\n  - " : "\n  - ") + told;
-      }
-    }
-    events_.warning(text);
-  }
-
-  const TrainOptions& options_;
-  const std::string& log_path_;
-  EventSink& events_;
-  Verdict verdict_;
-  std::vector<StageCourse> kept_;  // of the stages that kept the weights they began with
-};
-
-}  // namespace
-
-Verdict judge_run(const TrainOptions& options, const std::string& log_path, const Scores& start,
-                  const Scores& trained, EventSink& events) {
-  return Judge(options, log_path, events).judge(start, trained);
+  return gains;
 }
 
-namespace {
+// Of the stages that kept the weights they began with.
+std::vector<StageCourse> find_kept_starts(const TrainOptions& options, const std::string& log_path,
+                                          const Scores& start) {
+  std::vector<StageCourse> kept;
+  for (const StageOptions& stage : options.stages) {
+    const SelectionOptions& selection = stage.selection;
+    if (selection.metric.empty() || !selection.may_keep_start()) continue;
+    StageCourse course = read_stage_course(log_path, stage, selection.metric);
+    course.examples = fewest_examples(start, selection.metric);
+    if (course.is_start_best()) kept.push_back(std::move(course));
+  }
+  return kept;
+}
+
+// Back from the last stage through those whose weights each began with.
+bool is_start_kept(const TrainOptions& options, const std::vector<StageCourse>& kept) {
+  auto stage = static_cast<int64_t>(options.stages.size()) - 1;
+  while (stage >= 0) {
+    const StageOptions& one = options.stages[static_cast<size_t>(stage)];
+    const bool keeps = std::any_of(kept.begin(), kept.end(), [&](const StageCourse& course) {
+      return course.stage == one.name;
+    });
+    if (!keeps) return false;
+    if (one.from == "start") return true;
+    stage = one.from == "previous" ? stage - 1
+                                   : find_stage(options, one.from, static_cast<size_t>(stage));
+  }
+  return true;
+}
+
+// "; dev.map was 19.45 at step 0, later at best 2.10 (step 17 of 34)"
+std::string describe_course(const StageCourse& course) {
+  if (course.values.size() < 2) return "";
+  const CurvePoint* best = &course.values[1];
+  for (size_t i = 2; i < course.values.size(); ++i) {
+    if (course.is_better(course.values[i].y, best->y)) best = &course.values[i];
+  }
+  return fmt::format("; {} was {} at step 0, later at best {} (step {:.0f} of {})", course.metric,
+                     course.show(course.values[0].y), course.show(best->y), best->x, course.steps);
+}
 
 constexpr size_t kSampledTexts = 200;
 constexpr double kAlike = 0.99;
@@ -227,6 +147,50 @@ double mean_distance(const Matrix<float>& vectors) {
 }
 
 }  // namespace
+
+Verdict judge_run(const TrainOptions& options, const std::string& log_path, const Scores& start,
+                  const Scores& trained, EventSink& events) {
+  Verdict verdict;
+  verdict.gains = measure_gains(options, log_path, start, trained);
+  const std::vector<StageCourse> kept = find_kept_starts(options, log_path, start);
+  for (const StageCourse& course : kept) verdict.stages_that_kept_theirs.push_back(course.stage);
+  const auto warn = [&](const std::string& message, const std::vector<StageCourse>& courses) {
+    std::string text = message;
+    for (const StageCourse& course : courses) {
+      for (const std::string& cause : likely_causes(course)) {
+        const std::string told =
+            options.stages.size() > 1 ? fmt::format("stage '{}': {}", course.stage, cause) : cause;
+        verdict.causes.push_back(told);
+        text += (text.size() == message.size() ? ". Likely causes:\n  - " : "\n  - ") + told;
+      }
+    }
+    events.warning(text);
+  };
+  if (is_start_kept(options, kept)) {
+    verdict.start_kept = 1;
+    std::string message =
+        "NOTHING WAS GAINED: the best weights are those before the first step, so the model saved "
+        "is the one that the run started from";
+    for (const StageCourse& course : kept) message += describe_course(course);
+    warn(message, kept);
+    return verdict;
+  }
+  for (const StageCourse& course : kept) {
+    warn(fmt::format("the stage '{}' gained nothing and kept the weights that it began with{}",
+                     course.stage, describe_course(course)),
+         {course});
+  }
+  if (!kept.empty() || verdict.gains.empty() || !verdict.gains.back().interval) return verdict;
+  // Weights may be worse where the last are kept, or the best that were trained.
+  const Gain& gain = verdict.gains.back();
+  const bool harms = gain.lower_is_better ? gain.interval->low > 0 : gain.interval->high < 0;
+  if (!harms) return verdict;
+  const StageCourse course = read_stage_course(log_path, options.stages.back(), gain.metrics);
+  const bool is_told = course.is_start_best() || !options.stages.back().selection.keeps_best();
+  warn(fmt::format("the trained model is worse than its start on {}", gain.title),
+       is_told ? std::vector<StageCourse>{course} : std::vector<StageCourse>{});
+  return verdict;
+}
 
 std::vector<std::vector<int32_t>> sample_texts(
     const std::vector<std::vector<ObjectiveData>>& data) {

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "simile/core/error.h"
 
@@ -30,10 +33,97 @@ const Report& report_of(const std::vector<Report>& reports, const std::string& m
               fmt::format("selection.metric '{}': there is no evaluation '{}'", metric, name));
 }
 
+constexpr double kHardlyMoved = 0.002;  // of a metric; of a loss: of its first value
+constexpr double kAlmostPerfect = 0.98;
+constexpr double kLossFell = -0.05, kLossFellMuch = -0.3;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Medians: a batch that is smaller than the others has another loss than they.
+std::optional<double> relative_change(const std::vector<CurvePoint>& losses) {
+  const size_t wanted = std::max<size_t>(5, losses.size() / 10);
+  const size_t count = std::min(wanted, losses.size() / 2);
+  if (count < 2) return std::nullopt;
+  std::vector<double> first, last;
+  for (size_t i = 0; i < count; ++i) {
+    first.push_back(losses[i].y);
+    last.push_back(losses[losses.size() - 1 - i].y);
+  }
+  const double before = median(std::move(first)), after = median(std::move(last));
+  if (before == 0) return std::nullopt;
+  return (after - before) / std::abs(before);
+}
+
+std::optional<double> mean_change(const std::vector<Curve>& training) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const Curve& curve : training) {
+    if (curve.name != "loss" && curve.name.rfind("loss (", 0) != 0) continue;
+    const std::optional<double> change = relative_change(curve.points);
+    if (!change) continue;
+    sum += *change;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+// At the steps where all metrics have a value.
+std::vector<CurvePoint> mean_curve(const RunLog& log, const std::vector<std::string>& metrics) {
+  std::map<double, std::pair<size_t, double>> sums;  // by step: how many, and their sum
+  for (const std::string& metric : metrics) {
+    for (const Curve& curve : log.evaluations) {
+      if (curve.name != metric) continue;
+      for (const CurvePoint& point : curve.points) {
+        ++sums[point.x].first;
+        sums[point.x].second += point.y;
+      }
+      break;
+    }
+  }
+  std::vector<CurvePoint> mean;
+  for (const auto& [step, sum] : sums) {
+    if (sum.first < metrics.size()) continue;
+    mean.push_back({step, sum.second / static_cast<double>(metrics.size())});
+  }
+  return mean;
+}
+
+// What the values after the first did.
+struct Moves {
+  explicit Moves(const StageCourse& course) {
+    const double start = course.values[0].y;
+    tolerance = course.is_loss ? kHardlyMoved * std::abs(start) : kHardlyMoved;
+    for (size_t i = 1; i < course.values.size(); ++i) {
+      const double gain = (course.values[i].y - start) * (course.lower_is_better ? -1 : 1);
+      largest = std::max(largest, std::abs(gain));
+      all_worse = all_worse && gain < -tolerance;
+    }
+  }
+  double tolerance = 0, largest = 0;
+  bool all_worse = true;
+};
+
+std::string show_change(const StageCourse& course) {
+  if (!course.loss_change) return "";
+  const double percent = 100 * *course.loss_change;
+  if (std::abs(percent) < 1) return "the training loss stayed as it was";
+  return fmt::format("the training loss {} by {:.0f} %", percent < 0 ? "fell" : "rose",
+                     std::abs(percent));
+}
+
 }  // namespace
 
 bool is_loss_metric(const std::string& metric) {
   return metric.rfind(std::string(kLossEvaluation) + ".", 0) == 0;
+}
+
+std::string name_metrics(const std::vector<std::string>& metrics) {
+  return fmt::format("{}{}", metrics.size() > 1 ? "mean of " : "", fmt::join(metrics, ", "));
 }
 
 double selection_value(const std::vector<Report>& reports,
@@ -47,8 +137,7 @@ double selection_value(const std::vector<Report>& reports,
 
 std::string describe_selection(const SelectionOptions& options, double value, bool is_best) {
   const bool is_loss = selection_rules(options).direction == "min";
-  return fmt::format("{}{} {}{}", options.metric.size() > 1 ? "mean of " : "",
-                     fmt::join(options.metric, ", "),
+  return fmt::format("{} {}{}", name_metrics(options.metric),
                      is_loss ? fmt::format("{:.4f}", value) : fmt::format("{:.2f}", 100 * value),
                      is_best ? " (best so far)" : "");
 }
@@ -85,6 +174,107 @@ bool EarlyStop::update(double value) {
     ++state_.without_improvement;
   }
   return is_best;
+}
+
+const CurvePoint& StageCourse::best() const {
+  const CurvePoint* best = &values[0];
+  for (const CurvePoint& point : values) {
+    if (is_better(point.y, best->y)) best = &point;
+  }
+  return *best;
+}
+
+bool StageCourse::is_start_best() const {
+  return !values.empty() && values[0].x == 0 && best().x == 0;
+}
+
+StageCourse read_stage_course(const std::string& log_path, const StageOptions& options,
+                              const std::vector<std::string>& metrics) {
+  const RunLog log = read_run_log(log_path, options.name);
+  StageCourse course;
+  course.stage = options.name;
+  course.metric = name_metrics(metrics);
+  course.is_loss = !metrics.empty() && is_loss_metric(metrics[0]);
+  course.lower_is_better = selection_rules(options.selection).direction == "min";
+  course.learning_rate = options.learning_rate;
+  course.steps = log.steps;
+  course.values = mean_curve(log, metrics);
+  course.loss_change = mean_change(log.training);
+  return course;
+}
+
+std::string StageCourse::show(double value) const {
+  return is_loss ? fmt::format("{:.4f}", value) : fmt::format("{:.2f}", 100 * value);
+}
+
+std::vector<std::string> likely_causes(const StageCourse& course) {
+  if (course.steps == 0) return {"no step was taken: `steps` and `epochs` of the stage are 0"};
+  if (course.values.size() < 2) return {};
+  if (!course.is_start_best()) {
+    return {
+        fmt::format("training went on too long: {} was best at step {:.0f} of {} ({}), but the "
+                    "last weights were kept; name it as selection.metric with keep: best, or "
+                    "train for fewer steps",
+                    course.metric, course.best().x, course.steps, course.show(course.best().y))};
+  }
+  std::vector<std::string> causes;
+  const Moves moves(course);
+  if (!course.is_loss && !course.lower_is_better && course.values[0].y >= kAlmostPerfect) {
+    causes.push_back(
+        fmt::format("the start is almost at its best already ({} of 100): little is left to "
+                    "gain",
+                    course.show(course.values[0].y)));
+  }
+  const bool has_fallen = course.loss_change && *course.loss_change < kLossFell;
+  if (moves.largest <= moves.tolerance) {
+    causes.push_back(
+        fmt::format("the learning rate {:g} is too low, or {} steps are too few: {} "
+                    "moved by at most {}; try learning_rate {:g}, or more epochs",
+                    course.learning_rate, course.steps, course.metric, course.show(moves.largest),
+                    10 * course.learning_rate));
+    if (course.loss_change && *course.loss_change <= kLossFellMuch) {
+      causes.push_back(
+          fmt::format("what the training data teach does not bear on {}: {}; are they "
+                      "of the same kind as the evaluation's, with the right columns "
+                      "and loss?",
+                      course.metric, show_change(course)));
+    }
+  } else if (moves.all_worse) {
+    const std::string because =
+        course.loss_change && !has_fallen ? ", and " + show_change(course) : "";
+    causes.push_back(
+        fmt::format("the learning rate {:g} is too high: {} was worse at every "
+                    "evaluation from the first on{}; try learning_rate {:g}",
+                    course.learning_rate, course.metric, because, course.learning_rate / 10));
+    causes.push_back(
+        fmt::format("the training data do not fit what {} asks{}: are the pairs, their "
+                    "labels and columns, and the loss those of the evaluation's task?",
+                    course.metric, has_fallen ? " (" + show_change(course) + ")" : ""));
+    if (has_fallen) std::reverse(causes.end() - 2, causes.end());
+  } else {
+    causes.push_back(
+        fmt::format("the start is hard to better with these data: {} went at most {} "
+                    "away from it; more data, or a learning rate other than {:g}, may "
+                    "bring a gain",
+                    course.metric, course.show(moves.largest), course.learning_rate));
+  }
+  // The standard error of a mean of so many numbers, half of them 0 and half of them 1.
+  const double noise = 0.5 / std::sqrt(static_cast<double>(course.examples));
+  if (!course.is_loss && course.examples > 0 && moves.largest > moves.tolerance &&
+      moves.largest < noise) {
+    causes.push_back(
+        fmt::format("{} examples hardly tell differences of {}: an evaluation with more of them "
+                    "may show a gain",
+                    course.examples, course.show(moves.largest)));
+  }
+  const size_t later = course.values.size() - 1;
+  if (later <= 2 && moves.largest > moves.tolerance) {
+    causes.push_back(
+        fmt::format("{} after the start: better weights may lie between; set "
+                    "selection.every_steps to evaluate more often",
+                    later == 1 ? "there was one evaluation" : "there were two evaluations"));
+  }
+  return causes;
 }
 
 }  // namespace simile

@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 #include <torch/autograd.h>
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -165,6 +163,25 @@ class GatheredRows : public torch::autograd::Function<GatheredRows> {
   }
 };
 
+namespace fs = std::filesystem;
+
+// The files of a run's folder that training goes on from.
+std::vector<std::string> list_sent(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    const std::string parent = entry.path().parent_path().filename();
+    const bool is_kept = (parent == "states" || parent == "stages" || parent == "mined") &&
+                         name.find(".tmp-") == std::string::npos;
+    const bool is_sent = is_kept || name == "run.json" || name == "metrics.jsonl";
+    if (!entry.is_regular_file() || !is_sent) continue;
+    files.push_back(entry.path().lexically_relative(folder).generic_string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 torch::Tensor no_vectors(const ModelSettings& settings, torch::Device device) {
@@ -207,31 +224,6 @@ void check_equal(ProcessGroup& group, const std::string& what, const std::string
   }
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-// Whether training goes on from a file of a run's folder.
-bool is_sent(const fs::path& file) {
-  if (file.filename() == "run.json" || file.filename() == "metrics.jsonl") return true;
-  const std::string folder = file.parent_path().filename();
-  return (folder == "states" || folder == "stages" || folder == "mined") &&
-         file.filename().string().find(".tmp-") == std::string::npos;
-}
-
-std::vector<std::string> list_sent(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code ignored;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
-    if (!entry.is_regular_file() || !is_sent(entry.path())) continue;
-    files.push_back(entry.path().lexically_relative(folder).generic_string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-}  // namespace
-
 void check_shared_options(const TrainOptions& options, int64_t processes) {
   for (const StageOptions& stage : options.stages) {
     for (const ObjectiveOptions& objective : stage.objectives) {
@@ -245,8 +237,7 @@ void check_shared_options(const TrainOptions& options, int64_t processes) {
 
 void check_shared_recipe(ProcessGroup& group, const TrainOptions& options) {
   check_equal(group, "a program (its hash)", hash_file("/proc/self/exe"));
-  TrainOptions resolved = options;
-  const std::vector<std::string> all = group.gather(options_to_json(resolved));
+  const std::vector<std::string> all = group.gather(options_to_json(options));
   for (size_t rank = 1; rank < all.size(); ++rank) {
     const std::vector<RecipeChange> changes = find_recipe_changes({all[0], all[rank]});
     if (changes.empty()) continue;

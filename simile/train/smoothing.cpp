@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/smoothing.h"
 
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include <string>
@@ -30,10 +29,6 @@ torch::Tensor Smoothing::gather(const StepBatch& batch, const torch::Tensor& own
   return group_ == nullptr ? own : gather_with_gradient(*group_, own, batch.shares);
 }
 
-torch::Tensor Smoothing::pool(const BatchChunk& chunk, const torch::Tensor& hidden) const {
-  return pool_tokens(hidden, chunk.packed.offsets, settings_.pooling);
-}
-
 // This process's share, and so is delta.
 torch::Tensor Smoothing::shifted(const StepBatch& batch, const torch::Tensor& delta,
                                  bool for_perturbation) {
@@ -42,9 +37,10 @@ torch::Tensor Smoothing::shifted(const StepBatch& batch, const torch::Tensor& de
     return no_vectors(settings_, weights_.placement().device) + delta.sum().to(torch::kFloat32);
   }
   const BatchChunk& chunk = batch.chunks.front();
-  return pool(chunk, weights_.encoder().forward(
-                         chunk.packed, chunk.dropout, delta.to(torch::kFloat32),
-                         for_perturbation ? WeightGradients::kSkip : WeightGradients::kAdd));
+  const torch::Tensor hidden =
+      weights_.encoder().forward(chunk.packed, chunk.dropout, delta.to(torch::kFloat32),
+                                 for_perturbation ? WeightGradients::kSkip : WeightGradients::kAdd);
+  return pool_tokens(hidden, chunk.packed.offsets, settings_.pooling);
 }
 
 SmoothOutput Smoothing::perturbed(const StepBatch& batch, const torch::Tensor& delta,
@@ -60,7 +56,8 @@ SmoothOutput Smoothing::averaged(const StepBatch& batch) {
   torch::Tensor own = no_vectors(settings_, weights_.placement().device);
   if (!batch.chunks.empty()) {
     const BatchChunk& chunk = batch.chunks.front();
-    own = pool(chunk, weights_.encoder().forward_with(average_, chunk.packed, chunk.dropout));
+    own = pool_tokens(weights_.encoder().forward_with(average_, chunk.packed, chunk.dropout),
+                      chunk.packed.offsets, settings_.pooling);
   }
   const Objective& objective = batch.objective;
   BatchReader reader{objective.loss()};
@@ -84,7 +81,12 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
           return perturbed(batch, delta, for_perturbation);
         },
         siar_noise({tokens, width}, options_.noise, seed_, batch.step, batch.first_token * width),
-        [this](bool here) { return is_everywhere(here); });
+        [this](bool here) {  // whether it is so in all processes
+          if (group_ == nullptr) return here;
+          const torch::Tensor missing = torch::full({1}, here ? 0.0f : 1.0f);
+          group_->sum(missing);
+          return missing.item<float>() == 0;
+        });
     skipped_ += result.skipped ? 1 : 0;
     sum = result.penalty;
   }
@@ -93,13 +95,6 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
     sum = sum.defined() ? sum + term : term;
   }
   return sum;
-}
-
-bool Smoothing::is_everywhere(bool here) const {
-  if (group_ == nullptr) return here;
-  const torch::Tensor missing = torch::full({1}, here ? 0.0f : 1.0f);
-  group_->sum(missing);
-  return missing.item<float>() == 0;
 }
 
 void Smoothing::follow_weights() {

@@ -11,8 +11,8 @@
 #include "simile/loss/siar.h"
 #include "simile/model/model_settings.h"
 #include "simile/train/gradient_cache.h"
-#include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
+#include "simile/train/placement.h"
 
 namespace simile {
 
@@ -61,8 +61,6 @@ class Smoothing {
   SmoothOutput averaged(const StepBatch& batch);
   torch::Tensor shifted(const StepBatch& batch, const torch::Tensor& delta, bool for_perturbation);
   torch::Tensor gather(const StepBatch& batch, const torch::Tensor& own) const;
-  torch::Tensor pool(const BatchChunk& chunk, const torch::Tensor& hidden) const;
-  bool is_everywhere(bool here) const;
 
   SiarOptions options_;
   ModelWeights& weights_;

@@ -17,7 +17,6 @@
 #include "simile/kernel/matrix_product.h"
 #include "simile/nn/device.h"
 #include "simile/nn/head.h"
-#include "simile/train/gradient_cache.h"
 
 namespace simile {
 namespace {
@@ -42,14 +41,6 @@ std::vector<Objective> make_objectives(const StageOptions& options, const Traine
   return objectives;
 }
 
-std::vector<size_t> find_trained_heads(const StageOptions& options, const ModelWeights& weights) {
-  std::set<size_t> heads;
-  for (const ObjectiveOptions& objective : options.objectives) {
-    if (!objective.head.empty()) heads.insert(find_head(weights.head_settings(), objective.head));
-  }
-  return {heads.begin(), heads.end()};
-}
-
 // The gradient of a leaf, from the first on at one place.
 torch::Tensor gradient_of(const torch::Tensor& leaf) {
   if (!leaf.grad().defined()) leaf.mutable_grad() = torch::zeros_like(leaf);
@@ -63,7 +54,11 @@ std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
   std::vector<TrainedTensor> tensors;
   const double head_factor =
       options.head_learning_rate > 0 ? options.head_learning_rate / options.learning_rate : 1.0;
-  for (const size_t number : find_trained_heads(options, weights)) {
+  std::set<size_t> heads;
+  for (const ObjectiveOptions& objective : options.objectives) {
+    if (!objective.head.empty()) heads.insert(find_head(weights.head_settings(), objective.head));
+  }
+  for (const size_t number : heads) {
     HeadModule& head = weights.heads()[number];
     for (const ParameterSlot& slot : head_layout(head.settings(), head.embedding_size())) {
       tensors.push_back({head.settings().name + "." + slot.name,
@@ -88,6 +83,22 @@ int64_t count_tokens(const TrainingSet& set, const std::vector<int32_t>& texts, 
     tokens += static_cast<int64_t>(set.texts[static_cast<size_t>(texts[i])].size());
   }
   return tokens;
+}
+
+// What each part counts in a step, see Stage::step(); their sum is 1.
+std::vector<double> part_shares(const std::vector<StepPart>& parts) {
+  std::map<size_t, std::pair<double, double>> totals;  // of an objective: parts and examples
+  for (const StepPart& part : parts) {
+    totals[part.objective].first += 1;
+    totals[part.objective].second += static_cast<double>(part.examples.size());
+  }
+  std::vector<double> shares;
+  for (const StepPart& part : parts) {
+    const auto& [count, examples] = totals[part.objective];
+    shares.push_back(count / static_cast<double>(parts.size()) *
+                     static_cast<double>(part.examples.size()) / examples);
+  }
+  return shares;
 }
 
 }  // namespace
@@ -144,18 +155,15 @@ Batches Stage::plan_epoch(size_t objective, int64_t epoch) {
   const OrderOptions& order = objectives_[objective].options().order;
   const ProductType products =
       choose_inference_products(order.chosen_precision(device.is_cpu()), device);
-  return objectives_[objective].plan_epoch(
-      epoch, [&](const auto& texts) { return embed_texts(texts, products); }, events_);
-}
-
-Matrix<float> Stage::embed_texts(const std::vector<std::vector<int32_t>>& texts,
-                                 ProductType products) {
-  optimizer_->flush_rows();
-  const SentenceEncoder encoder(model_.weights.encoder().inference(products), model_.settings,
-                                model_.tokenizer);
-  const auto embed = [&](const auto& own) { return embed_for_order(encoder, own, events_); };
-  if (model_.processes == nullptr) return embed(texts);
-  return embed_in_shares(model_.processes->group, texts, embed);
+  const auto embed_all = [&](const auto& texts) {
+    optimizer_->flush_rows();
+    const SentenceEncoder encoder(model_.weights.encoder().inference(products), model_.settings,
+                                  model_.tokenizer);
+    const auto embed = [&](const auto& own) { return embed_for_order(encoder, own, events_); };
+    if (model_.processes == nullptr) return embed(texts);
+    return embed_in_shares(model_.processes->group, texts, embed);
+  };
+  return objectives_[objective].plan_epoch(epoch, embed_all, events_);
 }
 
 StepBatch Stage::make_batch(int64_t number, const Objective& objective,
@@ -254,7 +262,13 @@ torch::Tensor Stage::embed_without_dropout(const TrainingSet& set,
                                            const std::vector<int32_t>& texts) {
   if (!options_.frozen) return encode_texts(set, texts);
   torch::NoGradGuard guard;
-  const torch::Tensor& vectors = frozen_vectors(set);
+  // A frozen encoder gives a text the same vector at every step.
+  torch::Tensor& vectors = frozen_vectors_[&set];
+  if (!vectors.defined()) {
+    std::vector<int32_t> all(set.texts.size());
+    std::iota(all.begin(), all.end(), 0);
+    vectors = encode_texts(set, all);
+  }
   return vectors.index_select(0, torch::tensor(texts, torch::kInt32).to(vectors.device()));
 }
 
@@ -275,65 +289,39 @@ torch::Tensor Stage::encode_share(const TrainingSet& set, const std::vector<int3
       [this](const BatchChunk& chunk) { return encode(chunk); });
 }
 
-// A frozen encoder gives a text the same vector at every step.
-const torch::Tensor& Stage::frozen_vectors(const TrainingSet& set) {
-  torch::Tensor& vectors = frozen_vectors_[&set];
-  if (vectors.defined()) return vectors;
-  std::vector<int32_t> texts(set.texts.size());
-  std::iota(texts.begin(), texts.end(), 0);
-  return vectors = encode_texts(set, texts);
-}
-
-namespace {
-
-// What each part counts in a step, see Stage::step(); their sum is 1.
-std::vector<double> part_shares(const std::vector<StepPart>& parts) {
-  std::map<size_t, std::pair<double, double>> totals;  // of an objective: parts and examples
-  for (const StepPart& part : parts) {
-    totals[part.objective].first += 1;
-    totals[part.objective].second += static_cast<double>(part.examples.size());
-  }
-  std::vector<double> shares;
-  for (const StepPart& part : parts) {
-    const auto& [count, examples] = totals[part.objective];
-    shares.push_back(count / static_cast<double>(parts.size()) *
-                     static_cast<double>(part.examples.size()) / examples);
-  }
-  return shares;
-}
-
-}  // namespace
-
 StepResult Stage::step(int64_t step, const std::vector<StepPart>& parts) {
-  return within_device_memory("set a smaller batch_size; the last checkpoint is kept",
-                              [&] { return finish_step(step, parts); });
-}
-
-StepResult Stage::finish_step(int64_t step, const std::vector<StepPart>& parts) {
-  StepResult result;
-  const std::vector<PartLoss> losses = add_all_gradients(step, parts);
-  if (shared_) shared_->add_up();  // before what may end the run: others have begun to
-  add_losses(step, parts, losses, result);
-  result.learning_rate =
-      options_.learning_rate * schedule_factor(options_.schedule, step, total_steps());
-  result.gradient_norm = optimizer_->step(result.learning_rate);
-  if (!std::isfinite(result.gradient_norm)) {
-    fail_step(step, parts, "gradient norm", result.gradient_norm);
-  }
-  // Momentum moves the temperatures of the other objectives too.
-  for (Objective& each : objectives_) each.loss().clamp_parameters();
-  if (smoothing_.has_average()) {
-    optimizer_->flush_rows();  // rows that wait would enter the average when they are next used
-    smoothing_.follow_weights();
-  }
-  add_values(parts, result);
-  return result;
+  return within_device_memory("set a smaller batch_size; the last checkpoint is kept", [&] {
+    StepResult result;
+    const std::vector<double> shares = part_shares(parts);
+    const std::vector<PartLoss> losses = add_all_gradients(step, parts, shares);
+    if (shared_) shared_->add_up();  // before what may end the run: others have begun to
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const double value = losses[i].loss.item<double>();
+      if (!std::isfinite(value)) fail_step(step, {parts[i]}, "loss", value);
+      result.loss += shares[i] * value;
+      if (losses[i].penalty.defined()) result.siar += shares[i] * losses[i].penalty.item<double>();
+    }
+    result.learning_rate =
+        options_.learning_rate * schedule_factor(options_.schedule, step, total_steps());
+    result.gradient_norm = optimizer_->step(result.learning_rate);
+    if (!std::isfinite(result.gradient_norm)) {
+      fail_step(step, parts, "gradient norm", result.gradient_norm);
+    }
+    // Momentum moves the temperatures of the other objectives too.
+    for (Objective& each : objectives_) each.loss().clamp_parameters();
+    if (smoothing_.has_average()) {
+      optimizer_->flush_rows();  // rows that wait would enter the average when they are next used
+      smoothing_.follow_weights();
+    }
+    add_values(parts, result);
+    return result;
+  });
 }
 
 // Again from the first part on, in smaller pieces, while the device's memory does not suffice.
 std::vector<Stage::PartLoss> Stage::add_all_gradients(int64_t step,
-                                                      const std::vector<StepPart>& parts) {
-  const std::vector<double> shares = part_shares(parts);
+                                                      const std::vector<StepPart>& parts,
+                                                      const std::vector<double>& shares) {
   std::vector<PartLoss> losses;
   while (losses.size() < parts.size()) {
     const size_t i = losses.size();
@@ -389,17 +377,6 @@ Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, doubl
   total.backward();
   carry(batch, embedded, ends_step);
   return result;
-}
-
-void Stage::add_losses(int64_t step, const std::vector<StepPart>& parts,
-                       const std::vector<PartLoss>& losses, StepResult& result) const {
-  const std::vector<double> shares = part_shares(parts);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const double value = losses[i].loss.item<double>();
-    if (!std::isfinite(value)) fail_step(step, {parts[i]}, "loss", value);
-    result.loss += shares[i] * value;
-    if (losses[i].penalty.defined()) result.siar += shares[i] * losses[i].penalty.item<double>();
-  }
 }
 
 // Names what was trained, and what the log shows of it.

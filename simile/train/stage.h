@@ -7,8 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "simile/core/error.h"
@@ -17,9 +15,9 @@
 #include "simile/report/run_log.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/gradient_cache.h"
-#include "simile/train/model_weights.h"
 #include "simile/train/objective.h"
 #include "simile/train/optimizer.h"
+#include "simile/train/placement.h"
 #include "simile/train/shared_training.h"
 #include "simile/train/smoothing.h"
 #include "simile/train/train_options.h"
@@ -79,7 +77,6 @@ class Stage {
   Smoothing& smoothing() { return smoothing_; }
 
  private:
-  Matrix<float> embed_texts(const std::vector<std::vector<int32_t>>& texts, ProductType products);
   StepBatch make_batch(int64_t number, const Objective& objective,
                        const std::vector<int32_t>& examples) const;
   torch::Tensor encode(const BatchChunk& chunk);  // and pool
@@ -87,27 +84,23 @@ class Stage {
   struct BatchVectors {
     torch::Tensor vectors;
     bool is_leaf = false;
-    torch::Tensor
-        own;  // this process's, where they are one chunk; not defined: see gradient_cache.h
+    torch::Tensor own;  // this process's, where they are one chunk; else not defined
   };
   BatchVectors embed(const StepBatch& batch);
   BatchVectors embed_share(const StepBatch& batch);
   void carry(const StepBatch& batch, const BatchVectors& embedded, bool ends_step);
-  StepResult finish_step(int64_t step, const std::vector<StepPart>& parts);
   // What a part of a step gave, on the device: read when the device was given all of its work.
   struct PartLoss {
     torch::Tensor loss, penalty;  // one number each; the second not defined where there is none
   };
-  std::vector<PartLoss> add_all_gradients(int64_t step, const std::vector<StepPart>& parts);
+  std::vector<PartLoss> add_all_gradients(int64_t step, const std::vector<StepPart>& parts,
+                                          const std::vector<double>& shares);
   bool halve_chunks(const StepPart& part);
   PartLoss add_gradients(int64_t number, const StepPart& part, double share, bool ends_step);
-  void add_losses(int64_t step, const std::vector<StepPart>& parts,
-                  const std::vector<PartLoss>& losses, StepResult& result) const;
   void add_values(const std::vector<StepPart>& parts, StepResult& result) const;
   torch::Tensor encode_texts(const TrainingSet& set, const std::vector<int32_t>& texts);
   torch::Tensor encode_share(const TrainingSet& set, const std::vector<int32_t>& texts);
   torch::Tensor embed_without_dropout(const TrainingSet& set, const std::vector<int32_t>& texts);
-  const torch::Tensor& frozen_vectors(const TrainingSet& set);
   double measure_loss(const Objective& objective);
   [[noreturn]] void fail_step(int64_t step, const std::vector<StepPart>& parts, const char* what,
                               double value) const;

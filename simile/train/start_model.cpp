@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "simile/core/error.h"
@@ -32,10 +31,6 @@ std::string folder_of(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
-bool equal_settings(HeadSettings a, HeadSettings b) {
-  return options_to_json(a) == options_to_json(b);
-}
-
 // The weights of `saved`, or random ones where it is null.
 std::vector<float> head_weights(const HeadSettings& head, const SavedHead* saved, int64_t hidden,
                                 uint64_t seed) {
@@ -45,7 +40,7 @@ std::vector<float> head_weights(const HeadSettings& head, const SavedHead* saved
     return weights;
   }
   SIMILE_CHECK(
-      equal_settings(head, saved->settings), ErrorKind::kRecipe,
+      options_to_json(head) == options_to_json(saved->settings), ErrorKind::kRecipe,
       fmt::format("the model has a head '{}' with other settings than the recipe's; leave "
                   "it out of the recipe to go on with the model's, or call yours otherwise",
                   head.name));
@@ -122,6 +117,66 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
   return start;
 }
 
+constexpr size_t kLinesTokenised = 16384;
+
+// Every line of the files that is not blank is a sequence.
+PieceCorpus read_pieces(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
+                        std::vector<uint8_t> kept, int64_t max_tokens) {
+  PieceCorpus corpus(std::move(kept), max_tokens);
+  TextListReader reader(expand_paths(paths), {true});
+  std::vector<std::string> texts;
+  const auto add_texts = [&] {
+    for (const auto& ids : tokenizer.encode_ids_batch(texts)) corpus.add(ids);
+    texts.clear();
+  };
+  for (TextItem item; reader.next(item);) {
+    texts.push_back(std::move(item.text));
+    if (texts.size() == kLinesTokenised) add_texts();
+  }
+  add_texts();
+  return corpus;
+}
+
+// The table [V, H] of a static encoder before its first step, as the recipe's `architecture` says.
+//
+//   random  random directions
+//   ppmi    directions in which tokens of the same neighbourhood are near each other
+//           (simile/model/ppmi_start.h)
+//
+// With a corpus the length of a row is its token's idf there over the mean, so that rare words
+// decide from the first step; ppmi needs one. Rows of tokens that are no part of a word are zero
+// and stay so (simile/kernel/static_encoder.h), unless `punctuation` keeps them; those of special
+// tokens always are. Errors: kRecipe for ppmi without a corpus; kInput for
+// a corpus that cannot be read or is too small.
+std::vector<float> static_start(const ArchitectureOptions& architecture, const Tokenizer& tokenizer,
+                                uint64_t seed, EventSink& events) {
+  const int64_t V = tokenizer.vocabulary_size(), H = architecture.hidden;
+  std::vector<uint8_t> kept = find_word_pieces(tokenizer);  // tokens with a row of their own
+  for (size_t id = 0; architecture.punctuation && id < kept.size(); ++id) {
+    kept[id] = tokenizer.is_special(static_cast<int32_t>(id)) ? 0 : 1;
+  }
+  if (architecture.corpus.empty()) {
+    SIMILE_CHECK(architecture.start == "random", ErrorKind::kRecipe,
+                 "`architecture.start: ppmi` counts which tokens stand together; give "
+                 "`architecture.corpus`, files with one text a line, or `start: random`");
+    std::vector<float> table(static_cast<size_t>(V * H));
+    const EncoderConfig config = static_encoder_config(V, H, "the recipe's `architecture`");
+    initialise_encoder_weights(config, seed, table.data());
+    scale_rows(std::vector<float>(static_cast<size_t>(V), 1.0f), kept, table.data(), H);
+    return table;
+  }
+  Tokenizer bare = tokenizer;
+  bare.set_special_tokens(false);
+  const PieceCorpus corpus =
+      read_pieces(architecture.corpus, bare, kept, architecture.ppmi.max_tokens);
+  if (architecture.start == "ppmi") {
+    PpmiOptions options = architecture.ppmi;
+    options.seed = static_cast<int64_t>(seed);
+    return ppmi_start(corpus, H, options, events).values;
+  }
+  return random_start(corpus, H, seed).values;
+}
+
 StartModel make_static_model(const TrainOptions& options, EventSink& events) {
   StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
   ModelSettings& settings = start.settings;
@@ -174,17 +229,6 @@ void check_static(const TrainOptions& options) {
   if (options.drop_head > 0) refuse("`drop_head` is set", "leave it out");
 }
 
-// Static and joined encoders give a text one state.
-void check_heads_of_texts(const StartModel& start) {
-  for (const HeadSettings& head : start.heads) {
-    SIMILE_CHECK(
-        head.input != "joint", ErrorKind::kRecipe,
-        fmt::format("the head '{}' reads two texts as one sequence (input: joint), but a {} "
-                    "encoder cannot; give it `input: pair`, or start from a transformer",
-                    head.name, start.settings.encoder.model_type));
-  }
-}
-
 // A learning rate for static parts needs such parts.
 void check_static_learning_rate(const TrainOptions& options, const EncoderConfig& config) {
   const bool has_static =
@@ -200,8 +244,7 @@ void check_static_learning_rate(const TrainOptions& options, const EncoderConfig
 
 std::string make_card(const TrainOptions& options, const ModelToSave& model,
                       const std::vector<Report>& reports) {
-  TrainOptions copy = options;
-  RunCard card{"A sentence encoder trained with Simile.", {}, reports, options_to_json(copy)};
+  RunCard card{"A sentence encoder trained with Simile.", {}, reports, options_to_json(options)};
   for (const StageOptions& stage : options.stages) {
     for (const ObjectiveOptions& objective : stage.objectives) {
       card.data.push_back(fmt::format("{}: {} with the loss `{}`", stage.name,
@@ -222,7 +265,15 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
     check_static(options);
     start.tokenizer.set_special_tokens(false);
   }
-  if (start.settings.pooling.modes.empty()) check_heads_of_texts(start);
+  // Static and joined encoders give a text one state.
+  const bool has_states = !start.settings.pooling.modes.empty();
+  for (const HeadSettings& head : start.heads) {
+    SIMILE_CHECK(
+        has_states || head.input != "joint", ErrorKind::kRecipe,
+        fmt::format("the head '{}' reads two texts as one sequence (input: joint), but a "
+                    "{} encoder cannot; give it `input: pair`, or start from a transformer",
+                    head.name, config.model_type));
+  }
   check_static_learning_rate(options, config);
   int64_t& max_length = start.settings.max_length;
   if (options.max_length > 0) max_length = options.max_length;
@@ -267,67 +318,6 @@ void save_trained_model(const std::string& path, const TrainOptions& options,
   model.self_test = make_self_test(
       SentenceEncoder(weights.encoder().host_inference(), start.settings, start.tokenizer));
   save_model_folder(path, model);
-}
-
-namespace {
-
-constexpr size_t kLinesTokenised = 16384;
-
-// Tokens with a row of their own.
-std::vector<uint8_t> kept_tokens(const ArchitectureOptions& architecture,
-                                 const Tokenizer& tokenizer) {
-  if (!architecture.punctuation) return find_word_pieces(tokenizer);
-  std::vector<uint8_t> kept(static_cast<size_t>(tokenizer.vocabulary_size()));
-  for (size_t id = 0; id < kept.size(); ++id) {
-    kept[id] = tokenizer.is_special(static_cast<int32_t>(id)) ? 0 : 1;
-  }
-  return kept;
-}
-
-// Every line of the files that is not blank is a sequence.
-PieceCorpus read_pieces(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
-                        std::vector<uint8_t> kept, int64_t max_tokens) {
-  PieceCorpus corpus(std::move(kept), max_tokens);
-  TextListReader reader(expand_paths(paths), {true});
-  std::vector<std::string> texts;
-  const auto add_texts = [&] {
-    for (const auto& ids : tokenizer.encode_ids_batch(texts)) corpus.add(ids);
-    texts.clear();
-  };
-  for (TextItem item; reader.next(item);) {
-    texts.push_back(std::move(item.text));
-    if (texts.size() == kLinesTokenised) add_texts();
-  }
-  add_texts();
-  return corpus;
-}
-
-}  // namespace
-
-std::vector<float> static_start(const ArchitectureOptions& architecture, const Tokenizer& tokenizer,
-                                uint64_t seed, EventSink& events) {
-  const int64_t V = tokenizer.vocabulary_size(), H = architecture.hidden;
-  const std::vector<uint8_t> kept = kept_tokens(architecture, tokenizer);
-  if (architecture.corpus.empty()) {
-    SIMILE_CHECK(architecture.start == "random", ErrorKind::kRecipe,
-                 "`architecture.start: ppmi` counts which tokens stand together; give "
-                 "`architecture.corpus`, files with one text a line, or `start: random`");
-    std::vector<float> table(static_cast<size_t>(V * H));
-    const EncoderConfig config = static_encoder_config(V, H, "the recipe's `architecture`");
-    initialise_encoder_weights(config, seed, table.data());
-    scale_rows(std::vector<float>(static_cast<size_t>(V), 1.0f), kept, table.data(), H);
-    return table;
-  }
-  Tokenizer bare = tokenizer;
-  bare.set_special_tokens(false);
-  const PieceCorpus corpus =
-      read_pieces(architecture.corpus, bare, kept, architecture.ppmi.max_tokens);
-  if (architecture.start == "ppmi") {
-    PpmiOptions options = architecture.ppmi;
-    options.seed = static_cast<int64_t>(seed);
-    return ppmi_start(corpus, H, options, events).values;
-  }
-  return random_start(corpus, H, seed).values;
 }
 
 std::string make_run_card(const StartOptions& start, const RunCard& run,

@@ -12,7 +12,7 @@
 #include "simile/model/tensor_source.h"
 #include "simile/model/tokenizer_files.h"
 #include "simile/text/tokenizer.h"
-#include "simile/train/model_weights.h"
+#include "simile/train/placement.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
@@ -50,20 +50,6 @@ void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder);
 void save_trained_model(const std::string& path, const TrainOptions& options,
                         const StartModel& start, ModelWeights& weights,
                         const Temperatures& temperatures, const std::vector<Report>& reports);
-
-// The table [V, H] of a static encoder before its first step, as the recipe's `architecture` says.
-//
-//   random  random directions
-//   ppmi    directions in which tokens of the same neighbourhood are near each other
-//           (simile/model/ppmi_start.h)
-//
-// With a corpus the length of a row is its token's idf there over the mean, so that rare words
-// decide from the first step; ppmi needs one. Rows of tokens that are no part of a word are zero
-// and stay so (simile/kernel/static_encoder.h), unless `punctuation` keeps them; those of special
-// tokens always are. Errors: kRecipe for ppmi without a corpus; kInput for
-// a corpus that cannot be read or is too small.
-std::vector<float> static_start(const ArchitectureOptions& architecture, const Tokenizer& tokenizer,
-                                uint64_t seed, EventSink& events);
 
 struct RunCard {
   std::string introduction;       // a paragraph

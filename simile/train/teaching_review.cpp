@@ -17,16 +17,6 @@ namespace {
 // Negatives of a pair in a batch that are its own right text, on average: above this they are told.
 constexpr double kManyFalseNegatives = 0.5;
 
-// How often each text of a side stands there.
-std::vector<int64_t> count_equal(const std::vector<int32_t>& numbers) {
-  std::unordered_map<int32_t, int64_t> times;
-  for (const int32_t number : numbers) ++times[number];
-  std::vector<int64_t> counts;
-  counts.reserve(times.size());
-  for (const auto& each : times) counts.push_back(each.second);
-  return counts;
-}
-
 // The rules, each a row of add(): when it applies, what it is, what to say.
 class TeachingReviewer {
  public:
@@ -168,10 +158,9 @@ class TeachingReviewer {
 
   // Others that share an example's number, in a batch drawn at random.
   double others_alike(const std::vector<int32_t>& numbers) const {
+    std::unordered_map<int32_t, int64_t> times;
     double pairs = 0;
-    for (const int64_t count : count_equal(numbers)) {
-      pairs += static_cast<double>(count) * static_cast<double>(count - 1);
-    }
+    for (const int32_t number : numbers) pairs += 2 * static_cast<double>(times[number]++);
     const auto size = static_cast<double>(set_.size());
     const double others = std::min(static_cast<double>(objective_.batch_size), size) - 1;
     return size < 2 ? 0 : pairs / (size * (size - 1)) * others;

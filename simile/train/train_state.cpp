@@ -23,23 +23,10 @@ using detail::Json;
 constexpr const char* kFormat = "simile state 5";
 
 template <typename T>
-TensorType type_of();
-template <>
-TensorType type_of<float>() {
-  return TensorType::kF32;
-}
-template <>
-TensorType type_of<double>() {
-  return TensorType::kF64;
-}
-template <>
-TensorType type_of<int32_t>() {
-  return TensorType::kI32;
-}
-template <>
-TensorType type_of<int64_t>() {
-  return TensorType::kI64;
-}
+constexpr TensorType kTypeOf = std::is_same_v<T, float>     ? TensorType::kF32
+                               : std::is_same_v<T, double>  ? TensorType::kF64
+                               : std::is_same_v<T, int32_t> ? TensorType::kI32
+                                                            : TensorType::kI64;
 
 // Calls visit(name, vector) for every array of the state.
 template <typename State, typename Visit>
@@ -81,32 +68,6 @@ void visit_numbers(State& state, Visit visit) {
   visit("without_improvement", state.selection.without_improvement);
 }
 
-// All of the objectives but their arrays; of the loss the names of its arrays.
-Json objectives_to_json(const std::vector<ObjectiveState>& objectives) {
-  Json json = Json::array();
-  for (const ObjectiveState& objective : objectives) {
-    Json loss = Json::array();
-    for (const auto& parameter : objective.loss) loss.push_back(parameter.first);
-    json.push_back(
-        {{"epoch", objective.epoch}, {"next_batch", objective.next_batch}, {"loss", loss}});
-  }
-  return json;
-}
-
-std::vector<ObjectiveState> objectives_from_json(const Json& json) {
-  std::vector<ObjectiveState> objectives;
-  for (const Json& item : json) {
-    ObjectiveState objective;
-    objective.epoch = item.at("epoch");
-    objective.next_batch = item.at("next_batch");
-    for (const Json& name : item.at("loss")) {
-      objective.loss.emplace_back(name.get<std::string>(), std::vector<float>());
-    }
-    objectives.push_back(std::move(objective));
-  }
-  return objectives;
-}
-
 // A plan that does not hold together would be read beyond its end.
 void check_plans(const std::vector<ObjectiveState>& objectives, const std::string& path) {
   for (const ObjectiveState& objective : objectives) {
@@ -124,14 +85,16 @@ void check_plans(const std::vector<ObjectiveState>& objectives, const std::strin
   }
 }
 
+constexpr const char* kEnding = ".safetensors";
+constexpr const char* kDamaged = ".damaged";
+
 }  // namespace
 
 void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe) {
   std::vector<TensorView> tensors;
   visit_arrays(state, [&](const std::string& name, const auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
-    tensors.push_back(
-        {name, {static_cast<int64_t>(values.size())}, values.data(), type_of<Value>()});
+    tensors.push_back({name, {static_cast<int64_t>(values.size())}, values.data(), kTypeOf<Value>});
   });
   // Arrays of wide numbers first keeps every tensor aligned to its own width.
   std::stable_sort(tensors.begin(), tensors.end(), [](const TensorView& a, const TensorView& b) {
@@ -139,12 +102,19 @@ void save_train_state(const std::string& path, const TrainState& state, const st
   });
   Json numbers = Json::object();
   visit_numbers(state, [&](const char* name, const auto& value) { numbers[name] = value; });
+  Json objectives = Json::array();  // but for their arrays; of the loss the names of these
+  for (const ObjectiveState& objective : state.objectives) {
+    Json loss = Json::array();
+    for (const auto& parameter : objective.loss) loss.push_back(parameter.first);
+    objectives.push_back(
+        {{"epoch", objective.epoch}, {"next_batch", objective.next_batch}, {"loss", loss}});
+  }
   const std::map<std::string, std::string> metadata = {
       {"format", kFormat},
       {"recipe", recipe},
       {"data", state.data},
       {"numbers", numbers.dump()},
-      {"objectives", objectives_to_json(state.objectives).dump()},
+      {"objectives", objectives.dump()},
       {"temperatures", Json(state.temperatures).dump()},
       {"best_temperatures", Json(state.best_temperatures).dump()}};
   write_sealed_tensors(path, tensors, metadata);
@@ -172,7 +142,14 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   TrainState state;
   state.data = text("data");
   try {
-    state.objectives = objectives_from_json(detail::parse_json(text("objectives"), path));
+    for (const Json& item : detail::parse_json(text("objectives"), path)) {
+      ObjectiveState& objective = state.objectives.emplace_back();
+      objective.epoch = item.at("epoch");
+      objective.next_batch = item.at("next_batch");
+      for (const Json& name : item.at("loss")) {
+        objective.loss.emplace_back(name.get<std::string>(), std::vector<float>());
+      }
+    }
     detail::parse_json(text("temperatures"), path).get_to(state.temperatures);
     detail::parse_json(text("best_temperatures"), path).get_to(state.best_temperatures);
   } catch (const Json::exception& error) {
@@ -183,7 +160,7 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   visit_arrays(state, [&](const std::string& name, auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     const TensorInfo* tensor = file.find(name);
-    SIMILE_CHECK(tensor != nullptr && tensor->type == type_of<Value>(), ErrorKind::kInput,
+    SIMILE_CHECK(tensor != nullptr && tensor->type == kTypeOf<Value>, ErrorKind::kInput,
                  fmt::format("'{}': array '{}' is missing or of another type", path, name));
     values.resize(static_cast<size_t>(tensor->size));
     if (tensor->bytes > 0) std::memcpy(values.data(), file.bytes(*tensor).data(), tensor->bytes);
@@ -198,21 +175,11 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   return state;
 }
 
-namespace {
-
-constexpr const char* kEnding = ".safetensors";
-constexpr const char* kDamaged = ".damaged";
-
-// Names sort as the states follow one another.
-std::string file_name(const TrainState& state) {
-  return fmt::format("{:04}-{:012}{}", state.stage, state.step, kEnding);
-}
-
-}  // namespace
-
 void StateStore::save(const TrainState& state, const std::string& recipe) const {
   make_folders(folder_);
-  save_train_state(join_path(folder_, file_name(state)), state, recipe);
+  // Names sort as the states follow one another.
+  const std::string name = fmt::format("{:04}-{:012}{}", state.stage, state.step, kEnding);
+  save_train_state(join_path(folder_, name), state, recipe);
   const std::vector<std::string> states = list(kEnding);
   for (size_t i = static_cast<size_t>(keep_); i < states.size(); ++i) {
     std::error_code ignored;  // the next save tries again

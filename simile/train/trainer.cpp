@@ -6,14 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
-#include <optional>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/eval/hybrid_scorer.h"
+#include "simile/eval/lexical_baseline.h"
 #include "simile/index/search_settings.h"
 #include "simile/nn/device.h"
 #include "simile/train/batch_feed.h"
@@ -34,12 +34,12 @@ namespace {
 
 class TrainingRun final : public SteppedTraining {
  public:
-  // `processes`: null for one alone.
   TrainingRun(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
               EventSink& events, SharedProcesses* processes)
       : options_(options),
         events_(events),
         processes_(processes),
+        group_(processes == nullptr ? nullptr : &processes->group),
         start_(load_start_model(options, events)),
         weights_(start_.settings, start_.heads,
                  choose_placement(options.engine, options.device, options.compute)),
@@ -53,10 +53,10 @@ class TrainingRun final : public SteppedTraining {
     weights_.assign(start_.weights);
     state_.temperatures = start_.settings.temperatures;
     const std::string data = fingerprint_data();
-    if (processes_ != nullptr) {
+    if (group_ != nullptr) {
       processes_->events.share(true);
-      check_equal(processes_->group, "training data", data);
-      check_equal(processes_->group, "start weights", fingerprint_weights());
+      check_equal(*group_, "training data", data);
+      check_equal(*group_, "start weights", fingerprint_weights());
     }
     loop_.begin(data, "training data");
   }
@@ -72,7 +72,7 @@ class TrainingRun final : public SteppedTraining {
 
  private:
   // Rank 0 alone of several processes writes and evaluates what was trained.
-  bool is_first() const { return processes_ == nullptr || processes_->group.rank() == 0; }
+  bool is_first() const { return group_ == nullptr || group_->rank() == 0; }
 
   SaveOptions save_options() const {
     SaveOptions save = options_.save;
@@ -88,13 +88,6 @@ class TrainingRun final : public SteppedTraining {
     }
     auto data = read_run_data(options_, start_, events_);
     review_run_data(options_, data, evaluations_, tests_, events_);
-    const KeySet seen = training_texts(data);
-    evaluations_.tell_seen(seen);
-    tests_.tell_seen(seen);
-    return data;
-  }
-
-  static KeySet training_texts(const std::vector<std::vector<ObjectiveData>>& data) {
     std::vector<uint64_t> keys;
     for (const auto& stage : data) {
       for (const ObjectiveData& objective : stage) {
@@ -103,7 +96,10 @@ class TrainingRun final : public SteppedTraining {
         keys.insert(keys.end(), review.right.begin(), review.right.end());
       }
     }
-    return key_set(std::move(keys));
+    const KeySet seen = key_set(std::move(keys));
+    evaluations_.tell_seen(seen);
+    tests_.tell_seen(seen);
+    return data;
   }
 
   // A hash of all that the stages train on.
@@ -133,7 +129,7 @@ class TrainingRun final : public SteppedTraining {
     const StageOptions& options = stage_options();
     if (state_.step == 0) take_weights(options.from);
     miner_.emplace(options_, stage_number(), start_, weights_, folder_, data_[stage_number()],
-                   events_, processes_ == nullptr ? nullptr : &processes_->group);
+                   events_, group_);
     miner_->begin_stage(state_);
     open_teachers(options_, stage_number(), start_, folder_, data_[stage_number()], events_);
     stage_.emplace(options,
@@ -198,11 +194,16 @@ class TrainingRun final : public SteppedTraining {
   void evaluate() override {
     const SelectionOptions& options = stage_options().selection;
     stage_->optimizer().flush_rows();
-    if (processes_ != nullptr) check_equal(processes_->group, "weights", fingerprint_weights());
+    if (group_ != nullptr) check_equal(*group_, "weights", fingerprint_weights());
     const bool is_start = state_.stage == 0 && state_.step == 0;
-    const bool counts = options.may_keep_start() || !options.keeps_best() || is_trained();
+    const bool is_moved =
+        state_.step >= first_trained_step(stage_options().schedule, stage_->total_steps());
+    const bool counts = options.may_keep_start() || !options.keeps_best() || is_moved;
     // A start that does not count is evaluated as it will be reported.
-    const ProductType products = is_start && !counts ? ProductType::kFloat : selection_products();
+    const ProductType products =
+        is_start && !counts
+            ? ProductType::kFloat
+            : choose_inference_products(options.precision, weights_.placement().device);
     Scores scores = evaluate_weights({&evaluations_}, options_.name, "", products);
     std::vector<Report> reports = scores.reports;
     if (is_start && products == ProductType::kFloat) at_start_ = std::move(scores);
@@ -211,7 +212,11 @@ class TrainingRun final : public SteppedTraining {
     if (!options.metric.empty()) {
       const double value = selection_value(reports, options.metric);
       const bool is_best = counts && selection_->update(value);
-      if (counts) report_selected(value);
+      if (auto* sink = dynamic_cast<SelectionSink*>(&events_); counts && sink != nullptr) {
+        const auto steps = static_cast<double>(std::max<int64_t>(1, stage_->total_steps()));
+        sink->selected(
+            {stage_options().name, state_.step, static_cast<double>(state_.step) / steps, value});
+      }
       if (is_best && options.keeps_best()) {
         state_.best = weights_.copy();
         state_.best_temperatures = current_temperatures();
@@ -226,29 +231,11 @@ class TrainingRun final : public SteppedTraining {
     state_.evaluated_step = state_.step;
   }
 
-  // Whether a step has moved the stage's weights.
-  bool is_trained() const {
-    return state_.step >= first_trained_step(stage_options().schedule, stage_->total_steps());
-  }
-
-  ProductType selection_products() const {
-    return choose_inference_products(stage_options().selection.precision,
-                                     weights_.placement().device);
-  }
-
-  Scores evaluate_weights(const Evaluations::Sets& sets, const std::string& name,
+  Scores evaluate_weights(const EvaluationSets& sets, const std::string& name,
                           const std::string& predictions = "",
                           ProductType products = ProductType::kFloat) {
-    return Evaluations::evaluate(
-        sets, name, {weights_, start_.tokenizer, start_.settings, products}, events_, predictions);
-  }
-
-  void report_selected(double value) const {
-    auto* sink = dynamic_cast<SelectionSink*>(&events_);
-    if (sink == nullptr) return;
-    const auto steps = static_cast<double>(std::max<int64_t>(1, stage_->total_steps()));
-    sink->selected(
-        {stage_options().name, state_.step, static_cast<double>(state_.step) / steps, value});
+    const auto scorer = make_model_scorer(name, weights_, start_, products, events_);
+    return evaluate_all(sets, *scorer, true, events_, predictions);
   }
 
   Temperatures current_temperatures() {
@@ -332,16 +319,19 @@ class TrainingRun final : public SteppedTraining {
                             name == fmt::format("loss ({})", stage_options().objective_name(i));
         const TripletOptions* triplet = find_loss(options.name).parts(options).triplet;
         if (triplet == nullptr || !is_its) continue;
-        const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
-                                      start_.tokenizer);
         EncodeOptions encode;
         encode.normalize = false;
         const std::string warning =
-            describe_margin(stage_options().name, *triplet, loss,
-                            encoder.encode_ids(sample_, encode, silent_events()));
+            describe_margin(stage_options().name, *triplet, loss, sample_vectors(encode));
         if (!warning.empty()) events_.warning(warning);
       }
     }
+  }
+
+  Matrix<float> sample_vectors(const EncodeOptions& options) {
+    const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
+                                  start_.tokenizer);
+    return encoder.encode_ids(sample_, options, silent_events());
   }
 
   bool is_referred_to(const std::string& name) const {
@@ -358,7 +348,8 @@ class TrainingRun final : public SteppedTraining {
     TrainResult result;
     result.model_path = folder_.model_path();
     round_to_precision(options_, weights_.encoder());
-    warn_of_collapse();
+    const std::string collapse = describe_collapse(sample_vectors({}));
+    if (!collapse.empty()) events_.warning(collapse);
     const Scores trained =
         evaluate_weights({&evaluations_, &tests_}, options_.name, folder_.predictions_path());
     result.selected_value = selected_value(trained.reports);
@@ -387,13 +378,6 @@ class TrainingRun final : public SteppedTraining {
     return result;
   }
 
-  void warn_of_collapse() {
-    const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
-                                  start_.tokenizer);
-    const std::string warning = describe_collapse(encoder.encode_ids(sample_, {}, silent_events()));
-    if (!warning.empty()) events_.warning(warning);
-  }
-
   // As it is reported, where that is of the same weights.
   std::optional<double> selected_value(const std::vector<Report>& trained) const {
     if (state_.selected == 0) return std::nullopt;
@@ -401,6 +385,21 @@ class TrainingRun final : public SteppedTraining {
     const bool is_reported =
         last.keeps_best() && !last.metric.empty() && !is_loss_metric(last.metric[0]);
     return is_reported ? selection_value(trained, last.metric) : state_.selected_value;
+  }
+
+  std::vector<Report> evaluate_baseline(const std::string& baseline) {
+    const EvaluationSets sets = {&evaluations_, &tests_};
+    const bool is_trained = baseline == "hybrid";
+    if (!is_trained && baseline != "hybrid:untrained") {
+      return evaluate_all(sets, *make_lexical_scorer(baseline), false, silent_events()).reports;
+    }
+    const std::string name = is_trained ? options_.name : start_name();
+    HybridScorer scorer(hybrid_name(name), std::make_shared<Bm25Scorer>(),
+                        make_model_scorer(name, weights_, start_, ProductType::kFloat, events_),
+                        options_.hybrid);
+    return evaluate_all(sets, scorer, false, events_,
+                        is_trained ? folder_.hybrid_predictions_path() : "")
+        .reports;
   }
 
   // Evaluates the baselines of the start's weights, which have replaced the trained ones, or the
@@ -412,21 +411,6 @@ class TrainingRun final : public SteppedTraining {
       if (is_of_start(baseline) != of_start) continue;
       by_model[i + 1] = baseline == "untrained" ? start : evaluate_baseline(baseline);
     }
-  }
-
-  std::vector<Report> evaluate_baseline(const std::string& baseline) {
-    if (baseline == "hybrid:untrained") return evaluate_hybrids(start_name());
-    if (baseline == "hybrid") {
-      return evaluate_hybrids(options_.name, folder_.hybrid_predictions_path());
-    }
-    return Evaluations::evaluate_baseline({&evaluations_, &tests_}, baseline);
-  }
-
-  std::vector<Report> evaluate_hybrids(const std::string& name,
-                                       const std::string& predictions = "") {
-    const EvaluatedModel model{weights_, start_.tokenizer, start_.settings};
-    return Evaluations::evaluate_hybrid({&evaluations_, &tests_}, name, model, options_.hybrid,
-                                        events_, predictions);
   }
 
   // The weight that dev chose for the model with BM25 lies in its folder, for the indexes of it.
@@ -450,7 +434,7 @@ class TrainingRun final : public SteppedTraining {
     const std::string name = start_name();
     weights_.assign(start_.weights);
     const bool is_tested = is_baseline || evaluations_.list().empty();
-    Evaluations::Sets missing;
+    EvaluationSets missing;
     if (!at_start_) missing.push_back(&evaluations_);
     if (is_tested) missing.push_back(&tests_);
     Scores scores = at_start_ ? std::move(*at_start_) : Scores();
@@ -467,7 +451,8 @@ class TrainingRun final : public SteppedTraining {
 
   TrainOptions options_;
   EventSink& events_;
-  SharedProcesses* processes_;
+  SharedProcesses* processes_;  // null: this process alone
+  ProcessGroup* group_;
   StartModel start_;
   ModelWeights weights_;
   Evaluations evaluations_, tests_;
@@ -512,13 +497,6 @@ TrainResult train_shared(const TrainOptions& options, const std::string& path,
   }
 }
 
-TrainResult train_alone(const TrainOptions& options, const std::string& path,
-                        const TrainingMode& mode, EventSink& events) {
-  TrainingRun run(options, path, mode.resume, mode.overwrite, events, nullptr);
-  if (mode.begin) mode.begin();
-  return run.run();
-}
-
 }  // namespace
 
 TrainResult train(const TrainOptions& options, const std::string& folder, const TrainingMode& mode,
@@ -527,20 +505,15 @@ TrainResult train(const TrainOptions& options, const std::string& folder, const 
                fmt::format("the recipe '{}' has {} runs; train_recipe() trains them", options.name,
                            options.folds > 0 ? options.folds : options.runs));
   try {
-    return mode.processes == nullptr ? train_alone(options, folder, mode, events)
-                                     : train_shared(options, folder, mode, events);
+    if (mode.processes != nullptr) return train_shared(options, folder, mode, events);
+    TrainingRun run(options, folder, mode.resume, mode.overwrite, events, nullptr);
+    if (mode.begin) mode.begin();
+    return run.run();
   } catch (const c10::OutOfMemoryError& error) {
     tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
   }
-}
-
-TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
-                  EventSink& events, ProcessGroup* processes) {
-  const TrainOptions options = read_recipe(recipe, events);
-  const std::string path = open_run(options, folder, resume, events);
-  return train(options, path, {resume, overwrite, processes, false, {}}, events);
 }
 
 }  // namespace simile

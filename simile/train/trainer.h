@@ -3,13 +3,16 @@
 // a recipe with several seeds, or with each fold of its data.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "simile/core/config.h"
 #include "simile/core/error.h"
+#include "simile/core/options.h"
 #include "simile/eval/report.h"
 #include "simile/report/verdict.h"
 
@@ -25,6 +28,28 @@ struct TrainResult {
                                    // baselines
   std::optional<Verdict> verdict;  // none of pre-training
   std::optional<double> selected_value;  // of selection.metric in the last stage that has one
+};
+
+struct SelectedValue {
+  std::string stage;
+  int64_t step = 0;  // of the stage; 0: before its first
+  double done = 0;   // part of the stage, 0 to 1
+  // Not finite where the metric is not, which is null in JSON.
+  double value = std::numeric_limits<double>::quiet_NaN();
+
+  void visit(OptionVisitor& v) {
+    v.required("stage", stage);
+    v.required("step", step);
+    v.required("done", done);
+    v.field("value", value, {});
+  }
+};
+
+// A sink that train() also tells every value by which weights are selected, in its order. To end
+// training, throw at the next progress(): from selected() nothing may be thrown.
+class SelectionSink : public EventSink {
+ public:
+  virtual void selected(const SelectedValue& value) = 0;
 };
 
 // How a run is trained.
@@ -54,10 +79,5 @@ struct TrainingMode {
 // ProcessGroup. An interruption of one ends all after the same step.
 TrainResult train(const TrainOptions& options, const std::string& folder, const TrainingMode& mode,
                   EventSink& events);
-
-// The same for a recipe that is read first; an empty `folder` is runs/NAME. Errors: also those of
-// read_recipe() and open_run(); kUsage for a recipe of several runs.
-TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume, bool overwrite,
-                  EventSink& events, ProcessGroup* processes = nullptr);
 
 }  // namespace simile

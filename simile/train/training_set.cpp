@@ -2,11 +2,9 @@
 #include "simile/train/training_set.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

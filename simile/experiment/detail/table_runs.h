@@ -10,7 +10,6 @@
 
 #include "simile/experiment/planned_run.h"
 #include "simile/experiment/reproduction.h"
-#include "simile/experiment/scheduler.h"
 
 namespace simile {
 
@@ -58,15 +57,10 @@ class TableRuns {
 
  private:
   void check_choice() const;
-  void check_name(const char* option, const std::string& name,
-                  const std::vector<std::string>& names) const;
   void warn_of_missing_sets() const;
-  void warn_of_missing_files() const;
   void plan();
   TableRun plan_one(size_t row, const std::string& set, int64_t seed, bool with_baselines);
-  bool is_chosen(size_t row, const std::string& set) const;
-  void warn_of_outdated() const;
-  void warn_of_missing_models() const;
+  void warn_of_runs() const;
   void complete_one(TableRun& run, size_t number, size_t count);
   bool share_baselines(TableRun& run);
 

@@ -20,8 +20,22 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/report/run_folder.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/train_options.h"
 #include "simile/train/train_state.h"
+#include "simile/train/trainer.h"
+
+namespace simile {
+
+// Reads a recipe and trains one run of it.
+inline TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume,
+                         bool overwrite, EventSink& events, ProcessGroup* processes = nullptr) {
+  const TrainOptions options = read_recipe(recipe, events);
+  const std::string path = open_run(options, folder, resume, events);
+  return train(options, path, {resume, overwrite, processes, false, {}}, events);
+}
+
+}  // namespace simile
 
 namespace simile::testing {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/experiment/scheduler.h"
+#include "simile/experiment/planned_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,17 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a metric are better, and whether those of a trial are enough to end it.
+// A trial of a search (simile/experiment/tuning.h): its journal on disk, which values of a metric
+// are better, and whether those of a trial are enough to end it.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "simile/experiment/tuning.h"
+#include "simile/experiment/search_space.h"
+#include "simile/train/trainer.h"
 
 namespace simile {
 
 using SelectedValues = std::vector<SelectedValue>;  // of one stage, in order
+
+struct Trial {
+  enum class State { kOpen, kFinished, kStopped, kFailed };
+
+  int64_t number = 1;
+  std::string origin;  // recipe, initial, gp, random, grid
+  SearchPoint point;
+  State state = State::kOpen;
+  SelectedValues values;        // of the last stage
+  bool keeps_best = true;       // or the last weights
+  std::optional<double> value;  // the best, or where weights are kept so the last
+  std::string error;
+  std::string folder;
+
+  void visit(OptionVisitor& v);  // all but value and folder
+};
+std::string name_of(Trial::State state);  // "open", "finished", ...
+
+// The trial as search `search`, a hash, noted it; none where there is no file. Errors:
+// ErrorKind::kInput for another file, or one of another search.
+std::optional<Trial> read_trial(const std::string& path, const std::string& search);
+void write_trial(const std::string& path, const std::string& search, const Trial& trial);
 
 // Whether training should end after the last of its values so far.
 using StopRule = std::function<bool(const SelectedValues& values)>;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/tensor_optimizer.h"
+#include "simile/train/optimizer.h"
 
 #include <fmt/format.h>
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "simile/core/error.h"
 
@@ -21,13 +19,6 @@ void append(const Tensor& tensor, std::vector<float>& numbers) {
   numbers.insert(numbers.end(), host.data_ptr<float>(), host.data_ptr<float>() + host.numel());
 }
 
-void check_size(const char* what, size_t expected, size_t found) {
-  SIMILE_CHECK(found == expected, ErrorKind::kInput,
-               fmt::format("checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
-                           "written by another recipe?",
-                           what, expected, found));
-}
-
 }  // namespace
 
 TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
@@ -35,7 +26,8 @@ TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
                                  const Tensor& gradients, const std::vector<TrainedTensor>& extras,
                                  int64_t rows)
     : options_(options), rule_(options), rows_(rows) {
-  // The table is a part of its own where only some of its rows are updated.
+  // Adjacent slots of one learning rate are a part. The table is one of its own where only some of
+  // its rows are updated.
   const bool splits = options.used_rows() && rows > 0;
   if (splits) used_.assign(static_cast<size_t>(rows), 0);
   for (size_t begin = 0; begin < slots.size();) {
@@ -45,28 +37,23 @@ TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
            !(splits && begin == 0)) {
       ++end;
     }
-    add_slots(slots, begin, end, parameters, gradients);
-    begin = end;
-  }
-  add_extras(extras);
-}
-
-// Adjacent slots of one learning rate.
-void TensorOptimizer::add_slots(const std::vector<ParameterSlot>& slots, size_t begin, size_t end,
-                                const Tensor& parameters, const Tensor& gradients) {
-  const int64_t first = slots[begin].offset;
-  const int64_t size = slots[end - 1].offset + slots[end - 1].size - first;
-  add_part(parameters.narrow(0, first, size), gradients.narrow(0, first, size),
-           slots[begin].learning_rate_factor);
-  auto& decaying = parts_.back().decaying;
-  for (size_t i = begin; i < end; ++i) {
-    const int64_t offset = slots[i].offset - first;
-    if (!slots[i].decays) continue;
-    if (!decaying.empty() && decaying.back().first + decaying.back().second == offset) {
-      decaying.back().second += slots[i].size;
-    } else {
-      decaying.emplace_back(offset, slots[i].size);
+    const int64_t first = slots[begin].offset;
+    const int64_t size = slots[end - 1].offset + slots[end - 1].size - first;
+    add_part(parameters.narrow(0, first, size), gradients.narrow(0, first, size), factor);
+    auto& decaying = parts_.back().decaying;
+    for (; begin < end; ++begin) {
+      const int64_t offset = slots[begin].offset - first;
+      if (!slots[begin].decays) continue;
+      if (!decaying.empty() && decaying.back().first + decaying.back().second == offset) {
+        decaying.back().second += slots[begin].size;
+      } else {
+        decaying.emplace_back(offset, slots[begin].size);
+      }
     }
+  }
+  for (const TrainedTensor& extra : extras) {
+    add_part(extra.values.view({-1}), extra.gradient.view({-1}), extra.learning_rate_factor);
+    if (extra.decays) parts_.back().decaying.emplace_back(0, extra.values.numel());
   }
 }
 
@@ -76,19 +63,6 @@ void TensorOptimizer::prepare_rows(const std::vector<int32_t>& ids) {
     SIMILE_CHECK(id >= 0 && id < rows_, ErrorKind::kInput,
                  fmt::format("optimiser: row {} of a table of {} rows", id, rows_));
     used_[static_cast<size_t>(id)] = 1;
-  }
-}
-
-TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
-                                 const std::vector<TrainedTensor>& extras)
-    : options_(options), rule_(options) {
-  add_extras(extras);
-}
-
-void TensorOptimizer::add_extras(const std::vector<TrainedTensor>& extras) {
-  for (const TrainedTensor& extra : extras) {
-    add_part(extra.values.view({-1}), extra.gradient.view({-1}), extra.learning_rate_factor);
-    if (extra.decays) parts_.back().decaying.emplace_back(0, extra.values.numel());
   }
 }
 
@@ -199,11 +173,7 @@ OptimizerState TensorOptimizer::state() const {
 }
 
 void TensorOptimizer::load_state(OptimizerState state) {
-  size_t size = 0;
-  for (const Part& part : parts_) size += static_cast<size_t>(part.values.numel());
-  check_size("first moment", size, state.first_moment.size());
-  check_size("second moment", rule_.has_second_moment() ? size : 0, state.second_moment.size());
-  check_size("row steps", used_.empty() ? static_cast<size_t>(rows_) : 0, state.row_steps.size());
+  state.check_sizes(this->state());
   SIMILE_CHECK(
       state.step >= 0 && std::all_of(state.row_steps.begin(), state.row_steps.end(),
                                      [&](int64_t at) { return at == state.step; }),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Commands that look at the data of a recipe without training: its batches, and mistakes in it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,15 +9,18 @@
 #include "cli/command.h"
 #include "cli/option_flags.h"
 #include "simile/core/config.h"
+#include "simile/core/error.h"
+#include "simile/core/parallel.h"
 #include "simile/eval/predictions.h"
 #include "simile/train/batch_listing.h"
+#include "simile/train/data_review.h"
 
 namespace simile::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct BatchesArguments {
   RecipeArguments recipe;
   BatchListingOptions options;
   int64_t limit = 0;
@@ -82,7 +86,7 @@ std::string to_document(const BatchListing& listing, size_t shown) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void run(const Arguments& arguments, bool json, Terminal& terminal) {
+void run_batches(const BatchesArguments& arguments, bool json, Terminal& terminal) {
   const ConfigNode recipe = load_recipe(arguments.recipe.recipe, arguments.recipe.overrides);
   const BatchListing listing = list_batches(recipe, arguments.options, terminal);
   size_t shown = listing.batches.size();
@@ -92,8 +96,49 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
   output.finish();
 }
 
+const char* kind_of(const DataFinding& finding) {
+  return finding.is_mistake ? "mistake" : "warning";
+}
+
+std::string to_json(const RunReview& review) {
+  Json document = {{"report", review.report}, {"findings", Json::array()}};
+  for (const DataFinding& finding : review.findings) {
+    document["findings"].push_back({{"kind", kind_of(finding)}, {"message", finding.message}});
+  }
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_text(const RunReview& review) {
+  std::string text = fmt::format("{}\n", fmt::join(review.report, "\n"));
+  for (const DataFinding& finding : review.findings) {
+    text += fmt::format("\n{}: {}\n", kind_of(finding), finding.message);
+  }
+  return text;
+}
+
+void run_check(const RecipeArguments& arguments, bool json, Terminal& terminal) {
+  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
+  const RunReview review = review_recipe(recipe, terminal);
+  Output output("-");
+  output.write(json ? to_json(review) : to_text(review));
+  output.finish();
+  const auto mistakes = std::count_if(review.findings.begin(), review.findings.end(),
+                                      [](const auto& finding) { return finding.is_mistake; });
+  SIMILE_CHECK(
+      mistakes == 0, ErrorKind::kRecipe,
+      fmt::format("{} found in the data of '{}'",
+                  mistakes == 1 ? "1 mistake was" : fmt::format("{} mistakes were", mistakes),
+                  arguments.recipe));
+}
+
 }  // namespace
 
-void add_batches(const Commands& commands) { commands.add_training<Arguments>("batches", run); }
+void add_batches(const Commands& commands) {
+  commands.add_training<BatchesArguments>("batches", run_batches);
+}
+
+void add_data_check(const Commands& commands) {
+  commands.add_training<RecipeArguments>("check", run_check);
+}
 
 }  // namespace simile::cli

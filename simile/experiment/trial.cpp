@@ -1,26 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/experiment/detail/trial_judge.h"
+#include "simile/experiment/trial.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "simile/core/error.h"
+#include "simile/core/file.h"
+
 namespace simile {
 namespace {
 
+constexpr int64_t kJournalFormat = 1;
 constexpr size_t kMinOthers = 5;
 constexpr double kRounding = 1e-9;  // of parts of a stage
+
+// In the order of Trial::State.
+const std::vector<std::string> kTrialStates = {"open", "finished", "stopped", "failed"};
+
+struct TrialJournal {
+  int64_t format = 0;
+  std::string search;
+  Trial trial;
+
+  void visit(OptionVisitor& v) {
+    v.field("format", format, {});
+    v.field("search", search, {});
+    trial.visit(v);
+  }
+};
 
 bool has_reached(const SelectedValue& value, double part) {
   return value.step > 0 && value.done >= part - kRounding;
 }
 
-double middle_of(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}  // namespace
+
+std::string name_of(Trial::State state) { return kTrialStates[static_cast<size_t>(state)]; }
+
+void Trial::visit(OptionVisitor& v) {
+  std::string state_name = name_of(state), keep = keeps_best ? "best" : "last";
+  auto told = error.empty() ? std::nullopt : std::optional(error);
+  v.required("trial", number);
+  v.required("origin", origin);
+  v.field("state", state_name, choice_info("", kTrialStates).required());
+  v.required("point", point);
+  v.required("values", values);
+  v.field("keep", keep, {});
+  v.field("error", told, {});
+  const auto found = std::find(kTrialStates.begin(), kTrialStates.end(), state_name);
+  state = static_cast<State>(found - kTrialStates.begin());
+  keeps_best = keep == "best";
+  error = told.value_or("");
 }
 
-}  // namespace
+std::optional<Trial> read_trial(const std::string& path, const std::string& search) {
+  if (!file_exists(path)) return std::nullopt;
+  const std::string json = read_file(path);
+  TrialJournal journal;
+  try {
+    read_json_options(json, path, journal);
+  } catch (const Error&) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: a damaged trial; remove it", path));
+  }
+  SIMILE_CHECK(journal.format == kJournalFormat && journal.search == search, ErrorKind::kInput,
+               fmt::format("{}: not a trial of this search; remove it", path));
+  return journal.trial;
+}
+
+void write_trial(const std::string& path, const std::string& search, const Trial& trial) {
+  write_file_atomic(path, options_to_json(TrialJournal{kJournalFormat, search, trial}) + "\n");
+}
 
 bool is_early(const SelectedValue& value) { return value.done < 1 - kRounding; }
 
@@ -77,7 +128,11 @@ bool TrialJudge::is_hopeless(const SelectedValues& values, const Trial* others,
   }
   if (theirs.size() < kMinOthers) return false;
   const std::optional<double> best = best_of(values, values.size());
-  return !best || is_better(middle_of(theirs), *best);
+  std::sort(theirs.begin(), theirs.end());
+  const size_t middle = theirs.size() / 2;
+  const double median =
+      theirs.size() % 2 == 1 ? theirs[middle] : (theirs[middle - 1] + theirs[middle]) / 2;
+  return !best || is_better(median, *best);
 }
 
 }  // namespace simile

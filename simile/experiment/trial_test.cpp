@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/experiment/detail/trial_judge.h"
+#include "simile/experiment/trial.h"
 
 #include <gtest/gtest.h>
 
