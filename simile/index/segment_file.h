@@ -4,7 +4,7 @@
 // The file, all numbers little-endian:
 //
 //   byte 0   16 bytes  "simile segment" and two zeros
-//   16       uint32    how the vectors are stored: 1 fp32, 2 fp16, 3 int8 (stored_vectors.h)
+//   16       uint32    how the vectors are stored: 1 fp32, 2 fp16, 3 int8 (exact_search.h)
 //   20       uint32    metric: 0 inner product, 1 squared distance, 2 absolute distance
 //   24       int64     D, the dimension
 //   32       int64     n, the number of vectors, at least 1

@@ -10,7 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/neighbours/detail/packed_rows.h"
+#include "simile/neighbours/detail/neighbours.h"
 #include "simile/neighbours/detail/scan.h"
 
 namespace simile {
@@ -33,8 +33,8 @@ void lower_distances(const Matrix<float>& rows, const float* centre,
   run_parallel((rows.rows + kBlock - 1) / kBlock, 1, [&](int64_t task) {
     const int64_t first = task * kBlock, count = std::min(kBlock, rows.rows - first);
     std::vector<float> scores(static_cast<size_t>(kBlock));
-    scan_scores({centre, 1, rows.row(first), count, rows.cols, VectorMetric::kSquaredDistance,
-                 scores.data(), kBlock});
+    scan_kernels().scan({centre, 1, rows.row(first), count, rows.cols,
+                         VectorMetric::kSquaredDistance, scores.data(), kBlock});
     for (int64_t j = 0; j < count; ++j) {
       float& distance = distances[static_cast<size_t>(first + j)];
       distance = std::min(distance, -scores[static_cast<size_t>(j)]);

@@ -1,13 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/neighbours/exact_search.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "simile/core/error.h"
+#include "simile/core/half.h"
 #include "simile/core/parallel.h"
+#include "simile/kernel/byte_kernels.h"
+#include "simile/kernel/vector_kernels.h"
 #include "simile/neighbours/detail/scan.h"
 #include "simile/neighbours/detail/top_rows.h"
 
 namespace simile {
+const std::vector<std::string>& stored_number_names() {
+  static const std::vector<std::string> names = {"fp32", "fp16", "int8"};
+  return names;
+}
+
+const std::string& number_name(StoredNumber number) {
+  return stored_number_names()[static_cast<size_t>(number)];
+}
+
+StoredNumber parse_stored_number(const std::string& name) {
+  const auto& names = stored_number_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  SIMILE_CHECK(found != names.end(), ErrorKind::kUsage,
+               fmt::format("vectors: expected {}, found '{}'", fmt::join(names, ", "), name));
+  return static_cast<StoredNumber>(found - names.begin());
+}
+
+float largest_number(StoredNumber number) {
+  // Of bytes 127 s must be finite too, where s was rounded up.
+  return number == StoredNumber::kFp32   ? std::numeric_limits<float>::max()
+         : number == StoredNumber::kFp16 ? 65504.0f
+                                         : 1e38f;
+}
+
+void StoredRows::read(int64_t i, float* out) const {
+  const char* const from = row(i);
+  if (number == StoredNumber::kFp32) {
+    std::memcpy(out, from, static_cast<size_t>(D) * sizeof(float));
+  } else if (number == StoredNumber::kFp16) {
+    halves_to_floats(from, D, out);
+  } else {
+    float scale;
+    std::memcpy(&scale, from, sizeof scale);
+    const auto* const numbers = reinterpret_cast<const int8_t*>(from + sizeof scale);
+    for (int64_t d = 0; d < D; ++d) out[d] = scale * static_cast<float>(numbers[d]);
+  }
+}
+
+void store_rows(const float* vectors, int64_t count, int64_t D, StoredNumber number, char* out) {
+  if (number == StoredNumber::kFp32) {
+    const auto bytes = static_cast<size_t>(stored_bytes(number, D) * count);
+    if (bytes > 0) std::memcpy(out, vectors, bytes);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, vectors += D, out += stored_bytes(number, D)) {
+    if (number == StoredNumber::kFp16) {
+      for (int64_t d = 0; d < D; ++d) {
+        const uint16_t half = float_to_half(vectors[d]);
+        std::memcpy(out + d * static_cast<int64_t>(sizeof half), &half, sizeof half);
+      }
+    } else {
+      float scale;
+      quantise_rows(vectors, 1, D, reinterpret_cast<int8_t*>(out + sizeof scale), &scale);
+      std::memcpy(out, &scale, sizeof scale);
+    }
+  }
+}
+
+namespace detail {
+
+extern const ScanKernels kScanKernelsBaseline;
+#ifdef SIMILE_X86
+extern const ScanKernels kScanKernelsAvx2;
+extern const ScanKernels kScanKernelsAvx512;
+#endif
+
+const ScanKernels& scan_kernels() {
+#ifdef SIMILE_X86
+  static const Isa isa = vector_kernels().isa;
+  if (isa == Isa::kAvx512) return kScanKernelsAvx512;
+  if (isa == Isa::kAvx2) return kScanKernelsAvx2;
+#endif
+  return kScanKernelsBaseline;
+}
+
+}  // namespace detail
+
 namespace {
 
 using detail::TopHits;
@@ -34,7 +120,7 @@ void scan_range(detail::ScanCall call, Range range, const Use& use) {
     call.rows = places == nullptr ? rows.row(begin) : rows.bytes;
     call.places = places == nullptr ? nullptr : places + begin;
     call.row_count = count;
-    detail::scan_scores(call);
+    detail::scan_kernels().scan(call);
     use(begin, count, scores.data());
   }
 }

@@ -4,8 +4,6 @@
 // other settings does not mix both.
 #define NO_MANUAL_VECTORIZATION
 #define hnswlib simile_hnswlib
-#include "simile/neighbours/detail/graph_build.h"
-
 #include <fmt/format.h>
 #include <hnswlib/hnswlib.h>
 
@@ -18,7 +16,7 @@
 #include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/neighbours/detail/graph_file.h"
+#include "simile/neighbours/detail/graph.h"
 #include "simile/neighbours/detail/scan.h"
 
 namespace simile::detail {
@@ -37,8 +35,8 @@ struct ShortVectors {
 
 float short_distance(const void* a, const void* b, const void* of) {
   const auto* const kind = static_cast<const ShortVectors*>(of);
-  return -score_short(static_cast<const uint16_t*>(a), static_cast<const uint16_t*>(b), kind->D,
-                      kind->metric);
+  return -scan_kernels().halves(static_cast<const uint16_t*>(a), static_cast<const uint16_t*>(b),
+                                kind->D, kind->metric);
 }
 
 // Vectors of bfloat16. Their size makes hnswlib's labels and lists stand at multiples of 8 bytes.

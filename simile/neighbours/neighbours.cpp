@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "simile/core/parallel.h"
+#include "simile/kernel/vector_kernels.h"
 #include "simile/neighbours/clusters.h"
 #include "simile/neighbours/detail/neighbours.h"
 #include "simile/neighbours/detail/scan.h"
@@ -18,6 +20,12 @@ namespace {
 using detail::TopRows;
 
 constexpr int64_t kRows = 128;  // rows compared at a time
+
+std::vector<int32_t> all_rows(int64_t rows) {
+  std::vector<int32_t> ids(static_cast<size_t>(rows));
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
 
 // A row whose neighbours are wanted, and the row of the result that they go to.
 struct WantedRow {
@@ -37,8 +45,8 @@ void compare_all(const Matrix<float>& vectors, const std::vector<WantedRow>& wan
   std::vector<float> scores(static_cast<size_t>(count * kRows));
   for (int64_t begin = 0; begin < vectors.rows; begin += kRows) {
     const int64_t rows = std::min(kRows, vectors.rows - begin);
-    detail::scan_scores({queries.data(), count, vectors.row(begin), rows, vectors.cols,
-                         VectorMetric::kSquaredDistance, scores.data(), kRows});
+    detail::scan_kernels().scan({queries.data(), count, vectors.row(begin), rows, vectors.cols,
+                                 VectorMetric::kSquaredDistance, scores.data(), kRows});
     for (int64_t i = 0; i < count; ++i) {
       const float* row = scores.data() + i * kRows;
       for (int64_t j = 0; j < rows; ++j) {
@@ -63,30 +71,27 @@ void compare_candidates(const Matrix<float>& vectors, WantedRow wanted,
   std::vector<float> rows(static_cast<size_t>(count * vectors.cols));
   detail::gather_rows(vectors, candidates.data(), count, rows.data());
   std::vector<float> scores(static_cast<size_t>(count + 4));
-  detail::scan_scores({vectors.row(wanted.id), 1, rows.data(), count, vectors.cols,
-                       VectorMetric::kSquaredDistance, scores.data(), count + 4});
+  detail::scan_kernels().scan({vectors.row(wanted.id), 1, rows.data(), count, vectors.cols,
+                               VectorMetric::kSquaredDistance, scores.data(), count + 4});
   TopRows best(neighbours.cols);
   for (size_t i = 0; i < candidates.size(); ++i) best.push(candidates[i], scores[i]);
   const std::vector<int32_t> nearest = best.take_sorted();
   std::copy_n(nearest.begin(), neighbours.cols, neighbours.row(wanted.result));
 }
 
-float largest_norm(const Matrix<float>& vectors) {
-  double largest = 0;
-  for (int64_t i = 0; i < vectors.rows; ++i) {
-    const float* row = vectors.row(i);
-    largest = std::max(largest, std::inner_product(row, row + vectors.cols, row, 0.0));
-  }
-  return static_cast<float>(std::sqrt(largest));
-}
-
-// A score s of PackedRows and a squared distance d of scan_scores(), each a sum of D products of
+// A score s of PackedRows and a squared distance d of scan(), each a sum of D products of
 // floats, are off by at most (D + 4) u (M^2 + M^2 / 2) and (D + 8) u (2 M)^2, with u = 2^-24 and
 // norms up to M. A row of the best by d has a score that is below the k-th best score by no more
 // than twice the first and the second; this bound is above their sum,
 // with room for products that underflow.
 float sifting_margin(const Matrix<float>& vectors) {
-  const float norm = largest_norm(vectors), terms = static_cast<float>(vectors.cols + 32);
+  double largest = 0;
+  for (int64_t i = 0; i < vectors.rows; ++i) {
+    const float* row = vectors.row(i);
+    largest = std::max(largest, std::inner_product(row, row + vectors.cols, row, 0.0));
+  }
+  const auto norm = static_cast<float>(std::sqrt(largest));
+  const auto terms = static_cast<float>(vectors.cols + 32);
   return 8 * terms * 0x1p-24f * norm * norm + terms * std::numeric_limits<float>::min();
 }
 
@@ -119,6 +124,44 @@ void sift(const Matrix<float>& vectors, const detail::PackedRows& packed, float 
 
 namespace detail {
 
+void gather_rows(const Matrix<float>& vectors, const int32_t* ids, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    std::copy_n(vectors.row(ids[i]), vectors.cols, to + i * vectors.cols);
+  }
+}
+
+PackedRows::PackedRows(const Matrix<float>& vectors)
+    : PackedRows(vectors, all_rows(vectors.rows), {0, vectors.rows}) {}
+
+PackedRows::PackedRows(const Matrix<float>& vectors, std::vector<int32_t> order,
+                       std::vector<int64_t> offsets)
+    : order_(std::move(order)), offsets_(std::move(offsets)), bias_(order_.size()) {
+  for (int64_t block = 0; block < blocks(); ++block) {
+    packed_.emplace_back(size(block), vectors.cols);
+  }
+  run_parallel(blocks(), 1, [&](int64_t block) { pack_block(vectors, block); });
+}
+
+void PackedRows::pack_block(const Matrix<float>& vectors, int64_t block) {
+  const int64_t D = vectors.cols;
+  std::vector<float> rows(static_cast<size_t>(std::min(kPackedRows, size(block)) * D));
+  for (int64_t first = 0; first < size(block); first += kPackedRows) {
+    const int64_t count = std::min(kPackedRows, size(block) - first);
+    gather_rows(vectors, order_.data() + begin(block) + first, count, rows.data());
+    packed_[static_cast<size_t>(block)].set_columns(first, count, rows.data());
+    for (int64_t j = 0; j < count; ++j) {
+      bias_[static_cast<size_t>(begin(block) + first + j)] =
+          static_cast<float>(-0.5 * vector_kernels().sum_of_squares(rows.data() + j * D, D));
+    }
+  }
+}
+
+void PackedRows::score(int64_t block, int64_t first, int64_t rows, const float* queries,
+                       int64_t count, float* scores, int64_t stride) const {
+  packed_[static_cast<size_t>(block)].multiply_columns(
+      queries, count, first, rows, bias_.data() + begin(block) + first, scores, stride);
+}
+
 ScoreScratch::ScoreScratch()
     : scores(static_cast<size_t>(kPackedQueries * kPackedRows)),
       found(static_cast<size_t>(kPackedRows)) {}
@@ -132,7 +175,7 @@ void offer_block(const PackedRows& rows, int64_t block, const float* queries, co
     for (int64_t i = 0; i < count; ++i) {
       const float* scores = scratch.scores.data() + i * kPackedRows;
       const int64_t found =
-          find_at_least(scores, columns, best[i]->threshold(), scratch.found.data());
+          scan_kernels().find(scores, columns, best[i]->threshold(), scratch.found.data());
       for (int64_t f = 0; f < found; ++f) {
         const int32_t j = scratch.found[static_cast<size_t>(f)];
         if (row_ids[j] != ids[i]) best[i]->push(row_ids[j], scores[j]);
@@ -152,9 +195,7 @@ Matrix<int32_t> nearest_neighbours_below(const Matrix<float>& vectors, int64_t t
     approximate_neighbours(vectors, neighbours, report);
     return neighbours;
   }
-  std::vector<int32_t> all(static_cast<size_t>(vectors.rows));
-  std::iota(all.begin(), all.end(), 0);
-  return ExactNeighbours(vectors, cols).find(all);
+  return ExactNeighbours(vectors, cols).find(all_rows(vectors.rows));
 }
 
 ExactNeighbours::ExactNeighbours(const Matrix<float>& vectors, int64_t top_n)

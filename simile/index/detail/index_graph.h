@@ -7,7 +7,7 @@
 
 #include "simile/index/approximate_options.h"
 #include "simile/index/detail/segment_set.h"
-#include "simile/neighbours/detail/graph_build.h"
+#include "simile/neighbours/detail/graph.h"
 
 namespace simile::detail {
 

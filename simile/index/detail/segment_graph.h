@@ -12,8 +12,7 @@
 #include "simile/index/search_index.h"
 #include "simile/index/segment_file.h"
 #include "simile/index/store_state.h"
-#include "simile/neighbours/detail/graph_file.h"
-#include "simile/neighbours/detail/graph_walk.h"
+#include "simile/neighbours/detail/graph.h"
 
 namespace simile::detail {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loop of exact search: all scores of some queries against some rows, on one thread.
+// The inner loops of exact search, on one thread. A score's bits depend on its query and row alone,
+// and on the instruction set. It is the score with the floats that the row stands for.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 namespace simile::detail {
 
+// All scores of some queries against some rows.
 struct ScanCall {
   const float* queries;  // [query_count, D]
   int64_t query_count;
@@ -19,33 +21,22 @@ struct ScanCall {
   int64_t stride = 0;               // row_count rounded up to a multiple of 4, or more
   const int64_t* places = nullptr;  // row j is places[j] of `rows`; null: j
   StoredNumber number = StoredNumber::kFp32;
-  int64_t row_bytes = 0;  // scan_scores() sets it
 };
 
-// A score's bits depend on its query and row alone, and on the instruction set, which is that of
-// vector_kernels() (kernel/vector_kernels.h). It is the score with the floats that the row stands
-// for.
-void scan_scores(ScanCall call);
-
-// scores[j] is that of the query with rows[j], to the bit of scan_scores(); `scores` has room for
-// `count` rounded up to a multiple of 4.
-void score_rows(const float* query, const char* const* rows, int64_t count, int64_t D,
-                VectorMetric metric, StoredNumber number, float* scores);
-
-// The score of two vectors of which only the higher halves of their numbers are kept (bfloat16).
-float score_short(const uint16_t* a, const uint16_t* b, int64_t D, VectorMetric metric);
-
-// Writes the numbers j, rising, of the `count` scores that are `threshold` or more to `found` (room
-// for `count`); returns how many they are.
-int64_t find_at_least(const float* scores, int64_t count, float threshold, int32_t* found);
-
-// The functions above at one instruction set, in their order.
 struct ScanKernels {
   void (*scan)(const ScanCall& call);
+  // scores[j] is that of the query with rows[j], to the bit of scan(); `scores` has room for
+  // `count` rounded up to a multiple of 4.
   void (*few)(const float* query, const char* const* rows, int64_t count, int64_t D,
               VectorMetric metric, StoredNumber number, float* scores);
+  // The score of two vectors of which only the higher halves of their numbers are kept (bfloat16).
   float (*halves)(const uint16_t* a, const uint16_t* b, int64_t D, VectorMetric metric);
+  // Writes the numbers j, rising, of the `count` scores that are `threshold` or more to `found`
+  // (room for `count`); returns how many they are.
   int64_t (*find)(const float* scores, int64_t count, float threshold, int32_t* found);
 };
+
+// Those at the instruction set of vector_kernels() (kernel/vector_kernels.h).
+const ScanKernels& scan_kernels();
 
 }  // namespace simile::detail

@@ -17,11 +17,15 @@
 //            vector; then for each level from the first on its vectors, rising, as uint32, and for
 //            each of them 16 uint32, its neighbours there; 0xFFFFFFFF in places without one
 //
-// Errors: kInput for a file that is damaged or of another index; kIo for one that cannot be
-// written.
+// graph_build.cpp makes it by hnswlib; graph.cpp writes, reads and searches it. Errors: kInput for
+// a file that is damaged or of another index; kIo for one that cannot be written.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,8 +89,8 @@ class GraphFile {
   std::vector<Level> levels_;
 };
 
-// The vectors of segments that follow one another, as one array.
-// Part p holds the rows from p << shift on; all but the last are full.
+// The vectors of segments that follow one another, as one array: part p holds the rows from
+// p << shift on; all but the last are full.
 struct VectorRows {
   std::vector<StoredRows> parts;
   int shift = 0;
@@ -98,6 +102,46 @@ struct VectorRows {
   int64_t place(int64_t i) const { return i & ((int64_t{1} << shift) - 1); }
   const char* row(int64_t i) const { return part(i).row(place(i)); }
   void read(int64_t i, float* out) const { part(i).read(place(i), out); }
+};
+
+// How many of the vectors are in the graph; may throw, which ends the work.
+using BuildProgress = std::function<void(int64_t done, int64_t all)>;
+
+// Writes the graph of `rows` (at least 1) to `path`. Returns the checksum of its header. Each
+// vector is kept as bfloat16 while it is built, so it takes 2 D + 280 bytes of memory a vector. The
+// same vectors give the same graph with one thread; with more, near vectors may be linked in
+// another order, and what a search finds may differ by some.
+std::string build_graph(const VectorRows& rows, const std::string& path, const std::string& owner,
+                        const BuildProgress& progress);
+
+struct WalkSettings {
+  int64_t top_k = 10;
+  int64_t breadth = 100;                           // at least top_k
+  int64_t most_scored = 0;                         // vectors
+  std::function<bool(uint32_t row)> accepts = {};  // which rows may be hits; none: all
+  uint32_t without = kNoNode;  // a row that is passed by, as if the graph did not have it
+};
+
+// Search by a graph: from its start to nearer and nearer vectors, then through the neighbours of
+// the best `breadth` found so far until none of them leads to a better one.
+class GraphWalker {
+ public:
+  // Both must outlive it; the file is read.
+  GraphWalker(const GraphFile& graph, const VectorRows& rows);
+  ~GraphWalker();
+
+  // The best rows found, as exact_search() orders and scores them, to the bit; nothing if more than
+  // most_scored vectors would have to be scored. By several threads at once.
+  std::optional<std::vector<Hit>> search(const float* query, const WalkSettings& settings) const;
+
+ private:
+  struct Notes;
+  class Walk;
+
+  const GraphFile& graph_;
+  const VectorRows& rows_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Notes>> free_;
 };
 
 }  // namespace simile::detail
