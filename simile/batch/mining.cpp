@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
@@ -65,14 +67,15 @@ class Selection {
             MiningCounts& counts)
       : options_(options), own_(own), positive_(positive), counts_(counts) {}
 
-  std::vector<Hit> top(const std::vector<Hit>& ranking) { return eligible(ranking, true); }
-
-  std::vector<Hit> random(const std::vector<Hit>& ranking, uint64_t seed, uint64_t anchor) {
-    std::vector<Hit> hits = eligible(ranking, false);
+  std::vector<Hit> operator()(const std::vector<Hit>& ranking, uint64_t seed, uint64_t anchor) {
+    if (options_.method == "ranks") return at_ranks(ranking);
+    const bool is_top = options_.method == "top";
+    std::vector<Hit> hits = eligible(ranking, is_top);
+    if (is_top) return hits;
     const auto count = static_cast<size_t>(options_.wanted());
     if (hits.size() <= count) return hits;
     std::vector<size_t> places(hits.size());
-    for (size_t i = 0; i < places.size(); ++i) places[i] = i;
+    std::iota(places.begin(), places.end(), size_t{0});
     RandomStream stream(seed, "mining", anchor);
     shuffle(places, stream);
     places.resize(count);
@@ -82,6 +85,7 @@ class Selection {
     return drawn;
   }
 
+ private:
   std::vector<Hit> at_ranks(const std::vector<Hit>& ranking) {
     std::vector<Hit> chosen;
     int64_t position = 0, step = 1, ranks = 0;
@@ -95,7 +99,6 @@ class Selection {
     return chosen;
   }
 
- private:
   std::vector<Hit> eligible(const std::vector<Hit>& ranking, bool only_wanted) {
     std::vector<Hit> hits;
     const int64_t end = range_end(options_);
@@ -140,31 +143,6 @@ class Selection {
   double positive_;
   MiningCounts& counts_;
 };
-
-std::vector<Hit> choose(Selection selection, const std::vector<Hit>& ranking,
-                        const MiningOptions& options, uint64_t seed, int64_t anchor) {
-  if (options.method == "ranks") return selection.at_ranks(ranking);
-  if (options.method == "top") return selection.top(ranking);
-  return selection.random(ranking, seed, static_cast<uint64_t>(anchor));
-}
-
-void count_chosen(const std::vector<Hit>& chosen, int64_t wanted, MiningCounts& counts) {
-  const auto size = static_cast<int64_t>(chosen.size());
-  counts.without += size == 0 ? 1 : 0;
-  counts.fewer += size > 0 && size < wanted ? 1 : 0;
-  counts.negatives += size;
-  for (const Hit& hit : chosen) counts.negative_mean += hit.score;
-}
-
-double score_rows(const float* a, const float* b, int64_t D, VectorMetric metric) {
-  double dot = 0, squares = 0;
-  for (int64_t i = 0; i < D; ++i) {
-    const double x = a[i], y = b[i];
-    dot += x * y;
-    squares += (x - y) * (x - y);
-  }
-  return metric == VectorMetric::kInnerProduct ? dot : -squares;
-}
 
 }  // namespace
 
@@ -290,9 +268,15 @@ MiningScores score_by_vectors(const Matrix<float>& vectors, const MiningPlan& pl
   };
   for (size_t a = 0; a < plan.anchors.size(); ++a) {
     double lowest = std::numeric_limits<double>::quiet_NaN();
+    const float* const anchor = anchor_row(static_cast<int64_t>(a));
     for (const int32_t row : plan.positives[a]) {
-      lowest = std::fmin(lowest, score_rows(anchor_row(static_cast<int64_t>(a)), vectors.row(row),
-                                            vectors.cols, metric));
+      double dot = 0, squares = 0;
+      for (int64_t i = 0; i < vectors.cols; ++i) {
+        const double x = anchor[i], y = vectors.at(row, i);
+        dot += x * y;
+        squares += (x - y) * (x - y);
+      }
+      lowest = std::fmin(lowest, metric == VectorMetric::kInnerProduct ? dot : -squares);
     }
     scores.lowest_positive.push_back(lowest);
   }
@@ -316,14 +300,18 @@ MinedNegatives mine_negatives(const MiningPlan& plan, const MiningScores& scores
     for (int64_t anchor = begin; anchor < end; ++anchor) {
       const auto a = static_cast<size_t>(anchor);
       const double positive = scores.lowest_positive[a];
-      mined.negatives.push_back(choose({options, plan.own[a], positive, counts},
-                                       rankings[static_cast<size_t>(anchor - begin)], options, seed,
-                                       anchor));
-      if (!std::isnan(positive) && !mined.negatives.back().empty()) {
+      Selection select(options, plan.own[a], positive, counts);
+      std::vector<Hit> chosen = select(rankings[static_cast<size_t>(anchor - begin)], seed, a);
+      const auto size = static_cast<int64_t>(chosen.size());
+      if (!std::isnan(positive) && size > 0) {
         ++positives;
         counts.positive_mean += positive;
       }
-      count_chosen(mined.negatives.back(), options.wanted(), counts);
+      counts.without += size == 0 ? 1 : 0;
+      counts.fewer += size > 0 && size < options.wanted() ? 1 : 0;
+      counts.negatives += size;
+      for (const Hit& hit : chosen) counts.negative_mean += hit.score;
+      mined.negatives.push_back(std::move(chosen));
     }
   }
   if (positives > 0) counts.positive_mean /= static_cast<double>(positives);

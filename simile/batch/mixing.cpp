@@ -15,23 +15,6 @@
 namespace simile {
 namespace {
 
-std::vector<int32_t> mix_rounds(size_t sets, int64_t rounds) {
-  std::vector<int32_t> turns;
-  turns.reserve(sets * static_cast<size_t>(rounds));
-  for (int64_t round = 0; round < rounds; ++round) {
-    for (size_t set = 0; set < sets; ++set) turns.push_back(static_cast<int32_t>(set));
-  }
-  return turns;
-}
-
-std::vector<int32_t> mix_sequential(const std::vector<int64_t>& batches) {
-  std::vector<int32_t> turns;
-  for (size_t set = 0; set < batches.size(); ++set) {
-    turns.insert(turns.end(), static_cast<size_t>(batches[set]), static_cast<int32_t>(set));
-  }
-  return turns;
-}
-
 // How many of `turns` each share gets: rounded down, then one more for the largest remainders.
 std::vector<int64_t> divide_turns(int64_t turns, const std::vector<double>& shares) {
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
@@ -78,12 +61,20 @@ std::vector<int32_t> mix_batches(const std::vector<int64_t>& batches,
   SIMILE_CHECK(*fewest > 0, ErrorKind::kInput,
                fmt::format("data set {} (numbered from 0) has no batches to mix with the others",
                            fewest - batches.begin()));
+  std::vector<int32_t> turns;
   if (options.mixing == "round_robin") {
-    return mix_rounds(batches.size(), options.mixing_ends == "longest" ? *most : *fewest);
+    const int64_t rounds = options.mixing_ends == "longest" ? *most : *fewest;
+    for (int64_t round = 0; round < rounds; ++round) {
+      for (size_t set = 0; set < batches.size(); ++set) turns.push_back(static_cast<int32_t>(set));
+    }
+    return turns;
   }
   const bool by_shares = options.mixing == "shares";
   const int64_t all = std::accumulate(batches.begin(), batches.end(), int64_t{0});
-  std::vector<int32_t> turns = mix_sequential(by_shares ? divide_turns(all, shares) : batches);
+  const std::vector<int64_t> counts = by_shares ? divide_turns(all, shares) : batches;
+  for (size_t set = 0; set < counts.size(); ++set) {
+    turns.insert(turns.end(), static_cast<size_t>(counts[set]), static_cast<int32_t>(set));
+  }
   if (by_shares || options.mixing == "proportional") {
     RandomStream stream(seed, "mixing", epoch);
     shuffle(turns, stream);  // draws each turn from what is left

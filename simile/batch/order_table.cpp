@@ -18,12 +18,6 @@ namespace {
 
 constexpr const char* kAutoPrecision = "auto";
 
-std::vector<std::string> order_precision_names() {
-  std::vector<std::string> names = {kAutoPrecision};
-  names.insert(names.end(), precision_names().begin(), precision_names().end());
-  return names;
-}
-
 // The orders whose rows take an option.
 std::vector<std::string> orders_with(OrderRow::Needs option) {
   std::vector<std::string> names;
@@ -79,11 +73,13 @@ void OrderOptions::visit(OptionVisitor& v) {
     v.only_for("name", {row.name}, [&](OptionVisitor& of) { row.visit(*this, of); });
   }
   v.only_for("name", orders_with(OrderRow::kVectors), [&](OptionVisitor& of) {
+    std::vector<std::string> names = precision_names();
+    names.insert(names.begin(), kAutoPrecision);
     of.field("precision", precision,
              choice_info("what the matrix products of the vectors that are compared are computed "
                          "in; int8 and bf16 make the order several times cheaper; auto: int8, on "
                          "a GPU fp32",
-                         order_precision_names()));
+                         names));
   });
   v.only_for("name", orders_with(OrderRow::kLabelledNegatives), [&](OptionVisitor& of) {
     of.field("labelled_negatives", labelled_negatives,

@@ -31,14 +31,6 @@ struct Record {
 
 using Records = std::vector<Record>;
 
-void check_request(int64_t examples, int64_t group_size) {
-  SIMILE_CHECK(
-      examples >= 0 && examples <= std::numeric_limits<int32_t>::max(), ErrorKind::kFailed,
-      fmt::format("order by words: {} examples; at most 2^31 - 1 can be ordered", examples));
-  SIMILE_CHECK(group_size >= 1, ErrorKind::kFailed,
-               fmt::format("order by words: group_size is {}; expected 1 or more", group_size));
-}
-
 // Gives groups their random numbers, by which their examples are sorted; within a group these stay
 // in the order of adding.
 class Groups {
@@ -119,21 +111,15 @@ ExampleOrder order_by(const OrderData& data, const WordsOf& words_of) {
   return order_words(data.size(), words_of, data.options.group_size, data.seed, data.epoch);
 }
 
-TextWords find_shingles(const OrderData& data) {
-  TextWords words(data.texts.size());
-  const TextShingler shingler(data.options.shingle, data.options.stop_words);
-  for (const int32_t text : data.side()) {
-    const auto number = static_cast<size_t>(text);
-    if (words[number].empty()) shingler.append(data.originals[number], words[number]);
-  }
-  return words;
-}
-
 }  // namespace
 
 ExampleOrder order_words(int64_t examples, const WordsOf& words_of, int64_t group_size,
                          uint64_t seed, uint64_t epoch) {
-  check_request(examples, group_size);
+  SIMILE_CHECK(
+      examples >= 0 && examples <= std::numeric_limits<int32_t>::max(), ErrorKind::kFailed,
+      fmt::format("order by words: {} examples; at most 2^31 - 1 can be ordered", examples));
+  SIMILE_CHECK(group_size >= 1, ErrorKind::kFailed,
+               fmt::format("order by words: group_size is {}; expected 1 or more", group_size));
   RandomStream draws(seed, "order words", epoch);
   Groups groups(examples, seed, epoch);
   Records by_word;
@@ -200,7 +186,15 @@ OrderRow words_row() {
     });
   };
   OrderRow row{"words", "groups of examples that share a word or phrase", kByWords, visit, order};
-  row.find_words = find_shingles;
+  row.find_words = [](const OrderData& data) {
+    TextWords words(data.texts.size());
+    const TextShingler shingler(data.options.shingle, data.options.stop_words);
+    for (const int32_t text : data.side()) {
+      const auto number = static_cast<size_t>(text);
+      if (words[number].empty()) shingler.append(data.originals[number], words[number]);
+    }
+    return words;
+  };
   return row;
 }
 

@@ -12,7 +12,7 @@
 #include "simile/eval/predictions.h"
 #include "simile/eval/report.h"
 #include "simile/kernel/numerics.h"
-#include "simile/metric/classification.h"
+#include "simile/metric/agreement.h"
 #include "simile/metric/significance.h"
 #include "simile/model/head_settings.h"
 

@@ -11,7 +11,7 @@
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/predictions.h"
 #include "simile/eval/ranking_run.h"
-#include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
 
 namespace simile {
 namespace {

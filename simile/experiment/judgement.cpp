@@ -9,6 +9,8 @@
 #include "simile/core/text_table.h"
 #include "simile/eval/report.h"
 #include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
+#include "simile/report/comparison.h"
 
 namespace simile {
 namespace {

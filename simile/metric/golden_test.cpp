@@ -5,8 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "simile/metric/classification.h"
-#include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
 #include "simile/metric/ranking.h"
 
 namespace simile {

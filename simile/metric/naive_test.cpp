@@ -7,8 +7,7 @@
 #include <set>
 
 #include "simile/core/random.h"
-#include "simile/metric/classification.h"
-#include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
 #include "simile/metric/ranking.h"
 
 namespace simile {

@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "simile/core/error.h"
-#include "simile/metric/detail/check.h"
+#include "simile/metric/significance.h"
 
 namespace simile {
 

@@ -11,7 +11,6 @@
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/metric/detail/check.h"
 
 namespace simile {
 namespace {
@@ -84,35 +83,6 @@ class SignedSums {
   double bound_ = 0;
 };
 
-PermutationTest count_all_signs(const std::vector<double>& differences) {
-  const SignedSums sums(differences);
-  const uint64_t choices = uint64_t{1} << differences.size();
-  int64_t hits = 0;
-  for (uint64_t signs = 0; signs < choices; ++signs) {
-    hits += sums.is_as_large([signs](size_t i) { return (signs >> i & 1) != 0; }) ? 1 : 0;
-  }
-  PermutationTest test;
-  test.permutations = static_cast<int64_t>(choices);
-  test.p = static_cast<double>(hits) / static_cast<double>(choices);
-  return test;
-}
-
-PermutationTest count_random_signs(const std::vector<double>& differences, int64_t samples,
-                                   uint64_t seed) {
-  check_samples("permutation test", samples);
-  const SignedSums sums(differences);
-  RandomStream stream(seed, "permutation");
-  int64_t hits = 0;
-  for (int64_t i = 0; i < samples; ++i) {
-    hits += sums.is_as_large([&stream](size_t) { return (stream.next() & 1) != 0; }) ? 1 : 0;
-  }
-  PermutationTest test;
-  test.permutations = samples;
-  test.exact = false;
-  test.p = static_cast<double>(1 + hits) / static_cast<double>(1 + samples);
-  return test;
-}
-
 double percentile(const std::vector<double>& sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(place);
@@ -121,6 +91,20 @@ double percentile(const std::vector<double>& sorted, double fraction) {
 }
 
 }  // namespace
+
+void check_same_length(const char* metric, size_t left, size_t right) {
+  SIMILE_CHECK(left == right, ErrorKind::kInput,
+               fmt::format("{}: expected two lists of the same length, found {} and {} values",
+                           metric, left, right));
+}
+
+void check_finite(const char* metric, const std::vector<double>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    SIMILE_CHECK(
+        std::isfinite(values[i]), ErrorKind::kInput,
+        fmt::format("{}: expected finite numbers, found {} at position {}", metric, values[i], i));
+  }
+}
 
 Spread measure_spread(const std::vector<double>& values) {
   check_finite("mean", values);
@@ -155,8 +139,26 @@ TTest paired_t_test(const std::vector<double>& a, const std::vector<double>& b) 
 PermutationTest paired_permutation_test(const std::vector<double>& a, const std::vector<double>& b,
                                         int64_t samples, uint64_t seed) {
   const std::vector<double> differences = paired_differences("permutation test", a, b);
-  return differences.size() <= kExactPairs ? count_all_signs(differences)
-                                           : count_random_signs(differences, samples, seed);
+  const SignedSums sums(differences);
+  PermutationTest test;
+  test.exact = differences.size() <= kExactPairs;
+  int64_t hits = 0;
+  if (test.exact) {
+    test.permutations = int64_t{1} << differences.size();
+    for (int64_t signs = 0; signs < test.permutations; ++signs) {
+      hits += sums.is_as_large([signs](size_t i) { return (signs >> i & 1) != 0; }) ? 1 : 0;
+    }
+    test.p = static_cast<double>(hits) / static_cast<double>(test.permutations);
+  } else {
+    check_samples("permutation test", samples);
+    test.permutations = samples;
+    RandomStream stream(seed, "permutation");
+    for (int64_t i = 0; i < samples; ++i) {
+      hits += sums.is_as_large([&stream](size_t) { return (stream.next() & 1) != 0; }) ? 1 : 0;
+    }
+    test.p = static_cast<double>(1 + hits) / static_cast<double>(1 + samples);
+  }
+  return test;
 }
 
 PairedTest test_pairs(const std::vector<double>& a, const std::vector<double>& b, int64_t samples,

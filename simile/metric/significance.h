@@ -26,6 +26,10 @@
 
 namespace simile {
 
+// Checks that the metrics share: both lists have the same length; every value is finite.
+void check_same_length(const char* metric, size_t left, size_t right);
+void check_finite(const char* metric, const std::vector<double>& values);
+
 struct Spread {
   double mean = 0;
   double deviation = 0;  // of a sample: divided by n - 1; 0 for a single value

@@ -13,6 +13,8 @@
 #include "simile/core/parallel.h"
 #include "simile/metric/classification.h"
 #include "simile/metric/correlation.h"
+#include "simile/core/threads.h"
+#include "simile/metric/agreement.h"
 
 namespace simile {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "simile/eval/predictions.h"
-#include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
 #include "simile/report/detail/html.h"
 #include "simile/report/html_report.h"
 #include "simile/report/plot.h"
