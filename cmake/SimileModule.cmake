@@ -137,8 +137,21 @@ endfunction()
 # simile_levels(NAME OPTIONS option...): compiles detail/NAME.inc of the current module once for each instruction
 # set, from a source that defines SIMILE_LEVEL(x) as xBaseline, xAvx2 or xAvx512, and SIMILE_LEVEL_NAME as the text
 # that SIMILE_ISA takes. The module chooses among them when the program runs; SIMILE_X86 says that all three are there.
+# simile_level(NAME LEVEL option...): the same for one more level.
 set(SIMILE_AVX2_OPTIONS -mavx2 -mfma)
 set(SIMILE_AVX512_OPTIONS ${SIMILE_AVX2_OPTIONS} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
+function(simile_level name level)
+  get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  string(TOLOWER ${level} lower)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}_${level}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "#define SIMILE_LEVEL(x) x##${level}
+#define SIMILE_LEVEL_NAME \"${lower}\"
+#include \"simile/${module}/detail/${name}.inc\"
+")
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+  target_sources(simile_${module} PRIVATE ${source})
+endfunction()
+
 function(simile_levels name)
   cmake_parse_arguments(ARG "" "" "OPTIONS" ${ARGN})
   get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)
@@ -149,14 +162,7 @@ function(simile_levels name)
   endif()
   foreach(level ${levels})
     string(TOUPPER ${level} upper)
-    string(TOLOWER ${level} lower)
-    set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}_${level}.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#define SIMILE_LEVEL(x) x##${level}
-#define SIMILE_LEVEL_NAME \"${lower}\"
-#include \"simile/${module}/detail/${name}.inc\"
-")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${ARG_OPTIONS};${SIMILE_${upper}_OPTIONS}")
-    target_sources(simile_${module} PRIVATE ${source})
+    simile_level(${name} ${level} ${ARG_OPTIONS} ${SIMILE_${upper}_OPTIONS})
   endforeach()
 endfunction()
 

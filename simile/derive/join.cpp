@@ -9,6 +9,8 @@
 #include "simile/core/file.h"
 #include "simile/derive/convert.h"
 #include "simile/kernel/joined_encoder.h"
+#include "simile/derive/detail/derived_folder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/model_card.h"
 

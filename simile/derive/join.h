@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several models made one (simile/kernel/joined_encoder.h): a model folder whose parts are the
+// Several models made one (simile/kernel/sequence_encoders.h): a model folder whose parts are the
 // folders of the models, and whose vectors are theirs side by side, each a unit vector times its
 // weight.
 //

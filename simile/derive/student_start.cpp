@@ -13,7 +13,7 @@
 #include "simile/derive/ppmi_start.h"
 #include "simile/derive/whiten.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/joined_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 
 namespace simile {
 namespace {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/detail/batch_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <queue>
-#include <string>
 #include <utility>
 
 #include "simile/core/error.h"
@@ -14,42 +16,36 @@
 namespace simile {
 namespace {
 
-std::string text(int64_t number) { return std::to_string(number); }
-
 void check_shape(const EncoderShape& s) {
   if (s.averaged || s.is_joined()) {
     SIMILE_CHECK(s.hidden > 0 && s.vocabulary > 0, ErrorKind::kInput,
-                 "encoder shape: expected positive sizes, found hidden " + text(s.hidden) +
-                     ", vocabulary " + text(s.vocabulary));
+                 fmt::format("encoder shape: expected positive sizes, found hidden {}, vocabulary "
+                             "{}",
+                             s.hidden, s.vocabulary));
     return;
   }
   SIMILE_CHECK(
       s.layers >= 0 && s.hidden > 0 && s.heads > 0 && s.intermediate > 0 && s.hidden % s.heads == 0,
       ErrorKind::kInput,
-      "encoder shape: expected positive sizes and heads that divide the hidden size, found "
-      "hidden " +
-          text(s.hidden) + ", heads " + text(s.heads) + ", intermediate " + text(s.intermediate) +
-          ", layers " + text(s.layers));
+      fmt::format("encoder shape: expected positive sizes and heads that divide the hidden size, "
+                  "found hidden {}, heads {}, intermediate {}, layers {}",
+                  s.hidden, s.heads, s.intermediate, s.layers));
   SIMILE_CHECK(s.projected || s.embedding_size() == s.hidden, ErrorKind::kInput,
-               "encoder shape: embeddings of " + text(s.embedding_size()) +
-                   " numbers need a projection to the hidden size " + text(s.hidden));
-  SIMILE_CHECK(
-      s.has_position_table() || s.head_size() % 2 == 0, ErrorKind::kInput,
-      "encoder shape: rotary positions need heads of an even size, found " + text(s.head_size()));
+               fmt::format("encoder shape: embeddings of {} numbers need a projection to the "
+                           "hidden size {}",
+                           s.embedding_size(), s.hidden));
+  SIMILE_CHECK(s.has_position_table() || s.head_size() % 2 == 0, ErrorKind::kInput,
+               fmt::format("encoder shape: rotary positions need heads of an even size, found {}",
+                           s.head_size()));
 }
 
 void check_ids(const std::vector<int32_t>& ids, int64_t limit, const char* what) {
   for (size_t i = 0; i < ids.size(); ++i) {
     SIMILE_CHECK(ids[i] >= 0 && ids[i] < limit, ErrorKind::kInput,
-                 std::string("token batch: ") + what + " " + text(ids[i]) + " of token " +
-                     text(static_cast<int64_t>(i)) + " is outside the embedding of " + text(limit) +
-                     " rows; is this the tokenizer the model was trained with?");
+                 fmt::format("token batch: {} {} of token {} is outside the embedding of {} rows; "
+                             "is this the tokenizer the model was trained with?",
+                             what, ids[i], i, limit));
   }
-}
-
-// Relative time a sequence takes: matrix products per token, attention per pair of tokens.
-int64_t cost(const EncoderShape& s, int64_t length) {
-  return length * (2 * s.hidden + s.intermediate + 2 * length);
 }
 
 // Longest sequences first, each to the chunk with the least work so far.
@@ -68,7 +64,8 @@ std::vector<std::vector<int64_t>> share_out(const EncoderShape& shape, const Pac
     Load load = loads.top();
     loads.pop();
     members[load.second].push_back(i);
-    load.first += cost(shape, length(i));
+    // Relative time it takes: matrix products per token, attention per pair of tokens.
+    load.first += length(i) * (2 * shape.hidden + shape.intermediate + 2 * length(i));
     loads.push(load);
   }
   return members;
@@ -81,20 +78,21 @@ void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
   const std::vector<int32_t>& offsets = batch.offsets;
   const int64_t first = offsets.empty() ? 0 : offsets.front();
   const int64_t last = offsets.empty() ? 0 : offsets.back();
-  SIMILE_CHECK(first == 0 && last == batch.tokens(), ErrorKind::kInput,
-               "token batch: offsets run from " + text(first) + " to " + text(last) +
-                   ", expected 0 to " + text(batch.tokens()) + ", the number of tokens");
+  SIMILE_CHECK(
+      first == 0 && last == batch.tokens(), ErrorKind::kInput,
+      fmt::format("token batch: offsets run from {} to {}, expected 0 to {}, the number of "
+                  "tokens",
+                  first, last, batch.tokens()));
   for (int64_t i = 0; i < batch.size(); ++i) {
     const int64_t length = static_cast<int64_t>(offsets[i + 1]) - offsets[i];
     SIMILE_CHECK(length >= 0 && length <= shape.longest_sequence(), ErrorKind::kInput,
-                 "token batch: sequence " + text(i) + " has " + text(length) +
-                     " tokens, the model has " + text(shape.longest_sequence()) +
-                     " positions; truncate the text");
+                 fmt::format("token batch: sequence {} has {} tokens, the model has {} positions; "
+                             "truncate the text",
+                             i, length, shape.longest_sequence()));
   }
-  SIMILE_CHECK(batch.type_ids.empty() || batch.type_ids.size() == batch.ids.size(),
-               ErrorKind::kInput,
-               "token batch: " + text(static_cast<int64_t>(batch.type_ids.size())) +
-                   " type ids for " + text(batch.tokens()) + " tokens");
+  SIMILE_CHECK(
+      batch.type_ids.empty() || batch.type_ids.size() == batch.ids.size(), ErrorKind::kInput,
+      fmt::format("token batch: {} type ids for {} tokens", batch.type_ids.size(), batch.tokens()));
   check_ids(batch.ids, shape.vocabulary, "id");
   check_ids(batch.type_ids, std::max<int64_t>(shape.types, 1), "type id");
 }
@@ -130,6 +128,76 @@ BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_
     if (chunk.rows > 0) plan.chunks.push_back(chunk);
   }
   return plan;
+}
+
+int64_t relative_bucket(int64_t distance, int64_t buckets) {
+  constexpr double kFarthest = 128;
+  const int64_t half = buckets / 2, exact = half / 2;
+  const int64_t first = distance > 0 ? half : 0, n = std::abs(distance);
+  if (n < exact) return first + n;
+  // Single precision, as the models that were trained with it computed it.
+  const float octaves = std::log(static_cast<float>(n) / static_cast<float>(exact)) /
+                        static_cast<float>(std::log(kFarthest / static_cast<double>(exact)));
+  const auto scaled = static_cast<int64_t>(octaves * static_cast<float>(half - exact));
+  return first + std::min(half - 1, exact + scaled);
+}
+
+int64_t bucket_count(const EncoderShape& shape) {
+  return std::min<int64_t>(shape.relative_buckets, 32);
+}
+
+void PositionTables::Rotary::build(double base, int64_t head_size, int64_t longest) {
+  numbers.clear();
+  if (base <= 0) return;
+  const int64_t pairs = head_size / 2;
+  numbers.resize(static_cast<size_t>(2 * longest * pairs));
+  float* const cosine = numbers.data();
+  float* const sine = cosine + longest * pairs;
+  for (int64_t j = 0; j < pairs; ++j) {
+    const auto power = static_cast<float>(
+        std::pow(base, 2.0 * static_cast<double>(j) / static_cast<double>(head_size)));
+    const float frequency = 1.0f / power;
+    for (int64_t p = 0; p < longest; ++p) {
+      const float angle = static_cast<float>(p) * frequency;
+      cosine[p * pairs + j] = static_cast<float>(std::cos(static_cast<double>(angle)));
+      sine[p * pairs + j] = static_cast<float>(std::sin(static_cast<double>(angle)));
+    }
+  }
+}
+
+void PositionTables::build(const EncoderShape& shape, const EncoderWeights& weights,
+                           int64_t longest) {
+  longest_ = longest;
+  global_.build(shape.rotary_base, shape.head_size(), longest);
+  local_.build(shape.local_window > 0 ? shape.local_rotary_base : 0.0f, shape.head_size(), longest);
+  shift_.clear();
+  if (shape.relative_buckets == 0) return;
+  constexpr int64_t kBehind = 16;  // readable behind the last distance
+  ld_shift_ = 2 * longest + kBehind;
+  shift_.resize(static_cast<size_t>(shape.heads * ld_shift_));
+  for (int64_t distance = 1 - longest; distance < longest; ++distance) {
+    const float* row =
+        weights.relative + relative_bucket(distance, bucket_count(shape)) * shape.heads;
+    for (int64_t h = 0; h < shape.heads; ++h) {
+      shift_[static_cast<size_t>(h * ld_shift_ + longest + distance)] = row[h];
+    }
+  }
+}
+
+void PositionTables::add_shift_gradient(const EncoderShape& shape, const float* d_shift,
+                                        float* relative) const {
+  for (int64_t distance = 1 - longest_; distance < longest_; ++distance) {
+    float* row = relative + relative_bucket(distance, bucket_count(shape)) * shape.heads;
+    for (int64_t h = 0; h < shape.heads; ++h)
+      row[h] += d_shift[h * ld_shift_ + longest_ + distance];
+  }
+}
+
+void rotate_sequence(const EncoderShape& shape, const PositionTables& tables, bool local,
+                     int64_t length, float* qkv, bool backward) {
+  if (tables.cosines(local) == nullptr) return;
+  vector_kernels().rotate({length, shape.heads, shape.head_size(), qkv, 3 * shape.hidden,
+                           tables.cosines(local), tables.sines(local), backward});
 }
 
 }  // namespace simile

@@ -68,9 +68,6 @@ constexpr int64_t bfloat_scratch(int64_t k) {
   return kBfloatRows * ((k + kBfloatStep - 1) / kBfloatStep) * kBfloatStep;
 }
 
-// The table for this processor. Errors: kFailed where bfloat_kernels() is null.
-const BfloatKernels& require_bfloat_kernels();
-
 // The table for this processor, or null where it has no such instructions. SIMILE_ISA below avx512
 // (vector_kernels.h) leaves it without.
 const BfloatKernels* bfloat_kernels();

@@ -6,19 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "simile/kernel/vector_kernels.h"
-
 namespace simile {
-
-extern const ByteKernels kByteKernelsBaseline;
-#ifdef SIMILE_X86
-extern const ByteKernels kByteKernelsAvx2;
-extern const ByteKernels kByteKernelsAvx512;
-#endif
-#ifdef SIMILE_VNNI
-extern const ByteKernels kByteKernelsVnni;
-extern const ByteKernels kByteKernelsAmx;
-#endif
 
 namespace {
 
@@ -49,6 +37,16 @@ void pack_panel(const int8_t* numbers, const float* scales, int64_t columns, int
   }
 }
 
+// The least float of 17 significant bits that is not below x > 0.
+float round_up(float x) {
+  constexpr uint32_t kDropped = (1u << 7) - 1;
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits = (bits + kDropped) & ~kDropped;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 }  // namespace
 
 void pack_byte_rows(const int8_t* numbers, const float* scales, int64_t n, int64_t k,
@@ -70,67 +68,21 @@ void pack_byte_rows(const float* w, int64_t n, int64_t k, int64_t ldw, int8_t* p
   }
 }
 
-const ByteKernels* byte_kernels_for(ByteIsa isa) {
-  if (isa == ByteIsa::kBaseline) return &kByteKernelsBaseline;
-#ifdef SIMILE_X86
-  if (isa == ByteIsa::kAvx2 && vector_kernels_for(Isa::kAvx2)) return &kByteKernelsAvx2;
-  const bool has_avx512 = vector_kernels_for(Isa::kAvx512) != nullptr;
-  if (isa == ByteIsa::kAvx512 && has_avx512) return &kByteKernelsAvx512;
-#endif
-#ifdef SIMILE_VNNI
-  const bool has_vnni = has_avx512 && __builtin_cpu_supports("avx512vnni");
-  if (isa == ByteIsa::kVnni && has_vnni) return &kByteKernelsVnni;
-  if (isa == ByteIsa::kAmx && has_vnni && has_tiles(TileNumbers::kByte)) return &kByteKernelsAmx;
-#endif
-  return nullptr;
-}
-
-const ByteKernels& byte_kernels() {
-  const Isa isa = vector_kernels().isa;
-  if (isa == Isa::kBaseline) return kByteKernelsBaseline;
-  if (isa == Isa::kAvx512) {
-    for (const ByteIsa best : {ByteIsa::kAmx, ByteIsa::kVnni, ByteIsa::kAvx512}) {
-      if (const ByteKernels* kernels = byte_kernels_for(best)) return *kernels;
-    }
-  }
-  return *byte_kernels_for(ByteIsa::kAvx2);
-}
-
-namespace {
-
-// The least float of 17 significant bits that is not below x > 0.
-float round_up(float x) {
-  constexpr uint32_t kDropped = (1u << 7) - 1;
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  bits = (bits + kDropped) & ~kDropped;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-bool quantise_row(const float* values, int64_t columns, int8_t* numbers, float& scale) {
-  float largest = 0;
-  for (int64_t j = 0; j < columns; ++j) {
-    if (!std::isfinite(values[j])) return false;
-    largest = std::max(largest, std::abs(values[j]));
-  }
-  // So small that the scale would lose bits as a subnormal number: as good as zero.
-  scale = largest < 1e-30f ? 0.0f : round_up(largest / 127.0f);
-  for (int64_t j = 0; j < columns; ++j) {
-    const float number = scale == 0 ? 0.0f : std::nearbyint(values[j] / scale);
-    numbers[j] = static_cast<int8_t>(std::clamp(number, -127.0f, 127.0f));
-  }
-  return true;
-}
-
-}  // namespace
-
 bool quantise_rows(const float* values, int64_t rows, int64_t columns, int8_t* numbers,
                    float* scales) {
-  for (int64_t i = 0; i < rows; ++i) {
-    if (!quantise_row(values + i * columns, columns, numbers + i * columns, scales[i])) {
-      return false;
+  for (int64_t i = 0; i < rows; ++i, values += columns, numbers += columns) {
+    float largest = 0;
+    for (int64_t j = 0; j < columns; ++j) {
+      if (!std::isfinite(values[j])) return false;
+      largest = std::max(largest, std::abs(values[j]));
     }
+    // So small that the scale would lose bits as a subnormal number: as good as zero.
+    const float scale = largest < 1e-30f ? 0.0f : round_up(largest / 127.0f);
+    for (int64_t j = 0; j < columns; ++j) {
+      const float number = scale == 0 ? 0.0f : std::nearbyint(values[j] / scale);
+      numbers[j] = static_cast<int8_t>(std::clamp(number, -127.0f, 127.0f));
+    }
+    scales[i] = scale;
   }
   return true;
 }

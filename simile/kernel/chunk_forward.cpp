@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "simile/kernel/detail/embed.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -149,17 +148,40 @@ class ChunkForward {
   const float* embed() {
     const int64_t E = shape_.embedding_size();
     const NormTape& at = places_.embedding;
-    embed_chunk(shape_, weights_, pass_.batch, pass_.plan, chunk_, places_.embedded);
+    sum_embeddings(places_.embedded);
     fill(DropoutPlace::kEmbedding, 0, E, at.keep);
     norm(without_dropout(at), 1.0f, places_.embedded, nullptr, E, weights_.norm_weight,
          weights_.norm_bias);
     if (!shape_.projected) perturb(at.output);
-    drop(DropoutPlace::kEmbedding, 0, E, at.keep, at.output);
+    drop(DropoutPlace::kEmbedding, E, at.keep, at.output);
     if (!shape_.projected) return at.output;
     multiply(at.output, E, pass_.panels.projection(), weights_.projection_bias, places_.projected,
              shape_.hidden, false);
     perturb(places_.projected);
     return places_.projected;
+  }
+
+  // The sum of word, position and type embedding of each token.
+  void sum_embeddings(float* sum) {
+    const int64_t E = shape_.embedding_size();
+    const PackedBatch& batch = pass_.batch;
+    for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
+      const PlannedSequence& s = pass_.plan.sequences[i];
+      PositionRows position_row(shape_.position_offset);
+      for (int64_t token = s.token; token < s.token + s.length; ++token, sum += E) {
+        const int64_t type = batch.type_ids.empty() ? 0 : batch.type_ids[token];
+        const float* const word = word_row(weights_, E, batch.ids[token], sum);
+        const float* const of_type = weights_.type ? weights_.type + type * E : nullptr;
+        if (weights_.position) {
+          const float* const place = weights_.position + position_row(batch.ids[token]) * E;
+          kernels_.add_rows(E, word, place, of_type, sum);
+        } else if (of_type) {
+          kernels_.add_rows(E, word, of_type, nullptr, sum);
+        } else if (word != sum) {
+          std::memcpy(sum, word, static_cast<size_t>(E) * sizeof(float));
+        }
+      }
+    }
   }
 
   void perturb(float* x) {
@@ -202,7 +224,7 @@ class ChunkForward {
   void add_to_stream(DropoutPlace place, int64_t layer, uint8_t* keep) {
     const int64_t H = shape_.hidden;
     fill(place, layer, H, keep);
-    drop(place, layer, H, keep, places_.sum);
+    drop(place, H, keep, places_.sum);
     kernels_.add_to(chunk_.rows * H, places_.sum, places_.stream);
   }
 
@@ -228,7 +250,7 @@ class ChunkForward {
       kernels_.activate({shape_.activation, shape_.gated, chunk_.rows, I, at.up, inner});
     }
     fill(DropoutPlace::kInner, i, I, at.inner_keep);
-    drop(DropoutPlace::kInner, i, I, at.inner_keep, inner);
+    drop(DropoutPlace::kInner, I, at.inner_keep, inner);
     multiply(inner, I, panels.down, w.down_bias, places_.sum, H, false);
   }
 
@@ -258,10 +280,8 @@ class ChunkForward {
   }
 
   // x [chunk's rows, width] under the bits of `keep`, if there are any.
-  void drop(DropoutPlace place, int64_t layer, int64_t width, const uint8_t* keep, float* x) {
-    if (!keep) return;
-    kernels_.apply_mask(chunk_.rows, width, x, keep,
-                        DropoutMask(pass_.dropout, place, layer).scale(), x);
+  void drop(DropoutPlace place, int64_t width, const uint8_t* keep, float* x) {
+    if (keep) kernels_.apply_mask(chunk_.rows, width, x, keep, scale(place), x);
   }
 
   void attend_sequences(int64_t layer, const LayerTape& at) {

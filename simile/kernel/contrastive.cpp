@@ -15,31 +15,8 @@ namespace {
 
 constexpr int64_t kStrip = 128;          // rows of scores at a time: they stay in the second cache
 constexpr int64_t kTextsTogether = 256;  // rows of the right gradient that one thread makes
-static_assert(kStrip % BfloatMatrix::kRowBlock == 0 &&
-              kTextsTogether % BfloatMatrix::kColumnBlock == 0);
-
-// A matrix to multiply with, in either kind of numbers.
-class Factor {
- public:
-  Factor(ProductType type, const float* b, int64_t n, int64_t k, MatrixLayout layout) {
-    if (type == ProductType::kFloat) {
-      floats_.emplace(b, n, k, layout);
-    } else {
-      bfloats_.emplace(b, n, k, layout);
-    }
-  }
-
-  void multiply_rows(const float* a, int64_t lda, int64_t m, float* c, int64_t ldc) const {
-    if (floats_) return floats_->multiply_rows(a, lda, m, c, ldc);
-    bfloats_->multiply_rows(a, lda, m, c, ldc);
-  }
-
- private:
-  std::optional<PackedMatrix> floats_;
-  std::optional<BfloatMatrix> bfloats_;
-};
-
-int64_t count_strips(int64_t m) { return (m + kStrip - 1) / kStrip; }
+static_assert(kStrip % PackedMatrix::kRowBlock == 0 &&
+              kTextsTogether % PackedMatrix::kColumnBlock == 0);
 
 // to [columns, rows] of from [rows, columns], whose rows lie `to_stride` and `from_stride` apart,
 // in squares that stay in the first cache.
@@ -85,6 +62,7 @@ double dot(const float* a, const float* b, int64_t size) {
 
 ContrastiveTerms::ContrastiveTerms(const ContrastiveInput& input)
     : input_(input),
+      products_(input.products),
       // Not a power of two: rows below one another would lie in the same lines of a cache.
       stride_((input.n + 31) / 32 * 32 + 16),
       row_log_sums_(static_cast<size_t>(input.rows ? input.m : 0)),
@@ -95,9 +73,9 @@ ContrastiveTerms::ContrastiveTerms(const ContrastiveInput& input)
 // Calls work(first row, number of rows, their scores) for each strip.
 template <typename Work>
 void ContrastiveTerms::for_each_strip(const Work& work) {
-  std::optional<Factor> texts;
+  std::optional<PackedMatrix> texts;
   if (!has_scores_) {
-    texts.emplace(input_.products, input_.right, input_.n, input_.D, MatrixLayout::kColumns);
+    texts.emplace(input_.right, input_.n, input_.D, MatrixLayout::kColumns, products_);
   }
   run_parallel_blocks(input_.m, kStrip, [&](int64_t first, int64_t end) {
     static thread_local FloatBuffer aside;
@@ -110,7 +88,7 @@ void ContrastiveTerms::for_each_strip(const Work& work) {
 }
 
 void ContrastiveTerms::terms(float* rows, float* columns) {
-  const int64_t m = input_.m, strips = count_strips(m);
+  const int64_t m = input_.m, strips = (m + kStrip - 1) / kStrip;
   const auto column_parts = static_cast<size_t>(input_.columns ? strips * m : 0);
   std::vector<float> maxima(column_parts), sums(column_parts), own(static_cast<size_t>(m));
   for_each_strip([&](int64_t first, int64_t count, const float* scores) {
@@ -146,9 +124,9 @@ double ContrastiveTerms::gradients(const TermGradients& of_terms, float* left, f
   };
   const std::vector<float> rows = scaled(of_terms.rows, input_.rows);
   const std::vector<float> columns = scaled(of_terms.columns, input_.columns);
-  const Factor texts(input_.products, input_.right, D, n, MatrixLayout::kRows);
-  std::optional<BfloatMatrix> rounded;  // the gradient of the scores
-  if (!scores_) rounded.emplace(n, m);
+  const PackedMatrix texts(input_.right, D, n, MatrixLayout::kRows, products_);
+  std::optional<PackedMatrix> rounded;  // the gradient of the scores
+  if (!scores_) rounded.emplace(n, m, products_);
   std::vector<double> scale_parts(static_cast<size_t>(m));
   for_each_strip([&](int64_t first, int64_t count, float* scores) {
     const auto at = static_cast<size_t>(first);
@@ -190,7 +168,7 @@ double ContrastiveTerms::gradients(const TermGradients& of_terms, float* left, f
 }
 
 // right = gradient^T u, as u^T gradient turned over.
-void ContrastiveTerms::multiply_rounded(const BfloatMatrix& gradient, float* right) const {
+void ContrastiveTerms::multiply_rounded(const PackedMatrix& gradient, float* right) const {
   const int64_t m = input_.m, D = input_.D;
   LentFloats turned(D * m);
   run_parallel_blocks(m, kStrip, [&](int64_t begin, int64_t end) {

@@ -20,8 +20,6 @@
 
 namespace simile {
 
-class BfloatMatrix;
-
 struct ContrastiveInput {
   int64_t m, n, D;
   const float* left;     // u [m, D]
@@ -53,9 +51,10 @@ class ContrastiveTerms {
  private:
   template <typename Work>
   void for_each_strip(const Work& work);
-  void multiply_rounded(const BfloatMatrix& gradient, float* right) const;
+  void multiply_rounded(const PackedMatrix& gradient, float* right) const;
 
   ContrastiveInput input_;
+  MatrixProducts products_;
   int64_t stride_;                    // floats from row to row of the scores
   std::optional<LentFloats> scores_;  // [m, stride]; none with bfloat16
   bool has_scores_ = false;

@@ -8,7 +8,7 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/kernel/detail/batch_plan.h"
-#include "simile/kernel/joined_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -30,12 +30,10 @@ float probability(const EncoderDropout& dropout, DropoutPlace place) {
   }
 }
 
-// One key per step, by the generator itself.
-uint64_t step_key(uint64_t key, uint64_t step) {
-  const std::array<uint32_t, 4> block =
-      philox({static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32), 0, 1},
-             {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
-  return static_cast<uint64_t>(block[1]) << 32 | block[0];
+// One draw of the generator by itself, not of a mask.
+std::array<uint32_t, 4> draw(uint64_t number, uint32_t site, uint64_t key) {
+  return philox({static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32), site, 1},
+                {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
 }
 
 }  // namespace
@@ -66,8 +64,9 @@ EncoderDropout dropout_of_part(const EncoderDropout& dropout, size_t number) {
 }
 
 DropoutMask::DropoutMask(const EncoderDropout& dropout, DropoutPlace place, int64_t layer)
-    : key_(step_key(dropout.key, dropout.step)),
-      site_(static_cast<uint32_t>(place) << 24 | static_cast<uint32_t>(layer)) {
+    : site_(static_cast<uint32_t>(place) << 24 | static_cast<uint32_t>(layer)) {
+  const std::array<uint32_t, 4> of_step = draw(dropout.step, 0, dropout.key);
+  key_ = static_cast<uint64_t>(of_step[1]) << 32 | of_step[0];
   const float p = probability(dropout, place);
   SIMILE_CHECK(p >= 0 && p < 1, ErrorKind::kRecipe,
                "dropout probability " + std::to_string(p) + ": expected at least 0 and below 1");
@@ -102,10 +101,8 @@ void DropoutMask::fill_heads(int64_t index, int64_t heads, float* factors) const
     any = any || (byte & 1) != 0;
   }
   if (any) return;
-  const std::array<uint32_t, 4> block =
-      philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), site_, 1},
-             {static_cast<uint32_t>(key_), static_cast<uint32_t>(key_ >> 32)});
-  factors[block[0] % static_cast<uint64_t>(heads)] = factor;
+  factors[draw(static_cast<uint64_t>(index), site_, key_)[0] % static_cast<uint64_t>(heads)] =
+      factor;
 }
 
 }  // namespace simile

@@ -76,19 +76,14 @@ class DropoutMask {
   // sequence, mask_bytes(length) bytes for each head and query token.
   void fill(int64_t first, int64_t bytes, uint8_t* mask) const;
 
-  // The same bytes from `first` on, for a kernel that makes them itself.
-  MaskStream stream(int64_t first) const;
+  // The same bytes from `first` on, for those who make them elsewhere.
+  MaskStream stream(int64_t first = 0) const;
 
   // kHead: the factors on the heads of sequence `index` of the batch, 0 or 1 / s, the same for all
   // that survive; at least one does. factors [heads].
   void fill_heads(int64_t index, int64_t heads, float* factors) const;
 
-  // What the masks are made of, for those who compute them elsewhere: the generator's key for this
-  // step, the site, the least 16 bits that keep, and the 1 / s of fill_heads().
-  uint64_t key() const { return key_; }
-  uint32_t site() const { return site_; }
-  uint32_t threshold() const { return threshold_; }
-  float head_scale(int64_t heads) const;
+  float head_scale(int64_t heads) const;  // the 1 / s of fill_heads()
 
  private:
   uint64_t key_;

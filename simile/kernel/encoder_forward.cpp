@@ -12,59 +12,42 @@
 #include "simile/core/parallel.h"
 #include "simile/kernel/byte_kernels.h"
 #include "simile/kernel/detail/chunk_forward.h"
-#include "simile/kernel/joined_encoder.h"
-#include "simile/kernel/static_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 
 namespace simile {
 namespace {
 
 constexpr int64_t kLargestChunk = 128, kSmallestChunk = 64;  // tokens
 
-void forward(const EncoderShape& shape, const EncoderWeights& weights, const WeightPanels& panels,
-             const PackedBatch& batch, float* hidden) {
+}  // namespace
+
+EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
+                               ProductType products)
+    : EncoderForward(shape, weights, {}, products) {}
+EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
+                               const LayerReader& read_layer, ProductType products)
+    : shape_(shape), weights_(weights) {
+  const int64_t longest = std::max({shape.hidden, shape.intermediate, shape.embedding_size()});
+  SIMILE_CHECK(products != ProductType::kByte || longest <= kLongestByteSum, ErrorKind::kInput,
+               fmt::format("a layer is {} numbers wide; products in int8 take at most {}", longest,
+                           kLongestByteSum));
+  const auto panels = std::make_shared<WeightPanels>(products);
+  panels->pack(shape_, weights_, PanelUse::kForward, read_layer);
+  panels_ = panels;
+}
+
+void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
+  check_batch(shape_, batch);
   if (batch.tokens() == 0) return;
   // Rows do not depend on their chunk, so here its size may follow the number of threads.
   const int64_t threads = omp_in_parallel() ? 1 : thread_count();
   const int64_t chunk_tokens =
       std::clamp((batch.tokens() + threads - 1) / threads, kSmallestChunk, kLargestChunk);
-  const BatchPlan plan = plan_batch(shape, batch, chunk_tokens, threads);
+  const BatchPlan plan = plan_batch(shape_, batch, chunk_tokens, threads);
   PositionTables tables;
-  tables.build(shape, weights, plan.longest);
+  tables.build(shape_, weights_, plan.longest);
   static thread_local FloatBuffer memory;
-  run_forward({shape, weights, panels, tables, plan, batch, hidden}, threads, memory);
-}
-
-WeightPanels panels_for(const EncoderShape& s, ProductType products) {
-  const int64_t longest = std::max({s.hidden, s.intermediate, s.embedding_size()});
-  SIMILE_CHECK(products != ProductType::kByte || longest <= kLongestByteSum, ErrorKind::kInput,
-               fmt::format("a layer is {} numbers wide; products in int8 take at most {}", longest,
-                           kLongestByteSum));
-  return WeightPanels(EncoderProducts(products));
-}
-
-}  // namespace
-
-EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
-                               ProductType products)
-    : shape_(shape),
-      weights_(weights),
-      panels_(std::make_unique<WeightPanels>(panels_for(shape, products))) {
-  panels_->pack(shape_, weights_, PanelUse::kForward);
-}
-EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
-                               const LayerReader& read_layer, ProductType products)
-    : shape_(shape),
-      weights_(weights),
-      panels_(std::make_unique<WeightPanels>(panels_for(shape, products))) {
-  panels_->pack(shape_, weights_, read_layer);
-}
-EncoderForward::EncoderForward(EncoderForward&&) noexcept = default;
-EncoderForward& EncoderForward::operator=(EncoderForward&&) noexcept = default;
-EncoderForward::~EncoderForward() = default;
-
-void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
-  check_batch(shape_, batch);
-  forward(shape_, weights_, *panels_, batch, hidden);
+  run_forward({shape_, weights_, *panels_, tables, plan, batch, hidden}, threads, memory);
 }
 
 std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat,
@@ -82,11 +65,6 @@ std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const flo
                                                  StaticTable{flat, nullptr, nullptr, nullptr});
   }
   return std::make_shared<const EncoderForward>(shape, encoder_weights(shape, flat), products);
-}
-
-void encoder_forward(const EncoderShape& shape, const EncoderWeights& weights,
-                     const PackedBatch& batch, float* hidden) {
-  EncoderForward(shape, weights)(batch, hidden);
 }
 
 }  // namespace simile

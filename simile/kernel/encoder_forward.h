@@ -56,9 +56,6 @@ class EncoderForward final : public Encoder {
   // matrices is never in memory as a whole.
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
                  const LayerReader& read_layer, ProductType products = ProductType::kFloat);
-  EncoderForward(EncoderForward&&) noexcept;
-  EncoderForward& operator=(EncoderForward&&) noexcept;
-  ~EncoderForward() override;
 
   const EncoderShape& shape() const { return shape_; }
   int64_t hidden_size() const override { return shape_.hidden; }
@@ -70,17 +67,12 @@ class EncoderForward final : public Encoder {
  private:
   EncoderShape shape_;
   EncoderWeights weights_;
-  std::unique_ptr<WeightPanels> panels_;
+  std::shared_ptr<const WeightPanels> panels_;
 };
 
 // The encoder of a flat array laid out by encoder_layout(), which must outlive it and stay as it
 // is. A static encoder has no such products.
 std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat,
                                             ProductType products = ProductType::kFloat);
-
-// The same for one batch; orders the matrices anew on each call, which takes as long as a few
-// hundred tokens.
-void encoder_forward(const EncoderShape& shape, const EncoderWeights& weights,
-                     const PackedBatch& batch, float* hidden);
 
 }  // namespace simile

@@ -62,7 +62,7 @@ TEST(EncoderForward, AgreesWithTheNaiveEncoder) {
     const PackedBatch batch = random_batch(shape, c.lengths);
     const reference::Numbers wide(flat.begin(), flat.end());
     const reference::Numbers expected =
-        reference::encode(shape, reference::pointers(shape, wide.data()), batch);
+        reference::encode(shape, encoder_pointers<const double>(shape, wide.data()), batch);
     const std::vector<float> found = encode(shape, flat, batch);
     double worst = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -89,7 +89,7 @@ TEST(EncoderForward, RoundedProductsStayNearTheNaiveEncoder) {
     const PackedBatch batch = random_batch(shape, {1, 5, 14, 0, 33});
     const reference::Numbers wide(flat.begin(), flat.end());
     const reference::Numbers expected =
-        reference::encode(shape, reference::pointers(shape, wide.data()), batch);
+        reference::encode(shape, encoder_pointers<const double>(shape, wide.data()), batch);
     for (const ProductType products : product_types()) {
       const std::vector<float> found = encode(shape, flat, batch, products);
       std::vector<double> difference(found.begin(), found.end());
@@ -155,7 +155,7 @@ TEST(EncoderForward, LongestSequencesAndEmptyBatchesWork) {
     const PackedBatch batch = random_batch(shape, {length});
     const reference::Numbers wide(flat.begin(), flat.end());
     const reference::Numbers expected =
-        reference::encode(shape, reference::pointers(shape, wide.data()), batch);
+        reference::encode(shape, encoder_pointers<const double>(shape, wide.data()), batch);
     const std::vector<float> found = encode(shape, flat, batch);
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-5);
   }

@@ -25,8 +25,8 @@ enum class PoolingMode { kCls, kMax, kMean, kMeanSqrtLength, kWeightedMean, kLas
 // encoder_forward.h.
 struct EncoderVariant {
   // There is nothing but the word embedding, and one hidden state a sequence: the mean of its
-  // tokens' rows (static_encoder.h). Of the sizes, hidden, vocabulary and positions count, the last
-  // as the longest sequence.
+  // tokens' rows (sequence_encoders.h). Of the sizes, hidden, vocabulary and positions count, the
+  // last as the longest sequence.
   bool averaged = false;
   float saturation = 1;          // averaged: what repeated tokens count, and
   float half_position = 0;       // what later ones do (TokenWeights)
@@ -66,8 +66,8 @@ struct EncoderShape : EncoderVariant {
   int64_t positions = 0;     // rows of the position table; rotary: longest sequence
   int64_t types = 0;         // rows of the token type embedding; 0: there is none
   float layer_norm_eps = 1e-12f;
-  // Of a joined encoder (joined_encoder.h), made by joined_shape(): of what stands above, hidden,
-  // vocabulary and positions count, the last as the longest sequence.
+  // Of a joined encoder (sequence_encoders.h), made by joined_shape(): of what stands above,
+  // hidden, vocabulary and positions count, the last as the longest sequence.
   std::vector<EncoderPart> parts;
 
   bool is_joined() const { return !parts.empty(); }
@@ -137,6 +137,9 @@ struct EncoderWeights : EncoderPointers<const float> {
 };
 using EncoderGradients = EncoderPointers<float>;
 
+// The word embedding [E] of `id`; a row of halves is put in `row` [E] first.
+const float* word_row(const EncoderWeights& weights, int64_t E, int64_t id, float* row);
+
 // One tensor of the flat array. Its name is the one BERT checkpoints give it
 // ("encoder.layer.0.attention.self.query.weight"); what BERT has not is called
 // "embeddings_project", "encoder.relative_attention_bias", "final_norm", "attention.self.qkv",
@@ -160,7 +163,10 @@ std::vector<ParameterSlot> encoder_layout(const EncoderShape& shape);
 // Floats of the whole array.
 int64_t encoder_parameter_count(const EncoderShape& shape);
 
-// Pointers into a flat array laid out by encoder_layout(), not of a joined encoder.
+// Pointers into a flat array laid out by encoder_layout(), not of a joined encoder; T is `float`,
+// `const float` or, for tests, `const double`.
+template <typename T>
+EncoderPointers<T> encoder_pointers(const EncoderShape& shape, T* flat);
 EncoderWeights encoder_weights(const EncoderShape& shape, const float* flat);
 EncoderGradients encoder_gradients(const EncoderShape& shape, float* flat);
 

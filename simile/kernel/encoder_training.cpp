@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/detail/chunk_forward.h"
-#include "simile/kernel/detail/weight_gradients.h"
+#include "simile/kernel/detail/encoder_tape.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -20,20 +20,15 @@ namespace {
 // Fixed, because the order of backward's sums follows the chunks.
 constexpr int64_t kChunkTokens = 128, kChunkMultiple = 4;
 
-// Attention's bits are made by the threads, which cannot throw.
-void check_dropout(const EncoderDropout& dropout) {
-  for (const DropoutPlace place : {DropoutPlace::kAttention, DropoutPlace::kHead}) {
-    DropoutMask(dropout, place, 0);
-  }
-}
-
 }  // namespace
 
 void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& weights,
                               const PackedBatch& batch, const EncoderDropout& dropout,
                               const float* perturbation, EncoderTape& tape, float* hidden) {
   check_batch(shape, batch);
-  check_dropout(dropout);
+  for (const DropoutPlace place : {DropoutPlace::kAttention, DropoutPlace::kHead}) {
+    DropoutMask(dropout, place, 0);  // checks it: the threads that make these bits cannot throw
+  }
   TapeContents& contents = tape.contents();
   contents.plan = plan_batch(shape, batch, kChunkTokens, kChunkMultiple);
   contents.tables.build(shape, weights, contents.plan.longest);
@@ -89,7 +84,7 @@ class ChunkBackward {
                   static_cast<size_t>(s.length * H) * sizeof(float));
     }
     if (!shape_.pre_norm) return;
-    const EncoderSums& sums = memory_.encoder_sums[number_];
+    const EncoderGradients& sums = memory_.sums[number_];
     norm(tape_.final, H, weights_.final_norm_weight, hidden_, sums.final_norm_weight,
          sums.final_norm_bias);
   }
@@ -104,7 +99,7 @@ class ChunkBackward {
       post_norm_layer(i, g);
     }
     if (!memory_.for_weights) return;
-    const VectorSums& sums = memory_.sums[i][number_];
+    const LayerPointers<float>& sums = memory_.sums[number_].layers[i];
     kernels_.column_sums(chunk_.rows, 3 * H, g.qkv, 3 * H, sums.qkv_bias);
     pack(rows(tape_.attention_input(shape_, i), H), H, all.input_panels);
     pack(rows(tape_.layers[i].context, H), H, all.context_panels);
@@ -119,7 +114,7 @@ class ChunkBackward {
   // Leaves the gradient of the sum of embeddings in memory.embedded, if weights want it.
   void embedding(float* grad_perturbation) {
     const int64_t H = shape_.hidden, E = shape_.embedding_size();
-    const EncoderSums& sums = memory_.encoder_sums[number_];
+    const EncoderGradients& sums = memory_.sums[number_];
     float* const embedded = rows(memory_.embedded, E);
     if (shape_.projected) {
       copy_to_batch(grad_perturbation);
@@ -159,7 +154,7 @@ class ChunkBackward {
   void post_norm_layer(int64_t i, const ChunkGradients& g) {
     const LayerPointers<const float>& w = weights_.layers[i];
     const LayerTape& tape = tape_.layers[i];
-    const VectorSums& sums = memory_.sums[i][number_];
+    const LayerPointers<float>& sums = memory_.sums[number_].layers[i];
     residual_norm(tape.output, DropoutPlace::kOutput, w.output_norm_weight, g.down,
                   sums.output_norm_weight, sums.output_norm_bias, sums.down_bias);
     feed_forward(i, g, hidden_, true);
@@ -173,7 +168,7 @@ class ChunkBackward {
     const int64_t H = shape_.hidden;
     const LayerPointers<const float>& w = weights_.layers[i];
     const LayerTape& tape = tape_.layers[i];
-    const VectorSums& sums = memory_.sums[i][number_];
+    const LayerPointers<float>& sums = memory_.sums[number_].layers[i];
     take_branch(tape.output.keep, DropoutPlace::kOutput, g.down, sums.down_bias);
     feed_forward(i, g, branch_, false);
     norm(tape.output, H, w.output_norm_weight, branch_, sums.output_norm_weight,
@@ -207,7 +202,7 @@ class ChunkBackward {
     drop(tape.inner_keep, DropoutPlace::kInner, I, d_inner);
     kernels_.activate_backward(
         {shape_.activation, shape_.gated, chunk_.rows, I, rows(tape.up, U), inner_},
-        {d_inner, up, memory_.sums[i][number_].up_bias});
+        {d_inner, up, memory_.sums[number_].layers[i].up_bias});
     drop(tape.inner_keep, DropoutPlace::kInner, I, inner_);
     multiply(up, U, panels.up, d_input, H, add);
   }
@@ -223,7 +218,7 @@ class ChunkBackward {
 
   // c [rows, n] (+)= a [rows, k] W
   void multiply(const float* a, int64_t k, const float* panels, float* c, int64_t n, bool add) {
-    products_.multiply({chunk_.rows, n, k, a, k, panels, c, n, nullptr, add, false});
+    products_.multiply({chunk_.rows, n, k, a, k, panels, c, n, nullptr, add});
   }
 
   float scale(DropoutPlace place) const { return DropoutMask(dropout_, place, 0).scale(); }
@@ -271,33 +266,27 @@ class ChunkBackward {
     const DropoutMask mask(dropout_, DropoutPlace::kAttention, layer);
     const bool shifts = tables.shift() && memory_.for_weights;
     float* const d_shift =
-        shifts ? memory_.encoder_sums[number_].shift + tables.shift_origin() : nullptr;
+        shifts ? memory_.sums[number_].relative + tables.shift_origin() : nullptr;
     for (int64_t i = chunk_.first_sequence; i < chunk_.end_sequence; ++i) {
       const PlannedSequence& s = tape_.plan.sequences[i];
-      const AttentionCall call{s.length,
-                               heads,
-                               shape_.head_size(),
-                               tape.qkv + s.row * 3 * H,
-                               3 * H,
-                               tape.context + s.row * H,
-                               H,
-                               mask.stream(dropout_.origin.attention_byte + s.mask),
-                               tape.head_factors ? tape.head_factors + s.index * heads : nullptr,
-                               tape.statistics + s.row * heads * 2,
-                               scratch_,
-                               tables.shift(),
-                               tables.ld_shift(),
-                               local ? shape_.local_window : 0};
-      float* const d_qkv = g.qkv + (s.row - chunk_.row) * 3 * H;
-      kernels_.attention_backward(call,
-                                  {branch_ + (s.row - chunk_.row) * H, H, d_qkv, 3 * H, d_shift});
+      const float* const factors =
+          tape.head_factors ? tape.head_factors + s.index * heads : nullptr;
+      const int64_t row = s.row - chunk_.row;
+      float* const d_qkv = g.qkv + row * 3 * H;
+      kernels_.attention_backward(
+          {s.length, heads, shape_.head_size(), tape.qkv + s.row * 3 * H, 3 * H,
+           tape.context + s.row * H, H, mask.stream(dropout_.origin.attention_byte + s.mask),
+           factors, tape.statistics + s.row * heads * 2, scratch_, tables.shift(),
+           tables.ld_shift(), local ? shape_.local_window : 0},
+          {branch_ + row * H, H, d_qkv, 3 * H, d_shift});
       rotate_sequence(shape_, tables, local, s.length, d_qkv, true);
     }
   }
 
   // This chunk's rows of x [rows, width] into panels over all tokens.
   void pack(const float* x, int64_t width, float* panels) const {
-    products_.pack_tokens(x, width, memory_.panel_tokens, first_in_panels(), chunk_.rows, panels);
+    products_.pack_tokens(x, width, width, memory_.panel_tokens, first_in_panels(), chunk_.rows,
+                          panels);
   }
   // The same of a gradient, where it is not multiplied as it lies.
   void pack_left(const float* dy, int64_t width, float* left) const {
@@ -311,7 +300,7 @@ class ChunkBackward {
   const EncoderWeights& weights_;
   const EncoderDropout& dropout_;
   const TapeContents& tape_;
-  const EncoderProducts& products_ = tape_.panels.products();
+  const MatrixProducts& products_ = tape_.panels.products();
   const BackwardMemory& memory_;
   int64_t number_;
   const PlannedChunk& chunk_;
@@ -329,13 +318,10 @@ template <typename RunChunk>
 void run_round(const EncoderShape& shape, const TapeContents& tape, const BackwardMemory& memory,
                int64_t layer, const EncoderGradients* gradients, const RunChunk& run_chunk) {
   const int64_t above = layer + 1, chunks = static_cast<int64_t>(tape.plan.chunks.size());
-  const EncoderProducts& products = tape.panels.products();
+  const MatrixProducts& products = tape.panels.products();
   const bool has_above = gradients && above < shape.layers;
   std::vector<WeightTile> tiles;
-  if (has_above) {
-    tiles =
-        layer_tiles(shape, products, memory, memory.layers[above % 2], gradients->layers[above]);
-  }
+  if (has_above) tiles = weight_tiles(shape, products, memory, above, *gradients);
   const int64_t first_sum = chunks + static_cast<int64_t>(tiles.size());
   const int64_t items = first_sum + (has_above ? 1 : 0);
   const int threads = thread_count();
@@ -346,7 +332,7 @@ void run_round(const EncoderShape& shape, const TapeContents& tape, const Backwa
     } else if (item < first_sum) {
       products.add_gradient(tiles[static_cast<size_t>(item - chunks)], memory.panel_tokens);
     } else {
-      add_sums(shape, memory.sums[above], gradients->layers[above]);
+      add_sums(shape, tape.tables, memory.sums, above, *gradients);
     }
   }
 }
@@ -390,9 +376,9 @@ void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
     if (gradients && done && layer + 1 < shape.layers) done(layer + 1);
   }
   if (!gradients) return;
-  add_encoder_sums(shape, contents.tables, memory.encoder_sums, *gradients);
-  const EncoderProducts& products = contents.panels.products();
-  const std::vector<WeightTile> tiles = projection_tiles(shape, products, memory, *gradients);
+  add_sums(shape, contents.tables, memory.sums, -1, *gradients);
+  const MatrixProducts& products = contents.panels.products();
+  const std::vector<WeightTile> tiles = weight_tiles(shape, products, memory, -1, *gradients);
 #pragma omp parallel for schedule(dynamic, 1)
   for (size_t i = 0; i < tiles.size(); ++i) products.add_gradient(tiles[i], memory.panel_tokens);
   add_embeddings(shape, batch, plan, memory.embedded, *gradients);

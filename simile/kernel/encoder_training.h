@@ -5,8 +5,7 @@
 // probabilities and on the output of attention and feed-forward (Devlin et al. 2019) or where else
 // EncoderVariant says, masks as in dropout.h. An optional perturbation [tokens, H] is added to the
 // embedding after its LayerNorm and before dropout, or after its projection (SIAR, adversarial
-// training). Without dropout the hidden states have the bits of
-// encoder_forward.
+// training). Without dropout the hidden states have the bits of EncoderForward.
 //
 // The products with the layers' matrices and the projection's, and those that give these matrices'
 // gradients, are of floats or of numbers rounded to bfloat16, as the tape says; all else is in
@@ -14,7 +13,7 @@
 //
 // Results do not depend on the number of threads: every sum over tokens has an order given by the
 // batch. Threads: simile::thread_count(). Not to be called inside a parallel region for speed.
-// Errors: kInput as encoder_forward; kRecipe for a dropout probability outside [0, 1).
+// Errors: kInput as EncoderForward; kRecipe for a dropout probability outside [0, 1).
 #pragma once
 
 #include <functional>

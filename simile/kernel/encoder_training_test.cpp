@@ -230,14 +230,14 @@ TEST(EncoderTraining, HiddenStatesAndGradientsAgreeWithTheNaiveEncoder) {
     const reference::Masks masks = masks_of(c.shape, batch, c.dropout);
     Numbers wide(flat.begin(), flat.end()), shift(perturbation.begin(), perturbation.end());
     const auto loss = [&] {
-      const Numbers hidden = reference::encode(c.shape, reference::pointers(c.shape, wide.data()),
-                                               batch, masks, shift);
+      const Numbers hidden = reference::encode(
+          c.shape, encoder_pointers<const double>(c.shape, wide.data()), batch, masks, shift);
       double sum = 0;
       for (size_t i = 0; i < size; ++i) sum += hidden[i] * coefficients[i];
       return sum;
     };
-    const Numbers expected =
-        reference::encode(c.shape, reference::pointers(c.shape, wide.data()), batch, masks, shift);
+    const Numbers expected = reference::encode(
+        c.shape, encoder_pointers<const double>(c.shape, wide.data()), batch, masks, shift);
     for (size_t i = 0; i < size; ++i) ASSERT_NEAR(step.hidden[i], expected[i], 1e-5);
 
     const auto slope = [&](double& at) {
@@ -363,7 +363,7 @@ TEST(EncoderTraining, WithoutDropoutHiddenStatesHaveTheBitsOfInference) {
     EncoderTape tape;
     const EncoderWeights weights = encoder_weights(shape, flat.data());
     encoder_forward_training(shape, weights, batch, {}, nullptr, tape, trained.data());
-    encoder_forward(shape, weights, batch, inferred.data());
+    EncoderForward(shape, weights)(batch, inferred.data());
     EXPECT_EQ(trained, inferred);
   }
 }

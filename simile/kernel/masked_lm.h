@@ -2,13 +2,21 @@
 // The masked-language-model head of BERT (Devlin et al. 2019, section 3.1) and its loss, for some
 // tokens of a batch:
 //
-//   s = LayerNorm(gelu(W h + c));   loss = cross-entropy of softmax(E s + b) with the word meant
+//   s = LayerNorm(gelu(W h + c));   loss = log sum_v exp(z_v) - z_t,   z = E s + b
 //
-// E being the encoder's word embedding; products with it in floats or in bfloat16
-// (vocabulary_loss.h). The head's own weights are one flat array in the order of
-// masked_lm_layout(), under the names that BERT checkpoints give them (cls.predictions...).
-// Results do not depend on the number of threads. Errors: kInput for an encoder whose embeddings
-// are not as wide as its hidden states, E not being [V, H] then.
+// t being the word meant and E [V, H] the encoder's word embedding. The head's own weights are one
+// flat array in the order of masked_lm_layout(), under the names that BERT checkpoints give them
+// (cls.predictions...).
+//
+// The vocabulary is walked in chunks of 512 words, twice: once for the sums of exponentials, once
+// for the gradients, which recomputes the logits. Memory: 4 bytes * threads * rows * 512 for
+// logits, and 4 bytes * rows * H for each of 8 parts of the states' gradient; never rows * V.
+// Threads: simile::thread_count(), at most 8. Results do not depend on their number.
+//
+// The products with E, and with the states for E's gradient, are of floats or of numbers rounded to
+// bfloat16; all else is in float. Errors: kInput for an encoder whose embeddings are not as wide as
+// its hidden states, and for a word outside the vocabulary; kFailed without memory, or for products
+// that this processor has no instructions for.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +24,32 @@
 
 #include "simile/core/memory.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/vocabulary_loss.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
+
+// The cross-entropy of some rows: its states s, and where its gradients go.
+struct VocabularyLossCall {
+  int64_t rows, hidden, vocabulary;
+  const float* states;     // [rows, H]
+  const int32_t* targets;  // [rows], each below vocabulary
+  const float* embedding;  // [V, H]
+  const float* bias;       // [V]
+  // Gradients of gradient_scale * sum of the losses; all null for the loss alone.
+  float gradient_scale = 1;
+  float* state_gradients = nullptr;      // [rows, H], written
+  float* embedding_gradients = nullptr;  // [V, H], added to
+  float* bias_gradients = nullptr;       // [V], added to
+  ProductType products = ProductType::kFloat;
+};
+
+struct VocabularyLoss {
+  double sum = 0;       // of the losses of all rows, in nats
+  int64_t correct = 0;  // rows whose target has the largest logit
+};
+
+// `memory` is reused from call to call.
+VocabularyLoss vocabulary_loss(const VocabularyLossCall& call, FloatBuffer& memory);
 
 std::vector<ParameterSlot> masked_lm_layout(const EncoderShape& shape);
 int64_t masked_lm_parameter_count(const EncoderShape& shape);

@@ -189,11 +189,11 @@ TEST_P(BfloatMatrixTest, ProductsAgreeWithTheNaiveOneInEitherLayout) {
   for (const auto& [m, n, k] : shapes()) {
     const auto a = numbers(m * k, "a"), b = numbers(n * k, "b"), bias = numbers(n, "bias");
     std::vector<float> c(static_cast<size_t>(m * n), 7.0f), other(c);
-    const BfloatMatrix columns(b.data(), n, k, MatrixLayout::kColumns, kernels());
+    const PackedMatrix columns(b.data(), n, k, MatrixLayout::kColumns, MatrixProducts(kernels()));
     EXPECT_EQ(columns.columns(), n);
     columns.multiply(a.data(), m, nullptr, c.data());
     expect_product(c, a, b, {}, m, n, k);
-    BfloatMatrix(turned(b, n, k).data(), n, k, MatrixLayout::kRows, kernels())
+    PackedMatrix(turned(b, n, k).data(), n, k, MatrixLayout::kRows, MatrixProducts(kernels()))
         .multiply(a.data(), m, nullptr, other.data());
     EXPECT_EQ(c, other);
     columns.multiply(a.data(), m, bias.data(), c.data());
@@ -204,7 +204,7 @@ TEST_P(BfloatMatrixTest, ProductsAgreeWithTheNaiveOneInEitherLayout) {
 TEST_P(BfloatMatrixTest, PiecesRowsAloneAndThreadsChangeNoBit) {
   const int64_t m = 300, n = 600, k = 290;
   const auto a = numbers(m * k, "a"), b = numbers(n * k, "b"), bias = numbers(n, "bias");
-  const BfloatMatrix whole(b.data(), n, k, MatrixLayout::kColumns, kernels());
+  const PackedMatrix whole(b.data(), n, k, MatrixLayout::kColumns, MatrixProducts(kernels()));
   std::vector<float> expected(static_cast<size_t>(m * n)), c(expected);
   const int threads = thread_count();
   set_thread_count(1);
@@ -214,10 +214,10 @@ TEST_P(BfloatMatrixTest, PiecesRowsAloneAndThreadsChangeNoBit) {
   EXPECT_EQ(c, expected);
   set_thread_count(threads);
 
-  BfloatMatrix pieces(n, k, kernels());
+  PackedMatrix pieces(n, k, MatrixProducts(kernels()));
   const std::vector<float> rows = turned(b, n, k);
-  for (int64_t first = 0; first < k; first += BfloatMatrix::kRowBlock) {
-    pieces.set_rows(first, std::min(BfloatMatrix::kRowBlock, k - first), rows.data() + first * n,
+  for (int64_t first = 0; first < k; first += PackedMatrix::kRowBlock) {
+    pieces.set_rows(first, std::min(PackedMatrix::kRowBlock, k - first), rows.data() + first * n,
                     n);
   }
   for (const int64_t row : {0, 5, 150, 299}) {
@@ -269,7 +269,7 @@ TEST_P(BfloatMatrixTest, RowsThatLieApartAndNumbersBehindThemDoNotMatter) {
     for (int64_t j = k; j < lda; ++j) a[i * lda + j] = NAN;
     close.insert(close.end(), a.begin() + i * lda, a.begin() + i * lda + k);
   }
-  const BfloatMatrix matrix(b.data(), n, k, MatrixLayout::kColumns, kernels());
+  const PackedMatrix matrix(b.data(), n, k, MatrixLayout::kColumns, MatrixProducts(kernels()));
   matrix.multiply(close.data(), m, nullptr, expected.data());
   matrix.multiply_rows(a.data(), lda, m, c.data(), ldc);
   for (int64_t i = 0; i < m; ++i) {
@@ -292,7 +292,7 @@ TEST(BfloatProducts, AreRefusedWithWhatTheProcessorHas) {
   EXPECT_THAT(message, testing::AllOf(testing::HasSubstr("`compute: bf16`"),
                                       testing::HasSubstr(vector_kernels().name),
                                       testing::HasSubstr("fp32")));
-  EXPECT_THROW(BfloatMatrix(3, 3), Error);
+  EXPECT_THROW(PackedMatrix(3, 3, MatrixProducts(ProductType::kBfloat)), Error);
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ namespace {
 
 constexpr int64_t kBlock = 256;  // rows multiplied at a time
 constexpr int64_t kGroups = 16;  // of blocks, each with its own sum
+constexpr int64_t kRowsAtOnce = 16;
+constexpr double kRoundedShare = 1e-12;  // of all squares: less does not vary
 
 // The sum over blocks first .. last - 1.
 Matrix<double> sum_blocks(const float* x, int64_t rows, int64_t columns, int64_t first,
@@ -33,12 +35,59 @@ Matrix<double> sum_blocks(const float* x, int64_t rows, int64_t columns, int64_t
     const int64_t begin = block * kBlock, count = std::min(kBlock, rows - begin);
     const float* const a = x + begin * columns;
     kernels.pack_columns(a, columns, count, columns, panels.data());
-    kernels.matmul_transposed({columns, columns, count, a, columns, panels.data(), product.data(),
-                               columns, nullptr, false, false});
+    kernels.matmul_transposed(
+        {columns, columns, count, a, columns, panels.data(), product.data(), columns});
     for (int64_t i = 0; i < columns * columns; ++i) {
       sum.values[static_cast<size_t>(i)] += product.data()[i];
     }
   }
+  return sum;
+}
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Eigen::MatrixXd to_eigen(const Matrix<double>& a) {
+  return Eigen::Map<const RowMajor>(a.values.data(), a.rows, a.cols);
+}
+
+std::vector<float> mean_point(const Matrix<float>& points) {
+  std::vector<double> sums(static_cast<size_t>(points.cols), 0.0);
+  for (int64_t i = 0; i < points.rows; ++i) {
+    for (int64_t j = 0; j < points.cols; ++j) sums[static_cast<size_t>(j)] += points.at(i, j);
+  }
+  std::vector<float> mean;
+  for (const double sum : sums) {
+    mean.push_back(static_cast<float>(sum / static_cast<double>(points.rows)));
+  }
+  return mean;
+}
+
+double sum_of_squares(const Matrix<float>& points) {
+  double sum = 0;
+  for (const float x : points.values) sum += static_cast<double>(x) * x;
+  return sum;
+}
+
+double dot_of(const double* a, const double* b, int64_t size) {
+  double sum = 0;
+  for (int64_t i = 0; i < size; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+Matrix<double> directions_of(const Matrix<float>& vectors) {
+  Matrix<double> unit(vectors.rows, vectors.cols);
+  for (int64_t i = 0; i < vectors.rows; ++i) {
+    std::copy_n(vectors.row(i), vectors.cols, unit.row(i));
+    const double length = std::sqrt(dot_of(unit.row(i), unit.row(i), unit.cols));
+    if (length == 0) continue;
+    for (int64_t d = 0; d < unit.cols; ++d) unit.at(i, d) /= length;
+  }
+  return unit;
+}
+
+double squared_distance(const double* a, const double* b, int64_t size) {
+  double sum = 0;
+  for (int64_t i = 0; i < size; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return sum;
 }
 
@@ -53,21 +102,10 @@ Matrix<double> gram_matrix(const float* x, int64_t rows, int64_t columns) {
   });
   Matrix<double> total(columns, columns);
   for (const Matrix<double>& sum : sums) {
-    std::transform(total.values.begin(), total.values.end(), sum.values.begin(),
-                   total.values.begin(), [](double a, double b) { return a + b; });
+    for (size_t i = 0; i < sum.values.size(); ++i) total.values[i] += sum.values[i];
   }
   return total;
 }
-
-namespace {
-
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-Eigen::MatrixXd to_eigen(const Matrix<double>& a) {
-  return Eigen::Map<const RowMajor>(a.values.data(), a.rows, a.cols);
-}
-
-}  // namespace
 
 SymmetricEigen symmetric_eigen(const Matrix<double>& a) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(to_eigen(a));
@@ -96,50 +134,22 @@ Matrix<double> whitening_factor(const Matrix<double>& a) {
   return result;
 }
 
-namespace {
-
-constexpr double kRoundedSquare = 1e-12;  // of all squares: less does not vary
-
-std::vector<float> mean_point(const Matrix<float>& points) {
-  std::vector<double> sums(static_cast<size_t>(points.cols), 0.0);
-  for (int64_t i = 0; i < points.rows; ++i) {
-    for (int64_t j = 0; j < points.cols; ++j) sums[static_cast<size_t>(j)] += points.at(i, j);
-  }
-  std::vector<float> mean;
-  for (const double sum : sums) {
-    mean.push_back(static_cast<float>(sum / static_cast<double>(points.rows)));
-  }
-  return mean;
-}
-
-Matrix<float> without_mean(Matrix<float> points, const std::vector<float>& mean) {
-  for (int64_t i = 0; i < points.rows; ++i) {
-    for (int64_t j = 0; j < points.cols; ++j) points.at(i, j) -= mean[static_cast<size_t>(j)];
-  }
-  return points;
-}
-
-double sum_of_squares(const Matrix<float>& points) {
-  double sum = 0;
-  for (const float x : points.values) sum += static_cast<double>(x) * x;
-  return sum;
-}
-
-}  // namespace
-
 PrincipalPlane::PrincipalPlane(const Matrix<float>& points) {
   if (points.rows == 0 || points.cols == 0) return;
   mean_ = mean_point(points);
   axes_ = Matrix<double>(2, points.cols);
-  const Matrix<float> centred = without_mean(points, mean_);
+  Matrix<float> centred = points;
+  for (int64_t i = 0; i < points.rows; ++i) {
+    for (int64_t j = 0; j < points.cols; ++j) centred.at(i, j) -= mean_[static_cast<size_t>(j)];
+  }
   const double all = sum_of_squares(centred);
-  const double least = sum_of_squares(points) * kRoundedSquare;
+  const double least = sum_of_squares(points) * kRoundedShare;
   if (all <= least) return;
   const SymmetricEigen eigen =
       symmetric_eigen(gram_matrix(centred.values.data(), centred.rows, centred.cols));
   for (int64_t k = 0; k < std::min<int64_t>(2, points.cols); ++k) {
     const double varies = eigen.values[static_cast<size_t>(k)];
-    if (varies <= std::max(least, all * kRoundedSquare)) break;
+    if (varies <= std::max(least, all * kRoundedShare)) break;
     shares_[static_cast<size_t>(k)] = std::min(varies / all, 1.0);
     std::copy(eigen.vectors.row(k), eigen.vectors.row(k) + points.cols, axes_.row(k));
   }
@@ -160,36 +170,6 @@ PlanePoint PrincipalPlane::place(const float* point) const {
   }
   return {at.x * scale_, at.y * scale_};
 }
-
-namespace {
-
-constexpr int64_t kRowsAtOnce = 16;
-constexpr double kRoundedShare = 1e-12;  // of all squares: less does not vary
-
-double dot_of(const double* a, const double* b, int64_t size) {
-  double sum = 0;
-  for (int64_t i = 0; i < size; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-Matrix<double> directions_of(const Matrix<float>& vectors) {
-  Matrix<double> unit(vectors.rows, vectors.cols);
-  for (int64_t i = 0; i < vectors.rows; ++i) {
-    std::copy_n(vectors.row(i), vectors.cols, unit.row(i));
-    const double length = std::sqrt(dot_of(unit.row(i), unit.row(i), unit.cols));
-    if (length == 0) continue;
-    for (int64_t d = 0; d < unit.cols; ++d) unit.at(i, d) /= length;
-  }
-  return unit;
-}
-
-double squared_distance(const double* a, const double* b, int64_t size) {
-  double sum = 0;
-  for (int64_t i = 0; i < size; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
-}
-
-}  // namespace
 
 double alignment_of(const Matrix<float>& left, const Matrix<float>& right) {
   if (left.rows == 0) return 0;

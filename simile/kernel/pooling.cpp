@@ -45,6 +45,15 @@ void pool_sequence(PoolingMode mode, const float* hidden, int64_t first, int64_t
 // By how much rounding may move the squared length of a row that was divided by its length.
 constexpr double kUnitRounding = 0x1p-22;
 
+constexpr int32_t kGains = 64;
+constexpr int64_t kSequencesAtOnce = 64;
+
+float gain_of(int32_t occurrence, double saturation) {
+  if (occurrence == 1) return 1;  // 0^0 too is nothing
+  return static_cast<float>(std::pow(occurrence, saturation) -
+                            std::pow(occurrence - 1, saturation));
+}
+
 }  // namespace
 
 void pool_states(const std::vector<PoolingMode>& modes, const float* hidden,
@@ -77,26 +86,6 @@ void normalise_rows(float* rows, int64_t B, int64_t D) {
   }
 }
 
-namespace {
-
-constexpr int32_t kGains = 64;
-constexpr int64_t kSequencesAtOnce = 64;
-
-float gain_of(int32_t occurrence, double saturation) {
-  if (occurrence == 1) return 1;  // 0^0 too is nothing
-  return static_cast<float>(std::pow(occurrence, saturation) -
-                            std::pow(occurrence - 1, saturation));
-}
-
-// Counts how often each token came; zero between two sequences.
-std::vector<int32_t>& seen_counts(int64_t vocabulary) {
-  thread_local std::vector<int32_t> counts;
-  if (counts.size() < static_cast<size_t>(vocabulary)) counts.resize(vocabulary, 0);
-  return counts;
-}
-
-}  // namespace
-
 TokenWeights::TokenWeights(const EncoderShape& shape) : shape_(shape) {
   if (shape.saturation == 1) return;
   for (int32_t o = 1; o <= kGains; ++o) gains_.push_back(gain_of(o, shape.saturation));
@@ -110,7 +99,8 @@ float TokenWeights::gain(int32_t occurrence) const {
 void TokenWeights::operator()(const int32_t* ids, int64_t length, float* shares) const {
   std::fill_n(shares, length, 1.0f);
   if (!gains_.empty()) {
-    std::vector<int32_t>& counts = seen_counts(shape_.vocabulary);
+    thread_local std::vector<int32_t> counts;  // of each token; zero between two sequences
+    counts.resize(std::max(counts.size(), static_cast<size_t>(shape_.vocabulary)), 0);
     for (int64_t k = 0; k < length; ++k) shares[k] = gain(++counts[static_cast<size_t>(ids[k])]);
     for (int64_t k = 0; k < length; ++k) counts[static_cast<size_t>(ids[k])] = 0;
   }

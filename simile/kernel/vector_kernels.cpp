@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which kernels of each kind of numbers this processor gets.
 #include "simile/kernel/vector_kernels.h"
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -11,13 +12,22 @@
 #include <string>
 
 #include "simile/core/error.h"
+#include "simile/kernel/bfloat_kernels.h"
+#include "simile/kernel/byte_kernels.h"
 
 namespace simile {
 
 extern const VectorKernels kVectorKernelsBaseline;
+extern const ByteKernels kByteKernelsBaseline;
 #ifdef SIMILE_X86
-extern const VectorKernels kVectorKernelsAvx2;
-extern const VectorKernels kVectorKernelsAvx512;
+extern const VectorKernels kVectorKernelsAvx2, kVectorKernelsAvx512;
+extern const ByteKernels kByteKernelsAvx2, kByteKernelsAvx512;
+#endif
+#ifdef SIMILE_VNNI
+extern const ByteKernels kByteKernelsVnni, kByteKernelsAmx;
+#endif
+#ifdef SIMILE_BFLOAT
+extern const BfloatKernels kBfloatKernelsAvx512, kBfloatKernelsAmx;
 #endif
 
 namespace {
@@ -36,6 +46,25 @@ const VectorKernels& choose_kernels() {
     if (const VectorKernels* kernels = vector_kernels_for(isa)) return *kernels;
   }
   return kVectorKernelsBaseline;
+}
+
+// Whether this process may use tiles (AMX) for what `feature` names, a bit of CPUID's leaf 7, EDX.
+// Linux gives a process the tiles' registers when it asks for them (arch_prctl(2),
+// ARCH_REQ_XCOMP_PERM), which is done once; all threads have them then.
+[[maybe_unused]] bool has_tiles([[maybe_unused]] unsigned feature) {
+#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  constexpr unsigned kTile = 1u << 24;
+  static const unsigned features = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 ? 0 : d;
+  }();
+  static const bool given =
+      (features & kTile) != 0 && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return given && (features & feature) != 0;
+#else
+  return false;
+#endif
 }
 
 }  // namespace
@@ -58,32 +87,47 @@ const VectorKernels& vector_kernels() {
   return chosen;
 }
 
-#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
-namespace {
-
-// Linux gives a process the tiles' registers when it asks for them (arch_prctl(2),
-// ARCH_REQ_XCOMP_PERM).
-bool ask_for_tiles() {
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
-// Leaf 7 of CPUID, register EDX.
-unsigned read_features() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 ? 0 : d;
-}
-
-}  // namespace
-
-bool has_tiles(TileNumbers numbers) {
-  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;
-  static const unsigned features = read_features();
-  static const bool given = (features & kTile) != 0 && ask_for_tiles();
-  return given && (features & (numbers == TileNumbers::kByte ? kInt8 : kBf16)) != 0;
-}
-#else
-bool has_tiles(TileNumbers) { return false; }
+const ByteKernels* byte_kernels_for(ByteIsa isa) {
+  if (isa == ByteIsa::kBaseline) return &kByteKernelsBaseline;
+#ifdef SIMILE_X86
+  if (isa == ByteIsa::kAvx2 && vector_kernels_for(Isa::kAvx2)) return &kByteKernelsAvx2;
+  const bool has_avx512 = vector_kernels_for(Isa::kAvx512) != nullptr;
+  if (isa == ByteIsa::kAvx512 && has_avx512) return &kByteKernelsAvx512;
 #endif
+#ifdef SIMILE_VNNI
+  constexpr unsigned kTileInt8 = 1u << 25;
+  const bool has_vnni = has_avx512 && __builtin_cpu_supports("avx512vnni");
+  if (isa == ByteIsa::kVnni && has_vnni) return &kByteKernelsVnni;
+  if (isa == ByteIsa::kAmx && has_vnni && has_tiles(kTileInt8)) return &kByteKernelsAmx;
+#endif
+  return nullptr;
+}
+
+const ByteKernels& byte_kernels() {
+  const Isa isa = vector_kernels().isa;
+  if (isa == Isa::kBaseline) return kByteKernelsBaseline;
+  if (isa == Isa::kAvx512) {
+    for (const ByteIsa best : {ByteIsa::kAmx, ByteIsa::kVnni, ByteIsa::kAvx512}) {
+      if (const ByteKernels* kernels = byte_kernels_for(best)) return *kernels;
+    }
+  }
+  return *byte_kernels_for(ByteIsa::kAvx2);
+}
+
+const BfloatKernels* bfloat_kernels_for([[maybe_unused]] BfloatIsa isa) {
+#ifdef SIMILE_BFLOAT
+  constexpr unsigned kTileBfloat = 1u << 22;
+  if (!vector_kernels_for(Isa::kAvx512) || !__builtin_cpu_supports("avx512bf16")) return nullptr;
+  if (isa == BfloatIsa::kAvx512) return &kBfloatKernelsAvx512;
+  if (has_tiles(kTileBfloat)) return &kBfloatKernelsAmx;
+#endif
+  return nullptr;
+}
+
+const BfloatKernels* bfloat_kernels() {
+  if (vector_kernels().isa != Isa::kAvx512) return nullptr;
+  const BfloatKernels* tiles = bfloat_kernels_for(BfloatIsa::kAmx);
+  return tiles != nullptr ? tiles : bfloat_kernels_for(BfloatIsa::kAvx512);
+}
 
 }  // namespace simile

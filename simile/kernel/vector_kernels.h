@@ -48,9 +48,9 @@ struct MatmulCall {
   const float* panels;
   float* c;  // [m, n]
   int64_t ldc;
-  const float* bias;  // [n] or null
-  bool accumulate;    // add to what C holds (then no bias)
-  bool gelu;          // C = gelu(A B + bias), as Activation::kGelu
+  const float* bias = nullptr;  // [n] or null
+  bool accumulate = false;      // add to what C holds (then no bias)
+  bool gelu = false;            // C = gelu(A B + bias), as Activation::kGelu
 };
 
 // Dropout bits that are made where they are used: what fill_mask() gives from byte `first` on.
@@ -284,11 +284,5 @@ constexpr int64_t attention_scratch_floats(int64_t length, int64_t head_size) {
   return 12 * padded_length * padded_size + 3 * 32 * padded_length + 64 * padded_size + 256 +
          32 * mask_bytes(length) / 4;
 }
-
-// Whether this process may use tiles (AMX), for products of these numbers. The system is asked for
-// them once; all threads have them then.
-enum class TileNumbers { kBfloat, kByte };
-
-bool has_tiles(TileNumbers numbers);
 
 }  // namespace simile

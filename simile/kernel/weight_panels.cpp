@@ -19,28 +19,12 @@ int64_t WeightPanels::count_floats(int64_t rows, int64_t columns, PanelUse use) 
          16;
 }
 
-int64_t WeightPanels::count_layer_floats(const EncoderShape& s, PanelUse use) const {
-  return count_floats(3 * s.hidden, s.hidden, use) + count_floats(s.hidden, s.hidden, use) +
-         count_floats(s.up_size(), s.hidden, use) + count_floats(s.hidden, s.intermediate, use);
-}
-
-int64_t WeightPanels::count_all_floats(const EncoderShape& s, PanelUse use) const {
-  const int64_t projection = s.projected ? count_floats(s.hidden, s.embedding_size(), use) : 0;
-  return projection + count_layer_floats(s, use) * s.stored_layers();
-}
-
 struct WeightPanels::Piece {  // one panel of one matrix
   const float* from;
   ByteMatrix bytes;  // in place of `from`, with numbers
   int64_t width, k, ld;
   float* to;
 };
-
-void WeightPanels::reserve(const EncoderShape& shape, PanelUse use) {
-  next_ = memory_.reserve(count_all_floats(shape, use));
-  projection_ = nullptr;
-  layers_.clear();
-}
 
 // w [rows, columns] as matrix B [k, n] of a product.
 float* WeightPanels::list_matrix(const float* w, const ByteMatrix& bytes, int64_t rows,
@@ -63,24 +47,6 @@ float* WeightPanels::list_matrix(const float* w, const ByteMatrix& bytes, int64_
   return here;
 }
 
-void WeightPanels::list_projection(const EncoderShape& shape, const EncoderWeights& weights,
-                                   PanelUse use, std::vector<Piece>& pieces) {
-  if (!shape.projected) return;
-  projection_ =
-      list_matrix(weights.projection_weight, {}, shape.hidden, shape.embedding_size(), use, pieces);
-}
-
-void WeightPanels::list_layer(const EncoderShape& shape, const LayerMatrices& layer, PanelUse use,
-                              std::vector<Piece>& pieces) {
-  const int64_t H = shape.hidden, I = shape.intermediate;
-  LayerPanels panels;
-  panels.qkv = list_matrix(layer.qkv_weight, layer.qkv, 3 * H, H, use, pieces);
-  panels.attention = list_matrix(layer.attention_weight, layer.attention, H, H, use, pieces);
-  panels.up = list_matrix(layer.up_weight, layer.up, shape.up_size(), H, use, pieces);
-  panels.down = list_matrix(layer.down_weight, layer.down, H, I, use, pieces);
-  layers_.push_back(panels);
-}
-
 void WeightPanels::copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel) const {
 #pragma omp parallel for schedule(dynamic, 4) if (parallel)
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -95,29 +61,30 @@ void WeightPanels::copy(const std::vector<Piece>& pieces, PanelUse use, bool par
   }
 }
 
-void WeightPanels::pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use) {
-  reserve(shape, use);
-  std::vector<Piece> pieces;
-  list_projection(shape, weights, use, pieces);
-  for (int64_t i = 0; i < shape.stored_layers(); ++i) {
-    list_layer(shape, weights.layers[static_cast<size_t>(i)], use, pieces);
-  }
-  copy(pieces, use, count_all_floats(shape, use) > kParallelFloats);
-}
-
-void WeightPanels::pack(const EncoderShape& shape, const EncoderWeights& weights,
+void WeightPanels::pack(const EncoderShape& s, const EncoderWeights& weights, PanelUse use,
                         const LayerReader& read_layer) {
-  constexpr PanelUse use = PanelUse::kForward;
-  reserve(shape, use);
-  const bool parallel = count_layer_floats(shape, use) > kParallelLayerFloats;
+  const int64_t H = s.hidden, I = s.intermediate, U = s.up_size(), E = s.embedding_size();
+  const int64_t layer_floats = count_floats(3 * H, H, use) + count_floats(H, H, use) +
+                               count_floats(U, H, use) + count_floats(H, I, use);
+  const int64_t floats =
+      (s.projected ? count_floats(H, E, use) : 0) + layer_floats * s.stored_layers();
+  next_ = memory_.reserve(floats);
   std::vector<Piece> pieces;
-  list_projection(shape, weights, use, pieces);
-  copy(pieces, use, false);
-  for (int64_t i = 0; i < shape.stored_layers(); ++i) {
+  projection_ =
+      s.projected ? list_matrix(weights.projection_weight, {}, H, E, use, pieces) : nullptr;
+  layers_.clear();
+  for (int64_t i = 0; i < s.stored_layers(); ++i) {
+    const LayerMatrices w =
+        read_layer ? read_layer(i) : LayerMatrices(weights.layers[static_cast<size_t>(i)]);
+    layers_.push_back({list_matrix(w.qkv_weight, w.qkv, 3 * H, H, use, pieces),
+                       list_matrix(w.attention_weight, w.attention, H, H, use, pieces),
+                       list_matrix(w.up_weight, w.up, U, H, use, pieces),
+                       list_matrix(w.down_weight, w.down, H, I, use, pieces)});
+    if (!read_layer) continue;
+    copy(pieces, use, layer_floats > kParallelLayerFloats);
     pieces.clear();
-    list_layer(shape, read_layer(i), use, pieces);
-    copy(pieces, use, parallel);
   }
+  copy(pieces, use, floats > kParallelFloats);
 }
 
 }  // namespace simile

@@ -9,7 +9,7 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/kernel/joined_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_family.h"
 
 namespace simile {

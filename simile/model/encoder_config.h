@@ -56,12 +56,12 @@ struct PartConfig {
 
 constexpr double kLargestHalfPosition = 1e6;
 
-// A static encoder (simile/kernel/static_encoder.h), which has no config.json: model_type "static",
-// no dropout, texts of any length, every token with the same weight. Errors (kInput, naming
-// `source`): absurd sizes.
+// A static encoder (simile/kernel/sequence_encoders.h), which has no config.json: model_type
+// "static", no dropout, texts of any length, every token with the same weight. Errors (kInput,
+// naming `source`): absurd sizes.
 EncoderConfig static_encoder_config(int64_t vocabulary, int64_t hidden, const std::string& source);
 
-// Encoders side by side (simile/kernel/joined_encoder.h): model_type "joined", sizes and dropout
+// Encoders side by side (simile/kernel/sequence_encoders.h): model_type "joined", sizes and dropout
 // the largest of the parts' or what follows from them. Errors (kInput, naming `source`): fewer
 // than two parts or absurdly many, a part that is joined itself, a weight that is not above 0, a
 // part that sees too few tokens, and those of check_encoder_config() for each part.

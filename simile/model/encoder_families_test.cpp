@@ -33,8 +33,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, EncoderFamiliesTest, testing::ValuesIn(FamilyGo
 std::vector<float> infer(const EncoderConfig& config, const std::vector<float>& flat,
                          const PackedBatch& batch) {
   std::vector<float> hidden(static_cast<size_t>(batch.tokens() * config.hidden));
-  encoder_forward(config.shape(), encoder_weights(config.shape(), flat.data()), batch,
-                  hidden.data());
+  EncoderForward(config.shape(), encoder_weights(config.shape(), flat.data()))(batch,
+                                                                               hidden.data());
   return hidden;
 }
 

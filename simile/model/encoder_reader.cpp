@@ -12,6 +12,8 @@
 #include "simile/core/parallel.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/encoder_tensors.h"
+#include "simile/kernel/sequence_encoders.h"
+#include "simile/model/encoder_family.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/static_weights.h"
 

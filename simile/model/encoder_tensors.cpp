@@ -13,7 +13,7 @@
 #include "simile/core/half.h"
 #include "simile/core/random.h"
 #include "simile/kernel/byte_kernels.h"
-#include "simile/kernel/joined_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_family.h"
 
 namespace simile {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models side by side as one (simile/kernel/joined_encoder.h): what their settings are together,
+// Models side by side as one (simile/kernel/sequence_encoders.h): what their settings are together,
 // and how a model folder names them.
 #pragma once
 
@@ -31,7 +31,7 @@ ModelSettings joined_settings(const std::vector<ModelPart>& parts, int64_t closi
 // The settings that part `number` of a joined model has as a model of its own.
 ModelSettings settings_of_part(const ModelSettings& joined, size_t number);
 
-// The module simile.Joined of a model folder (simile/kernel/joined_encoder.h), which only Simile
+// The module simile.Joined of a model folder (simile/kernel/sequence_encoders.h), which only Simile
 // reads: 0_Joined/config.json
 //
 //   {"parts": [{"path": "0", "weight": 1.0}, {"path": "1", "weight": 0.3}], "closing_tokens": 1}

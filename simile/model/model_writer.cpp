@@ -11,6 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/kernel/joined_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/module_reader.h"
 #include "simile/model/static_weights.h"

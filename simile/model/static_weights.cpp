@@ -9,7 +9,7 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/kernel/static_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_reader.h"
 

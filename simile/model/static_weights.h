@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a static encoder (simile/kernel/static_encoder.h) in a weights file, as
+// The table of a static encoder (simile/kernel/sequence_encoders.h) in a weights file, as
 // sentence-transformers' StaticEmbedding and Model2Vec write it:
 //
 //   embedding.weight | embeddings   [rows, H]  in F32, F16, BF16, or I8 beside NAME.scale [rows]

@@ -8,35 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "simile/kernel/static_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
 namespace {
 
-// What an autograd node keeps from forward to backward.
-template <typename Call>
-struct CallHolder : torch::CustomClassHolder {
-  explicit CallHolder(std::shared_ptr<Call> kept) : call(std::move(kept)) {}
-  std::shared_ptr<Call> call;
-};
-
-template <typename Call>
-void keep_call(torch::autograd::AutogradContext* context, const std::shared_ptr<Call>& call) {
-  context->saved_data["call"] = torch::IValue::make_capsule(
-      c10::intrusive_ptr<torch::CustomClassHolder>(c10::make_intrusive<CallHolder<Call>>(call)));
-}
-
-template <typename Call>
-Call& kept_call(torch::autograd::AutogradContext* context) {
-  const auto holder = context->saved_data["call"].toCapsule();
-  return *static_cast<CallHolder<Call>*>(holder.get())->call;
-}
-
 using TapePool = std::vector<std::unique_ptr<EncoderTape>>;
 
 // What one forward call keeps for its backward call.
-struct EncoderCall {
+struct EncoderCall : torch::CustomClassHolder {
   EncoderShape shape;
   PackedBatch batch;
   EncoderDropout dropout;
@@ -47,15 +28,21 @@ struct EncoderCall {
   std::shared_ptr<TapePool> pool;
   std::shared_ptr<const LayerDone> layer_done;
 
-  ~EncoderCall() { pool->push_back(std::move(tape)); }
+  ~EncoderCall() override { pool->push_back(std::move(tape)); }
 };
+
+// Autograd keeps a call from forward to backward.
+void keep_call(torch::autograd::AutogradContext* context,
+               const c10::intrusive_ptr<torch::CustomClassHolder>& call) {
+  context->saved_data["call"] = torch::IValue::make_capsule(call);
+}
 
 class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* context,
                                const torch::Tensor& weights,
                                const c10::optional<torch::Tensor>& perturbation,
-                               const std::shared_ptr<EncoderCall>& call) {
+                               const c10::intrusive_ptr<EncoderCall>& call) {
     keep_call(context, call);
     const torch::Tensor hidden = torch::empty({call->batch.tokens(), call->shape.hidden});
     const torch::Tensor shift = perturbation ? perturbation->contiguous() : torch::Tensor();
@@ -68,7 +55,8 @@ class EncoderFunction : public torch::autograd::Function<EncoderFunction> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& outputs) {
-    EncoderCall& call = kept_call<EncoderCall>(context);
+    const auto kept = context->saved_data["call"].toCapsule();
+    EncoderCall& call = *static_cast<EncoderCall*>(kept.get());
     const torch::Tensor grad = outputs[0].contiguous();
     const bool wants_perturbation = call.has_perturbation && context->needs_input_grad(1);
     const torch::Tensor shift = wants_perturbation ? torch::empty_like(grad) : torch::Tensor();
@@ -97,9 +85,6 @@ std::vector<std::pair<int64_t, int64_t>> find_layer_floats(const EncoderShape& s
 
 }  // namespace
 
-FusedEncoder::FusedEncoder(const EncoderShape& shape)
-    : FusedEncoder(shape, allocate_encoder_memory(shape, torch::kCPU)) {}
-
 FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory,
                            ProductType products)
     : TrainableEncoder(shape, memory),
@@ -108,8 +93,6 @@ FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memor
       free_tapes_(std::make_shared<TapePool>()),
       layer_floats_(find_layer_floats(shape)),
       layer_done_(std::make_shared<LayerDone>()) {}
-
-FusedEncoder::~FusedEncoder() = default;
 
 std::unique_ptr<EncoderTape> FusedEncoder::take_tape() {
   if (free_tapes_->empty()) return std::make_unique<EncoderTape>(products_);
@@ -121,7 +104,7 @@ std::unique_ptr<EncoderTape> FusedEncoder::take_tape() {
 torch::Tensor FusedEncoder::forward(const PackedBatch& batch, const EncoderDropout& dropout,
                                     const torch::Tensor& perturbation,
                                     WeightGradients weight_gradients) {
-  auto call = std::make_shared<EncoderCall>();
+  const auto call = c10::make_intrusive<EncoderCall>();
   call->shape = shape();
   call->batch = batch;
   call->dropout = dropout;
@@ -161,7 +144,11 @@ void FusedEncoder::watch_gradients(const GradientsDone& done) {
 namespace {
 
 // What one forward call keeps for its backward call.
-struct StaticCall {
+struct StaticCall : torch::CustomClassHolder {
+  StaticCall(PackedBatch b, std::vector<float> s, std::shared_ptr<const std::vector<uint8_t>> t,
+             torch::Tensor g)
+      : batch(std::move(b)), shares(std::move(s)), trained(std::move(t)), gradients(std::move(g)) {}
+
   PackedBatch batch;
   std::vector<float> shares;  // of its tokens
   std::shared_ptr<const std::vector<uint8_t>> trained;
@@ -180,14 +167,15 @@ class StaticFunction : public torch::autograd::Function<StaticFunction> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* context,
                                const torch::Tensor& weights, const EncoderShape& shape,
-                               const std::shared_ptr<StaticCall>& call) {
+                               const c10::intrusive_ptr<StaticCall>& call) {
     keep_call(context, call);
     return average_states(shape, weights, call->batch);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& outputs) {
-    const StaticCall& call = kept_call<StaticCall>(context);
+    const auto kept = context->saved_data["call"].toCapsule();
+    const StaticCall& call = *static_cast<StaticCall*>(kept.get());
     const torch::Tensor states = outputs[0].contiguous();
     add_row_gradients(call.batch, call.shares, states.data_ptr<float>(), states.size(1),
                       *call.trained, call.gradients.data_ptr<float>());
@@ -222,9 +210,6 @@ torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
       .index_add(0, where, rows * weights);
 }
 
-TrainableStaticEncoder::TrainableStaticEncoder(const EncoderShape& shape)
-    : TrainableStaticEncoder(shape, allocate_encoder_memory(shape, torch::kCPU)) {}
-
 TrainableStaticEncoder::TrainableStaticEncoder(const EncoderShape& shape,
                                                const EncoderMemory& memory)
     : TrainableEncoder(shape, memory),
@@ -245,9 +230,9 @@ torch::Tensor TrainableStaticEncoder::forward(const PackedBatch& batch,
   const torch::Tensor shift =
       perturbation.defined() ? weighted_mean(perturbation, batch, shares) : torch::Tensor();
   if (weight_gradients == WeightGradients::kAdd) {
-    const auto call =
-        std::make_shared<StaticCall>(StaticCall{batch, std::move(shares), trained_, gradients()});
-    states = StaticFunction::apply(leaf_, shape(), call);
+    states = StaticFunction::apply(
+        leaf_, shape(),
+        c10::make_intrusive<StaticCall>(batch, std::move(shares), trained_, gradients()));
   } else {
     states = average_states(shape(), parameters(), batch);
   }

@@ -19,11 +19,9 @@ namespace simile {
 
 class FusedEncoder final : public TrainableEncoder {
  public:
-  explicit FusedEncoder(const EncoderShape& shape);
   // On the CPU. Products that this processor has no instructions for are kFailed in forward().
-  FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory,
-               ProductType products = ProductType::kFloat);
-  ~FusedEncoder() override;
+  explicit FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory = {},
+                        ProductType products = ProductType::kFloat);
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                         const torch::Tensor& perturbation = {},
@@ -47,7 +45,7 @@ class FusedEncoder final : public TrainableEncoder {
 torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
                             const std::vector<float>& shares);
 
-// The same engine for a static encoder (simile/kernel/static_encoder.h): one autograd node whose
+// The same engine for a static encoder (simile/kernel/sequence_encoders.h): one autograd node whose
 // backward adds to the rows of a batch and to nothing else. Its bits do not depend on the number of
 // threads.
 //
@@ -57,8 +55,8 @@ torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
 // when the weights were last set from the host are not trained.
 class TrainableStaticEncoder final : public TrainableEncoder {
  public:
-  explicit TrainableStaticEncoder(const EncoderShape& shape);
-  TrainableStaticEncoder(const EncoderShape& shape, const EncoderMemory& memory);  // on the CPU
+  // On the CPU.
+  explicit TrainableStaticEncoder(const EncoderShape& shape, const EncoderMemory& memory = {});
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                         const torch::Tensor& perturbation = {},

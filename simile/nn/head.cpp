@@ -143,7 +143,8 @@ Tensor compute_logits(const HeadSettings& settings, const Tensor& parameters, co
 }
 
 // What the blocks of cross_logits() share.
-struct CrossCall {
+struct CrossCall : torch::CustomClassHolder {
+  CrossCall(const HeadSettings& s, const HeadDropout& d) : settings(s), dropout(d) {}
   HeadSettings settings;
   HeadDropout dropout;
 };
@@ -160,15 +161,16 @@ std::pair<Tensor, Tensor> make_pairs(const Tensor& u, const Tensor& v, int64_t b
 class CrossLogits : public torch::autograd::Function<CrossLogits> {
  public:
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& u, const Tensor& v,
-                        const Tensor& parameters, const std::shared_ptr<const CrossCall>& call) {
+                        const Tensor& parameters, const c10::intrusive_ptr<CrossCall>& call) {
     context->save_for_backward({u, v, parameters});
-    context->saved_data["call"] = torch::IValue::make_capsule(
-        c10::intrusive_ptr<torch::CustomClassHolder>(c10::make_intrusive<Holder>(call)));
+    context->saved_data["call"] =
+        torch::IValue::make_capsule(c10::intrusive_ptr<torch::CustomClassHolder>(call));
     const Tensor logits = torch::empty({u.size(0), v.size(0)}, u.options());
     for_each_block(u, v, [&](int64_t begin, int64_t end) {
       const auto [left, right] = make_pairs(u, v, begin, end);
       logits.narrow(0, begin, end - begin)
-          .copy_(block_logits(*call, parameters, left, right, begin * v.size(0))
+          .copy_(compute_logits(call->settings, parameters, left, right, call->dropout,
+                                begin * v.size(0))
                      .view({end - begin, v.size(0)}));
     });
     return logits;
@@ -178,7 +180,7 @@ class CrossLogits : public torch::autograd::Function<CrossLogits> {
                                                  const torch::autograd::variable_list& outputs) {
     const auto saved = context->get_saved_variables();
     const auto holder = context->saved_data["call"].toCapsule();
-    const CrossCall& call = *static_cast<Holder*>(holder.get())->call;
+    const CrossCall& call = *static_cast<CrossCall*>(holder.get());
     const Tensor u = saved[0], v = saved[1];
     const Tensor u_sum = torch::zeros_like(u), v_sum = torch::zeros_like(v);
     const Tensor parameter_sum = torch::zeros_like(saved[2]);
@@ -193,20 +195,10 @@ class CrossLogits : public torch::autograd::Function<CrossLogits> {
   }
 
  private:
-  struct Holder : torch::CustomClassHolder {
-    explicit Holder(std::shared_ptr<const CrossCall> kept) : call(std::move(kept)) {}
-    std::shared_ptr<const CrossCall> call;
-  };
-
   template <typename Work>
   static void for_each_block(const Tensor& u, const Tensor& v, const Work& work) {
     const int64_t m = u.size(0), step = std::max<int64_t>(1, kPairsPerBlock / v.size(0));
     for (int64_t begin = 0; begin < m; begin += step) work(begin, std::min(begin + step, m));
-  }
-
-  static Tensor block_logits(const CrossCall& call, const Tensor& parameters, const Tensor& left,
-                             const Tensor& right, int64_t first_row) {
-    return compute_logits(call.settings, parameters, left, right, call.dropout, first_row);
   }
 
   // Of a block's pairs, one each, and of the parameters.
@@ -217,7 +209,8 @@ class CrossLogits : public torch::autograd::Function<CrossLogits> {
     torch::AutoGradMode guard(true);
     const std::vector<Tensor> leaves = {left.requires_grad_(true), right.requires_grad_(true),
                                         parameters.detach().requires_grad_(true)};
-    const Tensor logits = block_logits(call, leaves[2], leaves[0], leaves[1], first_row);
+    const Tensor logits =
+        compute_logits(call.settings, leaves[2], leaves[0], leaves[1], call.dropout, first_row);
     return torch::autograd::grad({logits}, leaves, {gradient.reshape({-1, 1})});
   }
 
@@ -260,17 +253,6 @@ HeadModule::HeadModule(const HeadSettings& settings, int64_t H, const torch::Ten
   parameters_.requires_grad_(true);
 }
 
-std::vector<float> HeadModule::to_host() const {
-  const Tensor host = parameters_.detach().cpu();
-  const float* first = host.data_ptr<float>();
-  return {first, first + host.numel()};
-}
-
-void HeadModule::from_host(const float* weights) {
-  torch::NoGradGuard guard;
-  parameters_.copy_(torch::from_blob(const_cast<float*>(weights), parameters_.sizes()));
-}
-
 torch::Tensor HeadModule::logits(const Tensor& u, const Tensor& v,
                                  const HeadDropout& dropout) const {
   check_embeddings(settings_, H_, u, "first side");
@@ -290,8 +272,7 @@ torch::Tensor HeadModule::cross_logits(const Tensor& u, const Tensor& v,
   check_embeddings(settings_, H_, u, "left side");
   check_embeddings(settings_, H_, v, "right side");
   if (u.size(0) == 0 || v.size(0) == 0) return torch::zeros({u.size(0), v.size(0)}, u.options());
-  return CrossLogits::apply(u, v, parameters_,
-                            std::make_shared<const CrossCall>(CrossCall{settings_, dropout}));
+  return CrossLogits::apply(u, v, parameters_, c10::make_intrusive<CrossCall>(settings_, dropout));
 }
 
 }  // namespace simile

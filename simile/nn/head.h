@@ -14,6 +14,7 @@
 
 #include "simile/model/head_settings.h"
 #include "simile/model/model_settings.h"
+#include "simile/nn/trainable_encoder.h"
 
 namespace simile {
 
@@ -47,8 +48,8 @@ class HeadModule {
   int64_t parameter_count() const { return parameters_.numel(); }
 
   // The weights in the host's memory, as a copy; and from there. Of a module of floats.
-  std::vector<float> to_host() const;
-  void from_host(const float* weights);
+  std::vector<float> to_host() const { return copy_to_host(parameters_); }
+  void from_host(const float* weights) { copy_from_host(weights, parameters_); }
 
   // Logits [m, k] of embeddings u [m, H] before Normalize and, for input pair, v [m, H].
   // Errors (kInput): v missing, not wanted or of another shape; rows that are not H long.

@@ -19,11 +19,6 @@ torch::Tensor weighted_units(const EncoderPart& part, const torch::Tensor& state
   return vectors / torch::where(lengths > 0, lengths, torch::ones_like(lengths)) * part.weight;
 }
 
-EncoderMemory part_memory(const EncoderMemory& whole, int64_t begin, int64_t end) {
-  return {whole.parameters.narrow(0, begin, end - begin),
-          whole.gradients.narrow(0, begin, end - begin)};
-}
-
 }  // namespace
 
 TrainableJoinedEncoder::TrainableJoinedEncoder(const EncoderShape& shape, torch::Device device,
@@ -31,8 +26,9 @@ TrainableJoinedEncoder::TrainableJoinedEncoder(const EncoderShape& shape, torch:
     : TrainableEncoder(shape, allocate_encoder_memory(shape, device)),
       offsets_(part_offsets(shape)) {
   for (size_t i = 0; i < shape.parts.size(); ++i) {
-    parts_.push_back(make(shape.parts[i].shape,
-                          part_memory({parameters(), gradients()}, offsets_[i], offsets_[i + 1])));
+    const int64_t size = offsets_[i + 1] - offsets_[i];
+    parts_.push_back(make(shape.parts[i].shape, {parameters().narrow(0, offsets_[i], size),
+                                                 gradients().narrow(0, offsets_[i], size)}));
   }
 }
 
@@ -65,35 +61,35 @@ std::vector<torch::Tensor> TrainableJoinedEncoder::split_perturbation(
   return split;
 }
 
+template <typename Encode>
+torch::Tensor TrainableJoinedEncoder::join(const PackedBatch& batch, const Encode& encode) const {
+  std::vector<torch::Tensor> columns;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const EncoderPart& part = shape().parts[i];
+    const PackedBatch seen = part_batch(part, batch);
+    columns.push_back(weighted_units(part, encode(i, seen), seen));
+  }
+  return torch::cat(columns, 1);
+}
+
 torch::Tensor TrainableJoinedEncoder::forward(const PackedBatch& batch,
                                               const EncoderDropout& dropout,
                                               const torch::Tensor& perturbation,
                                               WeightGradients weight_gradients) {
   const std::vector<torch::Tensor> shifts = split_perturbation(perturbation, batch);
-  std::vector<torch::Tensor> columns;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    const EncoderPart& part = shape().parts[i];
-    const PackedBatch seen = part_batch(part, batch);
-    const torch::Tensor states =
-        parts_[i]->forward(seen, dropout_of_part(dropout, i), shifts[i], weight_gradients);
-    columns.push_back(weighted_units(part, states, seen));
-  }
-  return torch::cat(columns, 1);
+  return join(batch, [&](size_t i, const PackedBatch& seen) {
+    return parts_[i]->forward(seen, dropout_of_part(dropout, i), shifts[i], weight_gradients);
+  });
 }
 
 torch::Tensor TrainableJoinedEncoder::forward_with(const torch::Tensor& parameters,
                                                    const PackedBatch& batch,
                                                    const EncoderDropout& dropout) {
   torch::NoGradGuard guard;
-  std::vector<torch::Tensor> columns;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    const EncoderPart& part = shape().parts[i];
-    const PackedBatch seen = part_batch(part, batch);
+  return join(batch, [&](size_t i, const PackedBatch& seen) {
     const torch::Tensor own = parameters.narrow(0, offsets_[i], offsets_[i + 1] - offsets_[i]);
-    columns.push_back(weighted_units(
-        part, parts_[i]->forward_with(own, seen, dropout_of_part(dropout, i)), seen));
-  }
-  return torch::cat(columns, 1);
+    return parts_[i]->forward_with(own, seen, dropout_of_part(dropout, i));
+  });
 }
 
 }  // namespace simile

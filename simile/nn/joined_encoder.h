@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A joined encoder in training (simile/kernel/joined_encoder.h): the encoders of its parts, of
+// A joined encoder in training (simile/kernel/sequence_encoders.h): the encoders of its parts, of
 // either engine, over parts of one flat tensor of weights and one of gradients.
 //
 //   h = [w_1 u_1 | w_2 u_2 | ...],  u_i = v_i / |v_i|
@@ -36,6 +36,8 @@ class TrainableJoinedEncoder final : public TrainableEncoder {
   void weights_set() override;
 
  private:
+  template <typename Encode>
+  torch::Tensor join(const PackedBatch& batch, const Encode& encode) const;
   std::vector<torch::Tensor> split_perturbation(const torch::Tensor& perturbation,
                                                 const PackedBatch& batch) const;
 

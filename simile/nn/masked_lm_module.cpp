@@ -16,9 +16,6 @@ namespace {
 
 using torch::Tensor;
 
-// Logits that are in memory at a time: few rows stay in the CPU's caches, many keep a GPU busy.
-int64_t rows_per_block(const Tensor& states) { return states.is_cpu() ? 256 : 4096; }
-
 enum Slot { kWeight, kBias, kNormWeight, kNormBias, kDecoder };  // of masked_lm_layout()
 
 // The word embedding [V, H], first in a flat tensor of encoder_layout().
@@ -49,7 +46,8 @@ VocabularyLoss sum_losses(const Tensor& states, const Tensor& words, const Tenso
                           const std::function<void(const Tensor&)>& use) {
   Tensor sum = torch::zeros({}, states.options().dtype(torch::kDouble));
   Tensor correct = torch::zeros({}, states.options().dtype(torch::kInt64));
-  const int64_t block = rows_per_block(states);
+  // Few rows of logits stay in the CPU's caches, many keep a GPU busy.
+  const int64_t block = states.is_cpu() ? 256 : 4096;
   for (int64_t begin = 0; begin < states.size(0); begin += block) {
     const int64_t rows = std::min(block, states.size(0) - begin);
     const Tensor logits = linear(states.narrow(0, begin, rows), embedding, bias, products);
@@ -68,15 +66,6 @@ VocabularyLoss sum_losses(const Tensor& states, const Tensor& words, const Tenso
 MaskedLmModule::MaskedLmModule(const EncoderShape& shape, torch::Device device)
     : parameters_(torch::zeros({masked_lm_layout(shape).back().offset + shape.vocabulary}, device)),
       gradients_(torch::zeros_like(parameters_)) {}
-
-std::vector<float> MaskedLmModule::to_host() const {
-  const Tensor host = parameters_.cpu();
-  return {host.data_ptr<float>(), host.data_ptr<float>() + host.numel()};
-}
-
-void MaskedLmModule::from_host(const float* weights) {
-  parameters_.copy_(torch::from_blob(const_cast<float*>(weights), parameters_.sizes()));
-}
 
 FusedMaskedLm::FusedMaskedLm(const EncoderShape& shape, ProductType products)
     : MaskedLmModule(shape, torch::kCPU), masked_lm_(shape, products) {}

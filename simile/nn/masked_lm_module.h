@@ -26,8 +26,8 @@ class MaskedLmModule {
   // uses the gradients sets them back to zero.
   const torch::Tensor& parameters() const { return parameters_; }
   const torch::Tensor& gradients() const { return gradients_; }
-  std::vector<float> to_host() const;
-  void from_host(const float* weights);
+  std::vector<float> to_host() const { return copy_to_host(parameters_); }
+  void from_host(const float* weights) { copy_from_host(weights, parameters_); }
 
   // The losses of `masked`, of hidden states [tokens, H] that `encoder` gave. Errors (kInput): a
   // word outside the vocabulary.

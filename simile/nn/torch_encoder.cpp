@@ -11,7 +11,6 @@
 #include "simile/core/error.h"
 #include "simile/kernel/pooling.h"
 #include "simile/nn/fused_encoder.h"
-#include "simile/nn/padded_batch.h"
 #include "simile/nn/torch_layers.h"
 
 namespace simile {
@@ -279,9 +278,6 @@ void check_torch_products(ProductType products) {
   SIMILE_CHECK(products != ProductType::kByte, ErrorKind::kRecipe,
                "int8 is for the CPU's own kernels; take bf16 or fp32 where libtorch computes");
 }
-
-TorchEncoder::TorchEncoder(const EncoderShape& shape, torch::Device device)
-    : TorchEncoder(shape, allocate_encoder_memory(shape, device)) {}
 
 TorchEncoder::TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory,
                            ProductType products)

@@ -3,7 +3,7 @@
 // defines, differentiated by autograd, with everything that EncoderVariant says.
 //
 // Linear layers see packed tokens; attention sees sequences padded to the longest of those about as
-// long (padded_batch.h), so that no call of a layer is made for one sequence. Dropout has the masks
+// long (torch_layers.h), so that no call of a layer is made for one sequence. Dropout has the masks
 // of simile/kernel/dropout.h. It is also the oracle that the fused engine is tested against, in
 // float or double. On the CPU the bits are the same for the same number of threads.
 //
@@ -24,9 +24,8 @@ namespace simile {
 
 class TorchEncoder final : public TrainableEncoder {
  public:
-  explicit TorchEncoder(const EncoderShape& shape, torch::Device device = torch::kCPU);
-  TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory,
-               ProductType products = ProductType::kFloat);
+  explicit TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory = {},
+                        ProductType products = ProductType::kFloat);
 
   torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                         const torch::Tensor& perturbation = {},
@@ -43,12 +42,12 @@ class TorchEncoder final : public TrainableEncoder {
 void check_torch_products(ProductType products);
 
 // The same function of a flat array of encoder_layout(), not of a joined encoder, of any floating
-// type, on any device;
-// differentiable in `weights` and in `perturbation` [tokens, H], which may be undefined:
+// type, on any device; differentiable in `weights` and in `perturbation` [tokens, H], which may be
+// undefined. For BERT
 //   x_0 = dropout(LayerNorm(word[id] + position[p] + type[t]) + perturbation), p from 0 in each
-//   sequence; a = LayerNorm(x + dropout(attention(x)));  x' = LayerNorm(a +
-//   dropout(down(gelu(up(a)))))
-// for BERT; encoder_forward.h has the rest. Hidden states [tokens, H].
+//         sequence; a = LayerNorm(x + dropout(attention(x)));
+//   x' = LayerNorm(a + dropout(down(gelu(up(a)))))
+// and encoder_forward.h has the rest. Hidden states [tokens, H].
 torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& weights,
                                 const PackedBatch& batch, const EncoderDropout& dropout = {},
                                 const torch::Tensor& perturbation = {},

@@ -4,9 +4,12 @@
 #include <torch/types.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
+#include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -75,6 +78,104 @@ std::array<Tensor, 4> philox_words(const Tensor& numbers, uint32_t site, uint32_
   return c;
 }
 
+using Numbers = std::vector<int64_t>;
+
+// Index tensors that go to the device together: one copy, from pinned memory, that the host does
+// not wait for.
+class Upload {
+ public:
+  void add(const Numbers& numbers, Tensor& tensor) {
+    parts_.push_back({&tensor, static_cast<int64_t>(numbers.size())});
+    numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+  }
+
+  // Sets the tensors, which are parts of one.
+  void finish(torch::Device device) {
+    Tensor all = torch::tensor(numbers_, torch::kInt64);
+    if (device.is_cuda()) all = all.pin_memory().to(device, /*non_blocking=*/true);
+    int64_t first = 0;
+    for (const auto& [tensor, size] : parts_) {
+      *tensor = all.narrow(0, first, size);
+      first += size;
+    }
+  }
+
+ private:
+  Numbers numbers_;
+  std::vector<std::pair<Tensor*, int64_t>> parts_;
+};
+
+// The numbers of the sequences that are not empty, the longest first, cut into groups.
+std::vector<Numbers> group_by_length(const Numbers& lengths) {
+  Numbers order(lengths.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return lengths[static_cast<size_t>(a)] > lengths[static_cast<size_t>(b)];
+  });
+  std::vector<Numbers> groups;
+  int64_t longest = 0;
+  for (const int64_t i : order) {
+    const int64_t length = lengths[static_cast<size_t>(i)];
+    if (length == 0) break;
+    // Padding costs little beside another round of calls.
+    const bool belongs = length + 16 >= longest || 3 * length >= 2 * longest;
+    if (groups.empty() || !belongs) {
+      groups.emplace_back();
+      longest = length;
+    }
+    groups.back().push_back(i);
+  }
+  return groups;
+}
+
+// The sequences `members` of a batch, with the lengths and attention_mask_offsets() of all. Places of
+// the tokens are told by `places` [tokens], counted from `first`. The group's index tensors are set
+// by upload.finish().
+void make_group(const PackedBatch& batch, const Numbers& lengths, const Numbers& masks,
+                const Numbers& members, int64_t first, Numbers& places, PaddedGroup& group,
+                Upload& upload) {
+  group.size = static_cast<int64_t>(members.size());
+  group.length = lengths[static_cast<size_t>(members.front())];
+  Numbers tokens(static_cast<size_t>(group.size * group.length)), own_lengths, own_masks;
+  int64_t row = 0;
+  for (const int64_t member : members) {
+    const auto i = static_cast<size_t>(member);
+    std::iota(tokens.begin() + row, tokens.begin() + row + lengths[i], batch.offsets[i]);
+    const auto place = places.begin() + batch.offsets[i];
+    std::iota(place, place + lengths[i], first + row);
+    own_lengths.push_back(lengths[i]);
+    own_masks.push_back(masks[i]);
+    row += group.length;
+  }
+  upload.add(tokens, group.tokens);
+  upload.add(members, group.sequences);
+  upload.add(own_lengths, group.lengths);
+  upload.add(own_masks, group.mask_bytes);
+}
+
+void hide_keys(int64_t window, int64_t shortest, PaddedGroup& group) {
+  const bool is_padded = shortest < group.length;
+  const Tensor place = torch::arange(group.length, group.lengths.options());
+  if (is_padded) group.hidden = place >= group.lengths.view({-1, 1, 1, 1});
+  if (window == 0) return;
+  const Tensor far = (place.unsqueeze(1) - place).abs() > window;
+  group.hidden_in_windows =
+      is_padded ? group.hidden.logical_or(far) : far.unsqueeze(0).unsqueeze(0);
+}
+
+Tensor relative_buckets(int64_t longest, int64_t buckets, torch::Device device) {
+  Numbers by_distance;  // from 1 - longest on
+  for (int64_t distance = 1 - longest; distance < longest; ++distance) {
+    by_distance.push_back(relative_bucket(distance, buckets));
+  }
+  const Tensor place = torch::arange(longest, torch::kInt64).to(device);
+  const Tensor distance = place - place.unsqueeze(1) + (longest - 1);
+  return torch::tensor(by_distance, torch::kInt64)
+      .to(device)
+      .index_select(0, distance.flatten())
+      .view(distance.sizes());
+}
+
 }  // namespace
 
 Tensor attention_contexts(const AttentionInput& input) {
@@ -82,15 +183,16 @@ Tensor attention_contexts(const AttentionInput& input) {
 }
 
 Tensor dropout_bytes(const DropoutMask& mask, const Tensor& bytes, const Tensor& like) {
-  const auto words = philox_words(bytes, mask.site(), 0, mask.key());
+  const MaskStream stream = mask.stream();
+  const auto words = philox_words(bytes, stream.site, 0, stream.key);
   std::vector<Tensor> halves;  // bit 2w from the low, bit 2w + 1 from the high half of word w
   for (const Tensor& word : words) {
     halves.push_back(word.bitwise_and(0xffff));
     halves.push_back(word.bitwise_right_shift(16));
   }
   const Tensor keep =
-      torch::stack(halves, -1).flatten(-2) >= static_cast<int64_t>(mask.threshold());
-  return keep.to(like.options()).mul_(mask.scale());
+      torch::stack(halves, -1).flatten(-2) >= static_cast<int64_t>(stream.threshold);
+  return keep.to(like.options()).mul_(stream.scale);
 }
 
 Tensor dropout_rows(const DropoutMask& mask, int64_t first_row, int64_t rows, int64_t width,
@@ -105,13 +207,64 @@ Tensor dropout_rows(const DropoutMask& mask, int64_t first_row, int64_t rows, in
 
 Tensor dropout_heads(const DropoutMask& mask, const Tensor& sequences, int64_t heads,
                      const Tensor& like) {
+  const MaskStream stream = mask.stream();
   const Tensor number = torch::arange(heads, sequences.options());
   const auto first =
-      philox_words(sequences.unsqueeze(1) * heads + number, mask.site(), 0, mask.key())[0];
-  const Tensor keep = first.bitwise_and(0xffff) >= static_cast<int64_t>(mask.threshold());
-  const Tensor survivor = philox_words(sequences, mask.site(), 1, mask.key())[0] % heads;
+      philox_words(sequences.unsqueeze(1) * heads + number, stream.site, 0, stream.key)[0];
+  const Tensor keep = first.bitwise_and(0xffff) >= static_cast<int64_t>(stream.threshold);
+  const Tensor survivor = philox_words(sequences, stream.site, 1, stream.key)[0] % heads;
   const Tensor saved = keep.any(1, true).logical_not().logical_and(survivor.unsqueeze(1) == number);
   return keep.logical_or(saved).to(like.options()).mul_(mask.head_scale(heads));
+}
+
+PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
+                         torch::Device device) {
+  check_batch(shape, batch);
+  const Numbers masks = attention_mask_offsets(shape, batch);
+  Upload upload;
+  Numbers rows(static_cast<size_t>(batch.tokens())), all_places(rows), lengths;
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const auto begin = static_cast<size_t>(batch.offsets[static_cast<size_t>(i)]);
+    const auto end = static_cast<size_t>(batch.offsets[static_cast<size_t>(i) + 1]);
+    lengths.push_back(static_cast<int64_t>(end - begin));
+    PositionRows position_row(shape.position_offset);
+    for (size_t t = begin; t < end; ++t) rows[t] = position_row(batch.ids[t]);
+  }
+  upload.add(Numbers(batch.ids.begin(), batch.ids.end()), ids);
+  const bool has_types = !batch.type_ids.empty();
+  if (has_types) upload.add(Numbers(batch.type_ids.begin(), batch.type_ids.end()), types);
+  upload.add(rows, positions);
+  int64_t first = 0, longest = 0;
+  const std::vector<Numbers> members = group_by_length(lengths);
+  groups.resize(members.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    make_group(batch, lengths, masks, members[i], first, all_places, groups[i], upload);
+    first += groups[i].size * groups[i].length;
+    longest = std::max(longest, groups[i].length);
+  }
+  upload.add(all_places, places);
+  upload.finish(device);
+  if (!has_types) types = torch::zeros_like(ids);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    hide_keys(shape.local_window, lengths[static_cast<size_t>(members[i].back())], groups[i]);
+  }
+  EncoderShape rotary = shape;
+  rotary.relative_buckets = 0;  // what they shift by is a tensor here
+  PositionTables tables;
+  tables.build(rotary, {}, longest);
+  for (const bool local : {false, true}) {
+    if (tables.cosines(local) == nullptr) continue;
+    const auto copy = [&](const float* numbers) {
+      return torch::from_blob(const_cast<float*>(numbers), {longest, shape.head_size() / 2})
+          .clone()
+          .to(device);
+    };
+    cosines[local] = copy(tables.cosines(local));
+    sines[local] = copy(tables.sines(local));
+  }
+  if (shape.relative_buckets > 0) {
+    buckets = relative_buckets(longest, bucket_count(shape), device);
+  }
 }
 
 }  // namespace simile

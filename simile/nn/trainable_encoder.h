@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The encoder as training sees it: weights and their gradients as two flat tensors on one device, a
-// forward pass that backward() flows through, and two doors to the host.
+// forward pass that backward() flows through, and two doors to the host; inference on any device
+// behind the interface of simile/kernel/encoder.h.
 //
 // Two engines stand behind it: fused_encoder.h, one autograd node over the CPU's kernels, and
 // torch_encoder.h, the same function in plain ATen calls on any device; joined_encoder.h puts
-// several of either side by side. Both draw the masks of
-// simile/kernel/dropout.h, so that they compute the same numbers but for rounding: hidden states
-// agree to about 1e-5, gradients to 1e-4. An averaged encoder gives one state a
-// sequence in place of one a token; with the fused engine it has kernels of its own.
+// several of either side by side. Both draw the masks of simile/kernel/dropout.h, so that they
+// compute the same numbers but for rounding: hidden states agree to about 1e-5, gradients to 1e-4.
+// An averaged encoder gives one state a sequence in place of one a token; with the fused engine it
+// has kernels of its own.
 //
 // Gradients of weights do not travel through autograd: backward() adds them to gradients() in
 // place, and whoever uses them sets them back to zero. One thread at a time.
 #pragma once
 
+#include <c10/util/Exception.h>
 #include <torch/types.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/joined_encoder.h"
 #include "simile/kernel/matrix_product.h"
+#include "simile/kernel/sequence_encoders.h"
 
 namespace simile {
 
@@ -39,6 +42,10 @@ struct EncoderMemory {
 
 // Zeros. Errors: ErrorKind::kFailed when memory does not suffice.
 EncoderMemory allocate_encoder_memory(const EncoderShape& shape, torch::Device device);
+
+// Floats on any device in the host's memory, as a copy; and from there.
+std::vector<float> copy_to_host(const torch::Tensor& tensor);
+void copy_from_host(const float* values, const torch::Tensor& tensor);
 
 // Told that floats [begin, end) of gradients() have got all that a backward() adds to them, while
 // it goes on with others; those it was not told of have when backward() returns.
@@ -62,10 +69,10 @@ class TrainableEncoder {
   // Hidden states [states, H] on the device that backward() flows through: of tokens, or, of an
   // averaged or joined encoder, of sequences. `perturbation` [tokens, perturbed_size()] is added to
   // the embedding output (smoothness-inducing regularisation) and receives its gradient through
-  // autograd; it may be undefined. With kSkip that is all that backward() yields,
-  // with the same bits, and without a perturbation the hidden states are constants. Several calls,
-  // of both kinds, may precede backward(). Errors: kInput for a batch that does not fit the shape,
-  // kRecipe for a dropout probability outside [0, 1).
+  // autograd; it may be undefined. With kSkip that is all that backward() yields, with the same
+  // bits, and without a perturbation the hidden states are constants. Several calls, of both kinds,
+  // may precede backward(). Errors: kInput for a batch that does not fit the shape, kRecipe for a
+  // dropout probability outside [0, 1).
   virtual torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                                 const torch::Tensor& perturbation = {},
                                 WeightGradients weight_gradients = WeightGradients::kAdd) = 0;
@@ -76,8 +83,11 @@ class TrainableEncoder {
                                      const EncoderDropout& dropout) = 0;
 
   // The weights [P] in the host's memory, as a copy; and from there.
-  std::vector<float> to_host() const;
-  void from_host(const float* weights);
+  std::vector<float> to_host() const { return copy_to_host(parameters()); }
+  void from_host(const float* weights) {
+    copy_from_host(weights, parameters());
+    weights_set();
+  }
 
   // The weights as they are for inference: for evaluation, neighbours, mining. To be made anew once
   // they have changed; it reads parameters() in place, on their device. `products` as
@@ -97,11 +107,41 @@ class TrainableEncoder {
   virtual void weights_set() {}
 
  protected:
-  TrainableEncoder(const EncoderShape& shape, EncoderMemory memory);
+  // Memory that is not defined is allocated, on the CPU.
+  TrainableEncoder(const EncoderShape& shape, const EncoderMemory& memory);
 
  private:
   EncoderShape shape_;
   EncoderMemory memory_;
 };
+
+// Inference by libtorch, of `weights` [P] in the order of encoder_layout(), floats on the device
+// that computes, which stay as they are while it lives; of a joined encoder, its parts are encoded
+// there and pooled on the CPU. `products` as torch_encoder.h. One promise of Encoder is weaker
+// here: the order of a product's sums may depend on what else is in the batch, so that a sequence's
+// states in another company agree to rounding (some 1e-6 of their size in float) and not to the
+// bit. Errors: kRecipe for kByte; the encoder's: kFailed when the device's memory does not suffice
+// for a batch.
+std::shared_ptr<const Encoder> make_device_encoder(const EncoderShape& shape,
+                                                   const torch::Tensor& weights,
+                                                   ProductType products = ProductType::kFloat);
+
+// Throws kFailed: the memory that was asked for, in libtorch's words, and `advice`, a setting to
+// change.
+[[noreturn]] void tell_device_memory(const c10::Error& error, const std::string& advice);
+
+// Runs `work`; libtorch's errors about memory become ours, all others stay.
+template <typename Work>
+auto within_device_memory(const std::string& advice, const Work& work) {
+  try {
+    return work();
+  } catch (const c10::OutOfMemoryError& error) {
+    tell_device_memory(error, advice);
+  }
+}
+
+// Keeps thread_count() (simile/core/threads.h) on this thread: ATen's first parallel work on a
+// thread would set another. To be called before it.
+void keep_thread_count();
 
 }  // namespace simile

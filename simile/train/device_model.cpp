@@ -5,7 +5,7 @@
 
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
-#include "simile/nn/device.h"
+#include "simile/nn/trainable_encoder.h"
 #include "simile/text/tokenizer.h"
 #include "simile/train/placement.h"
 

@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/encode/sentence_encoder.h"
-#include "simile/kernel/joined_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/train/detail/joined_test.h"
 #include "simile/train/detail/run_test.h"

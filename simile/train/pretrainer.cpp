@@ -13,7 +13,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
-#include "simile/nn/device.h"
+#include "simile/nn/trainable_encoder.h"
 #include "simile/train/masked_batches.h"
 #include "simile/train/option_rules.h"
 #include "simile/train/placement.h"

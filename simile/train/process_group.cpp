@@ -19,6 +19,8 @@
 
 #include "simile/core/error.h"
 #include "simile/nn/device.h"
+#include "simile/nn/trainable_encoder.h"
+#include "simile/train/process_place.h"
 #ifdef SIMILE_WITH_GLOO
 #include "simile/train/detail/signs_of_life.h"
 #endif

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "simile/core/error.h"
-#include "simile/kernel/joined_encoder.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/nn/head.h"
 #include "simile/train/shared_training.h"
 

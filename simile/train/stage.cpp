@@ -15,8 +15,9 @@
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/matrix_product.h"
-#include "simile/nn/device.h"
 #include "simile/nn/head.h"
+#include "simile/nn/trainable_encoder.h"
+#include "simile/train/gradient_cache.h"
 
 namespace simile {
 namespace {

@@ -15,7 +15,7 @@
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/index/search_settings.h"
-#include "simile/nn/device.h"
+#include "simile/nn/trainable_encoder.h"
 #include "simile/train/batch_feed.h"
 #include "simile/train/data_review.h"
 #include "simile/train/evaluations.h"

@@ -11,7 +11,6 @@
 #include "simile/core/memory.h"
 #include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/detail/encoder_tape.h"
-#include "simile/kernel/detail/position_tables.h"
 #include "simile/kernel/detail/weight_panels.h"
 
 namespace simile {

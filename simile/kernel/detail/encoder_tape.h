@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What EncoderTape holds. Rows are tokens in the order of the plan.
+// What EncoderTape holds, what backward works in, and from what it left of each token to the
+// gradients of the weights. Rows are tokens in the order of the plan.
 #pragma once
 
 #include <vector>
 
 #include "simile/core/memory.h"
 #include "simile/kernel/detail/batch_plan.h"
-#include "simile/kernel/detail/position_tables.h"
 #include "simile/kernel/detail/weight_panels.h"
 #include "simile/kernel/dropout.h"
+#include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
 
 namespace simile {
@@ -52,7 +53,7 @@ struct LayerTape {
 };
 
 struct TapeContents {
-  explicit TapeContents(ProductType type) : panels(EncoderProducts(type)) {}
+  explicit TapeContents(ProductType type) : panels(type) {}
 
   BatchPlan plan;
   PositionTables tables;
@@ -87,5 +88,53 @@ struct TapeContents {
 // call with a null base returns.
 int64_t carve_tape(const EncoderShape& shape, const EncoderDropout& dropout, TapeContents& tape,
                    float* base);
+
+// Gradients of what the four matrices of a layer gave, and what they were given, for all tokens.
+// With products in bfloat16 the first four are packed (MatrixProducts::pack_left).
+struct LayerGradients {
+  float* qkv;        // [rows, 3H]
+  float* attention;  // [rows, H]
+  float* up;         // [rows, U]
+  float* down;       // [rows, H]
+  float *input_panels, *context_panels, *attended_panels, *inner_panels;
+};
+
+// What backward works in.
+struct BackwardMemory {
+  bool for_weights = true;           // their gradients are wanted too
+  float* hidden;                     // [rows, H], gradient of the hidden states under way
+  float* embedded;                   // [rows, E], before the projection
+  float* embedded_panels;            // of what the projection was given
+  float* projected;                  // gradient of what it gave, as LayerGradients'
+  std::vector<int64_t> panel_first;  // of each chunk, its first token in panels
+  int64_t panel_tokens = 0;          // tokens that panels have room for
+  LayerGradients layers[2];          // of the layer at hand and the one before it
+  // Of each chunk, sums over its tokens for the encoder's vectors (biases and norms), matrices
+  // being null, and in place of `relative` for PositionTables::shift().
+  std::vector<EncoderGradients> sums;
+  int64_t sums_floats = 0;
+  float* first_sum = nullptr;
+};
+
+// Places the parts of `memory` for what is on the tape from `base` on, which holds as many floats
+// as the same call with a null base returns.
+int64_t carve_backward(const EncoderShape& shape, const TapeContents& tape, BackwardMemory& memory,
+                       float* base);
+
+// The tiles of a layer's matrices; of layer -1, of the projection, if there is one.
+std::vector<WeightTile> weight_tiles(const EncoderShape& shape, const MatrixProducts& products,
+                                     const BackwardMemory& memory, int64_t layer,
+                                     const EncoderGradients& weights);
+
+// Adds the chunks' sums, in their order, to what the encoder has of a layer's vectors; of layer -1,
+// of those that are no layer's.
+void add_sums(const EncoderShape& shape, const PositionTables& tables,
+              const std::vector<EncoderGradients>& chunks, int64_t layer,
+              const EncoderGradients& weights);
+
+// Adds the gradient rows [rows, E] to the embeddings' rows: by columns, so that each row's sum is
+// in the order of the tokens for any number of threads.
+void add_embeddings(const EncoderShape& shape, const PackedBatch& batch, const BatchPlan& plan,
+                    const float* rows, const EncoderGradients& gradients);
 
 }  // namespace simile

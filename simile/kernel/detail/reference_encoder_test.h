@@ -9,7 +9,6 @@
 #include <functional>
 #include <vector>
 
-#include "simile/kernel/detail/encoder_walk.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
 
@@ -236,15 +235,6 @@ inline Numbers encode(const EncoderShape& s, const EncoderPointers<const double>
     }
   }
   return s.pre_norm ? normed(x, w.final_norm_weight, w.final_norm_bias) : x;
-}
-
-// Pointers into a flat array of doubles laid out by encoder_layout().
-inline EncoderPointers<const double> pointers(const EncoderShape& shape, const double* flat) {
-  return walk_encoder<const double>(shape, [next = flat](const WalkedTensor& tensor) mutable {
-    const double* const here = next;
-    next += tensor.size();
-    return here;
-  });
 }
 
 }  // namespace simile::reference

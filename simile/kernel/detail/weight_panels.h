@@ -7,7 +7,9 @@
 
 #include "simile/core/memory.h"
 #include "simile/kernel/detail/encoder_products.h"
+#include "simile/core/float_buffer.h"
 #include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 
@@ -25,18 +27,16 @@ enum class PanelUse {
 
 class WeightPanels {
  public:
-  explicit WeightPanels(const EncoderProducts& products = EncoderProducts())
-      : products_(products) {}
+  explicit WeightPanels(ProductType products) : products_(products) {}
 
   // What multiplies with them.
-  const EncoderProducts& products() const { return products_; }
+  const MatrixProducts& products() const { return products_; }
 
-  // Copies all matrices (in parallel), into memory that is reused from call to call.
-  void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use);
-  // The same for kForward, layer by layer: the source of a layer is done with when the next is
-  // asked for. Layers that share weights are asked for once.
-  void pack(const EncoderShape& shape, const EncoderWeights& weights,
-            const LayerReader& read_layer);
+  // Copies all matrices (in parallel), into memory that is reused from call to call. With
+  // `read_layer` the layers' matrices come from it, layer by layer: the source of a layer is done
+  // with when the next is asked for. Layers that share weights are asked for once.
+  void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use,
+            const LayerReader& read_layer = {});
   int64_t size() const { return memory_.size(); }  // floats
   const LayerPanels& layer(int64_t i) const {
     return layers_[std::min(static_cast<size_t>(i), layers_.size() - 1)];
@@ -46,18 +46,11 @@ class WeightPanels {
  private:
   struct Piece;
   int64_t count_floats(int64_t rows, int64_t columns, PanelUse use) const;
-  int64_t count_layer_floats(const EncoderShape& shape, PanelUse use) const;
-  int64_t count_all_floats(const EncoderShape& shape, PanelUse use) const;
-  void reserve(const EncoderShape& shape, PanelUse use);
   float* list_matrix(const float* w, const ByteMatrix& bytes, int64_t rows, int64_t columns,
                      PanelUse use, std::vector<Piece>& pieces);
-  void list_projection(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use,
-                       std::vector<Piece>& pieces);
-  void list_layer(const EncoderShape& shape, const LayerMatrices& layer, PanelUse use,
-                  std::vector<Piece>& pieces);
   void copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel) const;
 
-  EncoderProducts products_;
+  MatrixProducts products_;
   FloatBuffer memory_;
   float* next_ = nullptr;  // where the next matrix's panels go
   const float* projection_ = nullptr;

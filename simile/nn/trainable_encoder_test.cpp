@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/nn/device.h"
+#include "simile/nn/trainable_encoder.h"
 
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
@@ -12,6 +12,8 @@
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/joined_encoder.h"
 #include "simile/model/detail/family_golden_test.h"
+#include "simile/kernel/sequence_encoders.h"
+#include "simile/model/detail/family_golden.h"
 #include "simile/nn/detail/tensor_setup_test.h"
 
 namespace simile {

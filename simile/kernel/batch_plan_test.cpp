@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/kernel/detail/position_tables.h"
+
+#include "simile/kernel/detail/batch_plan.h"
 
 #include <gtest/gtest.h>
 
