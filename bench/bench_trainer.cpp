@@ -10,7 +10,7 @@
 #include "simile/batch/packing.h"
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/loss/mnrl.h"
+#include "simile/loss/bsc.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/head.h"
 #include "simile/nn/torch_encoder.h"

@@ -8,8 +8,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/derive/convert.h"
-#include "simile/kernel/joined_encoder.h"
-#include "simile/derive/detail/derived_folder.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/model_card.h"

@@ -7,8 +7,7 @@
 
 #include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
-#include "simile/metric/classification.h"
-#include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
 
 namespace simile {
 namespace {

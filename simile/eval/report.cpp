@@ -15,8 +15,7 @@
 #include "simile/core/file.h"
 #include "simile/core/text_table.h"
 #include "simile/kernel/numerics.h"
-#include "simile/metric/classification.h"
-#include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
 #include "simile/metric/significance.h"
 
 namespace simile {

@@ -8,7 +8,6 @@
 #include "simile/core/error.h"
 #include "simile/core/text_table.h"
 #include "simile/eval/report.h"
-#include "simile/metric/correlation.h"
 #include "simile/metric/agreement.h"
 #include "simile/report/comparison.h"
 

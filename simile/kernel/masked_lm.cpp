@@ -12,7 +12,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "simile/core/error.h"
-#include "simile/core/float_buffer.h"
+#include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/byte_kernels.h"

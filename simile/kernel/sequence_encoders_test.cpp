@@ -13,7 +13,6 @@
 #include "simile/core/parallel.h"
 #include "simile/core/half.h"
 #include "simile/core/random.h"
-#include "simile/core/threads.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder_forward.h"

@@ -8,7 +8,7 @@
 #include "simile/core/error.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/graded.h"
-#include "simile/loss/similarity.h"
+#include "simile/loss/loss_input.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -123,10 +123,7 @@ std::vector<LossRow> combined_rows() {
        [](const LossOptions& o, const LossInput& in, const LossContext& c) {
          return combo_loss(in, o.get<ComboOptions>(), c.scale);
        },
-       [](const LossOptions& o, const LossInput& in, const LossContext& c) {
-         return row_output(bsc_scores(in, o.get<ComboOptions>().bsc, c.scale));
-       },
-       [](const LossOptions& o) { return bsc_parts(o.get<ComboOptions>().bsc); }},
+       bsc_output<ComboOptions>, bsc_parts<ComboOptions>},
       {"matryoshka", "Σ_d w_d · Σ L(x_1..d / |x_1..d|) over the losses L in `of`",
        "Kusupati et al., Matryoshka Representation Learning, 2022",
        "vectors that may be cut short to save memory; name the whole length among the dimensions",

@@ -8,6 +8,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
+#include "simile/nn/trainable_encoder.h"
 
 namespace simile {
 namespace {
@@ -25,12 +26,6 @@ torch::Tensor make_projection(const LossSizes& sizes) {
     values[i] = static_cast<float>(deviation * random.normal());
   }
   return projection.to(sizes.device).requires_grad_(true);
-}
-
-std::vector<float> numbers_of(const torch::Tensor& tensor) {
-  const torch::Tensor host = tensor.detach().cpu();
-  const float* first = host.data_ptr<float>();
-  return {first, first + host.numel()};
 }
 
 }  // namespace
@@ -123,7 +118,7 @@ std::vector<std::pair<std::string, double>> Loss::values() const {
 LossState Loss::state() const {
   LossState state;
   for (const LossParameter& parameter : parameters()) {
-    state.emplace_back(parameter.name, numbers_of(parameter.tensor));
+    state.emplace_back(parameter.name, copy_to_host(parameter.tensor));
   }
   return state;
 }
@@ -148,9 +143,7 @@ void Loss::load_state(const LossState& state) {
         fmt::format("checkpoint: '{}' of loss '{}' should be finite; the checkpoint is damaged: "
                     "resume from an earlier one",
                     name, row_->name));
-    torch::NoGradGuard guard;
-    torch::Tensor tensor = expected[i].tensor;
-    tensor.copy_(torch::tensor(values).view(tensor.sizes()));
+    copy_from_host(values.data(), expected[i].tensor);
   }
   clamp_parameters();
 }

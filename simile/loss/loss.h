@@ -9,11 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "simile/loss/loss_data.h"
 #include "simile/loss/loss_input.h"
 #include "simile/loss/loss_options.h"
 #include "simile/loss/loss_table.h"
-#include "simile/loss/temperature.h"
 #include "simile/model/model_settings.h"
 
 namespace simile {
@@ -45,7 +43,7 @@ class Loss {
   // Errors: as the chosen loss's function.
   torch::Tensor operator()(const LossInput& input) const;
 
-  // What smoothness-inducing regularisation compares, see smoothness.h. Errors: as operator().
+  // What smoothness-inducing regularisation compares, see siar.h. Errors: as operator().
   SmoothOutput output(const LossInput& input) const;
 
   // Of a loss made of several, a parameter's name begins with that of its loss.

@@ -11,11 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "simile/loss/loss_data.h"
 #include "simile/loss/loss_input.h"
 #include "simile/loss/loss_options.h"
-#include "simile/loss/smoothness.h"
-#include "simile/loss/temperature.h"
+#include "simile/loss/siar.h"
 
 namespace simile {
 
@@ -49,7 +47,7 @@ struct LossRow {
   void (*visit)(LossOptions& options, OptionVisitor& v);
   torch::Tensor (*compute)(const LossOptions& options, const LossInput& input,
                            const LossContext& context);
-  // What smoothness is measured on (smoothness.h): logits of a head, scores of a row of the batch,
+  // What smoothness is measured on (siar.h): logits of a head, scores of a row of the batch,
   // or the score of each pair. A loss made of others has that of its first.
   SmoothOutput (*output)(const LossOptions& options, const LossInput& input,
                          const LossContext& context);

@@ -17,20 +17,45 @@ namespace {
 
 using torch::Tensor;
 
+// In place of -inf: its probability is exactly 0, and differences of its logarithms stay numbers.
+constexpr double kLeftOut = -1e300;
+
+struct LogProbabilities {
+  Tensor p, q;  // [m, k], of doubles
+};
+
+void check_outputs(const SmoothOutput& a, const SmoothOutput& b) {
+  SIMILE_CHECK(a.is_logits == b.is_logits, ErrorKind::kInput,
+               "smoothness: expected two outputs of one kind, found logits and scores");
+  SIMILE_CHECK(a.values.sizes() == b.values.sizes() && a.values.numel() > 0, ErrorKind::kInput,
+               fmt::format("smoothness: expected two outputs of one shape with at least one row, "
+                           "found [{}] and [{}]",
+                           fmt::join(a.values.sizes(), ", "), fmt::join(b.values.sizes(), ", ")));
+  SIMILE_CHECK(!a.is_logits || a.values.dim() == 2, ErrorKind::kInput,
+               fmt::format("smoothness: expected logits [m, k], found [{}]",
+                           fmt::join(a.values.sizes(), ", ")));
+}
+
+// The logits of a Bernoulli distribution are (0, z).
+Tensor as_classes(const Tensor& logits) {
+  const Tensor z = logits.to(torch::kFloat64);
+  return z.size(1) == 1 ? torch::cat({torch::zeros_like(z), z}, 1) : z;
+}
+
+LogProbabilities log_probabilities(const SmoothOutput& a, const SmoothOutput& b) {
+  const Tensor x = as_classes(a.values), y = as_classes(b.values);
+  const Tensor left_out = x.isneginf() & y.isneginf();
+  return {x.masked_fill(left_out, kLeftOut).log_softmax(1),
+          y.masked_fill(left_out, kLeftOut).log_softmax(1)};
+}
+
 constexpr double kPeerGuard = 1e-6;
 constexpr int64_t kNoiseBlock = 4096;
 constexpr uint64_t kDrawsPerNormal = 4;  // of a RandomStream
 constexpr int64_t kWorthThreads = 1 << 15;
 
-const std::vector<std::string>& norm_names() {
-  static const std::vector<std::string> names = {"inf", "2", "1"};
-  return names;
-}
-
-const std::vector<std::string>& mode_names() {
-  static const std::vector<std::string> names = {"ball", "peer"};
-  return names;
-}
+const std::vector<std::string> kNorms = {"inf", "2", "1"};
+const std::vector<std::string> kModes = {"ball", "peer"};
 
 void check_name(const char* option, const std::string& name,
                 const std::vector<std::string>& names) {
@@ -39,14 +64,12 @@ void check_name(const char* option, const std::string& name,
                            fmt::join(names, ", "), name));
 }
 
-double norm_order(const std::string& norm) {
-  check_name("norm", norm, norm_names());
-  if (norm == "inf") return std::numeric_limits<double>::infinity();
-  return norm == "2" ? 2.0 : 1.0;
-}
-
 Tensor row_norms(const Tensor& rows, const std::string& norm) {
-  return rows.norm(norm_order(norm), {-1}, true);
+  check_name("norm", norm, kNorms);
+  const double order = norm == "inf" ? std::numeric_limits<double>::infinity()
+                       : norm == "2" ? 2.0
+                                     : 1.0;
+  return rows.norm(order, {-1}, true);
 }
 
 Tensor project_to_l1_ball(const Tensor& rows, double radius) {
@@ -84,14 +107,6 @@ Tensor final_distance(const SiarOptions& options, const SmoothOutput& perturbed,
       .sum();
 }
 
-// The graph of f(x + δ) lives in here only.
-Tensor search_gradient(const SiarOptions& options, const SmoothOutput& target,
-                       const PerturbedOutput& f, const Tensor& delta) {
-  const Tensor leaf = delta.detach().requires_grad_(true);
-  const Tensor distance = search_distance(options, f(leaf, true), target);
-  return torch::autograd::grad({distance}, {leaf})[0];
-}
-
 Tensor move(const SiarOptions& options, const Tensor& delta, const Tensor& gradient) {
   if (is_peer(options)) {
     const Tensor moved = delta + options.step_size * gradient;
@@ -105,6 +120,30 @@ bool is_finite(const Tensor& x) { return x.isfinite().all().item<bool>(); }
 
 }  // namespace
 
+torch::Tensor smoothness_distance(const SmoothOutput& a, const SmoothOutput& b) {
+  check_outputs(a, b);
+  if (!a.is_logits) {
+    const Tensor squares = (a.values - b.values).square();
+    // Row by row, an order of sums that does not depend on the number of threads.
+    return (squares.dim() == 2 ? squares.mean(1) : squares).mean();
+  }
+  const LogProbabilities log = log_probabilities(a, b);
+  const Tensor rows = ((log.p.exp() - log.q.exp()) * (log.p - log.q)).sum(1);
+  return rows.mean().to(a.values.scalar_type());
+}
+
+torch::Tensor row_divergences(const SmoothOutput& a, const SmoothOutput& b) {
+  check_outputs(a, b);
+  SIMILE_CHECK(a.is_logits, ErrorKind::kInput,
+               "smoothness: divergences are of logits, found scores");
+  const LogProbabilities log = log_probabilities(a, b);
+  return (log.p.exp() * (log.p - log.q)).sum(1).to(a.values.scalar_type());
+}
+
+SmoothOutput detached(const SmoothOutput& output) {
+  return {output.values.detach(), output.is_logits};
+}
+
 void SiarOptions::visit(OptionVisitor& v) {
   v.field("weight", weight,
           {"factor on the penalty; 0: none; 3 in \"That was smooth\", 0.02 in the example of "
@@ -117,11 +156,11 @@ void SiarOptions::visit(OptionVisitor& v) {
   v.field("noise", noise, {"standard deviation of the first perturbation", "", 0.0});
   v.field("step_size", step_size, {"length of a gradient step", "", 0.0});
   v.field("radius", radius, {"largest perturbation of a token's embedding (mode: ball)", "", 0.0});
-  v.field("norm", norm, choice_info("how a token's perturbation is measured", norm_names()));
+  v.field("norm", norm, choice_info("how a token's perturbation is measured", kNorms));
   v.field("mode", mode,
           choice_info("perturbations are projected onto the ball of the radius (ball), or rescaled "
                       "to length 1 as public implementations do (peer)",
-                      mode_names()));
+                      kModes));
   v.field("bregman", bregman,
           {"factor on the distance to the output of the averaged weights; 0: none", "", 0.0});
   v.field("bregman_decay", bregman_decay,
@@ -129,7 +168,7 @@ void SiarOptions::visit(OptionVisitor& v) {
 }
 
 torch::Tensor project_to_ball(const torch::Tensor& delta, double radius, const std::string& norm) {
-  check_name("norm", norm, norm_names());
+  check_name("norm", norm, kNorms);
   if (norm == "inf") return delta.clamp(-radius, radius);
   if (norm == "1") return project_to_l1_ball(delta, radius);
   const double smallest = std::numeric_limits<float>::min();
@@ -156,11 +195,16 @@ torch::Tensor siar_noise(const std::vector<int64_t>& shape, double deviation, ui
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
                         const PerturbedOutput& f, const torch::Tensor& start,
                         const Everywhere& everywhere) {
-  check_name("mode", options.mode, mode_names());
+  check_name("mode", options.mode, kModes);
   const SmoothOutput target = detached(clean);
   Tensor delta = start.detach().to(target.values.options());
   for (int64_t step = 0; step < options.steps; ++step) {
-    const Tensor gradient = search_gradient(options, target, f, delta);
+    Tensor gradient;
+    {
+      const Tensor leaf = delta.detach().requires_grad_(true);
+      const Tensor distance = search_distance(options, f(leaf, true), target);
+      gradient = torch::autograd::grad({distance}, {leaf})[0];
+    }  // frees the graph of f(x + δ)
     const bool finite = is_finite(gradient);
     if (!(everywhere ? everywhere(finite) : finite)) return {{}, true, delta};
     delta = move(options, delta, gradient);
@@ -168,12 +212,6 @@ SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
   const Tensor penalty = options.weight * final_distance(options, f(delta, false), clean);
   if (!is_finite(penalty)) return {{}, true, delta};
   return {penalty, false, delta};
-}
-
-SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
-                        const PerturbedOutput& f, const std::vector<int64_t>& shape, uint64_t seed,
-                        uint64_t step) {
-  return siar_penalty(options, clean, f, siar_noise(shape, options.noise, seed, step));
 }
 
 torch::Tensor bregman_penalty(const SiarOptions& options, const SmoothOutput& now,

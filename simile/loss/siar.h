@@ -5,7 +5,7 @@
 //
 // f(x) is the output for a batch, x [T, H] the sum of word, position and type embeddings of its T
 // tokens after LayerNorm (of a joined encoder those of its transformers, side by side; its static
-// tables have no LayerNorm and stay as they are), l the distance of smoothness.h, sg a constant
+// tables have no LayerNorm and stay as they are), l smoothness_distance(), sg a constant
 // copy.
 //
 //   δ ~ N(0, σ²)                               noise
@@ -40,9 +40,36 @@
 #include <vector>
 
 #include "simile/core/options.h"
-#include "simile/loss/smoothness.h"
 
 namespace simile {
+
+// What a model says of a batch: logits of classes or of the rows of an in-batch softmax, or one
+// score for each text or pair. Float or double, on any device.
+struct SmoothOutput {
+  torch::Tensor values;
+  bool is_logits = true;
+};
+
+// How far apart two outputs of a model for the same texts are ("That was smooth", eq. 6 and 7;
+// Jiang et al., SMART, 2020): one number, not negative and zero for equal outputs.
+//
+//   logits [m, k]   (1/m) Σ_i Σ_j (p_ij - q_ij) (log p_ij - log q_ij),  p, q the row softmaxes of a
+//                   and b: the symmetrised Kullback-Leibler divergence KL(p‖q) + KL(q‖p)
+//   logits [m, 1]   the same of the Bernoulli distributions sigmoid(a_i), sigmoid(b_i)
+//   scores [m]      (1/m) Σ_i (a_i - b_i)², or the mean over [m, k]
+//
+// Logits of -inf on both sides are columns left out, without gradient; on one side only they make
+// the divergence infinite. Divergences are computed in double precision and returned in the type of
+// the first argument: near outputs differ by less than a float's rounding of p log p. Gradients
+// flow to both sides. Errors (kInput): sides of different kinds or shapes, none of any rows, logits
+// that are not [m, k].
+torch::Tensor smoothness_distance(const SmoothOutput& a, const SmoothOutput& b);
+
+// KL(p‖q) of each row, [m], for logits only; gradients flow to both sides. Errors: as above.
+torch::Tensor row_divergences(const SmoothOutput& a, const SmoothOutput& b);
+
+// The same numbers as a constant.
+SmoothOutput detached(const SmoothOutput& output);
 
 struct SiarOptions {
   double weight = 0.0;
@@ -93,11 +120,6 @@ using Everywhere = std::function<bool(bool here)>;
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
                         const PerturbedOutput& f, const torch::Tensor& start,
                         const Everywhere& everywhere = {});
-
-// The same from noise of `shape`, that of x.
-SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
-                        const PerturbedOutput& f, const std::vector<int64_t>& shape, uint64_t seed,
-                        uint64_t step);
 
 // Bregman proximal term (SMART, section 3.2, with momentum): μ · l(now, sg average),
 // μ `bregman`; `average` is the output for the same batch of the model whose weights are the moving

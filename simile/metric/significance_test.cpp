@@ -11,9 +11,6 @@
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/parallel.h"
-#include "simile/metric/classification.h"
-#include "simile/metric/correlation.h"
-#include "simile/core/threads.h"
 #include "simile/metric/agreement.h"
 
 namespace simile {

@@ -10,7 +10,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/kernel/joined_encoder.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/module_reader.h"

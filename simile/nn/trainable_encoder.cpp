@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/core/threads.h"
+#include "simile/core/parallel.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/nn/torch_encoder.h"

@@ -10,10 +10,8 @@
 #include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/kernel/encoder_forward.h"
-#include "simile/kernel/joined_encoder.h"
-#include "simile/model/detail/family_golden_test.h"
 #include "simile/kernel/sequence_encoders.h"
-#include "simile/model/detail/family_golden.h"
+#include "simile/model/detail/family_golden_test.h"
 #include "simile/nn/detail/tensor_setup_test.h"
 
 namespace simile {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small student of a model there is: a recipe of the loss `distill` (simile/loss/distill.h) with
-// that model as its teacher, and what the student begins with. Training is train()'s.
+// A small student of a model there is: a recipe of the loss `distill`
+// (simile/loss/teacher_losses.h) with that model as its teacher, and what the student begins with.
+// Training is train()'s.
 #pragma once
 
 #include <cstdint>

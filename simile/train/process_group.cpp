@@ -18,7 +18,6 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/nn/device.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/process_place.h"
 #ifdef SIMILE_WITH_GLOO

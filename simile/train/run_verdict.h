@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/matrix.h"
-#include "simile/loss/triplet.h"
+#include "simile/loss/margin_losses.h"
 #include "simile/report/verdict.h"
 #include "simile/train/objective.h"
 #include "simile/train/train_options.h"

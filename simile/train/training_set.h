@@ -10,7 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/data/data_review.h"
-#include "simile/loss/loss_data.h"
+#include "simile/loss/loss_options.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/head_settings.h"
 #include "simile/model/model_settings.h"

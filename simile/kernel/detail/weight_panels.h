@@ -7,7 +7,6 @@
 
 #include "simile/core/memory.h"
 #include "simile/kernel/detail/encoder_products.h"
-#include "simile/core/float_buffer.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/matrix_product.h"
 

@@ -2,22 +2,17 @@
 // The rows of losses (loss_table.h), and what they are put together from.
 #pragma once
 
+#include "simile/loss/bsc.h"
 #include "simile/loss/loss_table.h"
 
 namespace simile {
 
-struct BscOptions;
-
 // The rows of each room of losses, which loss_table() puts together.
 std::vector<LossRow> bsc_rows();
 std::vector<LossRow> combined_rows();
-std::vector<LossRow> contrastive_rows();
-std::vector<LossRow> distill_rows();
 std::vector<LossRow> graded_rows();
-std::vector<LossRow> head_loss_rows();
-std::vector<LossRow> mnrl_rows();
-std::vector<LossRow> rcl_rows();
-std::vector<LossRow> triplet_rows();
+std::vector<LossRow> margin_rows();
+std::vector<LossRow> teacher_rows();
 
 inline constexpr Requirement kIgnored = Requirement::kIgnored;
 inline constexpr Requirement kOptional = Requirement::kOptional;
@@ -64,8 +59,33 @@ void visit_threshold(OptionVisitor& v, double& threshold);
 void visit_duplicates(OptionVisitor& v, std::string& duplicates);
 void visit_same_class(OptionVisitor& v, std::string& same_class);
 
+// What smoothness is measured on: scores as the logits of a softmax over each row; those of a head;
+// the score of each pair, of single texts their cosines in the batch.
+SmoothOutput row_output(const torch::Tensor& scores);
+SmoothOutput head_output(const LossOptions&, const LossInput& input, const LossContext&);
+SmoothOutput score_output(const LossOptions&, const LossInput& input, const LossContext&);
+
 LossParts no_parts(const LossOptions& options);
-LossParts bsc_parts(const BscOptions& options);
+
+// Of bsc, and of losses whose options have those of bsc as `bsc`.
+LossParts parts_of_bsc(const BscOptions& options);
+inline const BscOptions& bsc_of(const BscOptions& options) { return options; }
+template <typename Options>
+const BscOptions& bsc_of(const Options& options) {
+  return options.bsc;
+}
+template <typename Options>
+LossParts bsc_parts(const LossOptions& options) {
+  return parts_of_bsc(bsc_of(options.get<Options>()));
+}
+template <typename Options>
+torch::Tensor compute_bsc(const LossOptions& o, const LossInput& input, const LossContext& c) {
+  return bsc_loss(input, bsc_of(o.get<Options>()), c.scale);
+}
+template <typename Options>
+SmoothOutput bsc_output(const LossOptions& o, const LossInput& input, const LossContext& c) {
+  return row_output(bsc_scores(input, bsc_of(o.get<Options>()), c.scale));
+}
 
 template <typename Options>
 LossParts threshold_parts(const LossOptions& options) {
@@ -73,11 +93,5 @@ LossParts threshold_parts(const LossOptions& options) {
   parts.threshold = &options.get<Options>().threshold;
   return parts;
 }
-
-// What smoothness is measured on: scores as the logits of a softmax over each row; those of a head;
-// the score of each pair, of single texts their cosines in the batch.
-SmoothOutput row_output(const torch::Tensor& scores);
-SmoothOutput head_output(const LossOptions&, const LossInput& input, const LossContext&);
-SmoothOutput score_output(const LossOptions&, const LossInput& input, const LossContext&);
 
 }  // namespace simile
