@@ -9,7 +9,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/experiment/repeated_training.h"
-#include "simile/train/pretrainer.h"
 #include "simile/train/process_group.h"
 #include "simile/train/process_place.h"
 

@@ -8,7 +8,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
-#include "simile/kernel/detail/embed.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"

@@ -68,9 +68,9 @@ FileLock lock_run(const std::string& folder);
 // the run's lock held.
 void abandon_run(const PlannedRun& run);
 
-// Trains it unless it is finished, with baselines where they are wanted, by who holds the run's lock.
-// An error of the training, which is noted, is the outcome kFailed. Errors: ErrorKind::kInterrupted,
-// kIo.
+// Trains it unless it is finished, with baselines where they are wanted, by who holds the run's
+// lock. An error of the training, which is noted, is the outcome kFailed. Errors:
+// ErrorKind::kInterrupted, kIo.
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events);
 
@@ -98,7 +98,8 @@ class Scheduler {
 
   explicit Scheduler(EventSink& events) : events_(events) {}
 
-  // complete_run() with RunEvents; warns of a failure. A run that another process is at is kRunning.
+  // complete_run() with RunEvents; warns of a failure. A run that another process is at is
+  // kRunning.
   RunOutcome complete(const PlannedRun& run, bool keep_model);
 
   // Calls `complete` for the runs 0 .. count - 1, and again for those where it returns false since

@@ -125,8 +125,8 @@ void TableRuns::warn_of_missing_sets() const {
   }
 }
 
-// Tells which files are missing in sets whose folder is there, how many finished runs are of what the
-// table was before, and how many lack the model that is to be kept.
+// Tells which files are missing in sets whose folder is there, how many finished runs are of what
+// the table was before, and how many lack the model that is to be kept.
 void TableRuns::warn_of_runs() const {
   std::map<std::string, std::vector<std::string>> rows;  // by what is missing
   int64_t outdated = 0;

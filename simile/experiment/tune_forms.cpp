@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search as text, Markdown, JSON and a drawing: a panel for each setting with the surrogate's mean
-// over it and one standard deviation to each side, the trials as dots, the best of them filled.
+// A search as text, Markdown, JSON and a drawing: a panel for each setting with the surrogate's
+// mean over it and one standard deviation to each side, the trials as dots, the best of them
+// filled.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "simile/core/error.h"
-#include "simile/core/random.h"
 #include "simile/core/parallel.h"
+#include "simile/core/random.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/error.h"
-#include "simile/core/parallel.h"
 #include "simile/core/half.h"
+#include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/kernel/detail/encoder_fixture_test.h"
 #include "simile/kernel/dropout.h"

@@ -11,8 +11,8 @@
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/sequence_encoders.h"
-#include "simile/model/encoder_tensors.h"
 #include "simile/model/encoder_family.h"
+#include "simile/model/encoder_tensors.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/static_weights.h"
 

@@ -35,8 +35,8 @@ class BatchFeed {
     std::vector<int32_t> batch_sizes;
   };
 
-  // At the end of an epoch a new one begins, which may embed texts (Stage::plan_epoch) and throw what
-  // that throws; the state then still stands before this batch.
+  // At the end of an epoch a new one begins, which may embed texts (Stage::plan_epoch) and throw
+  // what that throws; the state then still stands before this batch.
   StepPart next_batch();
 
   Stage& stage_;

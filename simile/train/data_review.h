@@ -38,8 +38,8 @@ struct RunReview {
   std::vector<DataFinding> findings;
 };
 
-// Reviews `data`, as read_run_data() gives it, and tells `events`. Errors: ErrorKind::kRecipe with all
-// mistakes, if data_checks is stop.
+// Reviews `data`, as read_run_data() gives it, and tells `events`. Errors: ErrorKind::kRecipe with
+// all mistakes, if data_checks is stop.
 void review_run_data(const TrainOptions& options,
                      const std::vector<std::vector<ObjectiveData>>& data,
                      const Evaluations& evaluations, const Evaluations& tests, EventSink& events);

@@ -35,16 +35,17 @@ DeferredTable deferred_table(const ParameterSlot& slot);
 
 class FlatOptimizer final : public Optimizer {
  public:
-  // `parameters` and `gradients` [P] are the flat tensors in the host's memory that `slots`, adjacent
-  // from 0, describe; a gradient is zero in rows of the table that were not prepared. The table must
-  // be one slot. With no slots (a frozen encoder) the extras are all that is trained. Errors: kInput
-  // for slots with gaps and a table that is no slot; kRecipe for an unknown optimiser.
+  // `parameters` and `gradients` [P] are the flat tensors in the host's memory that `slots`,
+  // adjacent from 0, describe; a gradient is zero in rows of the table that were not prepared. The
+  // table must be one slot. With no slots (a frozen encoder) the extras are all that is trained.
+  // Errors: kInput for slots with gaps and a table that is no slot; kRecipe for an unknown
+  // optimiser.
   FlatOptimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
                 const torch::Tensor& parameters, const torch::Tensor& gradients,
                 const DeferredTable& table = {}, const std::vector<TrainedTensor>& extras = {});
 
-  // Brings rows up to date where they wait, and tells step() which may have a gradient. Does nothing
-  // without a table.
+  // Brings rows up to date where they wait, and tells step() which may have a gradient. Does
+  // nothing without a table.
   void prepare_rows(const std::vector<int32_t>& ids) override;
   double step(double learning_rate) override;
   void clear_gradients() override;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "simile/batch/labelled_negatives.h"
 #include "simile/batch/order_table.h"
 #include "simile/batch/plan.h"
 #include "simile/core/error.h"

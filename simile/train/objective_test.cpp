@@ -16,7 +16,6 @@
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/mnrl.h"
 #include "simile/model/encoder_tensors.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/head.h"

@@ -13,9 +13,10 @@
 
 namespace simile {
 
-// One starting point, not two; its engine and device are there; at least one stage, each with an objective; names that are unique and refer to
-// what there is; a selection metric that names one of `evaluations`; no option of what the recipe
-// does not have: of teachers, heads, hybrids. Errors: ErrorKind::kRecipe.
+// One starting point, not two; its engine and device are there; at least one stage, each with an
+// objective; names that are unique and refer to what there is; a selection metric that names one of
+// `evaluations`; no option of what the recipe does not have: of teachers, heads, hybrids. Errors:
+// ErrorKind::kRecipe.
 void check_train_options(const TrainOptions& options);
 
 // The same for pre-training. Errors: ErrorKind::kRecipe.

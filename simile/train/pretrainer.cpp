@@ -20,6 +20,7 @@
 #include "simile/train/read_recipe.h"
 #include "simile/train/run_loop.h"
 #include "simile/train/start_model.h"
+#include "simile/train/trainer.h"
 
 namespace simile {
 

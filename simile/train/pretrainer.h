@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masked-language-model pre-training: its recipe, and the run: text in, a model folder out.
+// A recipe of masked-language-model pre-training; pretrain() (trainer.h) runs it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 #include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/train/train_options.h"
-#include "simile/train/trainer.h"
 
 namespace simile {
 
@@ -43,20 +42,5 @@ struct PretrainOptions : StartOptions {
   PretrainOptions();
   void visit(OptionVisitor& v);
 };
-
-// Trains an encoder by the recipe (PretrainOptions) in `folder`, runs/NAME when
-// that is empty. The folder then holds what train() leaves; model/ is written anew at each look at
-// the held-out texts, with the pooling of the start model or of the recipe's architecture and the
-// dropout of its configuration, not that of the recipe. The masked-language-model head is
-// kept in the saved states only.
-//
-// The loss of a step is the mean over its masked tokens, in nats; held-out texts are always masked
-// alike. Reported: masked_accuracy and perplexity = exp(mean loss).
-//
-// Same bits on any number of threads, and after resume. Interruption and errors as train();
-// ErrorKind::kInput also for a corpus that cannot be read to its end, before the first step, and
-// for a resume when its texts or the tokenizer are not those of the run.
-TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool resume,
-                     bool overwrite, EventSink& events);
 
 }  // namespace simile

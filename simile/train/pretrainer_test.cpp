@@ -19,6 +19,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/masked_batches.h"
+#include "simile/train/trainer.h"
 
 namespace simile {
 namespace {

@@ -25,10 +25,11 @@ namespace simile {
 std::vector<std::vector<ObjectiveData>> read_run_data(const TrainOptions& options,
                                                       const StartModel& start, EventSink& events);
 
-// Opens the vectors that a stage's teachers, frozen models, give the texts of its training sets (RCL,
-// section 3.2: the embeddings of entropy models; distillation): computed once, kept in `folder`, and
-// read by row. Those of an earlier stage come from the weights it kept. Memory: a block of some
-// thousand texts. Errors: those of open_model_folder() and RunFolder::read_stage(); ErrorKind::kIo.
+// Opens the vectors that a stage's teachers, frozen models, give the texts of its training sets
+// (RCL, section 3.2: the embeddings of entropy models; distillation): computed once, kept in
+// `folder`, and read by row. Those of an earlier stage come from the weights it kept. Memory: a
+// block of some thousand texts. Errors: those of open_model_folder() and RunFolder::read_stage();
+// ErrorKind::kIo.
 void open_teachers(const TrainOptions& options, size_t stage, const StartModel& start,
                    const RunFolder& folder, std::vector<ObjectiveData>& data, EventSink& events);
 

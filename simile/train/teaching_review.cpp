@@ -25,7 +25,8 @@ class TeachingReviewer {
       : place_(place),
         objective_(objective),
         set_(set),
-        offer_(mined_offer(objective.mine, set.offer)) {}
+        offer_(mined_offer(objective.mine, set.offer)),
+        needs_(find_loss(objective.loss.name).needs(objective.loss)) {}
 
   std::vector<DataFinding> review() {
     check_columns();
@@ -49,7 +50,7 @@ class TeachingReviewer {
     const std::vector<SideColumn> sides = side_columns(objective_.data);
     for (size_t a = 0; a < sides.size(); ++a) {
       for (size_t b = a + 1; b < sides.size(); ++b) {
-        // check_equal_sides() finds the pair of equal sides.
+        // check_examples() finds the pair of equal sides.
         add(sides[a].second == sides[b].second && sides[b].first != "right", kMistake,
             fmt::format("{}.data reads the column '{}' as `{}` and as `{}`, so that a text is "
                         "compared with itself; name another column for one of them",
@@ -63,39 +64,30 @@ class TeachingReviewer {
     if (!loss.of.empty()) return;
     const LossRow& row = find_loss(loss.name);
     const LossNeeds needs = row.needs(loss);
-    check_equal_sides(loss, needs);
-    check_classes(loss, needs.classes);
+    check_examples(loss, needs);
     if (needs.compares == Compares::kOtherTexts && offer_.negatives == 0) check_batch(loss);
-    if (needs.compares == Compares::kOtherTargets) check_targets(loss);
-    check_alike(loss, needs);
+    check_targets(loss, needs);
     check_false_negatives(loss, row);
   }
 
-  // What the objective's whole loss needs.
-  LossNeeds needs_of_all() const { return find_loss(objective_.loss.name).needs(objective_.loss); }
-
-  void check_equal_sides(const LossOptions& loss, const LossNeeds& needs) {
+  void check_examples(const LossOptions& loss, const LossNeeds& needs) {
     const bool are_equal = !set_.right.empty() && set_.left == set_.right &&
                            objective_.data.format != "texts" && offer_.teachers == 0 &&
                            needs.compares != Compares::kTeachers;
-    const bool compares = needs_of_all().keeps_apart;
     const std::string sides = fmt::format("look at {}.data.left (now {}) and .right (now {})",
                                           place_, objective_.data.left, objective_.data.right);
-    add(are_equal && !compares, kMistake,
+    add(are_equal && !needs_.keeps_apart, kMistake,
         fmt::format("both sides of every pair are the same text, whose cosine is 1 whatever is "
                     "trained: loss '{}' learns nothing; {}",
                     loss.name, sides));
-    add(are_equal && compares && !needs_of_all().equal_sides, kWarning,
+    add(are_equal && needs_.keeps_apart && !needs_.equal_sides, kWarning,
         fmt::format("both sides of every pair are the same text, so that loss '{}' only pushes "
                     "texts apart; if that is meant (SimCSE), take `format: texts` and loss simcse, "
                     "otherwise {}",
                     loss.name, sides));
-  }
-
-  void check_classes(const LossOptions& loss, Requirement classes) {
     const auto used = std::count_if(set_.review.classes.begin(), set_.review.classes.end(),
                                     [](const auto& each) { return each.second > 0; });
-    add(offer_.classes > 0 && classes == Requirement::kRequired && used == 1, kMistake,
+    add(offer_.classes > 0 && needs.classes == Requirement::kRequired && used == 1, kMistake,
         fmt::format("all {} examples are of one class: loss '{}' has nothing to tell apart; look "
                     "at {}.data.label (now {}) and at the rows that are read",
                     set_.size(), loss.name, place_, objective_.data.label));
@@ -115,40 +107,33 @@ class TeachingReviewer {
                     compares, place_));
     const bool may_be_one = !is_one && !is_batch_of_one && offer_.target_minimum >= 0.5;
     if (!may_be_one || set_.right.empty()) return;
-    if (!check_one_text(loss, "right", set_.right)) check_one_text(loss, "left", set_.left);
+    for (const char* side : {"right", "left"}) {
+      const std::vector<int32_t>& texts = side[0] == 'r' ? set_.right : set_.left;
+      const bool are_equal = std::all_of(texts.begin(), texts.end(),
+                                         [&](int32_t text) { return text == texts.front(); });
+      add(are_equal, kMistake,
+          fmt::format("the {} text of all {} pairs is the same: loss '{}' has no other to tell it "
+                      "from, and nothing is learned; look at {}.data.{}, or give negatives",
+                      side, set_.size(), loss.name, place_, side));
+      if (are_equal) return;
+    }
   }
 
-  // True where it is a mistake.
-  bool check_one_text(const LossOptions& loss, const char* side,
-                      const std::vector<int32_t>& texts) {
-    const bool is_one = std::all_of(texts.begin(), texts.end(),
-                                    [&](int32_t text) { return text == texts.front(); });
-    add(is_one, kMistake,
-        fmt::format("the {} text of all {} pairs is the same: loss '{}' has no other to tell it "
-                    "from, and nothing is learned; look at {}.data.{}, or give negatives",
-                    side, set_.size(), loss.name, place_, side));
-    return is_one;
-  }
-
-  void check_targets(const LossOptions& loss) {
+  void check_targets(const LossOptions& loss, const LossNeeds& needs) {
+    const bool compares = needs.compares == Compares::kOtherTargets;
     const bool is_one = set_.size() == 1 || objective_.batch_size == 1;
     const bool are_equal = offer_.target_minimum >= offer_.target_maximum;
-    add(is_one, kMistake,
+    add(compares && is_one, kMistake,
         fmt::format("loss '{}' compares pairs of different scores, and a batch has one pair: "
                     "nothing is trained; set {}.batch_size to 8 or more",
                     loss.name, place_));
-    add(!is_one && are_equal, kMistake,
+    add(compares && !is_one && are_equal, kMistake,
         fmt::format("loss '{}' compares pairs of different scores, and all {} scores are {:g}: "
                     "nothing is trained; is {}.data.score (now '{}') the right column? For pairs "
                     "that all belong together take mnrl or bsc",
                     loss.name, set_.size(), offer_.target_minimum, place_, objective_.data.score));
-  }
-
-  // Equal targets of a loss that compares targets are a mistake, see check_targets().
-  void check_alike(const LossOptions& loss, const LossNeeds& needs) {
-    const bool are_equal = offer_.target_minimum >= offer_.target_maximum;
-    add(!needs_of_all().keeps_apart && needs.target == Requirement::kRequired && are_equal &&
-            offer_.negatives == 0 && needs.compares != Compares::kOtherTargets,
+    add(!compares && !needs_.keeps_apart && needs.target == Requirement::kRequired && are_equal &&
+            offer_.negatives == 0,
         kWarning,
         fmt::format("all {} scores are {:g}: loss '{}' moves all pairs the same way and nothing "
                     "keeps texts apart, so that all vectors may become alike (collapse); give "
@@ -194,6 +179,7 @@ class TeachingReviewer {
   const ObjectiveOptions& objective_;
   const TrainingSet& set_;
   LossData offer_;
+  LossNeeds needs_;  // of the objective's whole loss
   std::vector<DataFinding> findings_;
 };
 

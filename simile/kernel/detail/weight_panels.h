@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "simile/core/memory.h"
-#include "simile/kernel/detail/encoder_products.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/matrix_product.h"
 
