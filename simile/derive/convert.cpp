@@ -98,10 +98,7 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
 
 ModelFolder open_original(const std::string& model, const std::string& output, EventSink& events) {
   ModelFolder folder = open_model_folder(model, events);
-  SIMILE_CHECK(!would_replace(folder, output), ErrorKind::kUsage,
-               fmt::format("the output '{}' is the model's own folder, or one that holds it, and "
-                           "would replace it; give another",
-                           output));
+  check_derived_output(folder, output);
   return folder;
 }
 
@@ -114,6 +111,13 @@ bool would_replace(const ModelFolder& folder, const std::string& output) {
   const fs::path model = place_of(folder.path), target = place_of(output);
   const auto parts = std::mismatch(target.begin(), target.end(), model.begin(), model.end());
   return parts.first == target.end();
+}
+
+void check_derived_output(const ModelFolder& folder, const std::string& output) {
+  SIMILE_CHECK(!would_replace(folder, output), ErrorKind::kUsage,
+               fmt::format("the output '{}' is the model's own folder, or one that holds it, and "
+                           "would replace it; give another",
+                           output));
 }
 
 std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& events) {

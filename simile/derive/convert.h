@@ -34,12 +34,14 @@ struct ConversionReport {
 ConversionReport convert_model(const std::string& model, const std::string& output, TensorType type,
                                EventSink& events);
 
-// Opens the model that the folder `output` will be made from. Errors: those of open_model_folder();
-// kUsage: the output would replace it.
+// Opens the model that the folder `output` will be made from. Errors: those of open_model_folder()
+// and check_derived_output().
 ModelFolder open_original(const std::string& model, const std::string& output, EventSink& events);
 
 // Whether the output is the model's own folder, or one that holds it.
 bool would_replace(const ModelFolder& folder, const std::string& output);
+// Errors (kUsage): it is.
+void check_derived_output(const ModelFolder& folder, const std::string& output);
 
 // The last part of a path, with or without a slash at its end.
 std::string folder_name(const std::string& path);

@@ -132,7 +132,7 @@ std::vector<ModelFolder> open_all(const MeanOptions& options, EventSink& events)
                fmt::format("{} model to average; give at least two", models.size()));
   std::vector<ModelFolder> folders;
   for (const std::string& model : models) {
-    folders.push_back(open_original(model, options.output, events));
+    folders.push_back(open_model_folder(model, events));
     check_encoder_weights(folders.back().weights_path, folders.back().settings.encoder);
   }
   return folders;
@@ -260,6 +260,7 @@ void save_mean(const ModelFolder& first, const ModelNumbers& mean, const Tokeniz
 std::vector<MeanPart> average_models(const MeanOptions& options, EventSink& events) {
   const std::vector<ModelFolder> folders = open_all(options, events);
   const Tokenizer tokenizer = common_tokenizer(folders);
+  for (const ModelFolder& folder : folders) check_derived_output(folder, options.output);
   std::vector<MeanPart> parts;
   ModelNumbers mean;
   for (size_t i = 0; i < folders.size(); ++i) {
