@@ -152,31 +152,45 @@ void place_in_data(ConfigNode& node, const ConfigNode& data) {
   for (auto& member : node.members) place_in_data(member.second, data);
 }
 
-// A table of texts in a recipe's place would be told of as bad YAML.
-void check_is_recipe(const std::string& path) {
-  for (const char* ending : {".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".tsv.gz"}) {
-    SIMILE_CHECK(
-        !ends_with(path, ending), ErrorKind::kRecipe,
-        fmt::format(
-            "'{0}' is data, and what is given here is a recipe (.yaml) that names it, with "
-            "lines such as `model: simile-mini-2` and `stages: {{objectives: {{data: {{path: "
-            "{0}, left: COLUMN, right: COLUMN}}, loss: mnrl}}}}`; docs/tutorial.md has one "
-            "to copy",
-            path));
-  }
-}
-
-void check_data(const std::string& recipe, const ConfigNode& data) {
-  if (data.scalar.empty() && data.items.empty() && data.members.empty()) return;
-  SIMILE_CHECK(data.kind == ConfigNode::Kind::kScalar, ErrorKind::kRecipe,
-               fmt::format("{}: `data` should be one folder, that of the files named $data/...",
-                           data.where()));
-  const std::string folder = resolved_path(data);
-  SIMILE_CHECK(folder_exists(folder), ErrorKind::kInput,
-               fmt::format("{}: `data: {}`{} is no folder: there is none at '{}'; set data=FOLDER",
-                           data.line > 0 ? data.where() : recipe, data.scalar,
-                           data.line > 0 ? "" : " from the command line", folder));
-}
+constexpr std::pair<const char*, ForeignKey> kForeignKeys[] = {
+    {"anchor", {"left", ""}},
+    {"answer", {"right", ""}},
+    {"batch_sampler", {"order", ""}},
+    {"bf16", {"compute", " (bf16)"}},
+    {"columns", {"left", ", and right for the second text"}},
+    {"dataset", {"data", ""}},
+    {"eval_dataset", {"evaluations", ""}},
+    {"eval_steps", {"selection.every_steps", ""}},
+    {"evaluation_steps", {"selection.every_steps", ""}},
+    {"evaluator", {"evaluations", ""}},
+    {"fp16", {"compute", " (bf16)"}},
+    {"gradient_accumulation_steps", {"accumulation", ""}},
+    {"load_best_model_at_end", {"selection.metric", ""}},
+    {"loss_function", {"loss", ""}},
+    {"lr", {"learning_rate", ""}},
+    {"lr_scheduler_type", {"schedule.name", ""}},
+    {"max_seq_length", {"max_length", ""}},
+    {"max_steps", {"steps", ""}},
+    {"metric_for_best_model", {"selection.metric", ""}},
+    {"mini_batch_size", {"chunk_tokens", ""}},
+    {"model_name_or_path", {"model", ""}},
+    {"negative", {"negatives", ""}},
+    {"num_epochs", {"epochs", ""}},
+    {"num_train_epochs", {"epochs", ""}},
+    {"per_device_train_batch_size", {"batch_size", ""}},
+    {"positive", {"right", ""}},
+    {"query", {"left", ""}},
+    {"question", {"left", ""}},
+    {"scheduler", {"schedule.name", ""}},
+    {"sentence1", {"left", ""}},
+    {"sentence2", {"right", ""}},
+    {"temperature", {"scale", " (1 / temperature)"}},
+    {"train_batch_size", {"batch_size", ""}},
+    {"train_dataset", {"data", ""}},
+    {"train_loss", {"loss", ""}},
+    {"use_amp", {"compute", " (bf16)"}},
+    {"warmup_ratio", {"schedule.warmup_fraction", ""}},
+};
 
 }  // namespace
 
@@ -232,7 +246,17 @@ void apply_recipe_override(ConfigNode& recipe, const std::string& key, const Con
 
 ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides,
                        DataFolder folder) {
-  check_is_recipe(path);
+  // A table of texts in a recipe's place would be told of as bad YAML.
+  for (const char* ending : {".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".tsv.gz"}) {
+    SIMILE_CHECK(
+        !ends_with(path, ending), ErrorKind::kRecipe,
+        fmt::format(
+            "'{0}' is data, and what is given here is a recipe (.yaml) that names it, with "
+            "lines such as `model: simile-mini-2` and `stages: {{objectives: {{data: {{path: "
+            "{0}, left: COLUMN, right: COLUMN}}, loss: mnrl}}}}`; docs/tutorial.md has one "
+            "to copy",
+            path));
+  }
   ConfigNode recipe = load_config(path);
   const bool is_list = recipe.kind == ConfigNode::Kind::kList;
   const bool is_text = recipe.kind == ConfigNode::Kind::kScalar && !recipe.scalar.empty();
@@ -260,7 +284,18 @@ ConfigNode finish_recipe(ConfigNode recipe, const std::string& name, DataFolder 
                                         member.first == "data";
                                }),
                 members.end());
-  if (folder == DataFolder::kMustExist) check_data(name, data);
+  const bool is_empty = data.scalar.empty() && data.items.empty() && data.members.empty();
+  if (folder == DataFolder::kMustExist && !is_empty) {
+    SIMILE_CHECK(data.kind == ConfigNode::Kind::kScalar, ErrorKind::kRecipe,
+                 fmt::format("{}: `data` should be one folder, that of the files named $data/...",
+                             data.where()));
+    const std::string place = resolved_path(data);
+    SIMILE_CHECK(
+        folder_exists(place), ErrorKind::kInput,
+        fmt::format("{}: `data: {}`{} is no folder: there is none at '{}'; set data=FOLDER",
+                    data.line > 0 ? data.where() : name, data.scalar,
+                    data.line > 0 ? "" : " from the command line", place));
+  }
   place_in_data(recipe, data);
   return recipe;
 }
@@ -271,6 +306,13 @@ std::vector<std::string> recipe_variants(const ConfigNode& recipe) {
   if (variants == nullptr) return names;
   for (const auto& member : variants->members) names.push_back(member.first);
   return names;
+}
+
+ForeignKey find_foreign_key(const std::string& name) {
+  for (const auto& [foreign, here] : kForeignKeys) {
+    if (name == foreign) return here;
+  }
+  return {"", ""};
 }
 
 }  // namespace simile

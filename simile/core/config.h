@@ -85,4 +85,13 @@ std::string resolved_path(const ConfigNode& path);
 // The names of the variants that a recipe lists, in its order.
 std::vector<std::string> recipe_variants(const ConfigNode& recipe);
 
+// What other trainers call an option of a recipe.
+struct ForeignKey {
+  const char* key;   // the end of the option's dotted name here; empty: nothing is known
+  const char* note;  // such as " (1 / temperature)", where the value differs; may be empty
+};
+
+// Of an argument of sentence-transformers' trainer or a column of its data sets.
+ForeignKey find_foreign_key(const std::string& name);
+
 }  // namespace simile

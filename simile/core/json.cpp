@@ -129,10 +129,6 @@ ConfigNode config_of(const nlohmann::ordered_json& json, const std::string& sour
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& source) {
-  return parse_json(text, source, {});
-}
-
 Json parse_json(std::string_view text, const std::string& source,
                 const std::vector<JsonStream>& streams) {
   return parse_as<Json>(text, source, streams);
@@ -156,13 +152,11 @@ JsonObject::JsonObject(const Json& json, const std::string& source) : json_(json
 }
 
 bool JsonObject::has(const char* key) const {
-  const auto found = json_.find(key);
-  return found != json_.end() && !found->is_null();
+  return json_.contains(key) && !json_.at(key).is_null();
 }
 
 bool JsonObject::is_null(const char* key) const {
-  const auto found = json_.find(key);
-  return found != json_.end() && found->is_null();
+  return json_.contains(key) && json_.at(key).is_null();
 }
 
 const Json& JsonObject::at(const char* key) const {
@@ -178,14 +172,14 @@ const Json& JsonObject::list(const char* key) const {
 
 int64_t JsonObject::integer(const char* key, int64_t minimum, int64_t maximum) const {
   const Json& value = at(key);
-  const std::string expected = fmt::format("a whole number between {} and {}", minimum, maximum);
-  if (!value.is_number_integer()) fail(source_, key, expected, value);
-  if (value.is_number_unsigned() &&
-      value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    fail(source_, key, expected, value);
+  const bool is_too_large =
+      value.is_number_unsigned() &&
+      value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  const int64_t number =
+      value.is_number_integer() && !is_too_large ? value.get<int64_t>() : minimum;
+  if (!value.is_number_integer() || is_too_large || number < minimum || number > maximum) {
+    fail(source_, key, fmt::format("a whole number between {} and {}", minimum, maximum), value);
   }
-  const auto number = value.get<int64_t>();
-  if (number < minimum || number > maximum) fail(source_, key, expected, value);
   return number;
 }
 
@@ -224,26 +218,15 @@ std::string JsonObject::text_or(const char* key, const std::string& fallback) co
 
 nlohmann::ordered_json json_of(const ConfigNode& node) {
   using Ordered = nlohmann::ordered_json;
-  Ordered json;
-  switch (node.kind) {
-    case ConfigNode::Kind::kNull:
-      break;
-    case ConfigNode::Kind::kScalar:
-      if (node.type == ConfigNode::Type::kUntold || node.type == ConfigNode::Type::kText) {
-        json = node.scalar;
-      } else {
-        json = Ordered::parse(node.scalar);
-      }
-      break;
-    case ConfigNode::Kind::kList:
-      json = Ordered::array();
-      for (const ConfigNode& item : node.items) json.push_back(json_of(item));
-      break;
-    case ConfigNode::Kind::kMap:
-      json = Ordered::object();
-      for (const auto& [name, member] : node.members) json[name] = json_of(member);
-      break;
+  if (node.kind == ConfigNode::Kind::kNull) return nullptr;
+  if (node.kind == ConfigNode::Kind::kScalar) {
+    const bool is_text =
+        node.type == ConfigNode::Type::kUntold || node.type == ConfigNode::Type::kText;
+    return is_text ? Ordered(node.scalar) : Ordered::parse(node.scalar);
   }
+  Ordered json = node.kind == ConfigNode::Kind::kList ? Ordered::array() : Ordered::object();
+  for (const ConfigNode& item : node.items) json.push_back(json_of(item));
+  for (const auto& [name, member] : node.members) json[name] = json_of(member);
   return json;
 }
 

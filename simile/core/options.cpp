@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "simile/core/detail/foreign_keys.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -418,7 +417,11 @@ class SchemaWriter : public OptionVisitor {
           } else if constexpr (std::is_same_v<Reference, ConfigNode*>) {
             return shaped_schema(info);
           } else if constexpr (std::is_pointer_v<Reference>) {
-            return number_schema<std::remove_pointer_t<Reference>>(info);
+            using Number = std::remove_pointer_t<Reference>;
+            Json number = {{"type", std::is_integral_v<Number> ? "integer" : "number"}};
+            if (std::isfinite(info.minimum)) number["minimum"] = bound<Number>(info.minimum);
+            if (std::isfinite(info.maximum)) number["maximum"] = bound<Number>(info.maximum);
+            return number;
           } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
             const OptionValue example = reference.element(reference.size);
             Json element = schema_of(example, info);
@@ -455,14 +458,6 @@ class SchemaWriter : public OptionVisitor {
   template <typename T>
   static Json bound(double limit) {
     return std::is_integral_v<T> ? Json(static_cast<int64_t>(limit)) : Json(limit);
-  }
-
-  template <typename T>
-  static Json number_schema(const OptionInfo& info) {
-    Json number = {{"type", std::is_integral_v<T> ? "integer" : "number"}};
-    if (std::isfinite(info.minimum)) number["minimum"] = bound<T>(info.minimum);
-    if (std::isfinite(info.maximum)) number["maximum"] = bound<T>(info.maximum);
-    return number;
   }
 };
 
@@ -518,18 +513,17 @@ class MarkdownWriter : public OptionVisitor {
     if (members != nullptr) return nest(prefix_ + name, help, *members);
     members = std::get_if<Members>(&element.reference());
     if (members != nullptr) return nest(prefix_ + name + "[]", help, *members);
-    row(name, info.is_required ? "" : show_option(value), info);
+    const std::string standard = info.is_required ? "" : show_option(value);
+    std::string meaning = (info.is_required ? "required: " : "") + owner_prefix() + info.help;
+    if (!info.choices.empty()) {
+      meaning += fmt::format(" (one of {})", fmt::join(info.choices, ", "));
+    }
+    if (!info.unit.empty()) meaning += fmt::format(" [{}]", info.unit);
+    text += markdown_row({fmt::format("`{}{}`", prefix_, name),
+                          standard.empty() ? "" : fmt::format("`{}`", standard), meaning});
   }
 
  private:
-  void row(const std::string& name, const std::string& value, const OptionInfo& info) {
-    std::string help = (info.is_required ? "required: " : "") + owner_prefix() + info.help;
-    if (!info.choices.empty()) help += fmt::format(" (one of {})", fmt::join(info.choices, ", "));
-    if (!info.unit.empty()) help += fmt::format(" [{}]", info.unit);
-    text += markdown_row({fmt::format("`{}{}`", prefix_, name),
-                          value.empty() ? "" : fmt::format("`{}`", value), help});
-  }
-
   void nest(const std::string& path, const std::string& help, const Members& members) {
     text += fmt::format("| **`{}`** | | {} |\n", path, owner_prefix() + help);
     MarkdownWriter inner(path + ".");

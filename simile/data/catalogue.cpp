@@ -28,6 +28,11 @@ CatalogueSet beir(const std::string& name, const std::string& description,
           {{kBeir + name + ".zip", "", "md5:" + md5, 0}}};
 }
 
+struct CatalogueOptions {
+  std::vector<CatalogueSet> sets;
+  void visit(OptionVisitor& v) { v.list("sets", sets, "data sets, in the order to list"); }
+};
+
 }  // namespace
 
 const std::vector<CatalogueSet>& builtin_catalogue() {
@@ -96,15 +101,6 @@ const std::vector<CatalogueSet>& builtin_catalogue() {
   };
   return sets;
 }
-
-namespace {
-
-struct CatalogueOptions {
-  std::vector<CatalogueSet> sets;
-  void visit(OptionVisitor& v) { v.list("sets", sets, "data sets, in the order to list"); }
-};
-
-}  // namespace
 
 std::string CatalogueFile::file_name() const {
   if (!name.empty()) return name;

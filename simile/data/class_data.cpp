@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "simile/core/error.h"
+#include "simile/data/detail/pair_rows.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
@@ -50,19 +51,6 @@ class ClassNumbers {
   std::vector<std::string> names_;
 };
 
-int32_t read_class(const TableReader& reader, const Row& row, size_t column,
-                   ClassNumbers& classes) {
-  const std::string& label = row.fields[column];
-  if (label.empty()) reader.fail(row, column, "expected a class, found nothing");
-  const int32_t number = classes.number(label);
-  if (number < 0) {
-    reader.fail(row, column,
-                fmt::format("expected one of the classes {}, found '{}'",
-                            list_names(classes.names()), label));
-  }
-  return number;
-}
-
 // Brings the names into their order, and the numbers that rows have with them.
 void sort_classes(PairDataset& data) {
   const std::vector<std::string> found = data.class_names;
@@ -88,56 +76,14 @@ void sort_classes(PairDataset& data) {
   for (int32_t& number : data.classes) number = place[static_cast<size_t>(number)];
 }
 
-std::vector<Column> list_columns(const ClassColumns& columns) {
-  if (columns.text.empty()) {
-    return {{"left", {columns.left}}, {"right", {columns.right}}, {"label", {columns.label}}};
+std::vector<Column> list_columns(const PairDataOptions& options) {
+  if (options.text.empty()) {
+    return {{"left", {options.left}}, {"right", {options.right}}, {"label", {options.label}}};
   }
-  std::vector<std::string> texts = {columns.text};
-  if (columns.text == ClassColumns().text) texts.emplace_back("text");  // as elsewhere
-  return {{"text", texts}, {"label", {columns.label}}};
+  std::vector<std::string> texts = {options.text};
+  if (options.text == PairDataOptions().text) texts.emplace_back("text");  // as elsewhere
+  return {{"text", texts}, {"label", {options.label}}};
 }
-
-}  // namespace
-
-PairDataset read_class_data(const std::vector<std::string>& paths, const ClassColumns& columns,
-                            const std::vector<std::string>& class_names, int64_t skip,
-                            const ReadOptions& rows) {
-  ClassNumbers classes(class_names);
-  const std::vector<Column> wanted = list_columns(columns);
-  TableReader reader(paths, wanted, rows);
-  PairDataset data;
-  int64_t passed_over = 0;
-  for (Row row; reader.next(row);) {
-    int32_t number = 0;
-    const bool is_sound = reader.accept([&] {
-      for (size_t column = 0; column + 1 < wanted.size(); ++column) reader.check_text(row, column);
-      // The classes are those of the rows that are used.
-      if (passed_over == skip) number = read_class(reader, row, wanted.size() - 1, classes);
-    });
-    if (!is_sound) continue;
-    if (passed_over < skip) {
-      ++passed_over;
-      continue;
-    }
-    data.classes.push_back(number);
-    data.left.push_back(std::move(row.fields[0]));
-    if (columns.text.empty()) data.right.push_back(std::move(row.fields[1]));
-    data.score.push_back(1);
-  }
-  data.report = reader.report();
-  SIMILE_CHECK(
-      data.size() > 0 || skip == 0, ErrorKind::kInput,
-      fmt::format("{}: skip passes over all of its {} rows", data.report.file, data.report.rows));
-  data.class_names = classes.names();
-  if (classes.is_open()) sort_classes(data);
-  constexpr size_t kShownBytes = 60;
-  data.notes.push_back(
-      fmt::format("{}: {} classes: {}", data.report.file, data.class_names.size(),
-                  shorten_text(fmt::format("{}", fmt::join(data.class_names, ", ")), kShownBytes)));
-  return data;
-}
-
-namespace {
 
 enum class Label { kEntailment, kNeutral, kContradiction, kNone };
 
@@ -195,17 +141,60 @@ Premises read_premises(TableReader& reader, const std::vector<std::string>& labe
 
 }  // namespace
 
-PairDataset read_nli_pairs(const std::vector<std::string>& paths, const NliColumns& columns,
-                           int64_t limit, const ReadOptions& rows) {
-  SIMILE_CHECK(columns.labels.empty() || columns.labels.size() == 3, ErrorKind::kRecipe,
+PairDataset read_class_data(const PairDataOptions& options) {
+  ClassNumbers classes(options.class_names);
+  const std::vector<Column> wanted = list_columns(options);
+  const int64_t last = options.limit == 0 ? 0 : options.skip + options.limit;
+  TableReader reader(pair_files(options), wanted, row_options(options, last));
+  PairDataset data;
+  int64_t passed_over = 0;
+  for (Row row; reader.next(row);) {
+    int32_t number = 0;
+    const bool is_sound = reader.accept([&] {
+      for (size_t column = 0; column + 1 < wanted.size(); ++column) reader.check_text(row, column);
+      if (passed_over < options.skip) return;  // the classes are those of the rows that are used
+      const std::string& label = row.fields.back();
+      if (label.empty()) reader.fail(row, wanted.size() - 1, "expected a class, found nothing");
+      number = classes.number(label);
+      if (number >= 0) return;
+      reader.fail(row, wanted.size() - 1,
+                  fmt::format("expected one of the classes {}, found '{}'",
+                              list_names(classes.names()), label));
+    });
+    if (!is_sound) continue;
+    if (passed_over < options.skip) {
+      ++passed_over;
+      continue;
+    }
+    data.classes.push_back(number);
+    data.left.push_back(std::move(row.fields[0]));
+    if (options.text.empty()) data.right.push_back(std::move(row.fields[1]));
+    data.score.push_back(1);
+  }
+  data.report = reader.report();
+  SIMILE_CHECK(
+      data.size() > 0 || options.skip == 0, ErrorKind::kInput,
+      fmt::format("{}: skip passes over all of its {} rows", data.report.file, data.report.rows));
+  data.class_names = classes.names();
+  if (classes.is_open()) sort_classes(data);
+  constexpr size_t kShownBytes = 60;
+  data.notes.push_back(
+      fmt::format("{}: {} classes: {}", data.report.file, data.class_names.size(),
+                  shorten_text(fmt::format("{}", fmt::join(data.class_names, ", ")), kShownBytes)));
+  return data;
+}
+
+PairDataset read_nli_pairs(const PairDataOptions& options) {
+  const std::vector<std::string>& labels = options.class_names;
+  SIMILE_CHECK(labels.empty() || labels.size() == 3, ErrorKind::kRecipe,
                fmt::format("class_names of the format nli: expected three, of entailment, neutral "
                            "and contradiction, found {}",
-                           columns.labels.size()));
+                           labels.size()));
   TableReader reader(
-      paths,
-      {{"left", {columns.premise}}, {"right", {columns.hypothesis}}, {"label", {columns.label}}},
-      rows);
-  const Premises premises = read_premises(reader, columns.labels);
+      pair_files(options),
+      {{"left", {options.left}}, {"right", {options.right}}, {"label", {options.label}}},
+      row_options(options, 0));
+  const Premises premises = read_premises(reader, labels);
   PairDataset data;
   data.negatives.resize(1);
   int64_t incomplete = 0;
@@ -213,7 +202,7 @@ PairDataset read_nli_pairs(const std::vector<std::string>& paths, const NliColum
     incomplete += !premise.is_complete();
     if (!premise.is_complete()) continue;
     for (size_t i = 0; i < premise.entailed.size(); ++i) {
-      if (limit > 0 && data.size() == limit) break;
+      if (options.limit > 0 && data.size() == options.limit) break;
       data.left.push_back(premise.text);
       data.right.push_back(premise.entailed[i]);
       data.negatives[0].push_back(premise.contradicted[i % premise.contradicted.size()]);

@@ -3,55 +3,35 @@
 // entailment), and the triples that natural language inference gives for training.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "simile/data/pair_dataset.h"
 
 namespace simile {
 
-struct ClassColumns {
-  std::string text = "sentence";  // empty: the texts are pairs, of `left` and `right`
-  std::string left = "sentence1";
-  std::string right = "sentence2";
-  std::string label = "label";
-};
+struct PairDataOptions;
 
-// One element per row, in the order of the files: texts in `left` (pairs in `left` and `right`),
-// the number of the class in `classes`, score 1. `class_names` are the classes as the label column
-// has them, in the order of their numbers; empty: the classes of the rows that are used, sorted, as
-// numbers when all of them are whole numbers. The first `skip` rows are skipped; `rows` says which
-// rows are read (its limit counts the skipped ones). `notes` names the classes.
+// One element per row, in the order of the files: texts in `left` (pairs in `left` and `right`
+// where the option `text` is empty), the number of the class in `classes`, score 1. `class_names`
+// are the classes as the label column has them, in the order of their numbers; empty: the classes of
+// the rows that are used, sorted, as numbers when all of them are whole numbers. `notes` names the
+// classes.
 //
 // Malformed rows: those of TableReader, an empty text, a label that is empty or not in
 // `class_names`. Errors: ErrorKind::kInput for one of these (file, line, column and the names
 // known), for nothing left after `skip`, and what TableReader reports; ErrorKind::kRecipe for a
 // class named twice.
-PairDataset read_class_data(const std::vector<std::string>& paths, const ClassColumns& columns,
-                            const std::vector<std::string>& class_names, int64_t skip,
-                            const ReadOptions& rows);
+PairDataset read_class_data(const PairDataOptions& options);
 
-struct NliColumns {
-  std::string premise = "sentence1";
-  std::string hypothesis = "sentence2";
-  std::string label = "label";  // entailment, neutral, contradiction, or 0, 1, 2 in this order
-  std::vector<std::string> labels = {};  // names used instead of these three; empty: none
-};
-
-// Triples as SimCSE makes them (Gao et al., EMNLP 2021, section 4): premise, a hypothesis it
-// entails, a hypothesis it contradicts. One triple for each entailed hypothesis of each premise
-// that also has contradicted ones, which are taken in turn: left premise, right the entailed one,
-// one column of negatives; score 1. Premises in the order of their first row; `limit` > 0 keeps the
-// first triples. Rows whose annotators did not agree (label "-", "-1" or nothing) and rows with an
-// empty text are not used. `notes` tells how many rows and premises were left out. Memory: the
-// file.
+// Triples as SimCSE makes them (Gao et al., EMNLP 2021, section 4): premise (the column `left`), a
+// hypothesis (`right`) it entails, a hypothesis it contradicts. One triple for each entailed
+// hypothesis of each premise that also has contradicted ones, which are taken in turn: left premise,
+// right the entailed one, one column of negatives; score 1. Premises in the order of their first
+// row; `limit` > 0 keeps the first triples. Labels are entailment, neutral and contradiction, or 0, 1
+// and 2, or the three `class_names`; another is malformed. Rows whose annotators did not agree
+// (label "-", "-1" or nothing) and rows with an empty text are not used. `notes` tells how many rows
+// and premises were left out. Memory: the file.
 //
-// `rows` says which rows are read; another label is a malformed one.
-//
-// Errors: ErrorKind::kRecipe for `labels` that are not three; ErrorKind::kInput: another label
+// Errors: ErrorKind::kRecipe for class_names that are not three; ErrorKind::kInput: another label
 // (file and line), no triple at all, and what TableReader reports.
-PairDataset read_nli_pairs(const std::vector<std::string>& paths, const NliColumns& columns,
-                           int64_t limit, const ReadOptions& rows = {});
+PairDataset read_nli_pairs(const PairDataOptions& options);
 
 }  // namespace simile

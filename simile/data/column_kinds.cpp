@@ -100,12 +100,6 @@ const char* kind_name(ColumnKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-// A score that was divided and multiplied again may be off by a rounding.
-double tidy(double score) {
-  const double whole = std::round(score);
-  return std::abs(score - whole) < 1e-6 ? whole : score;
-}
-
 double scale_end(double highest) {
   if (highest <= 1) return 1;
   if (highest <= 10 && highest == std::round(highest)) return highest;
@@ -183,6 +177,10 @@ std::string find_misplaced_side(const std::string& path, const std::vector<SideC
 }
 
 ScoreMapping guess_score_mapping(double minimum, double maximum) {
+  // A score that was divided and multiplied again may be off by a rounding.
+  const auto tidy = [](double score) {
+    return std::abs(score - std::round(score)) < 1e-6 ? std::round(score) : score;
+  };
   const double low = tidy(minimum), high = tidy(maximum);
   double begin = 0, end = scale_end(high);
   if (low >= 1 && end > 1) begin = 1;

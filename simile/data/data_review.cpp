@@ -34,11 +34,6 @@ int64_t median_words(const std::vector<TextForm>& forms) {
   return *middle;
 }
 
-int64_t count_empty(const std::vector<TextForm>& forms) {
-  return std::count_if(forms.begin(), forms.end(),
-                       [](const TextForm& form) { return form.words == 0; });
-}
-
 }  // namespace
 
 DataReview review_pairs(const PairDataset& data, const std::string& file) {
@@ -63,7 +58,9 @@ DataReview review_pairs(const PairDataset& data, const std::string& file) {
     right.insert(right.end(), forms.begin(), forms.end());
   }
   review.texts = static_cast<int64_t>(left.size() + right.size());
-  review.empty_texts = count_empty(left) + count_empty(right);
+  const auto is_empty = [](const TextForm& form) { return form.words == 0; };
+  review.empty_texts = std::count_if(left.begin(), left.end(), is_empty) +
+                       std::count_if(right.begin(), right.end(), is_empty);
   review.left = key_set(left);
   review.right = key_set(right);
   review.distinct_texts = static_cast<int64_t>(review.left.size() + review.right.size()) -

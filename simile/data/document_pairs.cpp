@@ -270,7 +270,18 @@ class PairCollector {
     }
     for (const PairFinder find : finders_) {
       const ArticlePairs found = find(article, options_);
-      for (const NearPair& pair : found.pairs) offer(pair, found.candidates);
+      for (const NearPair& pair : found.pairs) {
+        std::string_view negative;
+        if (options_.hard_negatives) {
+          negative = choose_negative(found.candidates, pair,
+                                     RandomStream(seed(), "document_negatives", pairs_++));
+          without_negative_ += negative.empty();
+          if (negative.empty()) continue;
+        }
+        sample_.offer([&] {
+          return Triple{std::string(pair.left), pair.right.str(), std::string(negative)};
+        });
+      }
     }
   }
 
@@ -298,21 +309,6 @@ class PairCollector {
 
  private:
   uint64_t seed() const { return static_cast<uint64_t>(options_.seed); }
-
-  void offer(const NearPair& pair, const std::vector<Candidate>& candidates) {
-    std::string_view negative;
-    if (options_.hard_negatives) {
-      negative =
-          choose_negative(candidates, pair, RandomStream(seed(), "document_negatives", pairs_++));
-      if (negative.empty()) {
-        ++without_negative_;
-        return;
-      }
-    }
-    sample_.offer([&] {
-      return Triple{std::string(pair.left), pair.right.str(), std::string(negative)};
-    });
-  }
 
   std::string describe_left_out() const {
     if (without_negative_ == 0) return "";

@@ -67,19 +67,16 @@ class GzipSource : public ByteSource {
     SIMILE_CHECK(count >= 0 && (code == Z_OK || code == Z_STREAM_END), ErrorKind::kInput,
                  fmt::format("cannot read {}, damaged or cut after {} bytes of text: {}", path_,
                              given_, reason));
-    if (given_ == 0) check_magic({bytes, static_cast<size_t>(count)});
+    constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
+    SIMILE_CHECK(
+        given_ > 0 || !starts_with({bytes, static_cast<size_t>(count)}, kZstdMagic),
+        ErrorKind::kInput,
+        fmt::format("cannot read {}: it is a zstd file; give it a name that ends in .zst", path_));
     given_ += count;
     return static_cast<size_t>(count);
   }
 
  private:
-  void check_magic(std::string_view bytes) const {
-    constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
-    SIMILE_CHECK(
-        bytes.substr(0, kZstdMagic.size()) != kZstdMagic, ErrorKind::kInput,
-        fmt::format("cannot read {}: it is a zstd file; give it a name that ends in .zst", path_));
-  }
-
   std::string path_;
   gzFile file_ = nullptr;
   int64_t given_ = 0;

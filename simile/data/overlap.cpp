@@ -45,55 +45,6 @@ struct TestFile {
   std::optional<TestReview> pairs;
 };
 
-// The forms of the test files' texts; the map's elements stay where they are.
-using KnownTexts = std::unordered_map<std::string, KnownText>;
-
-// Marks known texts near those that it is given, in their order.
-class NearMarker {
- public:
-  NearMarker(KnownTexts& known, double share, int64_t shingle)
-      : known_(list(known)), finder_(list_forms(known), share, shingle) {}
-
-  void add(std::string form, const std::string& path, int64_t line) {
-    forms_.push_back(std::move(form));
-    places_.push_back(fmt::format("{}:{}", path, line));
-    if (forms_.size() == kBlock) flush();
-  }
-
-  void flush() {
-    std::vector<std::vector<NearText>> found(forms_.size());
-    run_parallel(static_cast<int64_t>(forms_.size()), kTogether, [&](int64_t i) {
-      found[static_cast<size_t>(i)] = finder_.find(forms_[static_cast<size_t>(i)]);
-    });
-    for (size_t i = 0; i < found.size(); ++i) {
-      for (const NearText& near : found[i]) {
-        KnownText& known = *known_[static_cast<size_t>(near.text)];
-        if (!known.near_at.empty()) continue;
-        known.near_at = places_[i];
-        known.near_share = near.share;
-      }
-    }
-    forms_.clear();
-    places_.clear();
-  }
-
- private:
-  static std::vector<KnownText*> list(KnownTexts& known) {
-    std::vector<KnownText*> texts;
-    for (auto& [form, text] : known) texts.push_back(&text);
-    return texts;
-  }
-  static std::vector<std::string> list_forms(const KnownTexts& known) {
-    std::vector<std::string> forms;
-    for (const auto& [form, text] : known) forms.push_back(form);
-    return forms;
-  }
-
-  std::vector<KnownText*> known_;  // by their numbers in finder_
-  NearTextFinder finder_;
-  std::vector<std::string> forms_, places_;  // of texts not yet looked at
-};
-
 PairDataOptions pair_options(const std::string& path, const OverlapOptions& options) {
   PairDataOptions pairs;
   pairs.path = path;
@@ -163,7 +114,7 @@ class OverlapFinder {
       ++texts;
       mark(form, path, line);
       if (wants_pairs()) text_keys_.push_back(text_form(text).key);
-      if (near_) near_->add(form, path, line);
+      if (near_) look_for_near(form, path, line);
       const auto sentences = splitter_.split(text);
       if (sentences.size() < 2) return;
       for (const std::string_view sentence : sentences) mark(comparison_form(sentence), path, line);
@@ -181,12 +132,18 @@ class OverlapFinder {
 
   void finish_tests() {
     check_texts(test_texts_, "test");
-    if (options_.near > 0) near_.emplace(known_, options_.near, options_.shingle);
+    if (options_.near == 0) return;
+    std::vector<std::string> forms;
+    for (auto& [form, text] : known_) {
+      forms.push_back(form);
+      by_number_.push_back(&text);
+    }
+    near_.emplace(forms, options_.near, options_.shingle);
   }
 
   OverlapReport finish() {
     check_texts(training_texts_, "training");
-    if (near_) near_->flush();
+    if (near_) mark_near();
     DataReview training;
     training.has_right = true;
     training.left = key_set(std::move(text_keys_));
@@ -247,6 +204,30 @@ class OverlapFinder {
     known->second.found_at = fmt::format("{}:{}", path, line);
   }
 
+  void look_for_near(const std::string& form, const std::string& path, int64_t line) {
+    forms_.push_back(form);
+    places_.push_back(fmt::format("{}:{}", path, line));
+    if (forms_.size() == kBlock) mark_near();
+  }
+
+  // Marks known texts near those set aside, in their order.
+  void mark_near() {
+    std::vector<std::vector<NearText>> found(forms_.size());
+    run_parallel(static_cast<int64_t>(forms_.size()), kTogether, [&](int64_t i) {
+      found[static_cast<size_t>(i)] = near_->find(forms_[static_cast<size_t>(i)]);
+    });
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (const NearText& near : found[i]) {
+        KnownText& known = *by_number_[static_cast<size_t>(near.text)];
+        if (!known.near_at.empty()) continue;
+        known.near_at = places_[i];
+        known.near_share = near.share;
+      }
+    }
+    forms_.clear();
+    places_.clear();
+  }
+
   void check_texts(int64_t count, const char* side) const {
     SIMILE_CHECK(count > 0, ErrorKind::kInput,
                  fmt::format("the {} files hold no text of at least {} words; lower "
@@ -257,8 +238,10 @@ class OverlapFinder {
   const OverlapOptions& options_;
   EventSink& events_;
   SentenceSplitter splitter_;
-  KnownTexts known_;
-  std::optional<NearMarker> near_;  // once all test texts are known
+  std::unordered_map<std::string, KnownText> known_;  // by form; elements stay where they are
+  std::optional<NearTextFinder> near_;                // once all test texts are known
+  std::vector<KnownText*> by_number_;                 // in near_
+  std::vector<std::string> forms_, places_;  // of training texts not yet looked at for near ones
   std::vector<TestFile> files_;
   std::vector<uint64_t> text_keys_, pair_keys_;  // of the training files
   int64_t rows_ = 0, test_texts_ = 0, training_texts_ = 0;

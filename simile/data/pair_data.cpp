@@ -41,17 +41,15 @@ std::string name_numbers(const std::string& file) {
                      fmt::join(names, ", "));
 }
 
-std::vector<std::string> column_names(const std::string& file) {
-  if (!is_json_lines(file)) return read_table_header(file);
-  std::vector<std::string> names;
-  for (const ColumnSummary& column : summarise_columns(file, 1)) names.push_back(column.name);
-  return names;
-}
-
 // Which columns were taken though the options name others, and which look as if they were meant.
 void describe_columns(const PairDataOptions& options, PairDataset& data) {
   const std::vector<std::string> files = pair_files(options);
-  const std::vector<std::string> header = column_names(files.front());
+  std::vector<std::string> header = read_table_header(files.front());
+  if (is_json_lines(files.front())) {
+    for (const ColumnSummary& column : summarise_columns(files.front(), 1)) {
+      header.push_back(column.name);
+    }
+  }
   const auto has = [&](const std::string& name) {
     return std::count(header.begin(), header.end(), name) > 0;
   };
@@ -199,17 +197,8 @@ PairDataset read_format(const PairDataOptions& options) {
   if (options.format == "documents") {
     return read_document_pairs(pair_files(options), options.documents, options.limit);
   }
-  if (options.format == "nli") {
-    return read_nli_pairs(pair_files(options),
-                          {options.left, options.right, options.label, options.class_names},
-                          options.limit, row_options(options, 0));
-  }
-  if (options.format == "classes") {
-    const int64_t last = options.limit == 0 ? 0 : options.skip + options.limit;
-    return read_class_data(pair_files(options),
-                           {options.text, options.left, options.right, options.label},
-                           options.class_names, options.skip, row_options(options, last));
-  }
+  if (options.format == "nli") return read_nli_pairs(options);
+  if (options.format == "classes") return read_class_data(options);
   if (options.format == "ranking") return read_ranking_pairs(options);
   return read_table_pairs(options);
 }

@@ -63,14 +63,6 @@ bool is_in_part(const FoldOptions& options, int64_t fold) {
   return !is_test && (options.part == "train" || !is_dev);
 }
 
-std::vector<Group> count_groups(const std::vector<std::string>& keys, uint64_t seed) {
-  std::map<std::string_view, int64_t> sizes;
-  for (const std::string& key : keys) ++sizes[key];
-  std::vector<Group> groups;
-  for (const auto& [key, size] : sizes) groups.push_back({key, size, stream_key(seed, key)});
-  return groups;
-}
-
 // Largest first.
 void deal(std::vector<Group>& groups, int64_t folds) {
   std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
@@ -175,7 +167,12 @@ FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>&
   part.is_kept.assign(groups.size(), 1);
   if (!options.is_set()) return part;
   check_options(options, file);
-  std::vector<Group> dealt = count_groups(groups, static_cast<uint64_t>(options.fold_seed));
+  std::map<std::string_view, int64_t> sizes;
+  for (const std::string& group : groups) ++sizes[group];
+  std::vector<Group> dealt;
+  for (const auto& [key, size] : sizes) {
+    dealt.push_back({key, size, stream_key(static_cast<uint64_t>(options.fold_seed), key)});
+  }
   SIMILE_CHECK(
       static_cast<int64_t>(dealt.size()) >= options.folds, ErrorKind::kInput,
       fmt::format("{}: {} groups cannot be dealt to {} folds; take fewer folds, or another "

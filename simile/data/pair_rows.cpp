@@ -134,18 +134,16 @@ void PairRowReader::check(const Row& row, double& score) {
   score = (read_score(row) - options_.score_offset) / options_.score_scale;
 }
 
-// A score that is no number is most often a wrong column: the error says which would do.
-double PairRowReader::read_number(const Row& row) const {
-  try {
-    return reader_.number(row, score_column_);
-  } catch (const Error& error) {
-    if (options_.on_error == "skip") throw;  // many rows may have none
-    throw Error(error.kind(), error.what() + suggest_score_column(files_[row.file]));
-  }
-}
-
 double PairRowReader::read_score(const Row& row) const {
-  if (score_names_.empty()) return read_number(row);
+  // A score that is no number is most often a wrong column: the error says which would do.
+  if (score_names_.empty()) {
+    try {
+      return reader_.number(row, score_column_);
+    } catch (const Error& error) {
+      if (options_.on_error == "skip") throw;  // many rows may have none
+      throw Error(error.kind(), error.what() + suggest_score_column(files_[row.file]));
+    }
+  }
   const std::string& field = row.fields[score_column_];
   const auto named = score_names_.find(field);
   if (named != score_names_.end()) return named->second;

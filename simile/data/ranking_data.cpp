@@ -40,15 +40,6 @@ std::string find_table(const std::string& folder, const std::vector<std::string>
   return "";
 }
 
-std::string find_texts(const std::string& folder, const std::string& name) {
-  const std::string path = find_table(folder, {name}, {".jsonl", ".tsv", ".csv"});
-  SIMILE_CHECK(!path.empty(), ErrorKind::kInput,
-               fmt::format("{}: the folder has no {}.jsonl (nor .tsv or .csv, .gz or .zst); a BEIR "
-                           "folder holds corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv",
-                           folder, name));
-  return path;
-}
-
 // "test" of qrels/test.tsv and qrels.test.tsv.
 std::set<std::string> list_splits(const std::string& folder) {
   std::set<std::string> splits;
@@ -84,8 +75,16 @@ RankingFiles find_ranking_files(const RankingDataOptions& options) {
   if (!options.folder.empty()) {
     SIMILE_CHECK(folder_exists(options.folder), ErrorKind::kInput,
                  fmt::format("{}: there is no such folder", options.folder));
-    if (options.queries.empty()) files.queries = {find_texts(options.folder, "queries")};
-    if (options.corpus.empty()) files.corpus = {find_texts(options.folder, "corpus")};
+    for (auto* texts : {&files.queries, &files.corpus}) {
+      if (!texts->front().empty()) continue;
+      const char* name = texts == &files.queries ? "queries" : "corpus";
+      texts->front() = find_table(options.folder, {name}, {".jsonl", ".tsv", ".csv"});
+      SIMILE_CHECK(
+          !texts->front().empty(), ErrorKind::kInput,
+          fmt::format("{}: the folder has no {}.jsonl (nor .tsv or .csv, .gz or .zst); a BEIR "
+                      "folder holds corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv",
+                      options.folder, name));
+    }
     if (options.qrels.empty()) files.qrels = find_qrels(options.folder, options.split);
   }
   const std::pair<const char*, const std::string*> paths[] = {
@@ -114,16 +113,6 @@ CorpusReader read_texts(const std::vector<std::string>& paths, CorpusReader::Tit
     texts.push_back(std::move(text.text));
   }
   return reader;
-}
-
-// Takes the judgements from queries before the first `skip` judged ones and after the next `limit`.
-void keep_queries(RankingData& data, int64_t skip, int64_t limit) {
-  int64_t judged_queries = 0;
-  for (auto& judged : data.judged) {
-    if (judged.empty()) continue;
-    const int64_t place = judged_queries++ - skip;
-    if (place < 0 || (limit > 0 && place >= limit)) judged.clear();
-  }
 }
 
 // Takes the judgements from queries that are not in the part.
@@ -257,7 +246,12 @@ RankingData read_ranking_data(const RankingDataOptions& options) {
                                    options.folder.empty() ? "without `folder`" : "beside `qrels`"},
                                   {!options.folds.is_set(), {"fold_seed"}, "without `folds`"}}));
   RankingData data = read_files(options);
-  keep_queries(data, options.skip_queries, options.limit_queries);
+  int64_t judged_queries = 0;
+  for (auto& judged : data.judged) {
+    if (judged.empty()) continue;
+    const int64_t place = judged_queries++ - options.skip_queries;
+    if (place < 0 || (options.limit_queries > 0 && place >= options.limit_queries)) judged.clear();
+  }
   keep_fold(options, data);
   keep_documents(data, options.limit_documents);
   return data;

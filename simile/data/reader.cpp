@@ -184,25 +184,27 @@ void check_on_error(const std::string& on_error) {
 }
 
 std::string ReadReport::warning() const {
-  std::string text;
+  std::vector<std::string> parts;
   if (replaced_bytes > 0) {
-    text =
+    parts.push_back(
         fmt::format("{}: {} bytes are not UTF-8 and were read as U+FFFD; convert the file to UTF-8",
-                    file, replaced_bytes);
+                    file, replaced_bytes));
   }
   if (quoted_fields > 0) {
-    text += fmt::format(
-        "{}{}: {} fields stand in quotes with doubled quotes inside, as pandas and spreadsheets "
+    parts.push_back(fmt::format(
+        "{}: {} fields stand in quotes with doubled quotes inside, as pandas and spreadsheets "
         "write them; a .tsv is read without quoting, so the quotes are part of the texts: name the "
         "file .csv and separate by commas, or write it with quoting=csv.QUOTE_NONE",
-        text.empty() ? "" : "; ", file, quoted_fields);
+        file, quoted_fields));
   }
-  if (malformed == 0) return text;
-  const int64_t others = malformed - static_cast<int64_t>(problems.size());
-  return fmt::format("{}{}{}: {} of {} rows are malformed and were left out (on_error: skip): {}{}",
-                     text, text.empty() ? "" : "; ", file, malformed, rows + filtered + malformed,
-                     fmt::join(problems, "; "),
-                     others > 0 ? fmt::format("; and {} more", others) : "");
+  if (malformed > 0) {
+    const int64_t others = malformed - static_cast<int64_t>(problems.size());
+    parts.push_back(
+        fmt::format("{}: {} of {} rows are malformed and were left out (on_error: skip): {}{}",
+                    file, malformed, rows + filtered + malformed, fmt::join(problems, "; "),
+                    others > 0 ? fmt::format("; and {} more", others) : ""));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string ReadReport::note() const {

@@ -152,11 +152,7 @@ bool TableFile::next(Row& row) {
 }
 
 std::vector<std::string> TableFile::split(const Line& line) {
-  return format_ == TableFormat::kTsv ? split_tsv(line.text, where(line.number))
-                                      : split_quoted(line);
-}
-
-std::vector<std::string> TableFile::split_quoted(const Line& line) {
+  if (format_ == TableFormat::kTsv) return split_tsv(line.text, where(line.number));
   std::deque<Line> taken;
   const NextLine take = [&](std::string& text) {
     Line next;
@@ -219,12 +215,6 @@ void TableFile::find_others(const std::string& where) {
   }
 }
 
-void TableFile::read_others(const std::vector<std::string>& fields, Row& row) const {
-  for (const size_t i : other_positions_) {
-    if (!fields[i].empty()) row.others.push_back({names_[i], NamedField::Kind::kText, fields[i]});
-  }
-}
-
 void TableFile::read_fields(const Line& line, Row& row) {
   const std::vector<std::string> fields = split(line);
   // Does the last field go on in the next line, as only a .csv lets it?
@@ -244,7 +234,9 @@ void TableFile::read_fields(const Line& line, Row& row) {
   for (size_t c = 0; c < columns_.size(); ++c) {
     if (has_column(c)) row.fields[c] = fields[static_cast<size_t>(position_[c])];
   }
-  read_others(fields, row);
+  for (const size_t i : other_positions_) {
+    if (!fields[i].empty()) row.others.push_back({names_[i], NamedField::Kind::kText, fields[i]});
+  }
 }
 
 void TableFile::read_object(const Line& line, Row& row) {

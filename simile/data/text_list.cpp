@@ -111,34 +111,29 @@ bool TextListReader::read(std::string& line, TextItem& item) {
     return true;
   }
   try {
-    read_object(line, item);
-    return true;
+    bool has_text = false;
+    std::vector<std::string> names;
+    for (JsonField& field : parse_json_members(line, lines_->where())) {
+      names.push_back(field.name);
+      if (field.kind == JsonField::Kind::kNull) continue;
+      const bool is_text = field.name == "text";
+      if (!is_text && field.name != "pair") continue;
+      if (field.kind != JsonField::Kind::kText) {
+        throw RowError(
+            fmt::format("{}: '{}' should be a text in quotes", lines_->where(), field.name));
+      }
+      (is_text ? has_text : item.has_pair) = true;
+      (is_text ? item.text : item.pair) = std::move(field.value);
+    }
+    if (has_text) return true;
+    throw RowError(
+        fmt::format("{}: expected an object with 'text' (and 'pair' where there are two "
+                    "texts), found the names: {}",
+                    lines_->where(), list_names(names)));
   } catch (const RowError& error) {
     leave_out_malformed(error, options_.skip_malformed, report_);
     return false;
   }
-}
-
-void TextListReader::read_object(const std::string& line, TextItem& item) {
-  bool has_text = false;
-  std::vector<std::string> names;
-  for (JsonField& field : parse_json_members(line, lines_->where())) {
-    names.push_back(field.name);
-    if (field.kind == JsonField::Kind::kNull) continue;
-    const bool is_text = field.name == "text";
-    if (!is_text && field.name != "pair") continue;
-    if (field.kind != JsonField::Kind::kText) {
-      throw RowError(
-          fmt::format("{}: '{}' should be a text in quotes", lines_->where(), field.name));
-    }
-    (is_text ? has_text : item.has_pair) = true;
-    (is_text ? item.text : item.pair) = std::move(field.value);
-  }
-  if (has_text) return;
-  throw RowError(
-      fmt::format("{}: expected an object with 'text' (and 'pair' where there are two "
-                  "texts), found the names: {}",
-                  lines_->where(), list_names(names)));
 }
 
 std::vector<std::string> read_texts(const std::string& path, TextListOptions options,

@@ -49,7 +49,6 @@ class TextListReader {
   void open(size_t number);
   bool next_line(std::string& line);
   bool read(std::string& line, TextItem& item);
-  void read_object(const std::string& line, TextItem& item);
 
   std::vector<std::string> paths_;
   TextListOptions options_;

@@ -174,9 +174,8 @@ double NearTextFinder::total(int32_t text) const {
 // A little less than it is, so that sums in another order are enough.
 double NearTextFinder::needed(int32_t text) const { return share_ * total(text) * (1 - 1e-9); }
 
-// Calls receive(NearText) for the test texts found, by number, until it returns false.
-template <typename Receive>
-void NearTextFinder::look_up(std::string_view form, const Receive& receive) const {
+std::vector<NearText> NearTextFinder::find(std::string_view form) const {
+  std::vector<NearText> found;
   std::vector<uint64_t> own;
   append_shingles(form, shingle_, own);
   std::vector<int32_t> texts;
@@ -187,7 +186,7 @@ void NearTextFinder::look_up(std::string_view form, const Receive& receive) cons
       if (entry.hash == hash) texts.push_back(entry.text);
     }
   }
-  if (texts.empty()) return;
+  if (texts.empty()) return found;
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   own = key_set(std::move(own));
@@ -196,26 +195,9 @@ void NearTextFinder::look_up(std::string_view form, const Receive& receive) cons
     for (const Shingle* s = begin_of(text); s != end_of(text); ++s) {
       if (std::binary_search(own.begin(), own.end(), s->hash)) common += s->weight;
     }
-    if (common >= needed(text) && !receive(NearText{text, common / total(text)})) return;
+    if (common >= needed(text)) found.push_back({text, common / total(text)});
   }
-}
-
-std::vector<NearText> NearTextFinder::find(std::string_view form) const {
-  std::vector<NearText> found;
-  look_up(form, [&](const NearText& text) {
-    found.push_back(text);
-    return true;
-  });
   return found;
-}
-
-bool NearTextFinder::finds_any(std::string_view form) const {
-  bool any = false;
-  look_up(form, [&](const NearText&) {
-    any = true;
-    return false;
-  });
-  return any;
 }
 
 KeySet read_text_keys(const std::vector<std::string>& files) {
@@ -241,7 +223,7 @@ LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data) {
       const std::string form = comparison_form((*columns[c])[i]);
       if (equal.count(form) > 0) {
         reasons[i] = kEqual;
-      } else if (near && near->finds_any(form)) {
+      } else if (near && !near->find(form).empty()) {
         reasons[i] = kNear;
       }
     }

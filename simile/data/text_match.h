@@ -78,7 +78,6 @@ class NearTextFinder {
 
   // The test texts found in a text, given by its form, by their numbers.
   std::vector<NearText> find(std::string_view form) const;
-  bool finds_any(std::string_view form) const;
 
  private:
   struct Shingle {
@@ -89,8 +88,6 @@ class NearTextFinder {
     uint64_t hash;
     int32_t text;
   };
-  template <typename Receive>
-  void look_up(std::string_view form, const Receive& receive) const;
   void list_shingles(const std::vector<std::string>& forms);
   void list_entries();
   // Beginning and end of a text's shingles, their weight, and the weight that must be found.

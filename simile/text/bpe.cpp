@@ -186,7 +186,14 @@ class Bpe : public TokenModel {
     add_merges(merges);
     reads_bytes_ =
         plain_characters_ && std::find(byte_ids_.begin(), byte_ids_.end(), -1) == byte_ids_.end();
-    if (reads_bytes_) add_byte_words();
+    std::vector<std::pair<std::string, int64_t>> words;  // tokens as the bytes they stand for
+    std::string bytes;
+    for (int32_t id = 0; reads_bytes_ && id < vocabulary_.size(); ++id) {
+      bytes.clear();
+      const std::string_view token = vocabulary_.token(id);
+      if (!token.empty() && decode_byte_level(token, bytes)) words.emplace_back(bytes, id);
+    }
+    if (reads_bytes_) byte_words_ = Vocabulary(std::move(words), vocabulary_.size(), source_);
     const auto size = static_cast<size_t>(vocabulary_.size());
     whole_.reset(new std::atomic<uint8_t>[size]);
     for (size_t id = 0; id < size; ++id) whole_[id].store(0, std::memory_order_relaxed);
@@ -233,17 +240,6 @@ class Bpe : public TokenModel {
       merges_.insert(first, second, {rank, find(joined)});
       ++rank;
     }
-  }
-
-  void add_byte_words() {
-    std::vector<std::pair<std::string, int64_t>> words;
-    std::string bytes;
-    for (int32_t id = 0; id < vocabulary_.size(); ++id) {
-      bytes.clear();
-      const std::string_view token = vocabulary_.token(id);
-      if (!token.empty() && decode_byte_level(token, bytes)) words.emplace_back(bytes, id);
-    }
-    byte_words_ = Vocabulary(std::move(words), vocabulary_.size(), source_);
   }
 
   // The token that a whole word is; -1: it is none, or its merges lead elsewhere.

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/text/normalized_text.h"
+#include "simile/text/normalizer.h"
 
 namespace simile {
 

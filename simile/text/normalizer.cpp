@@ -1,11 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/normalizer.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "simile/core/error.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/unicode.h"
+
+namespace simile {
+
+int64_t NormalizedText::assign(std::string_view source, uint32_t offset, bool track) {
+  clear(track);
+  if (!track && is_valid_utf8(source)) {
+    text.assign(source);
+    return 0;
+  }
+  int64_t replaced = 0;
+  text.reserve(source.size());
+  if (track) origins.reserve(source.size());
+  for (size_t i = 0; i < source.size();) {
+    const size_t ascii = ascii_prefix(source.substr(i));
+    if (ascii > 0) {
+      text.append(source.substr(i, ascii));
+      const size_t size = origins.size();
+      if (track) origins.resize(size + ascii);
+      for (size_t k = 0; track && k < ascii; ++k) {
+        const auto begin = static_cast<uint32_t>(offset + i + k);
+        origins[size + k] = {begin, begin + 1};
+      }
+      i += ascii;
+      continue;
+    }
+    const DecodedCharacter character = decode_character(source, i);
+    const auto begin = static_cast<uint32_t>(offset + i);
+    replaced += !character.valid;
+    append(character.code_point, {begin, begin + character.size});
+    i += character.size;
+  }
+  return replaced;
+}
+
+void NormalizedText::clear(bool track) {
+  text.clear();
+  origins.clear();
+  tracked = track;
+}
+
+void NormalizedText::append(char32_t code_point, Span origin) {
+  append_utf8(code_point, text);
+  if (tracked) origins.resize(text.size(), origin);
+}
+
+void NormalizedText::append(std::string_view bytes, const Span* byte_origins) {
+  text.append(bytes);
+  if (tracked) origins.insert(origins.end(), byte_origins, byte_origins + bytes.size());
+}
+
+void check_text_size(size_t bytes) {
+  constexpr size_t kMost = size_t{1} << 30;
+  SIMILE_CHECK(
+      bytes <= kMost, ErrorKind::kInput,
+      fmt::format("the tokenizer makes {} bytes of a text, more than {}; cut the text into "
+                  "pieces",
+                  bytes, kMost));
+}
+
+}  // namespace simile
 
 namespace simile::detail {
 namespace {

@@ -1,14 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first step of tokenising: rewriting the text (cleaning, lower case, accents).
+// A text on its way through the tokeniser, and where each of its bytes came from; and the first step
+// of tokenising: rewriting the text (cleaning, lower case, accents).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "simile/text/normalized_text.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
+
+// Bytes [begin, end) of some text.
+struct Span {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  bool operator==(const Span& other) const { return begin == other.begin && end == other.end; }
+};
+
+struct NormalizedText {
+  std::string text;           // valid UTF-8
+  bool tracked = false;       // whether origins are kept
+  std::vector<Span> origins;  // tracked: for each byte of `text`, the original character's bytes
+
+  // Takes `source`, which begins at byte `offset` of the original, replacing broken UTF-8 by
+  // U+FFFD. Returns how many replacements that took.
+  int64_t assign(std::string_view source, uint32_t offset, bool track);
+
+  void clear(bool track);
+  // Appends one character that stands for the original bytes `origin`.
+  void append(char32_t code_point, Span origin);
+  // Appends valid UTF-8 that stands, byte for byte, for the origins given (read when tracked).
+  void append(std::string_view bytes, const Span* byte_origins);
+
+  // Where `part` of this text was in the original; part must not be empty, and tracked be set.
+  Span origin_of(Span part) const { return {origins[part.begin].begin, origins[part.end - 1].end}; }
+};
+
+// Steps in sequence can multiply a text without end. Errors (kInput): more bytes than a text may
+// have on its way.
+void check_text_size(size_t bytes);
 
 // An immutable object, safe to use from several threads, which detail::make_normalizer() makes from
 // the "normalizer" of a tokenizer.json (detail/components.h).
@@ -52,3 +86,62 @@ std::unique_ptr<const Normalizer> make_precompiled_normalizer(std::string_view t
                                                               const std::string& where);
 
 }  // namespace simile
+
+namespace simile::detail {
+
+// Writes a normalised text character by character, keeping account of which characters of the input
+// each stands for as the `tokenizers` library does, so that offsets agree with it.
+class AlignedWriter {
+ public:
+  // Both texts must outlive the writer; `out` is emptied.
+  AlignedWriter(const NormalizedText& in, NormalizedText& out) : in_(in), out_(out) {
+    out.clear(in.tracked);
+    out.text.reserve(in.text.size() + 16);
+    if (in.tracked) out.origins.reserve(in.text.size() + 16);
+  }
+
+  // Leaves out the next `count` characters of the input.
+  void skip(size_t count) {
+    if (!in_.tracked) return;
+    for (; count > 0 && at_ < in_.text.size(); --count) at_ += character_size();
+  }
+
+  // Writes `c`. change <= 0: in place of the next 1 - change characters of the input, with the
+  // origin of the first of them; change > 0: beside them, with the origin of the input's last
+  // character taken so far.
+  void put(char32_t c, int change) {
+    Span origin;
+    if (in_.tracked) {
+      if (change > 0) {
+        origin = last_origin();
+      } else {
+        origin = at_ < in_.text.size() ? in_.origins[at_] : last_origin();
+        skip(static_cast<size_t>(1 - change));
+      }
+    }
+    out_.append(c, origin);
+  }
+
+  // Writes the next `size` bytes of the input, which are whole characters, unchanged. `begin` is
+  // where they stand; only for writers that take every character in turn.
+  void copy(size_t begin, size_t size) {
+    out_.append(std::string_view(in_.text).substr(begin, size),
+                in_.tracked ? in_.origins.data() + begin : nullptr);
+    at_ = begin + size;
+  }
+
+ private:
+  size_t character_size() const { return decode_valid_character(in_.text, at_).size; }
+
+  Span last_origin() const {
+    if (at_ > 0) return in_.origins[at_ - 1];
+    const uint32_t begin = in_.origins.empty() ? 0 : in_.origins.front().begin;
+    return {begin, begin};
+  }
+
+  const NormalizedText& in_;
+  NormalizedText& out_;
+  size_t at_ = 0;  // bytes of the input taken; kept only when origins are
+};
+
+}  // namespace simile::detail

@@ -80,16 +80,13 @@ class PassageCutter {
   size_t end_of(size_t first) {
     const auto most = static_cast<size_t>(options_.passage_tokens);
     size_t end = std::min(first + most, tokens_.size());
-    if (end < tokens_.size()) end = word_before(end, first + most / 2);
+    for (size_t at = end; end < tokens_.size() && at > first + most / 2; --at) {
+      if (!begins_word(at)) continue;
+      end = at;
+      break;
+    }
     // Read alone, its ends may be other tokens.
     while (end > first + 1 && !fits(piece(passage(first, end)))) --end;
-    return end;
-  }
-
-  size_t word_before(size_t end, size_t lowest) const {
-    for (size_t at = end; at > lowest; --at) {
-      if (begins_word(at)) return at;
-    }
     return end;
   }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "simile/text/text_pattern.h"
 #include "simile/text/unicode.h"
@@ -14,17 +15,15 @@ namespace {
 constexpr uint8_t kClasses = kWhiteSpace | kLetter | kNumber;
 constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
 
-std::array<uint8_t, 128> make_ascii_table() {
-  std::array<uint8_t, 128> table{};
-  for (uint32_t c = 0; c < table.size(); ++c) table[c] = character_properties(c) & kClasses;
-  return table;
-}
-
 // A text with the classes of its characters: white space, letter, number or (0) other.
 class ClassifiedText {
  public:
   explicit ClassifiedText(std::string_view text) : text_(text) {
-    static const std::array<uint8_t, 128> ascii = make_ascii_table();
+    static const std::array<uint8_t, 128> ascii = [] {
+      std::array<uint8_t, 128> table{};
+      for (uint32_t c = 0; c < table.size(); ++c) table[c] = character_properties(c) & kClasses;
+      return table;
+    }();
     ascii_ = ascii.data();
   }
 
@@ -54,13 +53,11 @@ class ClassifiedText {
   const uint8_t* ascii_;
 };
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
-
 // The end of 's 't 're 've 'm 'll 'd at `i`, where an apostrophe stands; `i` when there is none.
 uint32_t contraction_end(const ClassifiedText& text, uint32_t i, bool any_case) {
   const auto at = [&](uint32_t k) {
-    if (i + k >= text.size()) return '\0';
-    return any_case ? lower(text.byte(i + k)) : text.byte(i + k);
+    const char c = i + k < text.size() ? text.byte(i + k) : '\0';
+    return any_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
   };
   const char first = at(1);
   if (first == 's' || first == 't' || first == 'm' || first == 'd') return i + 2;
@@ -148,12 +145,7 @@ class WordScanner : public PatternMatcher {
   ScannerSettings settings_;
 };
 
-struct KnownPattern {
-  const char* pattern;
-  ScannerSettings settings;
-};
-
-const KnownPattern kKnownPatterns[] = {
+const std::pair<const char*, ScannerSettings> kKnownPatterns[] = {
     {kGpt2Pattern, {}},
     {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", {}},
     {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
@@ -219,16 +211,12 @@ class RunReader {
     if (special.find(pattern_[at_]) != std::string_view::npos) return false;
     const DecodedCharacter character = decode_valid_character(pattern_, at_);
     at_ += character.size;
-    add(characters, character.code_point);
-    return true;
-  }
-
-  static void add(CharacterClass& characters, char32_t c) {
-    if (c < 128) {
-      characters.ascii[c] = true;
+    if (character.code_point < 128) {
+      characters.ascii[character.code_point] = true;
     } else {
-      characters.others.push_back(c);
+      characters.others.push_back(character.code_point);
     }
+    return true;
   }
 
   bool read_escape(CharacterClass& characters) {
@@ -335,8 +323,8 @@ class RunMatcher : public PatternMatcher {
 }  // namespace
 
 std::shared_ptr<const PatternMatcher> make_word_scanner(const std::string& pattern) {
-  for (const KnownPattern& known : kKnownPatterns) {
-    if (pattern == known.pattern) return std::make_shared<WordScanner>(known.settings);
+  for (const auto& [known, settings] : kKnownPatterns) {
+    if (pattern == known) return std::make_shared<WordScanner>(settings);
   }
   return nullptr;
 }

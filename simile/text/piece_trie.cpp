@@ -20,14 +20,6 @@ struct Piece {
   }
 };
 
-uint64_t start_of(std::string_view text) {
-  uint64_t start = 0;
-  for (size_t i = 0; i < 8; ++i) {
-    start = start << 8 | (i < text.size() ? static_cast<uint8_t>(text[i]) : 0);
-  }
-  return start;
-}
-
 // Hands out places for the children of nodes.
 class Places {
  public:
@@ -35,7 +27,8 @@ class Places {
   uint32_t take(const std::vector<uint8_t>& bytes) {
     for (uint32_t place = first_free_; place != kEnd; place = next_[place]) {
       const uint32_t base = place ^ bytes[0];
-      if (used_base_[base] || !fits(base, bytes)) continue;
+      const auto is_free = [&](uint8_t byte) { return next_[base ^ byte] != kTaken; };
+      if (used_base_[base] || !std::all_of(bytes.begin(), bytes.end(), is_free)) continue;
       return occupy(base, bytes);
     }
     return occupy(add_block() ^ bytes[0], bytes);
@@ -45,11 +38,6 @@ class Places {
  private:
   static constexpr uint32_t kEnd = 0xFFFFFFFF;
   static constexpr uint32_t kTaken = 0xFFFFFFFE;
-
-  bool fits(uint32_t base, const std::vector<uint8_t>& bytes) const {
-    return std::all_of(bytes.begin(), bytes.end(),
-                       [&](uint8_t byte) { return next_[base ^ byte] != kTaken; });
-  }
 
   uint32_t occupy(uint32_t base, const std::vector<uint8_t>& bytes) {
     used_base_[base] = true;
@@ -68,7 +56,10 @@ class Places {
   // Returns the first place of a new block of free places.
   uint32_t add_block() {
     const uint32_t begin = size();
-    if (begin / kBlock >= kOpenBlocks) close_block(begin - kOpenBlocks * kBlock);
+    for (uint32_t i = 0; begin / kBlock >= kOpenBlocks && i < kBlock; ++i) {  // closes the oldest
+      const uint32_t place = begin - kOpenBlocks * kBlock + i;
+      if (next_[place] != kTaken) unlink(place);
+    }
     next_.resize(begin + kBlock);
     before_.resize(begin + kBlock);
     used_base_.resize(begin + kBlock, false);
@@ -79,12 +70,6 @@ class Places {
       last_free_ = place;
     }
     return begin;
-  }
-
-  void close_block(uint32_t begin) {
-    for (uint32_t place = begin; place < begin + kBlock; ++place) {
-      if (next_[place] != kTaken) unlink(place);
-    }
   }
 
   // Free places as a list in both directions. The first block stays empty: base 0 means none.
@@ -107,7 +92,11 @@ PieceTrie::PieceTrie(std::vector<std::pair<std::string_view, int32_t>> pieces) {
   std::vector<Piece> sorted;
   sorted.reserve(pieces.size());
   for (const auto& [text, id] : pieces) {
-    if (!text.empty()) sorted.push_back({start_of(text), text, id});
+    uint64_t start = 0;
+    for (size_t i = 0; i < 8; ++i) {
+      start = start << 8 | (i < text.size() ? static_cast<uint8_t>(text[i]) : 0);
+    }
+    if (!text.empty()) sorted.push_back({start, text, id});
   }
   std::sort(sorted.begin(), sorted.end());
   Places places;

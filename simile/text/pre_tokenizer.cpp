@@ -106,14 +106,12 @@ class Metaspace : public PreTokenizer {
 
 constexpr uint8_t kSeparators = kWhiteSpace | kPunctuation;
 
-std::array<uint8_t, 128> make_ascii_table() {
-  std::array<uint8_t, 128> table{};
-  for (uint32_t c = 0; c < table.size(); ++c) table[c] = character_properties(c) & kSeparators;
-  return table;
-}
-
 void split_part(std::string_view text, Span part, std::vector<Span>& words) {
-  static const std::array<uint8_t, 128> ascii = make_ascii_table();
+  static const std::array<uint8_t, 128> ascii = [] {
+    std::array<uint8_t, 128> table{};
+    for (uint32_t c = 0; c < table.size(); ++c) table[c] = character_properties(c) & kSeparators;
+    return table;
+  }();
   uint32_t begin = part.begin;
   for (uint32_t i = part.begin; i < part.end;) {
     const auto lead = static_cast<uint8_t>(text[i]);

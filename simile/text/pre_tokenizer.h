@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/text/normalized_text.h"
+#include "simile/text/normalizer.h"
 #include "simile/text/text_pattern.h"
 
 namespace simile {

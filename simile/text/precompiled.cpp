@@ -25,7 +25,8 @@ class Writer {
   Writer(const NormalizedText& in, NormalizedText& out) : in_(in), out_(out) {}
 
   void keep(std::string_view part) {
-    if (in_.tracked && lagging(part)) {
+    // The cursor lags where the bytes there are others than those of this unchanged piece.
+    if (in_.tracked && in_.text.compare(cursor_, part.size(), part) != 0) {
       for (size_t i = 0; i < part.size();) {
         const size_t size = decode_valid_character(part, i).size;
         put(part.substr(i, size));
@@ -59,11 +60,6 @@ class Writer {
   }
 
  private:
-  // Whether the bytes at the cursor are others than those of `part`, an unchanged piece.
-  bool lagging(std::string_view part) const {
-    return std::string_view(in_.text).compare(cursor_, part.size(), part) != 0;
-  }
-
   void skip_character() {
     if (cursor_ < in_.text.size()) cursor_ += decode_valid_character(in_.text, cursor_).size;
   }

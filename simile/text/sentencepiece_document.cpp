@@ -28,12 +28,6 @@ bool rewrites_quotes(Family family) {
   return family == Family::kXlnet || family == Family::kAlbert;
 }
 
-// "9,": a digit and a comma at the end of two characters or more.
-bool ends_with_number_comma(std::string_view piece) {
-  const size_t size = piece.size();
-  return size >= 2 && piece[size - 1] == ',' && piece[size - 2] >= '0' && piece[size - 2] <= '9';
-}
-
 struct ScoredPiece {
   std::string text;
   double score;
@@ -84,7 +78,10 @@ class Vocabulary {
   void add_pieces(const SentencePieceModel& model, size_t first, bool avoid_number_commas) {
     for (size_t i = first; i < model.pieces.size(); ++i) {
       const SentencePiece& piece = model.pieces[i];
-      const bool avoided = avoid_number_commas && ends_with_number_comma(piece.text);
+      // "9,": a digit and a comma at the end.
+      const size_t size = piece.text.size();
+      const bool avoided = avoid_number_commas && size >= 2 && piece.text[size - 1] == ',' &&
+                           piece.text[size - 2] >= '0' && piece.text[size - 2] <= '9';
       pieces_.push_back({piece.text, piece.score + (avoided ? kAvoided : 0.0)});
     }
   }
@@ -119,13 +116,6 @@ Json normalizer_of(const SentencePieceModel& model, const SentencePieceSettings&
     steps.push_back(replace_step("Regex", " {2,}", mark));
   }
   return {{"type", "Sequence"}, {"normalizers", steps}};
-}
-
-Json metaspace_of(const SentencePieceModel& model, const SentencePieceSettings& settings,
-                  const char* mark) {
-  const char* scheme = !model.add_dummy_prefix ? "never" : (settings.legacy ? "always" : "first");
-  return {
-      {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", true}};
 }
 
 struct FamilyTemplate {
@@ -235,7 +225,9 @@ std::string sentencepiece_document(const SentencePieceModel& model,
   const char* mark = model.escape_whitespaces ? kMark : " ";
   const Vocabulary vocabulary(model, settings);
   const FamilyTemplate family = template_of(settings.family);
-  const Json metaspace = metaspace_of(model, settings, mark);
+  const char* scheme = !model.add_dummy_prefix ? "never" : (settings.legacy ? "always" : "first");
+  const Json metaspace = {
+      {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", true}};
   return detail::tokenizer_document(
       added_tokens_of(model, settings, family, vocabulary), normalizer_of(model, settings, mark),
       metaspace, post_processor_of(family, vocabulary, source), metaspace,
@@ -287,23 +279,6 @@ SentencePieceFamily family_of_config(const std::string& folder) {
   return SentencePieceFamily::kPlain;
 }
 
-void read_more_special_tokens(const JsonObject& config, std::vector<std::string>& tokens) {
-  if (!config.has("additional_special_tokens")) return;
-  const Json& list = config.at("additional_special_tokens");
-  const std::string where = config.source() + ": additional_special_tokens";
-  SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
-               fmt::format("{} must be a list, but it is {}", where, describe_json(list)));
-  for (const Json& item : list) {
-    if (item.is_object()) {
-      tokens.push_back(JsonObject(item, where).text("content"));
-      continue;
-    }
-    SIMILE_CHECK(item.is_string(), ErrorKind::kInput,
-                 fmt::format("{} must hold texts, but found {}", where, describe_json(item)));
-    tokens.push_back(item.get<std::string>());
-  }
-}
-
 SentencePieceSettings read_sentencepiece_settings(const std::string& folder) {
   SentencePieceSettings settings;
   const std::string path = join_path(folder, "tokenizer_config.json");
@@ -317,7 +292,20 @@ SentencePieceSettings read_sentencepiece_settings(const std::string& folder) {
   settings.keep_accents = object.flag_or("keep_accents", false);
   settings.legacy = object.flag_or("legacy", true);
   settings.extra_ids = object.integer_or("extra_ids", settings.extra_ids, 0, kMaxExtraIds);
-  read_more_special_tokens(object, settings.more_special_tokens);
+  if (!object.has("additional_special_tokens")) return settings;
+  const Json& list = object.at("additional_special_tokens");
+  const std::string where = path + ": additional_special_tokens";
+  SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
+               fmt::format("{} must be a list, but it is {}", where, describe_json(list)));
+  for (const Json& item : list) {
+    if (item.is_object()) {
+      settings.more_special_tokens.push_back(JsonObject(item, where).text("content"));
+      continue;
+    }
+    SIMILE_CHECK(item.is_string(), ErrorKind::kInput,
+                 fmt::format("{} must hold texts, but found {}", where, describe_json(item)));
+    settings.more_special_tokens.push_back(item.get<std::string>());
+  }
   return settings;
 }
 

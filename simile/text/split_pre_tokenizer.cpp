@@ -15,67 +15,6 @@ namespace {
 
 using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
 
-struct Piece {
-  Span span;
-  bool is_match;
-};
-
-// `part` as matches and what is between them.
-void list_pieces(Span part, const std::vector<Span>& matches, bool invert,
-                 std::vector<Piece>& pieces) {
-  pieces.clear();
-  uint32_t done = part.begin;
-  for (const Span match : matches) {
-    if (done != match.begin) pieces.push_back({{done, match.begin}, invert});
-    pieces.push_back({match, !invert});
-    done = match.end;
-  }
-  if (done != part.end) pieces.push_back({{done, part.end}, invert});
-}
-
-// Joins each match to the piece before it, but no match to a match.
-void merge_with_previous(std::vector<Piece>& pieces) {
-  size_t count = 0;
-  bool after_match = false;
-  for (const Piece piece : pieces) {
-    const bool is_match = piece.is_match;
-    if (is_match && !after_match && count > 0) {
-      pieces[count - 1].span.end = piece.span.end;
-    } else {
-      pieces[count++] = piece;
-    }
-    after_match = is_match;
-  }
-  pieces.resize(count);
-}
-
-void merge_with_next(std::vector<Piece>& pieces) {
-  std::vector<Piece> merged;
-  bool before_match = false;
-  for (size_t i = pieces.size(); i-- > 0;) {
-    if (pieces[i].is_match && !before_match && !merged.empty()) {
-      merged.back().span.begin = pieces[i].span.begin;
-    } else {
-      merged.push_back(pieces[i]);
-    }
-    before_match = pieces[i].is_match;
-  }
-  std::reverse(merged.begin(), merged.end());
-  pieces = std::move(merged);
-}
-
-void merge_contiguous(std::vector<Piece>& pieces) {
-  size_t count = 0;
-  for (const Piece piece : pieces) {
-    if (count > 0 && pieces[count - 1].is_match == piece.is_match) {
-      pieces[count - 1].span.end = piece.span.end;
-    } else {
-      pieces[count++] = piece;
-    }
-  }
-  pieces.resize(count);
-}
-
 // Replaces `words` by what cut(part, words) makes of each of them.
 template <typename Cut>
 void cut_each(std::vector<Span>& words, const Cut& cut) {
@@ -100,19 +39,43 @@ UScriptCode script_of(char32_t c) {
   return script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ? USCRIPT_HAN : script;
 }
 
+// Whether a piece is one word with the piece before it; matches and what is between them alternate.
+bool joins(SplitBehavior behavior, bool is_match, bool after_match) {
+  switch (behavior) {
+    case SplitBehavior::kMergedWithPrevious:
+      return is_match && !after_match;
+    case SplitBehavior::kMergedWithNext:
+      return !is_match && after_match;
+    case SplitBehavior::kContiguous:
+      return is_match == after_match;
+    default:
+      return false;
+  }
+}
+
 // Appends the words that `part` is cut into by `matches`, which lie in it in order.
 void cut_at_matches(Span part, const std::vector<Span>& matches, SplitBehavior behavior,
                     bool invert, std::vector<Span>& words) {
-  thread_local std::vector<Piece> pieces;
-  list_pieces(part, matches, invert, pieces);
-  if (behavior == SplitBehavior::kMergedWithPrevious) merge_with_previous(pieces);
-  if (behavior == SplitBehavior::kMergedWithNext) merge_with_next(pieces);
-  if (behavior == SplitBehavior::kContiguous) merge_contiguous(pieces);
-  for (const Piece& piece : pieces) {
-    if (piece.span.begin == piece.span.end) continue;
-    if (behavior == SplitBehavior::kRemoved && piece.is_match) continue;
-    words.push_back(piece.span);
+  const size_t first = words.size();
+  bool after_match = false;
+  const auto add = [&](uint32_t begin, uint32_t end, bool is_match) {
+    if (words.size() > first && joins(behavior, is_match, after_match)) {
+      words.back().end = end;
+    } else if (behavior != SplitBehavior::kRemoved || !is_match) {
+      words.push_back({begin, end});
+    }
+    after_match = is_match;
+  };
+  uint32_t done = part.begin;
+  for (const Span match : matches) {
+    if (done != match.begin) add(done, match.begin, invert);
+    add(match.begin, match.end, !invert);
+    done = match.end;
   }
+  if (done != part.end) add(done, part.end, invert);
+  words.erase(std::remove_if(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(),
+                             [](Span word) { return word.begin == word.end; }),
+              words.end());
 }
 
 // Appends the matches of a pattern in a part of the text.

@@ -6,7 +6,6 @@
 #include <unicode/ustring.h>
 
 #include <chrono>
-#include <cstring>
 #include <mutex>
 
 #include "simile/core/error.h"
@@ -55,21 +54,13 @@ struct Utf16Text {
     begins.clear();
     for (size_t i = 0; i < text.size();) {
       const DecodedCharacter character = decode_valid_character(text, i);
-      append_unit(character.code_point);
+      const char32_t c = character.code_point;
+      if (c >= 0x10000) units.push_back(static_cast<char16_t>(U16_LEAD(c)));
+      units.push_back(static_cast<char16_t>(c < 0x10000 ? c : U16_TRAIL(c)));
       begins.resize(units.size(), static_cast<uint32_t>(i));
       i += character.size;
     }
     begins.push_back(static_cast<uint32_t>(text.size()));
-  }
-
- private:
-  void append_unit(char32_t c) {
-    if (c < 0x10000) {
-      units.push_back(static_cast<char16_t>(c));
-      return;
-    }
-    units.push_back(static_cast<char16_t>(0xD7C0 + (c >> 10)));
-    units.push_back(static_cast<char16_t>(0xDC00 + (c & 0x3FF)));
   }
 };
 
@@ -87,8 +78,7 @@ std::string character_set(const std::string& known, const Belongs& belongs) {
 
 // What a class of Ruby's syntax is in ICU's, where the two differ.
 struct ClassName {
-  const char* name;
-  std::string set;
+  std::string name, set;
 };
 
 const std::vector<ClassName>& class_names() {
@@ -97,25 +87,20 @@ const std::vector<ClassName>& class_names() {
       return [property](uint8_t properties) { return (properties & property) != 0; };
     };
     const auto is_mark = [](uint8_t properties) { return properties == kWordCharacter; };
-    const std::string word = character_set(
-        R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u00B2\u00B3\u00B9\u00BC-\u00BE)", has(kWordCharacter));
-    const std::string letter = character_set(R"(\p{L})", has(kLetter));
-    const std::string number = character_set(R"(\p{N})", has(kNumber));
-    const std::string mark = character_set(R"(\p{M})", is_mark);
-    return std::vector<ClassName>{
-        {"\\w", "[" + word + "]"},
-        {"\\W", "[^" + word + "]"},
-        {"\\p{L}", "[" + letter + "]"},
-        {"\\P{L}", "[^" + letter + "]"},
-        {"\\p{N}", "[" + number + "]"},
-        {"\\P{N}", "[^" + number + "]"},
-        {"\\p{M}", "[" + mark + "]"},
-        {"\\P{M}", "[^" + mark + "]"},
-        {"\\h", "[0-9a-fA-F]"},
-        {"\\H", "[^0-9a-fA-F]"},
-        {"(?m:", "(?s:"},
-        {"(?m)", "(?s)"},
-    };
+    const std::pair<std::string, std::string> sets[] = {
+        {"\\w", character_set(R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u00B2\u00B3\u00B9\u00BC-\u00BE)",
+                              has(kWordCharacter))},
+        {"\\p{L}", character_set(R"(\p{L})", has(kLetter))},
+        {"\\p{N}", character_set(R"(\p{N})", has(kNumber))},
+        {"\\p{M}", character_set(R"(\p{M})", is_mark)},
+        {"\\h", "0-9a-fA-F"}};
+    std::vector<ClassName> all = {{"(?m:", "(?s:"}, {"(?m)", "(?s)"}};
+    for (const auto& [name, set] : sets) {
+      all.push_back({name, "[" + set + "]"});
+      all.push_back({name, "[^" + set + "]"});
+      all.back().name[1] -= 'a' - 'A';  // the others: \W, \P{L}
+    }
+    return all;
   }();
   return names;
 }
@@ -126,11 +111,11 @@ std::string translate(const std::string& pattern) {
   for (size_t i = 0; i < pattern.size();) {
     const ClassName* found = nullptr;
     for (const ClassName& name : class_names()) {
-      if (pattern.compare(i, std::strlen(name.name), name.name) == 0) found = &name;
+      if (pattern.compare(i, name.name.size(), name.name) == 0) found = &name;
     }
     if (found != nullptr) {
       result += found->set;
-      i += std::strlen(found->name);
+      i += found->name.size();
     } else {
       const size_t size = pattern[i] == '\\' && i + 1 < pattern.size() ? 2 : 1;
       result += pattern.substr(i, size);

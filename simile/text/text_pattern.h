@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/text/normalized_text.h"
+#include "simile/text/normalizer.h"
 
 namespace simile {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/token_model.h"
 
+#include <charconv>
 #include <cmath>
 #include <iterator>
 
@@ -120,21 +121,15 @@ double as_the_library_reads(double score) {
   constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  const std::string text = fmt::format("{}", std::abs(score));  // the shortest that reads back
+  std::string text = fmt::format("{}", std::abs(score));  // the shortest that reads back
+  const size_t point = text.find('.');
+  const size_t decimals = point == std::string::npos ? 0 : text.size() - point - 1;
+  if (point != std::string::npos) text.erase(point, 1);
   uint64_t digits = 0;
-  size_t decimals = 0;
-  bool is_fraction = false;
-  for (const char c : text) {
-    if (c == '.') {
-      is_fraction = true;
-    } else if (c >= '0' && c <= '9' && digits < std::numeric_limits<uint64_t>::max() / 10 - 1) {
-      digits = digits * 10 + static_cast<uint64_t>(c - '0');
-      decimals += is_fraction;
-    } else {
-      return score;  // very large or small
-    }
-  }
-  if (decimals >= std::size(kPowers)) return score;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, digits);
+  const bool is_extreme = read.ec != std::errc() || read.ptr != end;  // has an exponent
+  if (is_extreme || decimals >= std::size(kPowers)) return score;
   return std::copysign(static_cast<double>(digits) / kPowers[decimals], score);
 }
 

@@ -132,18 +132,14 @@ void Tokenizer::tokenize(std::string_view text, bool tracked, size_t limit,
       core_->special.unk);
 }
 
-const std::vector<TemplatePiece>& Tokenizer::single(bool special_tokens) const {
+const std::vector<TemplatePiece>& Tokenizer::pieces(bool of_pair, bool special_tokens) const {
   const PostProcessor& processor = core_->post_processor;
-  return special_tokens && puts_special_ ? processor.single : processor.bare_single;
-}
-
-const std::vector<TemplatePiece>& Tokenizer::pair(bool special_tokens) const {
-  const PostProcessor& processor = core_->post_processor;
-  return special_tokens && puts_special_ ? processor.pair : processor.bare_pair;
+  if (special_tokens && puts_special_) return of_pair ? processor.pair : processor.single;
+  return of_pair ? processor.bare_pair : processor.bare_single;
 }
 
 Encoding Tokenizer::encode(std::string_view text, bool special_tokens) const {
-  const auto& pieces = single(special_tokens);
+  const auto& pieces = this->pieces(false, special_tokens);
   const int64_t room = room_for_text(pieces, truncation_.max_length);
   thread_local TextTokens tokens;
   tokenize(text, true, kNoLimit, tokens);
@@ -156,7 +152,7 @@ Encoding Tokenizer::encode(std::string_view text, bool special_tokens) const {
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                 bool special_tokens) const {
-  const auto& pieces = pair(special_tokens);
+  const auto& pieces = this->pieces(true, special_tokens);
   const int64_t room = room_for_text(pieces, truncation_.max_length);
   TextTokens a;
   TextTokens b;
@@ -183,7 +179,7 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
 
 int64_t Tokenizer::encode_ids(std::string_view text, std::vector<int32_t>& ids) const {
   thread_local TextTokens tokens;
-  const auto& pieces = single(true);
+  const auto& pieces = this->pieces(false, true);
   const int64_t room = room_for_text(pieces, truncation_.max_length);
   const bool stops = truncation_.strategy == TruncationSettings::Strategy::kLongestFirst;
   const bool all = truncation_.left || !stops;
@@ -236,7 +232,7 @@ void Tokenizer::set_truncation(const TruncationSettings& settings) {
   SIMILE_CHECK(
       settings.max_length >= 0, ErrorKind::kRecipe,
       fmt::format("a maximum length must not be negative, but it is {}", settings.max_length));
-  room_for_text(single(true), settings.max_length);
+  room_for_text(pieces(false, true), settings.max_length);
   truncation_ = settings;
 }
 

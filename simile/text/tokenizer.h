@@ -148,8 +148,7 @@ class Tokenizer {
   void tokenize(std::string_view text, bool tracked, size_t limit, TextTokens& tokens) const;
 
   std::shared_ptr<const TokenizerCore> core_;
-  const std::vector<TemplatePiece>& single(bool special_tokens) const;
-  const std::vector<TemplatePiece>& pair(bool special_tokens) const;
+  const std::vector<TemplatePiece>& pieces(bool of_pair, bool special_tokens) const;
 
   TruncationSettings truncation_;
   bool puts_special_ = true;

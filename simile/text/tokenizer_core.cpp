@@ -74,7 +74,10 @@ class TextRun {
       if (part.id >= 0) {
         put_added(part.id, tracked_ ? text.origin_of(part.span) : Span());
       } else {
-        text.copy_part(part.span, work_.part);
+        work_.part.clear(tracked_);
+        work_.part.append(
+            std::string_view(text.text).substr(part.span.begin, part.span.end - part.span.begin),
+            tracked_ ? text.origins.data() + part.span.begin : nullptr);
         run_words(work_.part, offset == 0 && part.span.begin == 0);
       }
     }
@@ -124,15 +127,11 @@ size_t trailing_space(std::string_view token) {
 
 // `offsets` in `text` without the white space that `token` has at its ends, character by character.
 Span trim(std::string_view text, std::string_view token, Span offsets, bool keep_prefix) {
-  uint32_t leading = 0;
-  uint32_t trailing = 0;
-  size_t size = 0;
-  for (std::string_view rest = token; (size = leading_space(rest)) > 0; ++leading) {
-    rest.remove_prefix(size);
-  }
-  for (std::string_view rest = token; (size = trailing_space(rest)) > 0; ++trailing) {
-    rest.remove_suffix(size);
-  }
+  uint32_t leading = 0, trailing = 0;
+  std::string_view rest = token;
+  for (size_t size; (size = leading_space(rest)) > 0; ++leading) rest.remove_prefix(size);
+  rest = token;
+  for (size_t size; (size = trailing_space(rest)) > 0; ++trailing) rest.remove_suffix(size);
   if (keep_prefix && leading == 1) leading = 0;
   for (; leading > 0 && offsets.begin < offsets.end; --leading) {
     do {
@@ -193,61 +192,35 @@ const Json& member_or_null(const Json& root, const char* key) {
   return found == root.end() ? null : *found;
 }
 
-// The end of the JSON string that starts (with its quote) at `begin`. The text is valid JSON.
-size_t skip_string(std::string_view text, size_t begin) {
-  size_t i = begin + 1;
-  while (text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-  return i + 1;
-}
-
-// The end of the value that starts at `begin`.
-size_t skip_value(std::string_view text, size_t begin) {
-  if (text[begin] == '"') return skip_string(text, begin);
-  if (text[begin] != '{' && text[begin] != '[') {
-    return std::min(text.find_first_of(",} \t\r\n", begin), text.size());
-  }
-  int64_t depth = 0;
-  for (size_t i = begin; i < text.size();) {
-    const char c = text[i];
-    if (c == '"') {
-      i = skip_string(text, i);
-      continue;
-    }
-    ++i;
-    if (c == '{' || c == '[') ++depth;
-    if ((c == '}' || c == ']') && --depth == 0) return i;
-  }
-  return text.size();
-}
-
-size_t skip_space(std::string_view text, size_t i) {
-  while (i < text.size() &&
-         (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r')) {
-    ++i;
-  }
-  return i;
-}
-
-// The JSON object `text` with the members "truncation" and "padding" null, otherwise byte for byte.
+// The JSON object `text`, which is valid, with the members "truncation" and "padding" null, otherwise
+// byte for byte.
 std::string without_limits(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\r";
   std::string result;
-  size_t i = text.find('{') + 1;
+  std::string_view name;  // the last string read
   size_t copied = 0;
-  while (text[i = skip_space(text, i)] == '"') {
-    const size_t name_end = skip_string(text, i);
-    const std::string_view name = text.substr(i + 1, name_end - i - 2);
-    const size_t begin = skip_space(text, skip_space(text, name_end) + 1);  // after the colon
-    const size_t end = skip_value(text, begin);
-    if (name == "truncation" || name == "padding") {
-      result += text.substr(copied, begin - copied);
+  int64_t depth = 0;
+  bool in_limit = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_limit && depth == 1 && (c == ',' || c == '}')) {
       result += "null";
-      copied = end;
+      copied = text.find_last_not_of(kSpace, i - 1) + 1;
+      in_limit = false;
     }
-    i = skip_space(text, end);
-    if (text[i] == ',') ++i;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c == '"') {
+      const size_t begin = ++i;
+      while (text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      name = text.substr(begin, i - begin);
+    } else if (c == ':' && depth == 1 && (name == "truncation" || name == "padding")) {
+      i = text.find_first_not_of(kSpace, i + 1) - 1;
+      result += text.substr(copied, i + 1 - copied);
+      in_limit = true;
+    }
   }
-  result += text.substr(copied);
-  return result;
+  return result += text.substr(copied);
 }
 
 // The model's tokens and the added ones as one vocabulary without gaps.

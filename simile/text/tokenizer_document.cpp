@@ -52,50 +52,15 @@ std::vector<std::string> read_vocabulary_lines(const std::string& path) {
   return tokens;
 }
 
-OrderedJson bert_added_tokens(const BertTokenizerSettings& settings, const Vocabulary& vocabulary) {
-  std::vector<std::string> names = {settings.pad_token, settings.unk_token, settings.cls_token,
-                                    settings.sep_token, settings.mask_token};
-  names.insert(names.end(), settings.more_special_tokens.begin(),
-               settings.more_special_tokens.end());
-  OrderedJson tokens = OrderedJson::array();
-  for (const std::string& name : names) {
-    const int32_t id = vocabulary.find(name);
-    if (id < 0) continue;
-    tokens.push_back(special_token_entry<OrderedJson>(name, id));
-    tokens.back()["lstrip"] = false;
-  }
-  return tokens;
-}
-
 // Tokenisers of byte pairs, and whether they are of RoBERTa's kind, else of GPT-2's.
 constexpr std::pair<const char*, bool> kClasses[] = {{"RobertaTokenizer", true},
                                                      {"BartTokenizer", true},
                                                      {"LongformerTokenizer", true},
                                                      {"GPT2Tokenizer", false}};
 
-// The files of a folder, read.
-struct Folder {
-  std::string vocabulary_path;
-  std::string config_path;
-  Json vocabulary;
-  Json config = Json::object();
-};
-
-Folder read_folder(const std::string& folder) {
-  Folder files;
-  files.vocabulary_path = join_path(folder, "vocab.json");
-  files.config_path = join_path(folder, "tokenizer_config.json");
-  files.vocabulary = read_json(files.vocabulary_path);
-  SIMILE_CHECK(files.vocabulary.is_object(), ErrorKind::kInput,
-               fmt::format("{} must be an object from token to id, but it is {}",
-                           files.vocabulary_path, describe_json(files.vocabulary)));
-  if (file_exists(files.config_path)) files.config = read_json(files.config_path);
-  return files;
-}
-
-bool is_roberta(const Folder& files) {
-  const std::string name = read_tokenizer_class(JsonObject(files.config, files.config_path));
-  if (name.empty()) return files.vocabulary.contains("<s>") && files.vocabulary.contains("</s>");
+bool is_roberta(const JsonObject& config, const Json& vocabulary) {
+  const std::string name = read_tokenizer_class(config);
+  if (name.empty()) return vocabulary.contains("<s>") && vocabulary.contains("</s>");
   std::string known;
   for (const auto& [class_name, roberta] : kClasses) {
     if (name == class_name) return roberta;
@@ -104,7 +69,7 @@ bool is_roberta(const Folder& files) {
   throw Error(ErrorKind::kInput,
               fmt::format("{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not "
                           "supported; known are {}. Save the tokeniser as tokenizer.json",
-                          files.config_path, name, known));
+                          config.source(), name, known));
 }
 
 Json read_merges_file(const std::string& path) {
@@ -128,35 +93,6 @@ Json read_merges_file(const std::string& path) {
   return merges;
 }
 
-// The id of a special token; null when the vocabulary has no such token.
-Json find_id(const Folder& files, const std::string& token) {
-  const auto found = files.vocabulary.find(token);
-  return found == files.vocabulary.end() ? Json() : *found;
-}
-
-Json added_tokens(const Folder& files, const std::vector<std::string>& names,
-                  const std::string& mask) {
-  Json tokens = Json::array();
-  std::vector<std::string> done;
-  for (const std::string& name : names) {
-    const Json id = find_id(files, name);
-    if (id.is_null() || std::find(done.begin(), done.end(), name) != done.end()) continue;
-    done.push_back(name);
-    tokens.push_back(special_token_entry(name, 0));
-    tokens.back()["id"] = id;
-    tokens.back()["lstrip"] = name == mask;
-  }
-  return tokens;
-}
-
-Json end_token(const Folder& files, const std::string& name) {
-  const Json id = find_id(files, name);
-  SIMILE_CHECK(!id.is_null(), ErrorKind::kInput,
-               fmt::format("{}: the special token \"{}\" is not in the vocabulary",
-                           files.vocabulary_path, name));
-  return {name, id};
-}
-
 }  // namespace
 
 std::string bert_document(const std::vector<std::string>& tokens,
@@ -172,6 +108,17 @@ std::string bert_document(const std::vector<std::string>& tokens,
                  fmt::format("{}: the special token \"{}\" is not in the vocabulary of {} tokens",
                              source, name, count));
   }
+  std::vector<std::string> names = {settings.pad_token, settings.unk_token, settings.cls_token,
+                                    settings.sep_token, settings.mask_token};
+  names.insert(names.end(), settings.more_special_tokens.begin(),
+               settings.more_special_tokens.end());
+  OrderedJson added = OrderedJson::array();
+  for (const std::string& name : names) {
+    const int32_t id = vocabulary.find(name);
+    if (id < 0) continue;
+    added.push_back(special_token_entry<OrderedJson>(name, id));
+    added.back()["lstrip"] = false;
+  }
   const std::string& cls = settings.cls_token;
   const std::string& sep = settings.sep_token;
   const auto post_processor = template_processing<OrderedJson>(
@@ -186,8 +133,8 @@ std::string bert_document(const std::vector<std::string>& tokens,
       R"("post_processor":{},"decoder":{{"type":"WordPiece","prefix":"##","cleanup":true}},)"
       R"("model":{{"type":"WordPiece","unk_token":{},"continuing_subword_prefix":"##",)"
       R"("max_input_chars_per_word":100,"vocab":{{)",
-      bert_added_tokens(settings, vocabulary).dump(), settings.handle_chinese_chars, strip_accents,
-      settings.lowercase, post_processor.dump(), quote_json(settings.unk_token));
+      added.dump(), settings.handle_chinese_chars, strip_accents, settings.lowercase,
+      post_processor.dump(), quote_json(settings.unk_token));
   for (size_t id = 0; id < tokens.size(); ++id) {
     text += fmt::format("{}{}:{}", id == 0 ? "" : ",", quote_json(tokens[id]), id);
   }
@@ -199,32 +146,52 @@ std::string bert_document(const std::string& vocabulary, const std::string& fold
 }
 
 std::string byte_pair_document(const std::string& folder) {
-  const Folder files = read_folder(folder);
-  const JsonObject config(files.config, files.config_path);
+  const std::string path = join_path(folder, "vocab.json");
+  const std::string config_path = join_path(folder, "tokenizer_config.json");
+  const Json vocabulary = read_json(path);
+  SIMILE_CHECK(vocabulary.is_object(), ErrorKind::kInput,
+               fmt::format("{} must be an object from token to id, but it is {}", path,
+                           describe_json(vocabulary)));
+  const Json settings = file_exists(config_path) ? read_json(config_path) : Json::object();
+  const JsonObject config(settings, config_path);
   const bool prefix_space = config.flag_or("add_prefix_space", false);
   const auto name = [&](const char* key, const std::string& fallback) {
     return read_token_name(config, key, fallback);
   };
+  const auto end_token = [&](const std::string& token) {
+    SIMILE_CHECK(vocabulary.contains(token) && !vocabulary.at(token).is_null(), ErrorKind::kInput,
+                 fmt::format("{}: the special token \"{}\" is not in the vocabulary", path, token));
+    return Json{token, vocabulary.at(token)};
+  };
   Json post_processor;
-  Json added;
-  if (is_roberta(files)) {
+  std::vector<std::string> names;
+  std::string mask;
+  if (is_roberta(config, vocabulary)) {
     const std::string cls = name("cls_token", "<s>");
     const std::string sep = name("sep_token", "</s>");
-    const std::string mask = name("mask_token", "<mask>");
+    mask = name("mask_token", "<mask>");
     post_processor = {{"type", "RobertaProcessing"},
-                      {"sep", end_token(files, sep)},
-                      {"cls", end_token(files, cls)},
+                      {"sep", end_token(sep)},
+                      {"cls", end_token(cls)},
                       {"trim_offsets", true},
                       {"add_prefix_space", prefix_space}};
-    added = added_tokens(
-        files, {cls, name("pad_token", "<pad>"), sep, name("unk_token", "<unk>"), mask}, mask);
+    names = {cls, name("pad_token", "<pad>"), sep, name("unk_token", "<unk>"), mask};
   } else {
     const std::string end = "<|endoftext|>";
     post_processor = {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", false}};
-    added = added_tokens(files,
-                         {name("bos_token", end), name("eos_token", end), name("unk_token", end),
-                          name("pad_token", end)},
-                         "");
+    names = {name("bos_token", end), name("eos_token", end), name("unk_token", end),
+             name("pad_token", end)};
+  }
+  Json added = Json::array();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto id = vocabulary.find(names[i]);
+    const auto known = names.begin() + static_cast<std::ptrdiff_t>(i);
+    if (id == vocabulary.end() || id->is_null() || std::count(names.begin(), known, names[i]) > 0) {
+      continue;
+    }
+    added.push_back(special_token_entry(names[i], 0));
+    added.back()["id"] = *id;
+    added.back()["lstrip"] = names[i] == mask;
   }
   const Json document = {{"version", "1.0"},
                          {"truncation", nullptr},
@@ -251,7 +218,7 @@ std::string byte_pair_document(const std::string& folder) {
                            {"fuse_unk", false},
                            {"byte_fallback", false},
                            {"ignore_merges", false},
-                           {"vocab", files.vocabulary},
+                           {"vocab", vocabulary},
                            {"merges", read_merges_file(join_path(folder, "merges.txt"))}}}};
   return dump_json(document, -1);
 }

@@ -39,11 +39,6 @@ bool is_cjk_ideograph(char32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-bool is_ascii_punctuation(char32_t c) {
-  return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
-         (c >= 123 && c <= 126);
-}
-
 // Properties that depend on the categories of Unicode 8.
 uint8_t compute_older_properties(char32_t c) {
   // Characters whose category has changed since.
@@ -57,7 +52,8 @@ uint8_t compute_older_properties(char32_t c) {
       c != '\r') {
     properties |= kControl;
   }
-  if ((category & U_GC_P_MASK) || is_ascii_punctuation(c)) properties |= kPunctuation;
+  const bool is_ascii = c > ' ' && c < 0x7F && !u_isalnum(static_cast<UChar32>(c));
+  if ((category & U_GC_P_MASK) || is_ascii) properties |= kPunctuation;
   if (category & U_GC_MN_MASK) properties |= kNonspacingMark;
   return properties;
 }
@@ -80,9 +76,11 @@ uint8_t compute_properties(char32_t c) {
   return properties;
 }
 
-void append_decomposition(const UNormalizer2* normalizer, char32_t c, std::u32string& out) {
+void append_decomposition(bool compatibility, char32_t c, std::u32string& out) {
   if (!exists_in_unicode(c, kNormalizationVersion)) return;
   UErrorCode status = U_ZERO_ERROR;
+  const UNormalizer2* normalizer =
+      compatibility ? unorm2_getNFKCInstance(&status) : unorm2_getNFCInstance(&status);
   std::array<UChar, 64> units;
   const int32_t length = unorm2_getDecomposition(normalizer, static_cast<UChar32>(c), units.data(),
                                                  static_cast<int32_t>(units.size()), &status);
@@ -92,16 +90,6 @@ void append_decomposition(const UNormalizer2* normalizer, char32_t c, std::u32st
     U16_NEXT(units.data(), i, length, code);
     out.push_back(static_cast<char32_t>(code));
   }
-}
-
-const UNormalizer2* canonical_data() {
-  UErrorCode status = U_ZERO_ERROR;
-  return unorm2_getNFCInstance(&status);
-}
-
-const UNormalizer2* compatibility_data() {
-  UErrorCode status = U_ZERO_ERROR;
-  return unorm2_getNFKCInstance(&status);
 }
 
 void append_lower_case(char32_t c, std::u32string& out) {
@@ -131,7 +119,7 @@ const CharacterPage* compute_page(uint32_t number) {
     if (exists_in_unicode(c, kNormalizationVersion)) {
       page->combining_classes[i] = u_getCombiningClass(static_cast<UChar32>(c));
     }
-    append_decomposition(canonical_data(), c, page->decompositions);
+    append_decomposition(false, c, page->decompositions);
     page->decomposition_begins[i + 1] = static_cast<uint16_t>(page->decompositions.size());
     append_lower_case(c, page->lowers);
     page->lower_begins[i + 1] = static_cast<uint16_t>(page->lowers.size());
@@ -173,13 +161,14 @@ std::u32string_view canonical_decomposition(char32_t c) {
 
 std::u32string compatibility_decomposition(char32_t c) {
   std::u32string parts;
-  append_decomposition(compatibility_data(), c, parts);
+  append_decomposition(true, c, parts);
   return parts;
 }
 
 char32_t compose_characters(char32_t first, char32_t second) {
-  const UChar32 composed = unorm2_composePair(canonical_data(), static_cast<UChar32>(first),
-                                              static_cast<UChar32>(second));
+  UErrorCode status = U_ZERO_ERROR;
+  const UChar32 composed = unorm2_composePair(
+      unorm2_getNFCInstance(&status), static_cast<UChar32>(first), static_cast<UChar32>(second));
   if (composed < 0 || !exists_in_unicode(static_cast<char32_t>(composed), kNormalizationVersion))
     return 0;
   return static_cast<char32_t>(composed);
@@ -223,10 +212,8 @@ bool is_pictographic(char32_t c) {
   return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_EXTENDED_PICTOGRAPHIC) != 0;
 }
 
-// The six scripts whose consonants a virama joins (property Indic_Conjunct_Break).
-bool is_conjunct_linker(char32_t c) {
-  return c == 0x094D || c == 0x09CD || c == 0x0ACD || c == 0x0B4D || c == 0x0C4D || c == 0x0D4D;
-}
+// The viramas of the six scripts whose consonants they join (property Indic_Conjunct_Break).
+constexpr std::u32string_view kLinkers = U"\u094D\u09CD\u0ACD\u0B4D\u0C4D\u0D4D";
 
 bool is_conjunct_consonant(char32_t c) {
   if (c < 0x0900 || c > 0x0D7F) return false;
@@ -265,7 +252,8 @@ class Cluster {
     after_pictograph_joiner_ = pictograph_ && kind == U_GCB_ZWJ;
     pictograph_ = (pictograph_ && kind == U_GCB_EXTEND) || is_pictographic(next);
     regional_ = !regional_ && kind == U_GCB_REGIONAL_INDICATOR;
-    linked_ = extends && consonant_ && (linked_ || is_conjunct_linker(next));
+    linked_ =
+        extends && consonant_ && (linked_ || kLinkers.find(next) != std::u32string_view::npos);
     consonant_ = (extends && consonant_) || is_conjunct_consonant(next);
     last_ = kind;
     return true;

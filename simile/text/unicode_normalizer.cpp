@@ -27,8 +27,10 @@ class FormWriter {
   void copy(size_t begin, size_t size) { writer_.copy(begin, size); }
 
   void write(char32_t c) {
-    if (compatible_) return write_parts(c, compatibility_decomposition(c));
-    write_parts(c, canonical_decomposition(c));
+    const std::u32string compatible = compatible_ ? compatibility_decomposition(c) : U"";
+    const std::u32string_view parts = compatible_ ? compatible : canonical_decomposition(c);
+    if (parts.empty()) return write_part(c, 0);
+    for (size_t i = 0; i < parts.size(); ++i) write_part(parts[i], i == 0 ? 0 : 1);
   }
 
   void flush() {
@@ -37,11 +39,6 @@ class FormWriter {
   }
 
  private:
-  void write_parts(char32_t c, std::u32string_view parts) {
-    if (parts.empty()) return write_part(c, 0);
-    for (size_t i = 0; i < parts.size(); ++i) write_part(parts[i], i == 0 ? 0 : 1);
-  }
-
   void write_part(char32_t c, int change) {
     const uint8_t order = combining_class(c);
     if (order != 0) {

@@ -18,9 +18,6 @@ constexpr size_t kKeptSteps = size_t{1} << 18;
 
 class Unigram : public TokenModel {
  public:
-  // scores[id] belongs to the token `id`. Of a token that occurs twice the last id is used.
-  // Errors (kInput, naming `source`): an unknown id that is not in the vocabulary; more than 8
-  // million tokens.
   Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramSettings& settings,
           const std::string& source)
       : vocabulary_(std::move(vocabulary)),

@@ -99,7 +99,8 @@ class Symbols {
   std::vector<int64_t> counts_;
 };
 
-std::vector<Suffix> sort_suffixes(const Symbols& symbols) {
+// Visits the nodes of the suffix tree from left to right, each after its children.
+std::vector<Candidate> find_candidates(const Symbols& symbols) {
   std::vector<Suffix> suffixes;
   for (uint32_t place = 0; place < symbols.size(); ++place) {
     if (symbols[place] != 0) suffixes.push_back({symbols.key(place), place});
@@ -107,12 +108,6 @@ std::vector<Suffix> sort_suffixes(const Symbols& symbols) {
   std::sort(suffixes.begin(), suffixes.end(), [&](const Suffix& a, const Suffix& b) {
     return a.key != b.key ? a.key < b.key : symbols.less(a.place, b.place);
   });
-  return suffixes;
-}
-
-// Visits the nodes of the suffix tree from left to right, each after its children.
-std::vector<Candidate> find_candidates(const Symbols& symbols,
-                                       const std::vector<Suffix>& suffixes) {
   std::vector<Candidate> found;
   std::vector<Candidate> path;
   for (size_t i = 0; i < suffixes.size(); ++i) {
@@ -149,14 +144,6 @@ double add_logs(double a, double b) {
   return b == -kInfinity || a - b > 50 ? a : a + std::log1p(std::exp(b - a));
 }
 
-PieceTrie make_trie(const std::vector<ScoredPiece>& pieces) {
-  std::vector<std::pair<std::string_view, int32_t>> entries;
-  for (const ScoredPiece& piece : pieces) {
-    entries.emplace_back(piece.text, static_cast<int32_t>(entries.size()));
-  }
-  return PieceTrie(std::move(entries));
-}
-
 }  // namespace
 
 std::vector<SeedPiece> find_seed_pieces(const CountedWords& words,
@@ -172,7 +159,7 @@ std::vector<SeedPiece> find_seed_pieces(const CountedWords& words,
     pieces.push_back({"", counts[i + 1], true});
     append_utf8(alphabet[i], pieces.back().text);
   }
-  std::vector<Candidate> candidates = find_candidates(symbols, sort_suffixes(symbols));
+  std::vector<Candidate> candidates = find_candidates(symbols);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.weight() > b.weight(); });
   candidates.resize(std::min(candidates.size(), limit));
@@ -188,8 +175,13 @@ std::vector<SeedPiece> find_seed_pieces(const CountedWords& words,
 
 UnigramEstimator::UnigramEstimator(const CountedWords& words,
                                    const std::vector<ScoredPiece>& pieces)
-    : words_(words), pieces_(pieces), trie_(make_trie(pieces)) {
-  for (const ScoredPiece& piece : pieces) unknown_score_ = std::min(unknown_score_, piece.score);
+    : words_(words), pieces_(pieces) {
+  std::vector<std::pair<std::string_view, int32_t>> entries;
+  for (const ScoredPiece& piece : pieces) {
+    entries.emplace_back(piece.text, static_cast<int32_t>(entries.size()));
+    unknown_score_ = std::min(unknown_score_, piece.score);
+  }
+  trie_ = PieceTrie(std::move(entries));
   unknown_score_ -= kUnknownPenalty;
 }
 
@@ -213,32 +205,6 @@ void UnigramEstimator::list_edges(std::string_view word, int32_t without,
           {static_cast<uint32_t>(begin), static_cast<uint32_t>(single_end), -1, unknown_score_});
     }
     begin = single_end;
-  }
-}
-
-void UnigramEstimator::add_expected(std::string_view word, int64_t count, Workspace& work,
-                                    std::vector<int64_t>& sums) const {
-  list_edges(word, -1, work.edges);
-  work.forward.assign(word.size() + 1, -kInfinity);
-  work.backward.assign(word.size() + 1, -kInfinity);
-  work.forward[0] = 0;
-  work.backward[word.size()] = 0;
-  for (const Edge& edge : work.edges) {
-    double& reached = work.forward[edge.end];
-    reached = add_logs(reached, work.forward[edge.begin] + edge.score);
-  }
-  for (size_t i = work.edges.size(); i-- > 0;) {
-    const Edge& edge = work.edges[i];
-    double& left = work.backward[edge.begin];
-    left = add_logs(left, work.backward[edge.end] + edge.score);
-  }
-  const double whole = work.forward[word.size()];
-  for (const Edge& edge : work.edges) {
-    if (edge.piece < 0) continue;
-    const double share =
-        std::exp(work.forward[edge.begin] + edge.score + work.backward[edge.end] - whole);
-    sums[static_cast<size_t>(edge.piece)] +=
-        std::llround(share * static_cast<double>(count) * kUnit);
   }
 }
 
@@ -289,8 +255,31 @@ std::vector<double> UnigramEstimator::sum_words(const AddWord& add_word) const {
 }
 
 std::vector<double> UnigramEstimator::expected_counts() const {
-  return sum_words([&](std::string_view word, int64_t count, Workspace& work,
-                       std::vector<int64_t>& sums) { add_expected(word, count, work, sums); });
+  return sum_words(
+      [&](std::string_view word, int64_t count, Workspace& work, std::vector<int64_t>& sums) {
+        list_edges(word, -1, work.edges);
+        work.forward.assign(word.size() + 1, -kInfinity);
+        work.backward.assign(word.size() + 1, -kInfinity);
+        work.forward[0] = 0;
+        work.backward[word.size()] = 0;
+        for (const Edge& edge : work.edges) {
+          double& reached = work.forward[edge.end];
+          reached = add_logs(reached, work.forward[edge.begin] + edge.score);
+        }
+        for (size_t i = work.edges.size(); i-- > 0;) {
+          const Edge& edge = work.edges[i];
+          double& left = work.backward[edge.begin];
+          left = add_logs(left, work.backward[edge.end] + edge.score);
+        }
+        const double whole = work.forward[word.size()];
+        for (const Edge& edge : work.edges) {
+          if (edge.piece < 0) continue;
+          const double share =
+              std::exp(work.forward[edge.begin] + edge.score + work.backward[edge.end] - whole);
+          sums[static_cast<size_t>(edge.piece)] +=
+              std::llround(share * static_cast<double>(count) * kUnit);
+        }
+      });
 }
 
 std::vector<double> UnigramEstimator::best_counts() const {

@@ -2,7 +2,9 @@
 #include "simile/text/utf8.h"
 
 #include <fmt/format.h>
+#include <unicode/utf8.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -11,53 +13,18 @@
 namespace simile {
 namespace {
 
-// How many of the bytes after a lead byte are needed, and the range of the first of them, which
-// shuts out overlong forms, surrogates and numbers beyond U+10FFFF.
-struct Lead {
-  uint32_t following = 0;
-  uint8_t low = 0x80;
-  uint8_t high = 0xBF;
-};
-
-Lead classify_lead(uint8_t lead) {
-  if (lead >= 0xC2 && lead <= 0xDF) return {1};
-  if (lead == 0xE0) return {2, 0xA0, 0xBF};
-  if (lead == 0xED) return {2, 0x80, 0x9F};
-  if (lead >= 0xE1 && lead <= 0xEF) return {2};
-  if (lead == 0xF0) return {3, 0x90, 0xBF};
-  if (lead == 0xF4) return {3, 0x80, 0x8F};
-  if (lead >= 0xF1 && lead <= 0xF3) return {3};
-  return {};
-}
-
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr uint8_t kInvalid = 0xFF;
-
-std::array<uint8_t, 256> make_values() {
-  std::array<uint8_t, 256> values;
-  values.fill(kInvalid);
-  for (size_t i = 0; i < kAlphabet.size(); ++i) {
-    values[static_cast<uint8_t>(kAlphabet[i])] = static_cast<uint8_t>(i);
-  }
-  return values;
-}
-
 }  // namespace
 
 DecodedCharacter decode_character(std::string_view text, size_t position) {
-  const auto first = static_cast<uint8_t>(text[position]);
-  if (first < 0x80) return {first, 1, true};
-  const Lead lead = classify_lead(first);
-  if (lead.following == 0) return {kReplacementCharacter, 1, false};
-  for (uint32_t i = 1; i <= lead.following; ++i) {
-    if (position + i >= text.size()) return {kReplacementCharacter, i, false};
-    const auto next = static_cast<uint8_t>(text[position + i]);
-    const uint8_t low = i == 1 ? lead.low : 0x80;
-    const uint8_t high = i == 1 ? lead.high : 0xBF;
-    if (next < low || next > high) return {kReplacementCharacter, i, false};
-  }
-  return decode_valid_character(text, position);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data()) + position;
+  const auto length = static_cast<int32_t>(std::min<size_t>(text.size() - position, 4));
+  int32_t size = 0;
+  UChar32 character = 0;
+  U8_NEXT(bytes, size, length, character);
+  if (character < 0) return {kReplacementCharacter, static_cast<uint32_t>(size), false};
+  return {static_cast<char32_t>(character), static_cast<uint32_t>(size), true};
 }
 
 size_t ascii_prefix(std::string_view text) {
@@ -169,7 +136,14 @@ std::string encode_base64(std::string_view bytes) {
 }
 
 std::string decode_base64(std::string_view text, const std::string& where) {
-  static const std::array<uint8_t, 256> values = make_values();
+  static const std::array<int8_t, 256> values = [] {
+    std::array<int8_t, 256> table;
+    table.fill(-1);
+    for (size_t i = 0; i < kAlphabet.size(); ++i) {
+      table[static_cast<uint8_t>(kAlphabet[i])] = static_cast<int8_t>(i);
+    }
+    return table;
+  }();
   SIMILE_CHECK(
       text.size() % 4 == 0, ErrorKind::kInput,
       fmt::format("{}: {} characters are no base64; expected a multiple of 4", where, text.size()));
@@ -183,10 +157,10 @@ std::string decode_base64(std::string_view text, const std::string& where) {
   uint32_t group = 0;
   int bits = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    const uint8_t value = values[static_cast<uint8_t>(text[i])];
-    SIMILE_CHECK(value != kInvalid, ErrorKind::kInput,
+    const int8_t value = values[static_cast<uint8_t>(text[i])];
+    SIMILE_CHECK(value >= 0, ErrorKind::kInput,
                  fmt::format("{}: character {} is not base64", where, i));
-    group = group << 6 | value;
+    group = group << 6 | static_cast<uint32_t>(value);
     bits += 6;
     if (bits >= 8) {
       bits -= 8;

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "simile/core/error.h"
+#include "simile/text/detail/piece_trie.h"
+#include "simile/text/unicode.h"
 
 namespace simile {
 namespace {
@@ -42,6 +45,23 @@ uint64_t hash_word(std::string_view word) {
 }
 
 uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+
+// The character that ends right before `end`; bytes that are not UTF-8 count as U+FFFD.
+DecodedCharacter character_before(std::string_view text, size_t end) {
+  for (size_t size = 1; size <= 4 && size <= end; ++size) {
+    const DecodedCharacter character = decode_character(text, end - size);
+    if (character.valid && character.size == size) return character;
+  }
+  return {kReplacementCharacter, 1, false};
+}
+
+bool is(const DecodedCharacter& character, CharacterProperty property) {
+  return (character_properties(character.code_point) & property) != 0;
+}
+
+Span make_span(size_t begin, size_t end) {
+  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+}
 
 }  // namespace
 
@@ -100,6 +120,83 @@ size_t Vocabulary::slot_of(std::string_view name, uint64_t hash) const {
 
 int32_t Vocabulary::find(std::string_view name) const {
   return slots_.empty() ? -1 : slots_[slot_of(name, hash_word(name))].id;
+}
+
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens,
+                                   const std::vector<std::string>& patterns)
+    : tokens_(std::move(tokens)) {
+  std::vector<std::pair<std::string_view, int32_t>> pieces;
+  std::set<std::string_view> known;
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (patterns[i].empty() || !known.insert(patterns[i]).second) continue;
+    pieces.emplace_back(patterns[i], static_cast<int32_t>(i));
+    starts_[static_cast<uint8_t>(patterns[i][0])] = true;
+  }
+  if (pieces.empty()) return;
+  SIMILE_CHECK(static_cast<int64_t>(patterns.size()) <= detail::PieceTrie::kMaxPieces,
+               ErrorKind::kInput,
+               fmt::format("{} added tokens are too many; at most {} are supported",
+                           patterns.size(), detail::PieceTrie::kMaxPieces));
+  trie_ = std::make_shared<const detail::PieceTrie>(std::move(pieces));
+  if (std::count(starts_.begin(), starts_.end(), true) == 1) {
+    only_start_ =
+        static_cast<int>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
+  }
+}
+
+size_t AddedTokenFinder::find_start(std::string_view text, size_t begin) const {
+  if (only_start_ >= 0) {
+    const void* found = begin < text.size()
+                            ? std::memchr(text.data() + begin, only_start_, text.size() - begin)
+                            : nullptr;
+    return found ? static_cast<size_t>(static_cast<const char*>(found) - text.data()) : text.size();
+  }
+  while (begin < text.size() && !starts_[static_cast<uint8_t>(text[begin])]) ++begin;
+  return begin;
+}
+
+void AddedTokenFinder::split(std::string_view text, std::vector<TextPart>& parts) const {
+  parts.clear();
+  size_t done = 0;
+  for (size_t i = empty() ? text.size() : find_start(text, 0); i < text.size();
+       i = find_start(text, i)) {
+    int32_t number = -1;  // of the longest token that starts here
+    size_t begin = i, end = i;
+    detail::PieceTrie::Cursor cursor(*trie_);
+    for (size_t k = i; k < text.size() && cursor.descend(text[k]); ++k) {
+      if (cursor.piece() < 0) continue;
+      number = cursor.piece();
+      end = k + 1;
+    }
+    if (number < 0) {
+      ++i;
+      continue;
+    }
+    const AddedToken& token = tokens_[number];
+    i = end;
+    const auto touches_word = [&] {
+      return (begin > 0 && is(character_before(text, begin), kWordCharacter)) ||
+             (end < text.size() && is(decode_character(text, end), kWordCharacter));
+    };
+    if (token.single_word && touches_word()) continue;
+    while (token.lstrip && begin > done) {
+      const DecodedCharacter character = character_before(text, begin);
+      if (!is(character, kWhiteSpace)) break;
+      begin -= character.size;
+    }
+    if (token.lstrip) begin = std::max(begin, done);
+    // A token that begins with this white space is still found, as in the `tokenizers` library.
+    while (token.rstrip && end < text.size()) {
+      const DecodedCharacter character = decode_character(text, end);
+      if (!is(character, kWhiteSpace)) break;
+      end += character.size;
+    }
+    if (begin >= end) continue;  // all of it was taken by the token before
+    if (done < begin) parts.push_back({make_span(done, begin), -1});
+    parts.push_back({make_span(begin, end), token.id});
+    done = end;
+  }
+  if (done < text.size()) parts.push_back({make_span(done, text.size()), -1});
 }
 
 }  // namespace simile

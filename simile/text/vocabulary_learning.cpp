@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
@@ -14,11 +15,6 @@
 
 namespace simile::detail {
 namespace {
-
-uint32_t hash_of(std::string_view word) {
-  const size_t hash = std::hash<std::string_view>()(word);
-  return static_cast<uint32_t>(hash ^ (hash >> 32));
-}
 
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr size_t kMaxTextBytes = size_t{500} << 20;
@@ -46,18 +42,6 @@ void cut_text(const std::string& text, const Normalizer* normalizer,
   }
 }
 
-// Reads texts until they are enough for a while; false after the last one.
-bool read_batch(const TextSource& next_text, std::vector<std::string>& batch) {
-  batch.clear();
-  for (size_t bytes = 0; bytes < kBatchBytes;) {
-    std::string text;
-    if (!next_text(text)) return false;
-    bytes += text.size() + 1;
-    batch.push_back(std::move(text));
-  }
-  return true;
-}
-
 }  // namespace
 
 void WordCounter::grow() {
@@ -73,7 +57,8 @@ void WordCounter::grow() {
 void WordCounter::add(std::string_view word, int64_t count) {
   if (words_.size() * 2 >= slots_.size()) grow();
   const size_t mask = slots_.size() - 1;
-  const uint32_t tag = hash_of(word);
+  const size_t hash = std::hash<std::string_view>()(word);
+  const auto tag = static_cast<uint32_t>(hash ^ (hash >> 32));
   size_t slot = tag & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
     Word& known = words_[slots_[slot] - 1];
@@ -107,7 +92,12 @@ WordCounter count_words(const TextSource& next_text, const Json& normalizer,
   std::vector<std::string> batch;
   int64_t done = 0;
   for (bool more = true; more;) {
-    more = read_batch(next_text, batch);
+    batch.clear();
+    std::string text;
+    for (size_t bytes = 0; bytes < kBatchBytes && (more = next_text(text));) {
+      bytes += text.size() + 1;
+      batch.push_back(std::exchange(text, {}));
+    }
     run_parallel(batch.size(), 16, [&](size_t i) {
       cut_text(batch[i], normalizes.get(), *cuts, sink,
                counters[static_cast<size_t>(omp_get_thread_num())]);

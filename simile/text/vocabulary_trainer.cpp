@@ -113,21 +113,17 @@ class PairMerger {
     for (uint32_t i = 0; i + 1 < word.size; ++i) {
       if (ids[i] != pair.left || ids[i + 1] != pair.right) continue;
       if (i > 0) {
-        lose(ids[i - 1], pair.left, word.count);
+        pairs_[key_of(ids[i - 1], pair.left)].count -= word.count;
         gained_.push_back(gain(ids[i - 1], id, word.count, number));
       }
       ids[i] = id;
       std::copy(ids + i + 2, ids + word.size, ids + i + 1);
       --word.size;
       if (i + 1 < word.size) {
-        lose(pair.right, ids[i + 1], word.count);
+        pairs_[key_of(pair.right, ids[i + 1])].count -= word.count;
         gained_.push_back(gain(id, ids[i + 1], word.count, number));
       }
     }
-  }
-
-  void lose(int32_t left, int32_t right, int64_t count) {
-    pairs_[key_of(left, right)].count -= count;
   }
 
   uint64_t gain(int32_t left, int32_t right, int64_t count, uint32_t word) {
@@ -222,23 +218,6 @@ std::unordered_map<char32_t, CharacterIds> add_alphabet(const CountedWords& word
   return ids;
 }
 
-PairMerger cut_into_characters(const CountedWords& words,
-                               const std::unordered_map<char32_t, CharacterIds>& alphabet) {
-  PairMerger merger;
-  std::vector<int32_t> ids;
-  for (const auto& [word, count] : words) {
-    ids.clear();
-    visit_characters(word, [&](size_t position, char32_t c) {
-      const auto found = alphabet.find(c);
-      if (found == alphabet.end()) return;
-      ids.push_back(position == 0 ? found->second.first : found->second.continuing);
-    });
-    if (ids.size() > 1) merger.add_word(ids, count);
-  }
-  merger.count_pairs();
-  return merger;
-}
-
 Tokenizer train_word_piece(const TextSource& next_text, const VocabularyTrainerOptions& options,
                            const std::vector<std::string>& special_tokens, EventSink& events) {
   const Json normalizer = {{"type", "BertNormalizer"}, {"lowercase", options.lowercase}};
@@ -255,7 +234,18 @@ Tokenizer train_word_piece(const TextSource& next_text, const VocabularyTrainerO
                fmt::format("vocabulary_size is {}, but the special tokens and characters alone are "
                            "{}; raise it or lower alphabet_limit ({})",
                            options.vocabulary_size, vocabulary.size(), options.alphabet_limit));
-  PairMerger merger = cut_into_characters(words, alphabet);
+  PairMerger merger;
+  std::vector<int32_t> ids;
+  for (const auto& [word, count] : words) {
+    ids.clear();
+    visit_characters(word, [&](size_t position, char32_t c) {
+      const auto found = alphabet.find(c);
+      if (found == alphabet.end()) return;
+      ids.push_back(position == 0 ? found->second.first : found->second.continuing);
+    });
+    if (ids.size() > 1) merger.add_word(ids, count);
+  }
+  merger.count_pairs();
   const auto join = [](const std::string& left, const std::string& right) {
     return left + right.substr(right.compare(0, 2, kPrefix) == 0 ? 2 : 0);
   };
@@ -274,22 +264,6 @@ Tokenizer train_word_piece(const TextSource& next_text, const VocabularyTrainerO
 
 // Longer words are cut, so that joining stays cheap.
 constexpr size_t kMaxBytesPerWord = 256;
-
-PairMerger cut_into_bytes(const CountedWords& words, const std::vector<int32_t>& byte_ids) {
-  PairMerger merger;
-  std::vector<int32_t> ids;
-  for (const auto& [word, count] : words) {
-    for (size_t begin = 0; begin < word.size(); begin += kMaxBytesPerWord) {
-      ids.clear();
-      for (const char byte : word.substr(begin, kMaxBytesPerWord)) {
-        ids.push_back(byte_ids[static_cast<uint8_t>(byte)]);
-      }
-      if (ids.size() > 1) merger.add_word(ids, count);
-    }
-  }
-  merger.count_pairs();
-  return merger;
-}
 
 Tokenizer train_byte_pairs(const TextSource& next_text, const VocabularyTrainerOptions& options,
                            const std::vector<std::string>& special_tokens, EventSink& events) {
@@ -312,7 +286,18 @@ Tokenizer train_byte_pairs(const TextSource& next_text, const VocabularyTrainerO
                            options.vocabulary_size, vocabulary.size()));
   const WordSink keep = [](std::string_view word, WordCounter& counter) { counter.add(word, 1); };
   const WordCounter counter = count_words(next_text, normalizer, byte_level, keep, events);
-  PairMerger merger = cut_into_bytes(counter.sorted(), byte_ids);
+  PairMerger merger;
+  std::vector<int32_t> cut;
+  for (const auto& [word, count] : counter.sorted()) {
+    for (size_t begin = 0; begin < word.size(); begin += kMaxBytesPerWord) {
+      cut.clear();
+      for (const char byte : word.substr(begin, kMaxBytesPerWord)) {
+        cut.push_back(byte_ids[static_cast<uint8_t>(byte)]);
+      }
+      if (cut.size() > 1) merger.add_word(cut, count);
+    }
+  }
+  merger.count_pairs();
   const auto join = [](const std::string& left, const std::string& right) { return left + right; };
   const std::vector<TokenPair> merges = learn_merges(options, merger, vocabulary, join, events);
   const auto token = [&](int32_t id) -> std::string_view {
@@ -352,20 +337,6 @@ const TrainerRow kTrainers[] = {
     {"unigram", train_unigram, {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}},
 };
 
-void check_special_tokens(const std::vector<std::string>& tokens,
-                          const std::vector<std::string>& needed) {
-  for (const std::string& name : needed) {
-    SIMILE_CHECK(std::count(tokens.begin(), tokens.end(), name) == 1, ErrorKind::kRecipe,
-                 fmt::format("special_tokens must hold \"{}\" once", name));
-  }
-  for (const std::string& token : tokens) {
-    SIMILE_CHECK(!token.empty() && is_valid_utf8(token) &&
-                     std::count(tokens.begin(), tokens.end(), token) == 1,
-                 ErrorKind::kRecipe,
-                 fmt::format("special_tokens: \"{}\" is empty, given twice or not UTF-8", token));
-  }
-}
-
 }  // namespace
 }  // namespace detail
 
@@ -380,7 +351,16 @@ Tokenizer train_vocabulary(const TextSource& next_text, const VocabularyTrainerO
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
   const auto& tokens =
       options.special_tokens.empty() ? trainer->special_tokens : options.special_tokens;
-  detail::check_special_tokens(tokens, trainer->special_tokens);
+  for (const std::string& name : trainer->special_tokens) {
+    SIMILE_CHECK(std::count(tokens.begin(), tokens.end(), name) == 1, ErrorKind::kRecipe,
+                 fmt::format("special_tokens must hold \"{}\" once", name));
+  }
+  for (const std::string& token : tokens) {
+    SIMILE_CHECK(!token.empty() && is_valid_utf8(token) &&
+                     std::count(tokens.begin(), tokens.end(), token) == 1,
+                 ErrorKind::kRecipe,
+                 fmt::format("special_tokens: \"{}\" is empty, given twice or not UTF-8", token));
+  }
   return trainer->train(next_text, options, tokens, events);
 }
 

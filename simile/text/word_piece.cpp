@@ -32,7 +32,6 @@ inline uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32)
 
 class WordPiece : public TokenModel {
  public:
-  // Errors (kInput, naming `source`): the unknown token is not in the vocabulary.
   WordPiece(Vocabulary vocabulary, const WordPieceSettings& settings, const std::string& source)
       : vocabulary_(std::move(vocabulary)), settings_(settings) {
     unknown_id_ = vocabulary_.find(settings_.unknown_token);

@@ -18,10 +18,6 @@ namespace simile::detail {
 
 using Json = nlohmann::json;
 
-// Parses `text`; `source` is the file name used in messages. A name that occurs twice in one object
-// at the top level is an error, and so is nesting deeper than 100 levels.
-Json parse_json(std::string_view text, const std::string& source);
-
 // Takes the elements of one large member out of the stream, so that they are never a tree: `path`
 // holds the names that lead to it from the top. Of an object `take` gets true with each name and
 // value, of an array false, an empty name and each element. Throws to end the reading.
@@ -29,9 +25,12 @@ struct JsonStream {
   std::vector<std::string> path;
   std::function<void(bool named, const std::string& name, const Json& value)> take;
 };
-// The same; the members that streams take are left empty in the result.
+
+// Parses `text`; `source` is the file name used in messages. A name that occurs twice in one object
+// at the top level is an error, and so is nesting deeper than 100 levels. Members that streams take
+// are left empty in the result.
 Json parse_json(std::string_view text, const std::string& source,
-                const std::vector<JsonStream>& streams);
+                const std::vector<JsonStream>& streams = {});
 Json read_json(const std::string& path);
 
 // Text that is not valid UTF-8 is written with U+FFFD in place of the broken bytes.

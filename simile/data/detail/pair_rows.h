@@ -33,7 +33,6 @@ class PairRowReader {
   const ReadReport& report() const { return reader_.report(); }
 
  private:
-  double read_number(const Row& row) const;
   double read_score(const Row& row) const;
   void check(const Row& row, double& score);
 

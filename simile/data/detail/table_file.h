@@ -48,14 +48,12 @@ class TableFile {
   bool next_line(Line& line);
   bool next_filled_line(Line& line);
   std::vector<std::string> split(const Line& line);
-  std::vector<std::string> split_quoted(const Line& line);
   void read_header();
   void find_others(const std::string& where);
   bool is_other(const std::string& name) const;
   bool has_all_others() const { return others_.size() == 1 && others_[0] == "*"; }
   void read_fields(const Line& line, Row& row);
   void read_object(const Line& line, Row& row);
-  void read_others(const std::vector<std::string>& fields, Row& row) const;
   std::string where(int64_t line) const;
 
   TableFormat format_;

@@ -20,13 +20,13 @@
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
-#include "simile/text/added_tokens.h"
 #include "simile/text/decoder.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/text_pattern.h"
 #include "simile/text/token_model.h"
+#include "simile/text/vocabulary.h"
 
 namespace simile::detail {
 

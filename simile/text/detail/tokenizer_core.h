@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/text/added_tokens.h"
 #include "simile/text/decoder.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/token_model.h"
 #include "simile/text/tokenizer.h"
+#include "simile/text/vocabulary.h"
 
 namespace simile {
 

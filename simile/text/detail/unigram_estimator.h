@@ -63,8 +63,6 @@ class UnigramEstimator {
   };
 
   void list_edges(std::string_view word, int32_t without, std::vector<Edge>& edges) const;
-  void add_expected(std::string_view word, int64_t count, Workspace& work,
-                    std::vector<int64_t>& sums) const;
   // Score of the best cut, whose pieces are put into `used`.
   double find_best(std::string_view word, int32_t without, Workspace& work,
                    std::vector<int32_t>& used) const;

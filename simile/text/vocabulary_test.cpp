@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/added_tokens.h"
+#include "simile/text/vocabulary.h"
 
 #include <gtest/gtest.h>
 
