@@ -17,25 +17,6 @@
 #include "simile/report/run_files.h"
 
 namespace simile {
-namespace {
-
-// Folds are parts of the data: one of each side is tested on the same part.
-void check_same_folds(const ComparedRuns& a, const ComparedRuns& b) {
-  if (!a.has_folds() && !b.has_folds()) return;
-  const bool same = a.runs.size() == b.runs.size() &&
-                    std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(),
-                               [](const auto& x, const auto& y) { return x.fold == y.fold; });
-  const auto describe = [](const ComparedRuns& side) {
-    return side.has_folds() ? fmt::format("has {} folds", side.runs.size())
-                            : std::string("has none");
-  };
-  SIMILE_CHECK(same, ErrorKind::kInput,
-               fmt::format("runs on folds are paired by fold, but '{}' {} and '{}' {}; train both "
-                           "with the same `folds`",
-                           a.path, describe(a), b.path, describe(b)));
-}
-
-}  // namespace
 
 ComparedRuns read_compared_runs(const std::string& path) {
   ComparedRuns side;
@@ -95,7 +76,17 @@ void pair_runs(ComparedRuns& a, ComparedRuns& b) {
                            file.path, run.path, join_path(run.path, run_format::kPredictions)));
   sort_runs(a);
   sort_runs(b);
-  check_same_folds(a, b);
+  // Folds are parts of the data: one of each side is tested on the same part.
+  const bool same_folds = std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(),
+                                     [](const auto& x, const auto& y) { return x.fold == y.fold; });
+  const auto describe = [](const ComparedRuns& side) {
+    return side.has_folds() ? fmt::format("has {} folds", side.runs.size())
+                            : std::string("has none");
+  };
+  SIMILE_CHECK((!a.has_folds() && !b.has_folds()) || same_folds, ErrorKind::kInput,
+               fmt::format("runs on folds are paired by fold, but '{}' {} and '{}' {}; train both "
+                           "with the same `folds`",
+                           a.path, describe(a), b.path, describe(b)));
   if (a.runs.size() < 2 || b.runs.size() < 2) return;
   const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);
   for (const auto& [side, seeds] : {std::make_pair(&a, &a_seeds), std::make_pair(&b, &b_seeds)}) {

@@ -128,19 +128,6 @@ std::string show_verdict(const ShownRun& run) {
   return html;
 }
 
-std::string runs_part(const std::vector<ShownRun>& runs) {
-  std::string rows, verdicts;
-  for (const ShownRun& run : runs) {
-    rows += describe_run(run);
-    verdicts += show_verdict(run);
-  }
-  return html_table(
-             "<th>run</th><th>folder</th><th class=\"number\">seed</th>"
-             "<th class=\"number\">steps</th><th class=\"number\">time</th><th>state</th>",
-             rows) +
-         verdicts;
-}
-
 // A row of HTML cells for each name; empty without any.
 using Rows = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
@@ -154,12 +141,17 @@ std::string table_of(const std::vector<ShownRun>& runs, const Rows& rows) {
   return body.empty() ? "" : html_table(run_heads(runs), body);
 }
 
-// Empty when all recipes are the same.
-std::string difference_table(const std::vector<ShownRun>& runs) {
+std::string recipe_part(const std::vector<ShownRun>& runs) {
   std::vector<std::string> recipes;
+  std::string details;
   for (const ShownRun& run : runs) {
-    recipes.push_back(run.set.runs[0].recipe.empty() ? "{}" : run.set.runs[0].recipe);
+    const std::string& recipe = run.set.runs[0].recipe;
+    recipes.push_back(recipe.empty() ? "{}" : recipe);
+    if (recipe.empty()) continue;
+    details += "<details><summary>" + show_run_name(run) + "</summary><pre>" + escape_html(recipe) +
+               "</pre></details>\n";
   }
+  if (details.empty() || runs.size() < 2) return details;
   Rows rows;
   for (const RecipeChange& change : find_recipe_changes(recipes)) {
     rows.push_back({"<code>" + escape_html(change.key) + "</code>", {}});
@@ -170,21 +162,8 @@ std::string difference_table(const std::vector<ShownRun>& runs) {
       rows.back().second.push_back(escape_shortened(shown, 120));
     }
   }
-  return table_of(runs, rows);
-}
-
-std::string recipe_part(const std::vector<ShownRun>& runs) {
-  std::string details;
-  for (const ShownRun& run : runs) {
-    const std::string& recipe = run.set.runs[0].recipe;
-    if (recipe.empty()) continue;
-    details += "<details><summary>" + show_run_name(run) + "</summary><pre>" + escape_html(recipe) +
-               "</pre></details>\n";
-  }
-  if (details.empty() || runs.size() < 2) return details;
-  const std::string differences = difference_table(runs);
-  return (differences.empty() ? "<p>The recipes are the same.</p>\n"
-                              : "<h3>What differs</h3>\n" + differences) +
+  return (rows.empty() ? "<p>The recipes are the same.</p>\n"
+                       : "<h3>What differs</h3>\n" + table_of(runs, rows)) +
          details;
 }
 
@@ -249,7 +228,15 @@ std::string html_report(std::vector<ShownRun> runs, const HtmlReportOptions& opt
       "</a><a href=\"#errors\">Worst errors</a><a href=\"#lengths\">Text lengths</a><a "
       "href=\"#recipe\">Recipe</a><a href=\"#environment\">Environment</a></nav>\n",
       fmt::join(names, ", "), kStyle);
-  html += section("runs", "Runs", runs_part(runs), "");
+  std::string rows, verdicts;
+  for (const ShownRun& run : runs) {
+    rows += describe_run(run);
+    verdicts += show_verdict(run);
+  }
+  const std::string head =
+      "<th>run</th><th>folder</th><th class=\"number\">seed</th>"
+      "<th class=\"number\">steps</th><th class=\"number\">time</th><th>state</th>";
+  html += section("runs", "Runs", html_table(head, rows) + verdicts, "");
   html += section("results", "Results", results_part(runs),
                   "No results yet: results.json is written when a run is finished.");
   html +=

@@ -67,7 +67,7 @@ void add_baselines(const ShownRun& run, const Report& evaluation, std::vector<Re
   }
 }
 
-std::vector<ResultRow> result_rows(const std::vector<ShownRun>& runs, const Report& evaluation) {
+std::string result_table(const std::vector<ShownRun>& runs, const Report& evaluation) {
   std::vector<ResultRow> rows;
   for (const ShownRun& run : runs) {
     ResultRow own{show_run_name(run), false, {}};
@@ -75,11 +75,6 @@ std::vector<ResultRow> result_rows(const std::vector<ShownRun>& runs, const Repo
     if (!own.reports.empty()) rows.push_back(std::move(own));
   }
   for (const ShownRun& run : runs) add_baselines(run, evaluation, rows);
-  return rows;
-}
-
-std::string result_table(const std::vector<ShownRun>& runs, const Report& evaluation) {
-  const std::vector<ResultRow> rows = result_rows(runs, evaluation);
   std::vector<std::string> metrics;
   int64_t examples = 0;
   for (const ResultRow& row : rows) {
@@ -143,18 +138,6 @@ void smooth(std::vector<CurvePoint>& points, size_t half) {
   }
 }
 
-// The curve from the first step to the last one shown.
-std::vector<CurvePoint> shown_points(const Curve& curve, const HtmlReportOptions& options) {
-  std::vector<CurvePoint> points;
-  for (const CurvePoint& point : curve.points) {
-    const bool is_shown =
-        point.x >= static_cast<double>(options.first_step) &&
-        (options.last_step == 0 || point.x <= static_cast<double>(options.last_step));
-    if (is_shown) points.push_back(point);
-  }
-  return thin_curve(points, kPoints);
-}
-
 // Where the stages of a run with several begin; the same place and name of several runs once.
 void add_stage_marks(const RunLog& log, std::vector<PlotMark>& marks) {
   if (log.stages.size() < 2) return;
@@ -187,8 +170,14 @@ Plot make_plot(const std::vector<ShownRun>& runs, Curves curves, const std::stri
         add_stage_marks(run.logs[r], plot.marks);
         const std::string folder = std::filesystem::path(run.set.runs[r].path).filename();
         const std::string label = run.logs.size() == 1 ? run.set.name : run.set.name + " " + folder;
-        PlotLine line{label, shown_points(curve, options), run.series,
-                      is_evaluation && curve.points.size() <= 60};
+        PlotLine line{label, {}, run.series, is_evaluation && curve.points.size() <= 60};
+        for (const CurvePoint& point : curve.points) {
+          const bool is_shown =
+              point.x >= plot.first_x &&
+              (options.last_step == 0 || point.x <= static_cast<double>(options.last_step));
+          if (is_shown) line.points.push_back(point);
+        }
+        line.points = thin_curve(line.points, kPoints);
         if (!is_evaluation && is_noisy) smooth(line.points, static_cast<size_t>(options.smooth));
         for (CurvePoint& point : line.points) point.y *= scale;
         plot.lines.push_back(std::move(line));

@@ -85,30 +85,9 @@ std::string draw_line(const PlotLine& line, const PlotAxis& x, const PlotAxis& y
                      points, dots);
 }
 
-std::string draw_marks(const std::vector<PlotMark>& marks, const PlotAxis& x, const PlotAxis& y) {
-  std::string svg;
-  for (const PlotMark& mark : marks) {
-    if (mark.x < x.low || mark.x > x.high) continue;
-    const double place = x.place(mark.x);
-    svg += svg_line("mark", place, y.begin, place, y.end);
-    svg += svg_text(place + 4, y.end - 5, "start", mark.label);
-  }
-  return svg;
-}
-
 std::string begin_svg(const std::string& title, const std::string& attributes = "") {
   return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"{}>\n", kWidth,
                      kHeight, escape_html(title), attributes);
-}
-
-// The lines in words.
-std::string describe_ends(const std::vector<PlotLine>& lines, const std::string& x_label) {
-  std::vector<std::string> ends;
-  for (const PlotLine& line : lines) {
-    const CurvePoint& end = line.points.back();
-    ends.push_back(fmt::format("{}: {:.6g} at {} {}", line.label, end.y, x_label, end.x));
-  }
-  return fmt::format("<desc>{}</desc>\n", escape_html(fmt::format("{}", fmt::join(ends, "; "))));
 }
 
 // For axes within documents of their own.
@@ -232,8 +211,19 @@ std::string plot_to_svg(const Plot& plot) {
                        axis.end);
   };
   std::string svg = begin_svg(plot.title, describe("x", x) + describe("y", y));
-  svg += describe_ends(lines, plot.x_label) + draw_axes(x, y, plot.x_label);
-  svg += draw_marks(plot.marks, x, y);
+  std::vector<std::string> ends;  // the lines in words
+  for (const PlotLine& line : lines) {
+    const CurvePoint& end = line.points.back();
+    ends.push_back(fmt::format("{}: {:.6g} at {} {}", line.label, end.y, plot.x_label, end.x));
+  }
+  svg += fmt::format("<desc>{}</desc>\n", escape_html(fmt::format("{}", fmt::join(ends, "; "))));
+  svg += draw_axes(x, y, plot.x_label);
+  for (const PlotMark& mark : plot.marks) {
+    if (mark.x < x.low || mark.x > x.high) continue;
+    const double place = x.place(mark.x);
+    svg += svg_line("mark", place, y.begin, place, y.end);
+    svg += svg_text(place + 4, y.end - 5, "start", mark.label);
+  }
   for (const PlotLine& line : lines) svg += draw_line(line, x, y);
   return svg + "</svg>\n";
 }

@@ -122,11 +122,11 @@ struct RunCheck {
   int64_t model = 0;    // 0 too where checksums.json is missing
 };
 
-// Whether what a run folder keeps to go on from is as it was written: states, weights kept for later
-// stages, teachers' vectors, mined negatives, and the model; and of a run that has ended its
-// results.json, with the metrics.jsonl and predictions that they are of. The other files are for
-// people. Of a run with several seeds, of all of them. Errors (ErrorKind::kInput): no run folder,
-// and the first file that is damaged.
+// Checks that what a run folder keeps to go on from is as it was written: states, weights kept for
+// later stages, teachers' vectors, mined negatives and the model; and, once the run has ended,
+// results.json with its metrics.jsonl and predictions. The other files are for people. Includes all
+// runs of several seeds. Errors (ErrorKind::kInput): no run folder, and the first file that is
+// damaged.
 RunCheck check_run(const std::string& path);
 
 }  // namespace simile

@@ -137,19 +137,6 @@ namespace {
 
 enum class WireType { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-std::array<uint32_t, 256> make_crc_table() {
-  constexpr uint32_t kReflectedPolynomial = 0x82F63B78u;
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) {
-      value = (value >> 1) ^ ((value & 1) != 0 ? kReflectedPolynomial : 0);
-    }
-    table[i] = value;
-  }
-  return table;
-}
-
 template <typename T>
 std::string little_endian(T value) {
   std::string bytes(sizeof value, '\0');
@@ -176,7 +163,17 @@ double now_seconds() {
 }  // namespace
 
 uint32_t crc32c(std::string_view bytes) {
-  static const std::array<uint32_t, 256> table = make_crc_table();
+  static const std::array<uint32_t, 256> table = [] {
+    constexpr uint32_t kReflectedPolynomial = 0x82F63B78u;
+    std::array<uint32_t, 256> made{};
+    for (uint32_t i = 0; i < 256; ++i) {
+      made[i] = i;
+      for (int bit = 0; bit < 8; ++bit) {
+        made[i] = (made[i] >> 1) ^ ((made[i] & 1) != 0 ? kReflectedPolynomial : 0);
+      }
+    }
+    return made;
+  }();
   uint32_t crc = 0xFFFFFFFFu;
   for (const char byte : bytes) {
     crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xFF];

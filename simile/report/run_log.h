@@ -3,8 +3,8 @@
 //
 // metrics.jsonl has a line a step {"stage", ["objective"], "step", "epoch", "loss",
 // "gradient_norm", "learning_rate", ...} and one an evaluation {"stage", "step", "epoch",
-// "evaluation", "metrics": {..}}. Steps begin anew in each stage; the curves read from it count them
-// through all stages.
+// "evaluation", "metrics": {..}}. Steps begin anew in each stage; the curves read from it count
+// them through all stages.
 //
 // Errors (ErrorKind::kInput): a line that is not such an object, with file and line; but the last
 // line may be cut, as it is while a run goes on.

@@ -13,7 +13,7 @@
 
 namespace simile {
 
-// One side: its runs with the reports that are compared, or a file of predictions as if it were one.
+// One side: its runs with the reports that are compared, or a file of predictions as one run.
 struct ComparedRuns {
   std::string path;
   bool is_file = false;

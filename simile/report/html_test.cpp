@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
-
 #include "simile/report/detail/html.h"
+
+#include <gmock/gmock.h>
 
 namespace simile {
 namespace {
