@@ -95,12 +95,6 @@ struct EmbeddingsReply {
   }
 };
 
-VectorOptions options_of(const DimensionsKey& request) {
-  VectorOptions options;
-  options.dimensions = request.dimensions.value_or(0);
-  return options;
-}
-
 void append_vectors(std::string& out, const Matrix<float>& vectors) {
   out += '[';
   for (int64_t i = 0; i < vectors.rows; ++i) {
@@ -112,8 +106,7 @@ void append_vectors(std::string& out, const Matrix<float>& vectors) {
 
 Written<Vectors> embed(const Engine& engine, const RouteCall& call, const EmbedRequest& request) {
   TextGroup group = request.group(read_inputs(request.inputs, "inputs", engine.limits()));
-  VectorOptions options = options_of(request);
-  options.normalize = request.normalize;
+  const VectorOptions options = {request.normalize, request.dimensions.value_or(0)};
   Reply reply;
   append_vectors(reply.body,
                  engine.embedder().embed({std::move(group)}, options, call.patience, call.cost));
@@ -146,8 +139,8 @@ Written<EmbeddingsReply> embeddings(const Engine& engine, const RouteCall& call,
   TextGroup group;
   group.inputs = read_inputs(request.input, "input", engine.limits(), BodySize::kBulk);
   if (!request.model.empty()) check_model(engine, request.model);
-  const Matrix<float> vectors =
-      engine.embedder().embed({std::move(group)}, options_of(request), call.patience, call.cost);
+  const Matrix<float> vectors = engine.embedder().embed(
+      {std::move(group)}, {true, request.dimensions.value_or(0)}, call.patience, call.cost);
   Reply reply;
   reply.body = R"({"object":"list","data":[)";
   for (int64_t i = 0; i < vectors.rows; ++i) {

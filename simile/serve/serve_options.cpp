@@ -13,6 +13,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/serve/request_error.h"
+#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -22,13 +23,6 @@ constexpr int64_t kMostConnections = 900;
 constexpr int64_t kMost = int64_t{1} << 30;
 
 constexpr std::string_view kScheme = "bearer ";
-
-bool has_scheme(std::string_view authorization) {
-  return authorization.size() >= kScheme.size() &&
-         std::equal(kScheme.begin(), kScheme.end(), authorization.begin(), [](char a, char b) {
-           return a == std::tolower(static_cast<unsigned char>(b));
-         });
-}
 
 std::string_view trim_key(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -137,7 +131,8 @@ ApiKeys ApiKeys::load(const std::string& path) {
 
 bool ApiKeys::accepts(std::string_view authorization) const {
   if (empty()) return true;
-  if (!has_scheme(authorization)) return false;
+  const std::string scheme(authorization.substr(0, kScheme.size()));
+  if (lower_text(scheme) != kScheme) return false;
   const Digest given = digest(trim_key(authorization.substr(kScheme.size())));
   bool found = false;
   for (const Digest& known : digests_) {

@@ -13,14 +13,12 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "simile/core/error.h"
 #include "simile/serve/detail/connection.h"
-#include "simile/serve/detail/http_request.h"
 #include "simile/text/words.h"
 
 namespace simile {
@@ -174,14 +172,7 @@ struct Server::Parts {
 
   void renew_certificates() {
     if (options.tls_certificate.empty()) return;
-    std::shared_ptr<SSL_CTX> next = load_tls(options.tls_certificate, options.tls_key);
-    const std::lock_guard<std::mutex> lock(tls_mutex);
-    std::swap(tls, next);
-  }
-
-  std::shared_ptr<SSL_CTX> current_tls() const {
-    const std::lock_guard<std::mutex> lock(tls_mutex);
-    return tls;
+    std::atomic_store(&tls, load_tls(options.tls_certificate, options.tls_key));
   }
 
   void accept_until_stop() {
@@ -234,7 +225,7 @@ struct Server::Parts {
   }
 
   void serve(int socket) {
-    const std::shared_ptr<SSL_CTX> shown = current_tls();
+    const std::shared_ptr<SSL_CTX> shown = std::atomic_load(&tls);
     Connection connection(socket, shown.get(), stop_signal);
     const std::chrono::seconds limit(options.keep_alive_seconds);
     bool fresh = true;
@@ -279,8 +270,7 @@ struct Server::Parts {
   Service& service;
   const ServeOptions options;
   HttpServer http;
-  mutable std::mutex tls_mutex;
-  std::shared_ptr<SSL_CTX> tls;  // null: none
+  std::shared_ptr<SSL_CTX> tls;  // of std::atomic_load() and std::atomic_store(); null: none
   int port = -1, listener = -1, stop_signal = -1;
   std::atomic<bool> stopping{false};
   ConnectionThreads threads;

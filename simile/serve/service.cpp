@@ -22,11 +22,6 @@ namespace {
 constexpr size_t kLongestRequestId = 128;
 constexpr size_t kLongestLoggedPath = 100;
 
-bool is_request_id(const std::string& id) {
-  return !id.empty() && id.size() <= kLongestRequestId &&
-         std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c < 0x7F; });
-}
-
 // Different for each call of this process, and by all likelihood of others.
 std::string make_request_id() {
   static const uint64_t process = std::random_device()() * uint64_t{0x9E3779B97F4A7C15};
@@ -35,13 +30,6 @@ std::string make_request_id() {
 }
 
 int64_t milliseconds(double seconds) { return static_cast<int64_t>(seconds * 1e3 + 0.5); }
-
-bool is_json_type(const std::string& content_type) {
-  std::string media = content_type.substr(0, content_type.find(';'));
-  media.erase(std::remove(media.begin(), media.end(), ' '), media.end());
-  media = lower_text(media);
-  return media == "application/json" || ends_with(media, "+json");
-}
 
 // In the form of `style`, of a call to `path`.
 Reply refusal_reply(ErrorStyle style, const std::string& path, const RequestError& error) {
@@ -111,22 +99,12 @@ struct Service::Outcome {
 Service::Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, EventSink& log,
                  AllowedHosts hosts)
     : limits_(limits), hosts_(std::move(hosts)), log_(log) {
-  state_ = {std::make_shared<Engine>(std::move(model), limits_, metrics_),
-            std::make_shared<const ApiKeys>(std::move(keys))};
-}
-
-Service::~Service() = default;
-
-Service::State Service::state() const {
-  const std::lock_guard<std::mutex> lock(state_mutex_);
-  return state_;
+  replace(std::move(model), std::move(keys));
 }
 
 void Service::replace(ServedModel model, ApiKeys keys) {
-  State next = {std::make_shared<Engine>(std::move(model), limits_, metrics_),
-                std::make_shared<const ApiKeys>(std::move(keys))};
-  const std::lock_guard<std::mutex> lock(state_mutex_);
-  std::swap(state_, next);
+  State next = {std::make_shared<Engine>(std::move(model), limits_, metrics_), std::move(keys)};
+  std::atomic_store(&state_, std::make_shared<const State>(std::move(next)));
 }
 
 Reply Service::refuse(const Call& call, const RequestError& error, int status) {
@@ -156,7 +134,11 @@ Reply Service::answer(const Call& call) {
 }
 
 void Service::finish(const Call& call, Outcome& outcome, Reply& reply) {
-  const std::string id = is_request_id(call.request_id) ? call.request_id : make_request_id();
+  const std::string& given = call.request_id;
+  const bool is_id =
+      !given.empty() && given.size() <= kLongestRequestId &&
+      std::all_of(given.begin(), given.end(), [](char c) { return c > ' ' && c < 0x7F; });
+  const std::string id = is_id ? given : make_request_id();
   reply.headers.emplace_back("X-Request-Id", id);
   if (outcome.refusal == nullptr && outcome.cost.texts + outcome.cost.searches > 0) {
     add_costs(outcome.cost, outcome.seconds, reply);
@@ -166,24 +148,27 @@ void Service::finish(const Call& call, Outcome& outcome, Reply& reply) {
 }
 
 Reply Service::answer_route(const Call& call, Outcome& outcome) {
-  const State now = state();
+  const std::shared_ptr<const State> now = std::atomic_load(&state_);
   const Route& route = find_route(call.method, call.path);
   outcome.counts = route.has_body() || std::string_view(route.method) == "DELETE";
   hosts_.check(call.host, call.origin);
-  SIMILE_REQUEST_CHECK(route.open || now.keys->accepts(call.authorization), Refusal::kNoKey,
+  SIMILE_REQUEST_CHECK(route.open || now->keys.accepts(call.authorization), Refusal::kNoKey,
                        "no valid API key; send the header Authorization: Bearer KEY");
   if (route.has_body()) {
-    SIMILE_REQUEST_CHECK(is_json_type(call.content_type), Refusal::kWrongType,
+    std::string media = lower_text(call.content_type.substr(0, call.content_type.find(';')));
+    media.erase(std::remove(media.begin(), media.end(), ' '), media.end());
+    SIMILE_REQUEST_CHECK(media == "application/json" || ends_with(media, "+json"),
+                         Refusal::kWrongType,
                          "send the body as Content-Type: application/json (curl has --json)");
     outcome.body = call.read_body();
   }
   const std::string name = name_in_path(route, call.path);
-  return route.answer(*now.engine, {route.path,
-                                    name,
-                                    call.if_none_match,
-                                    outcome.body,
-                                    {call.deadline, call.has_left},
-                                    outcome.cost});
+  return route.answer(*now->engine, {route.path,
+                                     name,
+                                     call.if_none_match,
+                                     outcome.body,
+                                     {call.deadline, call.has_left},
+                                     outcome.cost});
 }
 
 void Service::count(const Outcome& outcome) {

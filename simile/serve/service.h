@@ -40,7 +40,6 @@ class Service {
   // `log` gets a line for each call, one at a time; silent_events() none, which are not made then.
   Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, EventSink& log,
           AllowedHosts hosts = {});
-  ~Service();
 
   Reply answer(const Call& call);
 
@@ -61,16 +60,15 @@ class Service {
   Reply refuse(const Call& call, const RequestError& error, int status = 0);
 
   // Computes what waits and takes nothing more.
-  void stop() { state().engine->stop(); }
+  void stop() { std::atomic_load(&state_)->engine->stop(); }
 
  private:
   // What a call is answered with.
   struct State {
     std::shared_ptr<Engine> engine;
-    std::shared_ptr<const ApiKeys> keys;
+    ApiKeys keys;
   };
   struct Outcome;
-  State state() const;
   Reply answer_route(const Call& call, Outcome& outcome);
   void finish(const Call& call, Outcome& outcome, Reply& reply);
   void count(const Outcome& outcome);
@@ -81,8 +79,7 @@ class Service {
   const ServeLimits limits_;
   const AllowedHosts hosts_;
   Metrics metrics_;
-  mutable std::mutex state_mutex_;
-  State state_;
+  std::shared_ptr<const State> state_;  // of std::atomic_load() and std::atomic_store()
   EventSink& log_;
   std::mutex log_mutex_;
 };

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection, plain or through TLS, as httplib::Server::process_request() reads and writes it, with
-// what httplib 0.11 lacks: an end to requests that come byte by byte, a limit for all headers
-// together, waiting that a stop ends at once, and answers sent in one piece; and the threads that
-// serve connections.
+// A connection, plain or through TLS, as httplib::Server::process_request() reads and writes it,
+// with what httplib 0.11 lacks: an end to requests that come byte by byte, a limit for all headers
+// together, waiting that a stop ends at once, and answers sent in one piece; the threads that serve
+// connections, and the checks of requests as they come.
 #pragma once
 
 #include <httplib.h>
 #include <openssl/ssl.h>
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -37,8 +38,8 @@ SocketAddress peer_of(int socket);
 
 class Connection : public httplib::Stream {
  public:
-  // Owns `socket`, which does not wait. `tls` null: bytes as they are. `stop_signal` is a descriptor
-  // that is readable from the stop of the server on.
+  // Owns `socket`, which does not wait. `tls` null: bytes as they are. `stop_signal` is a
+  // descriptor that is readable from the stop of the server on.
   Connection(int socket, SSL_CTX* tls, int stop_signal);
   ~Connection() override;
   Connection(const Connection&) = delete;
@@ -131,5 +132,20 @@ class ConnectionThreads {
   size_t idle_ = 0;
   bool finishing_ = false;
 };
+
+// What has to hold of a request before a route sees it, and its body; errors are RequestErrors.
+bool is_chunked(const httplib::Request& request);
+size_t content_length(const httplib::Request& request);  // 0: none
+bool has_body(const httplib::Request& request);
+
+// Errors: kMalformed where the body may be read to end in two places; kWrongMethod and
+// kUnknownRoute for what no route can answer.
+void check_request(const httplib::Request& request);
+
+// Errors: kWrongType for a compressed body or one in parts, kTooLarge.
+void check_body(const httplib::Request& request, int64_t most_bytes);
+
+// Errors: kTooLarge, kMalformed for one that is not complete.
+std::string read_body(const httplib::ContentReader& reader, int64_t most_bytes);
 
 }  // namespace simile::detail
