@@ -36,13 +36,6 @@ struct Arguments {
   }
 };
 
-// Of the folder and of those in it that have checksums.json already.
-void renew_checksums(const std::string& model) {
-  const std::string folder = resolve_model(model);
-  for (const std::string& nested : folders_with_checksums(folder)) write_checksums(nested);
-  write_checksums(folder);
-}
-
 Json check_model(const std::string& model, Terminal& terminal) {
   const SentenceEncoder encoder = load_encoder(model, terminal);
   const ModelSettings& settings = encoder.settings();
@@ -97,18 +90,6 @@ Json check_index_folder(const std::string& path, Terminal& terminal) {
           {"verified", true}};
 }
 
-Json check_run_folder(const std::string& path) {
-  const RunCheck found = check_run(path);
-  return {{"run", path},
-          {"states", found.states},
-          {"stages", found.stages},
-          {"teachers", found.teachers},
-          {"mined", found.mined},
-          {"results", found.results},
-          {"model_files", found.model},
-          {"verified", true}};
-}
-
 Json check(const Arguments& arguments, Terminal& terminal) {
   const std::string* const given[] = {&arguments.model, &arguments.index, &arguments.vectors,
                                       &arguments.run};
@@ -125,8 +106,17 @@ Json check(const Arguments& arguments, Terminal& terminal) {
             {"dimension", store.dimension()},
             {"verified", store.is_verified()}};
   }
-  if (!arguments.run.empty()) return check_run_folder(arguments.run);
-  if (arguments.write_checksums) renew_checksums(arguments.model);
+  if (!arguments.run.empty()) {
+    const RunCheck found = check_run(arguments.run);
+    return {{"run", arguments.run},       {"states", found.states}, {"stages", found.stages},
+            {"teachers", found.teachers}, {"mined", found.mined},   {"results", found.results},
+            {"model_files", found.model}, {"verified", true}};
+  }
+  if (arguments.write_checksums) {  // of the folder, and of those in it that have them already
+    const std::string folder = resolve_model(arguments.model);
+    for (const std::string& nested : folders_with_checksums(folder)) write_checksums(nested);
+    write_checksums(folder);
+  }
   return check_model(arguments.model, terminal);
 }
 

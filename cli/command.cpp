@@ -18,12 +18,6 @@ namespace {
 
 volatile std::sig_atomic_t received_signal = 0;
 
-void note_signal(int number) {
-  received_signal = number;
-  std::signal(SIGINT, SIG_DFL);  // a second one of either kind ends at once
-  std::signal(SIGTERM, SIG_DFL);
-}
-
 [[noreturn]] void fail_stdout() {
   const int code = errno;
   if (code == EINTR) check_signal();
@@ -130,7 +124,11 @@ void print_result(bool json, const nlohmann::ordered_json& document, const std::
 
 void catch_signals() {
   struct sigaction action = {};
-  action.sa_handler = note_signal;
+  action.sa_handler = [](int number) {
+    received_signal = number;
+    std::signal(SIGINT, SIG_DFL);  // a second one of either kind ends at once
+    std::signal(SIGTERM, SIG_DFL);
+  };
   sigemptyset(&action.sa_mask);
   action.sa_flags = 0;  // without SA_RESTART: waiting for input ends
   sigaction(SIGINT, &action, nullptr);

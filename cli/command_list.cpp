@@ -11,14 +11,6 @@
 namespace simile::cli {
 namespace {
 
-// Of "TEXT:{sts,pairs}" sts and pairs.
-std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const size_t begin = type.find('{'), end = type.find('}');
-  if (begin == std::string::npos || end == std::string::npos) return {};
-  return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
-}
-
 ListedOption describe(const CLI::Option& option) {
   ListedOption listed;
   listed.positional = option.get_positional();
@@ -27,7 +19,11 @@ ListedOption describe(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) listed.names.push_back("--" + name);
   listed.help = option.get_description();
   listed.default_value = option.get_default_str();
-  listed.choices = choices_of(option);
+  const std::string type = option.get_type_name();  // "TEXT:{sts,pairs}"
+  const size_t begin = type.find('{'), end = type.find('}');
+  if (begin != std::string::npos && end != std::string::npos) {
+    listed.choices = CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+  }
   listed.required = option.get_required();
   listed.takes_value = option.get_items_expected_max() > 0;
   return listed;
@@ -40,7 +36,7 @@ void add_command(const CLI::App& app, const std::string& parent, const std::stri
   const size_t place = commands.size();
   commands.push_back(std::move(command));
   for (const CLI::App* inner : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (inner->get_allow_extras()) continue;  // add_missing_train()
+    if (inner->get_allow_extras()) continue;  // the program has no training
     commands[place].inner.push_back(inner->get_name());
     add_command(*inner, name, name + " " + inner->get_name(), commands);
   }

@@ -100,10 +100,17 @@ double found_fraction(const OverlapCount& count) {
   return static_cast<double>(count.found) / static_cast<double>(count.distinct);
 }
 
-// Pairs, left and right texts apart, of the test files that have such.
-std::string pairs_to_table(const OverlapReport& report) {
-  TableRows rows = {
-      {"pairs    ", "   pairs", "   found", "    left", "   found", "   right", "   found"}};
+std::string to_table(const OverlapReport& report, bool near, bool list) {
+  TableRows rows = {{"test file", "   texts", "distinct", "   found", "     %"}};
+  if (near) rows[0].emplace_back("    near");
+  for (const OverlapCount& count : report.counts) {
+    rows.push_back({count.file, std::to_string(count.texts), std::to_string(count.distinct),
+                    std::to_string(count.found), show_figure(found_fraction(count), true)});
+    if (near) rows.back().push_back(std::to_string(count.near));
+  }
+  std::string text = text_table(rows, {0, "lr"});
+  // Pairs, left and right texts apart, of the test files that have such.
+  rows = {{"pairs    ", "   pairs", "   found", "    left", "   found", "   right", "   found"}};
   for (const OverlapCount& count : report.counts) {
     if (!count.pairs) continue;
     rows.push_back({count.file});
@@ -113,18 +120,7 @@ std::string pairs_to_table(const OverlapReport& report) {
       rows.back().push_back(std::to_string(number));
     }
   }
-  return rows.size() == 1 ? "" : "\n" + text_table(rows, {0, "lr"});
-}
-
-std::string to_table(const OverlapReport& report, bool near, bool list) {
-  TableRows rows = {{"test file", "   texts", "distinct", "   found", "     %"}};
-  if (near) rows[0].emplace_back("    near");
-  for (const OverlapCount& count : report.counts) {
-    rows.push_back({count.file, std::to_string(count.texts), std::to_string(count.distinct),
-                    std::to_string(count.found), show_figure(found_fraction(count), true)});
-    if (near) rows.back().push_back(std::to_string(count.near));
-  }
-  std::string text = text_table(rows, {0, "lr"}) + pairs_to_table(report);
+  if (rows.size() > 1) text += "\n" + text_table(rows, {0, "lr"});
   if (!list) return text;
   text += fmt::format("\ntest file\tfound at\t{}text\n", near ? "share\t" : "");
   for (const OverlapText& found : report.found) {

@@ -39,7 +39,6 @@ void convert(const ConvertArguments& arguments, bool json, Terminal& terminal) {
                                                           {"int8", TensorType::kI8}};
   const ConversionReport report =
       convert_model(arguments.model, arguments.output, types.at(arguments.precision), terminal);
-  constexpr double kMegabyte = 1e6;
   print_result(
       json,
       {{"model", arguments.model},
@@ -52,8 +51,8 @@ void convert(const ConvertArguments& arguments, bool json, Terminal& terminal) {
        {"least_cosine", report.least_cosine}},
       fmt::format("weights            {:.1f} MB, now {:.1f} MB\nlargest difference {:.1e}\n"
                   "mean cosine        {:.6f}\nleast cosine       {:.6f}\n",
-                  static_cast<double>(report.bytes_before) / kMegabyte,
-                  static_cast<double>(report.bytes_after) / kMegabyte, report.largest_difference,
+                  static_cast<double>(report.bytes_before) / 1e6,
+                  static_cast<double>(report.bytes_after) / 1e6, report.largest_difference,
                   report.mean_cosine, report.least_cosine));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs: the pages of the reference, and what shells complete `simile` with: commands, their options,
-// and the values an option allows; in any other place files.
+// docs: the pages of the reference, and what shells complete `simile` with: commands, their
+// options, and the values an option allows; in any other place files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -63,22 +63,14 @@ std::string command_patterns(const CommandList& list) {
   return joined(names, "|");
 }
 
-// Words that may follow a command: those within it, its options, the choices of its positionals.
-std::vector<std::string> words_after(const CommandList& list, const ListedCommand& command) {
-  std::vector<std::string> words = command.inner;
-  for (const ListedOption& option : options_of(list, command)) {
-    const std::vector<std::string>& own = option.positional ? option.choices : option.names;
-    words.insert(words.end(), own.begin(), own.end());
-  }
-  return words;
-}
-
 std::string bash_completion(const CommandList& list) {
   std::string values, words;
   for (const ListedCommand& command : list.commands) {
-    words +=
-        fmt::format("    '{}') words='{}' ;;\n", command.name, joined(words_after(list, command)));
+    // Those within the command, its options, the choices of its positionals.
+    std::vector<std::string> after = command.inner;
     for (const ListedOption& option : options_of(list, command)) {
+      const std::vector<std::string>& own = option.positional ? option.choices : option.names;
+      after.insert(after.end(), own.begin(), own.end());
       if (option.positional || !option.takes_value) continue;
       std::vector<std::string> patterns;
       for (const std::string& name : option.names) {
@@ -87,6 +79,7 @@ std::string bash_completion(const CommandList& list) {
       values +=
           fmt::format("    {}) words='{}' ;;\n", joined(patterns, "|"), joined(option.choices));
     }
+    words += fmt::format("    '{}') words='{}' ;;\n", command.name, joined(after));
   }
   return fmt::format(
       R"(# Completion of simile for bash, printed by `simile docs completion --shell bash`.
@@ -169,9 +162,8 @@ _simile "$@"
 std::string fish_option(const std::string& condition, const ListedOption& option) {
   std::string line = condition;
   if (option.positional) {
-    return option.choices.empty()
-               ? ""
-               : line + fmt::format(" -a {}\n", fish_quoted(joined(option.choices)));
+    if (option.choices.empty()) return "";
+    return line + fmt::format(" -a {}\n", fish_quoted(joined(option.choices)));
   }
   for (const std::string& name : option.names) {
     line += name.rfind("--", 0) == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);

@@ -164,6 +164,9 @@ class Encoding {
 
   void run() {
     const bool is_npy = format_ == EmbeddingFormat::kNpy;
+    const auto header = [&] {  // only at the end is the number of rows known
+      return npy_header(NpyNumber::kFloat, counts_.texts, encoder_.dimension(arguments_.encode));
+    };
     if (is_npy) output_.write(header());
     BlockProgress progress(terminal_, "encode", 0, "texts");
     TextSource source(arguments_, selection_ ? &*selection_ : nullptr);
@@ -173,11 +176,6 @@ class Encoding {
   }
 
  private:
-  // Of .npy: only at the end is the number of rows known.
-  std::string header() const {
-    return npy_header(NpyNumber::kFloat, counts_.texts, encoder_.dimension(arguments_.encode));
-  }
-
   void encode(const std::vector<std::string>& texts, EventSink& progress) {
     blank_ += std::count_if(texts.begin(), texts.end(), is_blank);
     const auto write = [&](size_t first, const Matrix<float>& vectors) {

@@ -39,19 +39,6 @@ struct PredictArguments {
   }
 };
 
-// Cuts a line of a plain file at its tab.
-void split_pair(TextItem& item, const std::string& where) {
-  const size_t tab = item.text.find('\t');
-  SIMILE_CHECK(
-      tab != std::string::npos && item.text.find('\t', tab + 1) == std::string::npos,
-      ErrorKind::kInput,
-      fmt::format("{}: the head takes pairs: expected two texts with one tab between, found {}",
-                  where, tab == std::string::npos ? "no tab" : "several tabs"));
-  item.pair = item.text.substr(tab + 1);
-  item.text.resize(tab);
-  item.has_pair = true;
-}
-
 // The next texts, and their second ones where the head takes pairs; false when there are none.
 bool read_block(TextListReader& reader, bool takes_pairs, bool is_jsonl,
                 std::vector<std::string>& texts, std::vector<std::string>& pairs) {
@@ -61,7 +48,17 @@ bool read_block(TextListReader& reader, bool takes_pairs, bool is_jsonl,
   while (texts.size() < kBlock && reader.next(item)) {
     check_signal();
     const std::string where = fmt::format("{}:{}", reader.report().file, item.line);
-    if (takes_pairs && !is_jsonl) split_pair(item, where);
+    if (takes_pairs && !is_jsonl) {  // a line of a plain file, cut at its tab
+      const size_t tab = item.text.find('\t');
+      SIMILE_CHECK(
+          tab != std::string::npos && item.text.find('\t', tab + 1) == std::string::npos,
+          ErrorKind::kInput,
+          fmt::format("{}: the head takes pairs: expected two texts with one tab between, found {}",
+                      where, tab == std::string::npos ? "no tab" : "several tabs"));
+      item.pair = item.text.substr(tab + 1);
+      item.text.resize(tab);
+      item.has_pair = true;
+    }
     SIMILE_CHECK(item.has_pair == takes_pairs, ErrorKind::kInput,
                  fmt::format("{}: the head takes {}, found {}", where,
                              takes_pairs ? "pairs" : "single texts",

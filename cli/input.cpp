@@ -42,20 +42,16 @@ struct TaskFile {
   void visit(OptionVisitor& v) { v.list("tasks", tasks, "evaluations, in the order to report"); }
 };
 
-std::istream& standard_input() {
-  static StandardInput input;
-  static std::istream stream(&input);
-  stream.clear();
-  stream.exceptions(std::ios::badbit);  // lets what underflow() throws pass
-  return stream;
-}
-
 }  // namespace
 
 TextListReader open_texts(const std::string& input) {
   check_signal();
   if (input != "-") return TextListReader(input);
-  return TextListReader(standard_input(), "stdin", false);
+  static StandardInput bytes;
+  static std::istream stream(&bytes);
+  stream.clear();
+  stream.exceptions(std::ios::badbit);  // lets what underflow() throws pass
+  return TextListReader(stream, "stdin", false);
 }
 
 void check_any_text(int64_t texts, const ReadReport& report) {

@@ -15,9 +15,7 @@
 
 #include "cli/command.h"
 #include "cli/command_list.h"
-#ifdef SIMILE_WITH_TRAINING
 #include "cli/model.h"
-#endif
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #ifdef SIMILE_WITH_TRAINING
@@ -28,8 +26,8 @@ namespace simile::cli {
 namespace {
 
 #ifndef SIMILE_WITH_TRAINING
-// Whether the program beside this one does it, which is linked with libtorch: a command that trains,
-// or one with a --device other than the CPU.
+// Whether the program beside this one does it, which is linked with libtorch: a command that
+// trains, or one with a --device other than the CPU.
 bool needs_training(int argc, char** argv) {
   const std::string flag = "--device";
   std::vector<std::string> words;
@@ -56,18 +54,6 @@ void run_training(char** argv) {
   execv((self.parent_path() / "simile-training").c_str(), argv);
 }
 
-void add_missing_train(const Commands& commands, const Commands& data) {
-  for (const TrainingCommand& missing : training_commands()) {
-    const Commands& parent = missing.parent.empty() ? commands : data;
-    CLI::App* command = parent.add_bare(missing.name, missing.help, true, [](Terminal&) {
-      throw Error(
-          ErrorKind::kUsage,
-          "this build cannot train: the program simile-training is not beside simile; build with "
-          "-DSIMILE_TRAINING=ON (needs libtorch)");
-    });
-    command->allow_extras();
-  }
-}
 #endif
 
 int report(const Error& error) {
@@ -113,7 +99,17 @@ int run(int argc, char** argv) {
   add_distill(commands);
   add_data_check(data);
 #else
-  add_missing_train(commands, data);
+  for (const TrainingCommand& missing : training_commands()) {
+    const Commands& parent = missing.parent.empty() ? commands : data;
+    parent
+        .add_bare(missing.name, missing.help, true,
+                  [](Terminal&) {
+                    throw Error(ErrorKind::kUsage,
+                                "this build cannot train: the program simile-training is not "
+                                "beside simile; build with -DSIMILE_TRAINING=ON (needs libtorch)");
+                  })
+        ->allow_extras();
+  }
 #endif
   add_encode(commands);
   add_evaluate(commands);

@@ -9,20 +9,6 @@
 namespace simile::cli {
 namespace {
 
-// CLI11 shows the message of a validator that returns one.
-CLI::Validator range_check(double low, double high) {
-  return CLI::Validator(
-      [low, high](std::string& text) {
-        double number = 0;
-        if (!CLI::detail::lexical_cast(text, number) || !std::isfinite(number))
-          return fmt::format("{} is not a number", text);
-        if (number < low) return fmt::format("{} is less than {}", text, low);
-        if (number > high) return fmt::format("{} is more than {}", text, high);
-        return std::string();
-      },
-      "");
-}
-
 // Sets a single value from its text; false where it is none of its type.
 bool assign(const OptionValue& value, const std::string& text) {
   return std::visit(
@@ -148,7 +134,18 @@ void OptionFlags::visit_value(const char* name, const OptionValue& value, const 
     std::replace(flag.begin(), flag.end(), '_', '-');
   }
   CLI::Option* option = add(flag, value, info);
-  if (is_number(value)) option->check(range_check(info.minimum, info.maximum));
+  if (is_number(value)) {  // CLI11 shows the message of a validator that returns one
+    const auto check_range = [low = info.minimum, high = info.maximum](std::string& text) {
+      double number = 0;
+      if (!CLI::detail::lexical_cast(text, number) || !std::isfinite(number)) {
+        return fmt::format("{} is not a number", text);
+      }
+      if (number < low) return fmt::format("{} is less than {}", text, low);
+      if (number > high) return fmt::format("{} is more than {}", text, high);
+      return std::string();
+    };
+    option->check(CLI::Validator(check_range, ""));
+  }
   if (!info.choices.empty()) option->check(CLI::IsMember(info.choices));
   if (info.is_required) option->required();
 }

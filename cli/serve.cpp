@@ -35,15 +35,13 @@ constexpr const char* kModelBesideRuns = "simile-mini-2";  // where there is not
 
 volatile std::sig_atomic_t hangup_received = 0;
 
-void note_hangup(int) { hangup_received = 1; }
-
 // While one lives, signals wait: new threads never get them, and the waiting here alone lets them
 // in.
 class HeldSignals {
  public:
   HeldSignals() {
     struct sigaction action = {};
-    action.sa_handler = note_hangup;
+    action.sa_handler = [](int) { hangup_received = 1; };
     sigemptyset(&action.sa_mask);
     sigaction(SIGHUP, &action, nullptr);
     sigset_t held;

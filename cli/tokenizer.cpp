@@ -41,17 +41,6 @@ struct TokenizeArguments {
     v.field("truncation_side", side,
             choice_info("Where a text is cut: right is its end", {"left", "right"}));
   }
-
-  TruncationSettings settings() const {
-    using Strategy = TruncationSettings::Strategy;
-    TruncationSettings settings;
-    settings.max_length = max_length;
-    settings.strategy = truncation == "only_first"    ? Strategy::kOnlyFirst
-                        : truncation == "only_second" ? Strategy::kOnlySecond
-                                                      : Strategy::kLongestFirst;
-    settings.left = side == "left";
-    return settings;
-  }
 };
 
 std::string to_json(const Encoding& encoding, const TextItem& item, const Tokenizer& tokenizer,
@@ -66,7 +55,13 @@ std::string to_json(const Encoding& encoding, const TextItem& item, const Tokeni
 }
 
 void tokenize(const TokenizeArguments& arguments, Terminal& terminal) {
-  const TruncationSettings cut = arguments.settings();
+  using Strategy = TruncationSettings::Strategy;
+  TruncationSettings cut;
+  cut.max_length = arguments.max_length;
+  cut.strategy = arguments.truncation == "only_first"    ? Strategy::kOnlyFirst
+                 : arguments.truncation == "only_second" ? Strategy::kOnlySecond
+                                                         : Strategy::kLongestFirst;
+  cut.left = arguments.side == "left";
   SIMILE_CHECK(cut.max_length > 0 || (cut.strategy == TruncationSettings().strategy && !cut.left),
                ErrorKind::kUsage,
                "--truncation and --truncation-side say how texts are cut at --max-length, and none "

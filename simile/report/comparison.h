@@ -13,9 +13,8 @@
 //              of folds the mean of the folds' metrics, drawing from the examples of all. An
 //              example that was tested under several seeds is drawn once, with all of them
 //
-// A run that kept the weights it began with is warned of.
-//
-// Metrics are those that the reports of both sides have, but for thresholds.
+// Metrics are those that the reports of both sides have, but for thresholds. A run that kept the
+// weights it began with is warned of.
 //
 // Errors (ErrorKind::kInput): a path that is neither, or one of each; sides with several runs whose
 // seeds are not the same; predictions that are not of the same examples; no report in common.

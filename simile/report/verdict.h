@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run of training brought: a metric of the weights before the first step and of those it
-// ended with, on the same examples.
+// ended with, on the same examples. to_line() tells it in one line:
 //
 //   verdict: dev map 32.10 -> 41.90 (+9.80, 95 % interval +4.20 to +15.10, paired bootstrap over
-//   320 queries)                                                                        -- in one
-//   line
+//   320 queries)
 //
 // The interval is that of bootstrap_interval() (simile/metric/significance.h) with seed 1: examples
 // are drawn, and both models scored on the same ones. Of a mean over several sets each set is drawn

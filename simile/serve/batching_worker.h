@@ -9,9 +9,7 @@
 // First come, first served. A batch is made of the requests at the front of the queue as long as
 // their tokens sum to no more than batch_tokens; a larger request makes a batch of its own (which
 // SentenceEncoder cuts). A sequence's vector does not depend on its batch, so nobody sees who was
-// encoded with whom.
-//
-// What is left by its client while it waits for more than 20 ms is not computed.
+// encoded with whom. A request whose client left while it waited for more than 20 ms is dropped.
 //
 // The queue is bounded by the texts and tokens that wait, those being computed not counted; an
 // empty queue takes any request. All methods may be called by any number of threads.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An answer over HTTP; and why a request is not answered, as one table from the reason to the HTTP
-// status, what it means, the names that
-// clients of text-embeddings-inference (TEI) and of OpenAI know, and the label under which it is
-// counted.
+// status, its meaning, the names that clients of text-embeddings-inference (TEI) and OpenAI know,
+// and the label under which it is counted.
 #pragma once
 
 #include <string>
