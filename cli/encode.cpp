@@ -8,8 +8,10 @@
 
 #include "cli/command.h"
 #include "cli/index_model.h"
+#include "cli/embedding_writer.h"
 #include "cli/input.h"
 #include "cli/model.h"
+#include "simile/core/block_progress.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/line_reader.h"
@@ -217,7 +219,7 @@ class Encoding {
       terminal_.warning(
           fmt::format("{}: {} of {} texts are blank", report.file, blank_, counts_.texts));
     }
-    warn_about(counts_, encoder_, terminal_);
+    warn_of_cut_texts(counts_, encoder_, terminal_);
     if (!arguments_.output.empty() && arguments_.output != "-") {
       terminal_.info(fmt::format("{} vectors of {} numbers in {}", counts_.texts,
                                  encoder_.dimension(arguments_.encode), arguments_.output));

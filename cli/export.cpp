@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/index_export.h"
-#include "cli/index_model.h"
+#include "cli/model.h"
 #include "simile/core/error.h"
-#include "simile/encode/document_vectors.h"
-#include "simile/index/index_description.h"
+#include "simile/index/index_export.h"
 
 namespace simile::cli {
 namespace {
@@ -33,17 +31,14 @@ struct Arguments {
   }
 };
 
-void run(const Arguments& arguments, Terminal& terminal) {
-  const ExportTarget& target = arguments.target;
+void run(Arguments& arguments, Terminal& terminal) {
+  ExportTarget& target = arguments.target;
   SIMILE_CHECK(target.form == "pgvector" || target.table == ExportTarget().table, ErrorKind::kUsage,
                "--table names the table of --to pgvector");
-  const SearchIndex index =
-      SearchIndex::open_without_model(arguments.index, SearchIndex::Access::kRead);
-  const int64_t count = export_index(index, target);
-  if ((target.form == "npy" || target.form == "qdrant-jsonl") && target.output != "-") {
-    write_index_description(description_path(target.output),
-                            {index.info().model, read_search_settings(arguments.index)});
-  }
+  Output out("-");
+  target.write = [&out](std::string_view bytes) { out.write(bytes); };
+  const int64_t count = export_index(arguments.index, target, terminal);
+  out.finish();
   terminal.info(fmt::format("{} documents of {} written to {}", count, arguments.index,
                             target.output == "-" ? "stdout" : target.output));
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/index_graph.h"
-#include "cli/index_import.h"
-#include "cli/index_metadata.h"
-#include "cli/index_model.h"
-#include "cli/input.h"
+#include "cli/model.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/data/ranking_files.h"
@@ -18,12 +13,13 @@
 #include "simile/index/index_builder.h"
 #include "simile/model/model_folder.h"
 #include "simile/text/utf8.h"
+#include "simile/index/index_folder.h"
+#include "simile/index/index_import.h"
+#include "simile/index/index_writer.h"
+#include "simile/model/builtin_model.h"
 
 namespace simile::cli {
 namespace {
-
-constexpr size_t kBlock = 4096;           // documents embedded and stored at a time
-constexpr size_t kBlockBytes = 16 << 20;  // of their texts
 
 struct IndexArguments {
   std::string index;
@@ -35,7 +31,6 @@ struct CorpusArguments : IndexArguments {
   std::string model, corpus;
   CorpusColumns columns;
   ModelOptions encode;
-  PassageOptions passages;
 
   void visit_corpus(OptionVisitor& v) {
     IndexArguments::visit(v);
@@ -47,10 +42,19 @@ struct CorpusArguments : IndexArguments {
   }
 };
 
+// --vectors: in what an index keeps its vectors.
+OptionInfo vectors_info() {
+  return choice_info(
+      "Numbers in which the index keeps its vectors: fp32, or half the space in fp16, or a quarter "
+      "in int8; `index info` tells what share of the nearest is found so",
+      stored_number_names());
+}
+
 struct BuildArguments : CorpusArguments {
   bool overwrite = false, resume = false;
   std::string vectors = number_name(StoredNumber::kFp32);
   GivenOptions<SearchSettings> search;
+  PassageOptions passages;
   ApproximateOptions approximate;
 
   void visit(OptionVisitor& v) {
@@ -114,203 +118,108 @@ struct MergeArguments : ChangeArguments {
   }
 };
 
-// Documents without a text, which are found by any query alike.
-class EmptyTexts {
- public:
-  void count(const Document& document) {
-    if (!trim(document.text).empty()) return;
-    if (count_++ == 0) first_ = document.id;
-  }
-  void warn(int64_t documents, Terminal& terminal) const {
-    if (count_ == 0) return;
-    terminal.warning(
-        fmt::format("{} of {} documents have no text (the first: \"{}\") and were "
-                    "indexed so; leave them out of the corpus",
-                    count_, documents, first_));
-  }
+struct ImportArguments : IndexArguments {
+  std::string from;
+  std::optional<std::string> vectors;
+  ImportOptions options;
 
- private:
-  int64_t count_ = 0;
-  std::string first_;
+  void visit(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    v.field("from", from,
+            OptionInfo{"What `simile export --to npy` or `--to qdrant-jsonl` wrote: an .npy with "
+                       "its .jsonl, or a .jsonl of objects with id, text and vector"}
+                .required());
+    v.field("model", options.model,
+            {std::string(kModelHelp) +
+             " whose vectors they are; the one that FILE.index.json names by default"});
+    v.field("overwrite", options.overwrite, {"Replace the index in the folder"});
+    v.field("vectors", vectors, vectors_info());
+    options.search.visit(v);
+    options.approximate.visit(v);
+  }
 };
-
-// The documents of the corpus in blocks, with their passages.
-class CorpusBlocks {
- public:
-  CorpusBlocks(const CorpusArguments& arguments, const SentenceEncoder& encoder)
-      : reader_(arguments.corpus, CorpusReader::Titles::kPrepend, arguments.columns),
-        splitter_(encoder, arguments.passages,
-                  index_options(arguments.encode, encoder, TextRole::kDocument)) {}
-
-  // False at the end.
-  bool next(std::vector<Document>& block) {
-    block.clear();
-    size_t bytes = 0;
-    CorpusText text;
-    while (block.size() < kBlock && bytes < kBlockBytes && reader_.next(text)) {
-      check_signal();
-      block.push_back({std::move(text.id), std::move(text.text), std::move(text.metadata)});
-      block.back().title = std::move(text.title);
-      bytes += block.back().text.size();
-    }
-    if (!block.empty()) splitter_.split(block);
-    return !block.empty();
-  }
-
-  const ReadReport& report() const { return reader_.report(); }
-
- private:
-  CorpusReader reader_;
-  PassageSplitter splitter_;
-};
-
-// Embeds the corpus in blocks and calls take(documents, vectors) for each, except those for which
-// skip(documents) is true. Returns the number of documents.
-template <typename Skip, typename Take>
-int64_t embed_corpus(const CorpusArguments& arguments, const SentenceEncoder& encoder,
-                     Terminal& terminal, Skip skip, Take take) {
-  CorpusBlocks blocks(arguments, encoder);
-  BlockProgress progress(terminal, "index", 0, "documents");
-  const EncodeOptions options = index_options(arguments.encode, encoder, TextRole::kDocument);
-  int64_t documents = 0;
-  EncodeCounts counts;
-  EmptyTexts empty;
-  for (std::vector<Document> block; blocks.next(block);) {
-    for (const Document& document : block) empty.count(document);
-    if (!skip(block)) {
-      take(block, encoder.encode(texts_of_vectors(block), options, progress, &counts));
-    }
-    documents += static_cast<int64_t>(block.size());
-  }
-  warn_about(blocks.report(), terminal);
-  warn_about(counts, encoder, terminal);
-  empty.warn(documents, terminal);
-  return documents;
-}
 
 void tell_settings(const std::string& index, const SearchSettings& settings, Terminal& terminal) {
   terminal.info(fmt::format("a search of {} goes by: {}, {} with {:g} of the vectors", index,
                             settings.mode, settings.fusion.rule, settings.fusion.weight));
 }
 
-void embed_and_commit(const BuildArguments& arguments, const SentenceEncoder& encoder,
-                      IndexBuilder& builder, Terminal& terminal) {
-  int64_t known = 0;
-  const int64_t count = embed_corpus(
-      arguments, encoder, terminal,
-      [&](const auto& documents) {
-        const bool skips = builder.skip(documents);
-        if (skips) known += static_cast<int64_t>(documents.size());
-        return skips;
-      },
-      [&](const auto& documents, const auto& vectors) { builder.add(documents, vectors); });
-  if (known > 0) {
-    terminal.info(fmt::format("{} documents had been embedded before", known));
-  }
-  warn_of_graph(arguments.index, builder.commit(graph_progress(terminal)), terminal);
-  terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
+// How much of the nearest an index finds by the numbers that it keeps.
+void tell_vectors(const std::string& path, Terminal& terminal) {
+  const IndexedModel model = read_index_info(path).model;
+  if (!model.vectors_recall) return;
+  terminal.info(fmt::format("vectors in {} find {:.2f} % of the ten nearest that floats do",
+                            number_name(model.vectors), 100 * *model.vectors_recall));
 }
 
-void build(BuildArguments& arguments, Terminal& terminal) {
-  drop_empty_names(arguments.columns);
-  check_passages(arguments.passages);
-  const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
-  SearchSettings settings =
+void tell_graph(const std::string& path, Terminal& terminal) {
+  const IndexInfo info = read_index_info(path);
+  const ApproximateOptions options = read_search_settings(path).approximate;
+  if (info.graph) {
+    terminal.info(
+        fmt::format("a graph of {} vectors: searches by vectors alone go by it and found {:.1f} % "
+                    "of the ten nearest when it was made; search --exact finds all",
+                    info.graph->rows, 100 * info.graph->recall));
+  } else if (options.approximate == "auto" && info.vectors >= kApproximateRows) {
+    terminal.info(
+        fmt::format("no graph of the vectors found {:g} % of the ten nearest; searches are exact "
+                    "(--approximate always, or a lower --recall, makes one)",
+                    100 * options.recall));
+  }
+}
+
+void build(const BuildArguments& arguments, Terminal& terminal) {
+  NewIndexOptions options;
+  static_cast<IndexModelOptions&>(options) = for_index(arguments.model, arguments.encode);
+  options.passages = arguments.passages;
+  options.metadata = arguments.columns.metadata;
+  options.vectors = parse_stored_number(arguments.vectors);
+  options.search =
       arguments.search.over(read_model_search_settings(resolve_model(arguments.model)));
-  settings.approximate = arguments.approximate;
-  IndexedModel model = indexed_model(arguments.model, arguments.index, encoder, arguments.encode);
-  model.passages = arguments.passages;
-  model.metadata = arguments.columns.metadata;
-  model.vectors = parse_stored_number(arguments.vectors);
-  IndexBuilder builder(arguments.index, model, arguments.overwrite, settings,
-                       arguments.resume ? UnfinishedBuild::kResume : UnfinishedBuild::kKeep);
-  embed_and_commit(arguments, encoder, builder, terminal);
-  tell_settings(arguments.index, settings, terminal);
+  options.search->approximate = arguments.approximate;
+  options.overwrite = arguments.overwrite;
+  options.unfinished = arguments.resume ? UnfinishedBuild::kResume : UnfinishedBuild::kKeep;
+  IndexWriter writer = IndexWriter::create(arguments.index, options, terminal);
+  const int64_t count = writer.add_corpus(arguments.corpus, arguments.columns).documents;
+  writer.commit();
+  terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
+  tell_settings(arguments.index, *options.search, terminal);
   tell_vectors(arguments.index, terminal);
   tell_graph(arguments.index, terminal);
 }
 
-// Vectors of one index are of texts behind one prompt.
-void keep_prompt(const IndexInfo& info, AddArguments& arguments) {
-  if (!info.model.prompt_name) return;
-  std::string& name = arguments.encode.prompt_name;
-  const std::string& built = *info.model.prompt_name;
-  SIMILE_CHECK(name.empty() || name == built, ErrorKind::kUsage,
-               fmt::format("--prompt {}: the documents of {} have {}; leave the option out, or "
-                           "build the index anew",
-                           name, arguments.index,
-                           built.empty() ? "the model's prompt for documents, if any"
-                                         : fmt::format("the prompt '{}'", built)));
-  name = built;
-}
-
-// Vectors of one index are computed alike.
-void check_precision(const IndexInfo& info, const AddArguments& arguments) {
-  SIMILE_CHECK(
-      arguments.encode.precision == info.model.precision, ErrorKind::kUsage,
-      fmt::format("--precision {}: the vectors of {} were computed in {}; leave the option "
-                  "out, or build the index anew",
-                  arguments.encode.precision, arguments.index, info.model.precision));
-}
-
-void add(AddArguments& arguments, Terminal& terminal) {
-  const IndexInfo info = read_index_info(arguments.index);
-  keep_settings(info, arguments.encode);
-  check_precision(info, arguments);
-  keep_prompt(info, arguments);
-  const bool is_named = !arguments.columns.metadata.empty();  // `--metadata ''` names none
-  drop_empty_names(arguments.columns);
-  if (!is_named) take_metadata_of(info, arguments.corpus, arguments.columns);
-  arguments.passages = info.model.passages;
-  const std::string model = model_of_index(arguments.index, info, arguments.model);
-  const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode);
-  SearchIndex index = open_index(arguments.index, model, SearchIndex::Access::kWrite);
-  int64_t replaced = 0;
-  const int64_t count = embed_corpus(
-      arguments, encoder, terminal,
-      [&](const auto& documents) {
-        if (!is_named) check_metadata_lives_on(index, documents, arguments.columns);
-        return false;
-      },
-      [&](const auto& documents, const auto& vectors) {
-        replaced += index.add(documents, vectors);
-      });
-  terminal.info(fmt::format("{} documents added to {}, {} of them replaced older ones", count,
-                            arguments.index, replaced));
+void add(const AddArguments& arguments, Terminal& terminal) {
+  IndexWriter writer =
+      IndexWriter::open(arguments.index, for_index(arguments.model, arguments.encode), terminal);
+  const IndexWriter::Added added = writer.add_corpus(arguments.corpus, arguments.columns);
+  terminal.info(fmt::format("{} documents added to {}, {} of them replaced older ones",
+                            added.documents, arguments.index, added.replaced));
 }
 
 // The index to be changed by what needs no model; one that is given must be the index's.
-SearchIndex open_for_change(const ChangeArguments& arguments) {
-  constexpr auto kWrite = SearchIndex::Access::kWrite;
-  return arguments.model.empty() ? SearchIndex::open_without_model(arguments.index, kWrite)
-                                 : open_index(arguments.index, arguments.model, kWrite);
+IndexWriter open_for_change(const ChangeArguments& arguments, Terminal& terminal) {
+  IndexModelOptions options;
+  options.model = arguments.model;
+  return IndexWriter::open(arguments.index, options, terminal);
 }
 
 void remove(const DeleteArguments& arguments, Terminal& terminal) {
-  SearchIndex index = open_for_change(arguments);
-  const int64_t removed = index.remove(arguments.ids);
+  const int64_t removed = open_for_change(arguments, terminal).remove(arguments.ids);
   terminal.info(fmt::format("{} documents removed from {}", removed, arguments.index));
 }
 
-// Writes what the command line says of the graph into the index's settings; whether it says any.
-bool keep_approximate(const MergeArguments& arguments) {
-  if (!arguments.approximate.any()) return false;
-  SearchSettings settings = read_search_settings(arguments.index);
-  settings.approximate = arguments.approximate.over(settings.approximate);
-  write_search_settings(arguments.index, settings);
-  return true;
-}
-
 void merge(const MergeArguments& arguments, Terminal& terminal) {
-  SearchIndex index = open_for_change(arguments);
-  const IndexInfo before = index.info();
-  const bool renews_graph = keep_approximate(arguments);
-  index.merge(graph_progress(terminal), renews_graph);
-  const IndexInfo after = index.info();
-  terminal.info(
-      fmt::format("the vectors of {} stood in {} segments and stand in {}; those of {} "
-                  "removed documents are gone",
-                  arguments.index, before.segments, after.segments, before.removed));
+  IndexWriter writer = open_for_change(arguments, terminal);
+  const IndexInfo before = read_index_info(arguments.index);
+  std::optional<ApproximateOptions> approximate;
+  if (arguments.approximate.any()) {
+    approximate = arguments.approximate.over(read_search_settings(arguments.index).approximate);
+  }
+  writer.merge(approximate);
+  terminal.info(fmt::format(
+      "the vectors of {} stood in {} segments and stand in {}; those of {} "
+      "removed documents are gone",
+      arguments.index, before.segments, read_index_info(arguments.index).segments, before.removed));
   tell_graph(arguments.index, terminal);
 }
 
@@ -320,6 +229,15 @@ void change_settings(const SettingsArguments& arguments, Terminal& terminal) {
   const SearchSettings settings = arguments.search.over(read_search_settings(arguments.index));
   write_search_settings(arguments.index, settings);
   tell_settings(arguments.index, settings, terminal);
+}
+
+void import(ImportArguments& arguments, Terminal& terminal) {
+  if (arguments.vectors) arguments.options.vectors = parse_stored_number(*arguments.vectors);
+  const int64_t count = import_index(arguments.from, arguments.index, arguments.options, terminal);
+  terminal.info(
+      fmt::format("{} documents of {} imported into {}", count, arguments.from, arguments.index));
+  tell_vectors(arguments.index, terminal);
+  tell_graph(arguments.index, terminal);
 }
 
 void show_info(const IndexArguments& arguments, bool json, Terminal&) {
@@ -379,7 +297,8 @@ void add_index(const Commands& commands) {
       "merge",
       "Write all vectors anew in as few segments as possible, without those of removed documents",
       merge);
-  add_index_import(inner);
+  inner.add<ImportArguments>(
+      "import", "Make a new index of documents and vectors that stand in files", import);
   inner.add<IndexArguments>("info", "Show what an index holds", show_info);
 }
 

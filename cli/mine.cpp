@@ -152,7 +152,7 @@ MinedNegatives mine(const Arguments& arguments, const TextMiningPlan& plan, Term
     }
     anchors = encoder.encode(texts, queries, terminal, &counts);
   }
-  warn_about(counts, encoder, terminal);
+  warn_of_cut_texts(counts, encoder, terminal);
   return mine_negatives(plan.plan,
                         score_by_vectors(vectors, plan.plan, metric, is_alike ? nullptr : &anchors),
                         arguments.mining, seed);

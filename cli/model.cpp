@@ -51,7 +51,7 @@ ModelOptions index_model_options() {
   return options;
 }
 
-SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
+SentenceEncoder load_encoder(const std::string& model, EventSink& events,
                              const ModelOptions& options) {
   SIMILE_CHECK(
       options.device == "cpu" || device_loader != nullptr, ErrorKind::kUsage,
@@ -61,27 +61,27 @@ SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
                   options.device));
   SentenceEncoder encoder =
       options.device == "cpu"
-          ? SentenceEncoder::load(model, terminal, choose_precision(options.precision))
-          : device_loader(model, options.device, options.precision, terminal);
+          ? SentenceEncoder::load(model, events, choose_precision(options.precision))
+          : device_loader(model, options.device, options.precision, events);
   if (options.precision != "fp32" && encoder.settings().encoder.is_static()) {
-    terminal.warning("a static encoder has no matrix products: --precision " + options.precision +
-                     " changes nothing");
+    events.warning("a static encoder has no matrix products: --precision " + options.precision +
+                   " changes nothing");
   }
   return encoder;
 }
 
-void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal) {
-  if (counts.truncated == 0) return;
-  terminal.warning(fmt::format("{} of {} texts were cut at the model's limit of {} tokens",
-                               counts.truncated, counts.texts, encoder.settings().max_length));
+LoadEncoder loader_for(const ModelOptions& options) {
+  return [device = options.device](const std::string& model, const std::string& precision,
+                                   EventSink& events) {
+    ModelOptions arithmetic;
+    arithmetic.precision = precision;
+    arithmetic.device = device;
+    return load_encoder(model, events, arithmetic);
+  };
 }
 
-EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder,
-                            TextRole role) {
-  EncodeOptions out = options;
-  out.role = role;
-  if (encoder.settings().similarity == "cosine") out.normalize = true;
-  return out;
+IndexModelOptions for_index(const std::string& model, const ModelOptions& options) {
+  return {model, options.precision, options, loader_for(options)};
 }
 
 void check_model_options(const std::vector<std::string>& models, const ModelOptions& options) {
@@ -109,9 +109,10 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
   const std::string name = words_only ? model.substr(std::strlen(kWordsPrefix)) : model;
   if (words_only) return std::make_unique<EmbeddingScorer>(model, load_word_means(name, terminal));
   auto encoder = std::make_shared<const SentenceEncoder>(load_encoder(name, terminal, options));
-  return make_encoder_scorer(
-      model, encoder, load_heads(open_model_folder(name, silent_events())), options, terminal,
-      [encoder, &terminal](const EncodeCounts& counts) { warn_about(counts, *encoder, terminal); });
+  return make_encoder_scorer(model, encoder, load_heads(open_model_folder(name, silent_events())),
+                             options, terminal, [encoder, &terminal](const EncodeCounts& counts) {
+                               warn_of_cut_texts(counts, *encoder, terminal);
+                             });
 }
 
 std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const ModelOptions& options,

@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/scorer.h"
+#include "simile/index/index_model.h"
 #include "simile/index/score_fusion.h"
 
 namespace simile::cli {
@@ -17,6 +18,10 @@ namespace simile::cli {
 // What --model takes, for --help.
 inline constexpr const char* kModelHelp =
     "Model folder, or the name of a built-in model (simile-mini-2)";
+
+inline constexpr const char* kIndexHelp = "Index folder";
+inline constexpr const char* kIndexModelHelp =
+    "Model folder or name of a built-in model; the one the index names by default";
 
 inline constexpr const char* kOutputFolderHelp = "Folder to write, or a model folder to replace";
 
@@ -41,16 +46,14 @@ void set_device_loader(LoadOnDevice load);
 // A model folder or the name of a built-in model, with the precision and on the device of the
 // options. Errors: see open_model_folder() and kernel/matrix_product.h; kUsage for a device in a
 // program without libtorch.
-SentenceEncoder load_encoder(const std::string& model, Terminal& terminal,
+SentenceEncoder load_encoder(const std::string& model, EventSink& events,
                              const ModelOptions& options = {});
 
-// Tells how many texts were longer than the model reads.
-void warn_about(const EncodeCounts& counts, const SentenceEncoder& encoder, Terminal& terminal);
+// Loads models of any precision on the device of the options.
+LoadEncoder loader_for(const ModelOptions& options);
 
-// The options for texts of a role, with vectors of length 1 where the model compares them by
-// cosine, so that the inner products of an index are cosines.
-EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder,
-                            TextRole role);
+// The same for the model of an index.
+IndexModelOptions for_index(const std::string& model, const ModelOptions& options);
 
 // Errors (ErrorKind::kUsage): an option that differs from its default where none of the models
 // (names as make_set_scorer() takes them) is an encoder, which alone would look at it.

@@ -3,30 +3,36 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <future>
+#include <string_view>
 
 #include "cli/command.h"
-#include "cli/index_model.h"
 #include "cli/input.h"
-#include "cli/search_output.h"
+#include "cli/model.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/ranking_files.h"
+#include "simile/data/corpus.h"
+#include "simile/data/trec.h"
+#include "simile/index/searcher.h"
 #include "simile/text/utf8.h"
+#include "simile/text/words.h"
 
 namespace simile::cli {
 namespace {
 
-constexpr int64_t kRerankedHits = 100;
+constexpr size_t kShownBytes = 100;  // of a document's text in a table
+constexpr size_t kShownBefore = 20;  // the first word of the query, where it stands further on
+
+// A line for each hit, with words of the query in bold on a terminal; one JSON document, of a query
+// or a list; a query with its hits a line; a TREC run, as evaluate --run reads it.
+enum class SearchFormat { kTable, kJson, kJsonLines, kTrec };
+const std::vector<std::string> kFormatNames = {"table", "json", "jsonl", "trec"};
 
 struct Arguments {
-  std::string index, model, query, queries, like, output, reranker;
-  std::optional<std::string> filter, format;
-  bool exact = false;
-  int64_t top_k = 10;
-  std::optional<int64_t> reranked;
+  std::string index, model, query, queries, output, reranker;
+  std::optional<std::string> format;
+  SearchRequest request;
   ModelOptions encode = index_model_options();
-  GivenOptions<SearchSettings> search;
 
   void visit(OptionVisitor& v) {
     v.field("index", index, OptionInfo{kIndexHelp}.required());
@@ -35,20 +41,11 @@ struct Arguments {
     v.field("queries", queries,
             {"Queries: .tsv, .csv or .jsonl with id and text; or .txt, or - for stdin, with one a "
              "line, whose id is the line's number"});
-    v.field("like", like,
-            {"Id of a document of the index: find the documents nearest to it, without it and "
-             "without a model"});
-    v.field("filter", filter,
-            {"Find only documents with such metadata: \"year >= 2020 and lang in (en, de)\"; = != "
-             "< <= > >= in, and or not, parentheses, quotes"});
-    v.field("top_k", top_k, {"Documents per query", "", 1, 1 << 30});
-    v.field("exact", exact, {"Look at all vectors, also where the index has a graph of them"});
+    v.all_but({"query", "rerank", "text", "marks", "prompt_name"},
+              [this](OptionVisitor& fields) { request.visit(fields); });
     v.field("rerank", reranker,
             {"Model with a head that reads query and text together: the first hits are scored and "
              "ordered by it"});
-    v.field("rerank_hits", reranked,
-            {"Hits of the search that --rerank scores; 100, or --top-k if that is more, by default",
-             "", 1, 1 << 20});
     v.field(
         "output", output,
         {"File to write, with a name in .trec (a TREC run) or .jsonl (one query a line), or any "
@@ -56,9 +53,23 @@ struct Arguments {
     v.field("format", format,
             choice_info("What to write: a table (for stdout by default), json (with --json), jsonl "
                         "or trec",
-                        search_format_names()));
-    search.visit(v);
+                        kFormatNames));
     encode.visit(v);
+  }
+};
+
+struct Query {
+  std::string id, text;
+};
+
+// A query with its hits as JSON.
+struct ShownQuery {
+  std::string query_id, query;
+  std::vector<FoundDocument> hits;
+  void visit(OptionVisitor& v) {
+    v.required("query_id", query_id);
+    v.required("query", query);
+    v.required("hits", hits);
   }
 };
 
@@ -95,116 +106,168 @@ std::vector<Query> read_queries(const Arguments& arguments, Terminal& terminal) 
   return queries;
 }
 
-SearchResults search_by_words(const Arguments& arguments, const SearchQueries& queries,
-                              int64_t top_k, const SearchSettings& settings) {
-  const SearchIndex index =
-      SearchIndex::open_without_model(arguments.index, SearchIndex::Access::kRead);
-  return index.search(queries, top_k, settings);
-}
-
-SearchResults search_by_vectors(Arguments arguments, SearchQueries queries, int64_t top_k,
-                                const SearchSettings& settings, Terminal& terminal) {
-  const IndexInfo info = read_index_info(arguments.index);
-  keep_settings(info, arguments.encode);
-  const std::string model = model_of_index(arguments.index, info, arguments.model);
-  // Reads all weights too: while the encoder does.
-  std::future<std::string> fingerprint =
-      std::async(std::launch::async, [&model] { return fingerprint_of(model); });
-  const SentenceEncoder encoder = load_encoder(model, terminal, arguments.encode);
-  const SearchIndex index = SearchIndex::open(arguments.index, fingerprint.get(), model);
-  EncodeCounts counts;
-  queries.vectors = encoder.encode(
-      queries.texts, index_options(arguments.encode, encoder, TextRole::kQuery), terminal, &counts);
-  warn_about(counts, encoder, terminal);
-  return index.search(queries, top_k, settings);
-}
-
-bool matches_none(const std::string& path, const std::string& filter) {
-  try {
-    return !SearchIndex::open_without_model(path, SearchIndex::Access::kRead)
-                .matches(MetadataFilter(filter));
-  } catch (const Error&) {  // changed since the search, whose results stand
-    return false;
+// For a line of a table: with U+FFFD for control characters (C0, DEL, C1), which a terminal would
+// obey, and spaces for those that only stand between words.
+std::string on_one_line(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const size_t control = control_size(text, i);
+    if (control == 0) {
+      out += text[i++];
+      continue;
+    }
+    out += text[i] >= '\t' && text[i] <= '\r' ? " " : kReplacement;
+    i += control;
   }
+  return out;
 }
 
-void warn_of_none(const Arguments& arguments, const SearchResults& results, Terminal& terminal) {
-  const bool any =
-      std::any_of(results.begin(), results.end(), [](const auto& hits) { return !hits.empty(); });
-  if (any || results.empty() || !matches_none(arguments.index, *arguments.filter)) return;
-  terminal.warning(
-      "--filter: no document of the index matches; a search without it shows with --json what "
-      "metadata documents have");
+// A part of a text on one line, cut at characters: its beginning, or where the first mark stands.
+class Excerpt {
+ public:
+  Excerpt(std::string text, std::vector<WordMark> marks)
+      : text_(std::move(text)), marks_(std::move(marks)), end_(text_.size()) {
+    std::replace_if(
+        text_.begin(), text_.end(), [](char c) { return c >= '\t' && c <= '\r'; }, ' ');
+    if (text_.size() <= kShownBytes) return;
+    if (!marks_.empty() && marks_.front().end > kShownBytes) begin_ = start_before(marks_.front());
+    end_ = std::min(text_.size(), begin_ + kShownBytes);
+    while (end_ > begin_ && inside_character(text_, end_)) --end_;
+  }
+
+  std::string show(bool in_bold) const {
+    std::string out = begin_ > 0 ? "..." : "";
+    size_t at = begin_;
+    for (const WordMark& mark : marks_) {
+      if (!in_bold || mark.begin < begin_ || mark.end > end_) continue;
+      out += piece(at, mark.begin) + "\x1b[1m" + piece(mark.begin, mark.end) + "\x1b[22m";
+      at = mark.end;
+    }
+    return out + piece(at, end_) + (end_ < text_.size() ? "..." : "");
+  }
+
+ private:
+  std::string piece(size_t begin, size_t end) const {
+    return on_one_line(std::string_view(text_).substr(begin, end - begin));
+  }
+
+  size_t start_before(const WordMark& mark) const {
+    size_t begin = mark.begin - std::min(mark.begin, kShownBefore);
+    const size_t space = text_.find(' ', begin);
+    if (space < mark.begin) begin = space + 1;
+    while (inside_character(text_, begin)) ++begin;
+    return begin;
+  }
+
+  std::string text_;
+  std::vector<WordMark> marks_;
+  size_t begin_ = 0, end_;
+};
+
+std::string to_table(const Query& query, const std::vector<FoundDocument>& hits, bool with_query,
+                     bool on_terminal) {
+  std::string out = with_query ? fmt::format("? {}\n", on_one_line(query.text)) : "";
+  const WordMarker marker(query.text);
+  int rank = 0;
+  for (const FoundDocument& hit : hits) {
+    std::string parts = hit.search_score ? fmt::format("  {:.4f}", *hit.search_score) : "";
+    if (hit.vector_score) {
+      parts += fmt::format("  {:.4f} {:8.4f}", *hit.vector_score, *hit.lexical_score);
+    }
+    out += fmt::format("{:3}  {:.4f}{}  {}  {}\n", ++rank, hit.score, parts, on_one_line(hit.id),
+                       Excerpt(*hit.text, marker.find(*hit.text)).show(on_terminal));
+  }
+  return out;
 }
 
-// How many hits of a query are searched for.
-int64_t hits_to_find(const Arguments& arguments) {
-  if (arguments.reranker.empty()) return arguments.top_k;
-  const int64_t count = arguments.reranked.value_or(std::max(kRerankedHits, arguments.top_k));
-  SIMILE_CHECK(count >= arguments.top_k, ErrorKind::kUsage,
-               fmt::format("--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
-                           count, arguments.top_k));
-  return count;
+std::string to_run(const Query& query, const std::vector<FoundDocument>& hits) {
+  RunQuery run;
+  run.query = query.id;
+  for (const FoundDocument& hit : hits) {
+    run.documents.push_back(hit.id);
+    run.scores.push_back(hit.score);
+  }
+  return run_lines(run, "simile", "a TREC run");
 }
 
-void rerank(const Arguments& arguments, const std::vector<Query>& queries, SearchResults& results,
-            Terminal& terminal) {
-  const std::shared_ptr<const Reranker> reranker =
-      load_reranker(arguments.reranker, arguments.encode, terminal);
-  BlockProgress progress(terminal, "rerank", 0, "pairs");
-  EncodeCounts counts;
+// The format that is named, or else that of the file's ending, or of stdout with --json or without.
+SearchFormat choose_format(const Arguments& arguments, bool json) {
+  const std::string& output = arguments.output;
+  const auto found =
+      std::find(kFormatNames.begin(), kFormatNames.end(), arguments.format.value_or(""));
+  if (found != kFormatNames.end()) return static_cast<SearchFormat>(found - kFormatNames.begin());
+  if (output.empty() || output == "-") return json ? SearchFormat::kJson : SearchFormat::kTable;
+  SIMILE_CHECK(ends_with(output, ".trec") || ends_with(output, ".jsonl"), ErrorKind::kUsage,
+               fmt::format("--output '{}': expected a name that ends in .trec or .jsonl, or "
+                           "--format",
+                           output));
+  return ends_with(output, ".trec") ? SearchFormat::kTrec : SearchFormat::kJsonLines;
+}
+
+// `as_list`: one JSON document is a list even of one query. Errors (kInput): an id that a run
+// cannot hold.
+std::string show_results(SearchFormat format, bool as_list, bool on_terminal,
+                         const std::vector<Query>& queries, std::vector<SearchResult> results) {
+  std::string out;
+  std::vector<ShownQuery> list;
   for (size_t i = 0; i < queries.size(); ++i) {
-    reranker->rerank(queries[i].text, results[i], arguments.top_k, progress, &counts);
+    std::vector<FoundDocument>& hits = results[i].hits;
+    if (format == SearchFormat::kTrec) {
+      out += to_run(queries[i], hits);
+    } else if (format == SearchFormat::kTable) {
+      out += to_table(queries[i], hits, queries.size() > 1, on_terminal);
+    } else {
+      list.push_back({queries[i].id, queries[i].text, std::move(hits)});
+      if (format == SearchFormat::kJsonLines) out += options_to_json(list.back(), -1) + "\n";
+    }
   }
-  warn_about(counts, reranker->encoder(), terminal);
-}
-
-SearchResults search(const Arguments& arguments, const std::vector<Query>& queries,
-                     const SearchSettings& settings, Terminal& terminal) {
-  SearchQueries asked;
-  if (arguments.filter) asked.filter = MetadataFilter(*arguments.filter);
-  asked.exact = arguments.exact;
-  if (!arguments.like.empty()) {
-    const SearchIndex index =
-        SearchIndex::open_without_model(arguments.index, SearchIndex::Access::kRead);
-    return {
-        index.search_like(arguments.like, arguments.top_k, settings, asked.filter, asked.exact)};
-  }
-  const int64_t top_k = hits_to_find(arguments);
-  for (const Query& query : queries) asked.texts.push_back(query.text);
-  return settings.by_vectors()
-             ? search_by_vectors(arguments, std::move(asked), top_k, settings, terminal)
-             : search_by_words(arguments, asked, top_k, settings);
+  if (format != SearchFormat::kJson) return out;
+  return (as_list ? options_to_json(list, -1) : options_to_json(list[0], -1)) + "\n";
 }
 
 void check_arguments(const Arguments& arguments) {
+  const SearchRequest& request = arguments.request;
+  const bool has_like = request.like && !request.like->empty();
   const auto asked = static_cast<int>(!arguments.query.empty()) +
-                     static_cast<int>(!arguments.queries.empty()) +
-                     static_cast<int>(!arguments.like.empty());
+                     static_cast<int>(!arguments.queries.empty()) + static_cast<int>(has_like);
   SIMILE_CHECK(asked == 1, ErrorKind::kUsage,
                "give one of --query TEXT, --queries FILE and --like ID");
-  SIMILE_CHECK(arguments.like.empty() || arguments.reranker.empty(), ErrorKind::kUsage,
+  SIMILE_CHECK(!has_like || !request.rerank, ErrorKind::kUsage,
                "--rerank needs the text of a query; --like has none");
-  SIMILE_CHECK(!arguments.reranked || !arguments.reranker.empty(), ErrorKind::kUsage,
+  SIMILE_CHECK(!request.rerank_hits || request.rerank, ErrorKind::kUsage,
                "--rerank-hits is for --rerank MODEL");
-  if (arguments.filter) MetadataFilter(*arguments.filter);
-  hits_to_find(arguments);
+  if (request.filter) MetadataFilter(*request.filter);
+  SIMILE_CHECK(request.hits_to_find() >= request.top_k, ErrorKind::kUsage,
+               fmt::format("--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
+                           request.hits_to_find(), request.top_k));
 }
 
-void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  const SearchFormat format = choose_format(arguments.format.value_or(""), arguments.output, json);
+void run(Arguments& arguments, bool json, Terminal& terminal) {
+  const SearchFormat format = choose_format(arguments, json);
+  SearchRequest& request = arguments.request;
+  request.rerank = !arguments.reranker.empty();
+  request.marks = format == SearchFormat::kJson || format == SearchFormat::kJsonLines;
   check_arguments(arguments);
-  const std::vector<Query> queries = arguments.like.empty()
-                                         ? read_queries(arguments, terminal)
-                                         : std::vector<Query>{{arguments.like, ""}};
-  const SearchSettings settings = arguments.search.over(read_search_settings(arguments.index));
-  SearchResults results = search(arguments, queries, settings, terminal);
-  if (arguments.filter) warn_of_none(arguments, results, terminal);
-  if (!arguments.reranker.empty()) rerank(arguments, queries, results, terminal);
+  std::vector<Query> queries = {{request.like.value_or(""), ""}};
+  if (!request.like) {
+    queries = read_queries(arguments, terminal);
+    request.query.emplace();
+    for (const Query& query : queries) request.query->push_back(query.text);
+  }
+  SearcherOptions options;
+  static_cast<IndexModelOptions&>(options) = for_index(arguments.model, arguments.encode);
+  options.reranker = arguments.reranker;
+  SearchReply reply = Searcher::open(arguments.index, options, terminal).search(request);
+  if (reply.warnings) {
+    terminal.warning(
+        "--filter: no document of the index matches; a search without it shows with --json what "
+        "metadata documents have");
+  }
   const bool on_terminal =
       (arguments.output.empty() || arguments.output == "-") && isatty(STDOUT_FILENO) == 1;
-  const std::string shown =
-      show_results(format, !arguments.queries.empty(), on_terminal, queries, results);
+  const std::string shown = show_results(format, !arguments.queries.empty(), on_terminal, queries,
+                                         std::move(reply.results));
   Output output(arguments.output);
   output.write(shown);
   output.finish();

@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "cli/index_model.h"
+#include "cli/model.h"
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
+#include "simile/index/index_folder.h"
 #include "simile/serve/server.h"
 
 namespace simile::cli {
@@ -73,7 +74,9 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
   if (model.empty() && arguments.index.empty()) model = kModelBesideRuns;
   if (!arguments.index.empty()) {
     const IndexInfo info = read_index_info(arguments.index);
-    keep_settings(info, arguments.arithmetic);
+    if (arguments.arithmetic.precision.empty()) {
+      arguments.arithmetic.precision = info.model.precision;
+    }
     // Vectors of one index are computed alike.
     SIMILE_CHECK(
         !arguments.serve.allow_changes || arguments.arithmetic.precision == info.model.precision,
@@ -81,7 +84,7 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
         fmt::format("--precision {} with --allow-changes: the vectors of {} were computed in {}; "
                     "leave the option out, or build the index anew",
                     arguments.arithmetic.precision, arguments.index, info.model.precision));
-    model = model_of_index(arguments.index, info, model);
+    model = model_of_index(arguments.index, info.model, model);
   }
   if (arguments.arithmetic.precision.empty()) arguments.arithmetic.precision = "fp32";
   const ModelFolder folder = open_model_folder(model, silent_events());
@@ -90,7 +93,7 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
   served.fingerprint = fingerprint_of(model);
   served.heads = load_heads(folder);
   if (!arguments.reranker.empty()) {
-    served.reranker = load_reranker(arguments.reranker, arguments.arithmetic, terminal);
+    served.reranker = load_reranker(arguments.reranker, loader_for(arguments.arithmetic), terminal);
   }
   served.names = arguments.serve.served_model_name;
   if (served.names.empty()) {

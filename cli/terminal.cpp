@@ -106,9 +106,4 @@ std::string Terminal::describe(const Progress& progress, double seconds) const {
   return line;
 }
 
-void BlockProgress::progress(const Progress& of_block) {
-  terminal_.progress({task_, done_ + of_block.done, total_, unit_, of_block.values});
-  if (of_block.done == of_block.total) done_ += of_block.total;
-}
-
 }  // namespace simile::cli

@@ -41,21 +41,4 @@ class Terminal : public EventSink {
   Clock::time_point task_start_, last_shown_;
 };
 
-// Progress of work done in blocks, each of which reports its own: shown as one task, with what was
-// done in earlier blocks added. Hence a signal stops the work inside a block too.
-class BlockProgress : public EventSink {
- public:
-  // `task`, `total` and `unit` as in Progress.
-  BlockProgress(Terminal& terminal, const std::string& task, int64_t total, const std::string& unit)
-      : terminal_(terminal), task_(task), total_(total), unit_(unit) {}
-  void progress(const Progress& of_block) override;
-
- private:
-  Terminal& terminal_;
-  std::string task_;
-  int64_t total_;
-  std::string unit_;
-  int64_t done_ = 0;  // in finished blocks
-};
-
 }  // namespace simile::cli

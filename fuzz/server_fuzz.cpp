@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "simile/encode/document_vectors.h"
+#include "simile/index/index_model.h"
 #include "simile/index/index_builder.h"
 #include "simile/serve/service.h"
 

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 // Each module may include itself and those before it.
 const std::vector<std::string> kModules = {
-    "core",   "text",   "data", "metric", "kernel", "neighbours", "batch", "index", "model",
-    "encode", "derive", "eval", "report", "serve",  "nn",         "loss",  "train", "experiment"};
+    "core",   "text",  "data", "metric", "kernel", "neighbours", "batch", "model", "encode",
+    "derive", "index", "eval", "report", "serve",  "nn",         "loss",  "train", "experiment"};
 
 // Headers that only sources may include, so that they do not reach every file.
 const std::vector<std::string> kPrivateHeaders = {"nlohmann/", "httplib", "xxhash.h", "oneapi/",

@@ -186,22 +186,6 @@ class EmbeddingScores : public CorpusScores {
 
 }  // namespace
 
-Similarity parse_similarity(const std::string& name) {
-  if (name == "cosine") return Similarity::kCosine;
-  if (name == "dot") return Similarity::kDot;
-  if (name == "euclidean") return Similarity::kEuclidean;
-  if (name == "manhattan") return Similarity::kManhattan;
-  throw Error(
-      ErrorKind::kRecipe,
-      fmt::format("similarity: expected cosine, dot, euclidean or manhattan, found '{}'", name));
-}
-
-VectorMetric ranking_metric(Similarity similarity) {
-  if (similarity == Similarity::kEuclidean) return VectorMetric::kSquaredDistance;
-  if (similarity == Similarity::kManhattan) return VectorMetric::kAbsoluteDistance;
-  return VectorMetric::kInnerProduct;
-}
-
 EmbeddingScorer::EmbeddingScorer(std::string name, Embed embed, Similarity similarity,
                                  Retrieval retrieval, RunHead heads)
     : name_(std::move(name)),

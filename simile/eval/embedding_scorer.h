@@ -34,13 +34,6 @@
 
 namespace simile {
 
-enum class Similarity { kCosine, kDot, kEuclidean, kManhattan };
-// From "cosine", "dot", "euclidean" or "manhattan"; another name is ErrorKind::kRecipe.
-Similarity parse_similarity(const std::string& name);
-
-// What exact_search() ranks by; for the cosine rows have length 1.
-VectorMetric ranking_metric(Similarity similarity);
-
 class EmbeddingScorer : public Scorer {
  public:
   using Embed = EmbedTexts;

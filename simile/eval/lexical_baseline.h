@@ -2,7 +2,7 @@
 // Word overlap: what a model has to beat. Words are those of text/split_words.h; N is the number of
 // texts of the collection, df the number of those with the word, tf its count in a text.
 //
-//   bm25    that of simile/index/bm25.h
+//   bm25    that of simile/index/score_fusion.h
 //   tfidf   cosine of vectors of tf * idf with idf = ln((1 + N) / (1 + df)) + 1 (as scikit-learn's
 //           default)
 //
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "simile/eval/scorer.h"
+#include "simile/index/score_fusion.h"
 
 namespace simile {
 

@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/sqlite.h"
-#include "simile/index/detail/store_state.h"
+#include "simile/index/store_state.h"
 #include "simile/text/utf8.h"
 
 namespace simile {

@@ -55,6 +55,7 @@ struct Document {
 };
 
 constexpr size_t kMaximumMetadataBytes = 16384;  // of a document
+constexpr int64_t kLongestId = 1000;             // bytes, of a document that a client names
 
 // The keys of a document's vectors, with hashes of the whole document, its key and the passage.
 std::vector<VectorKey> vector_keys(int64_t key, const Document& document);

@@ -2,11 +2,15 @@
 #include "simile/index/detail/index_folder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
+#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/segment_changes.h"
@@ -16,6 +20,8 @@
 namespace simile {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 // Holds documents against the vectors of one generation. The index may go on changing: what is
 // under a key never does, later documents have later keys, and those removed since are told.
@@ -91,6 +97,35 @@ IndexInfo make_info(const IndexedModel& model, const StoreState& state) {
   return info;
 }
 
+FolderClaim::FolderClaim(const std::string& path, const std::string& index) : path_(path) {
+  while (!try_lock(index)) release();
+}
+
+FolderClaim::~FolderClaim() { release(); }
+
+// False when the folder was removed or replaced before it was locked.
+bool FolderClaim::try_lock(const std::string& index) {
+  const fs::path parent = fs::path(path_).parent_path();
+  if (!parent.empty()) make_folders(parent.string());
+  SIMILE_CHECK(!file_exists(path_), ErrorKind::kInput,
+               fmt::format("'{}' is a file, but an unfinished build of '{}' is a folder there; "
+                           "remove it",
+                           path_, index));
+  is_made_ = mkdir(path_.c_str(), 0777) == 0;
+  if (!is_made_) make_folders(path_);  // fine where it is there; else says why not
+  lock_.emplace(path_, FileLock::On::kFolder);
+  SIMILE_CHECK(lock_->is_held(), ErrorKind::kUsage,
+               fmt::format("another process is building an index in '{}'; wait for it, or choose "
+                           "another folder",
+                           index));
+  return lock_->is_at(path_);
+}
+
+void FolderClaim::release() {
+  if (lock_ && is_made_ && lock_->is_at(path_)) rmdir(path_.c_str());
+  lock_.reset();
+}
+
 }  // namespace detail
 
 bool is_index(const std::string& path) { return file_exists(join_path(path, detail::kManifest)); }
@@ -99,6 +134,16 @@ IndexInfo read_index_info(const std::string& path) {
   const IndexedModel model = detail::read_manifest(path);
   const DocumentStore documents = detail::open_documents(path, model);
   return detail::make_info(model, documents.state());
+}
+
+void check_fingerprint(const std::string& path, const IndexedModel& model,
+                       const std::string& fingerprint, const std::string& given) {
+  SIMILE_CHECK(
+      model.fingerprint == fingerprint, ErrorKind::kInput,
+      fmt::format("the index '{}' was built with the model '{}' (fingerprint {}), but the "
+                  "model given is '{}' (fingerprint {}): their vectors cannot be compared; "
+                  "use that model or build the index again",
+                  path, model.name, model.fingerprint, given, fingerprint));
 }
 
 IndexCheck check_index(const std::string& path) {

@@ -15,6 +15,10 @@ bool is_index(const std::string& path);
 // Describes the index without reading its vectors. Errors (kInput): a damaged or missing file.
 IndexInfo read_index_info(const std::string& path);
 
+// Errors (kInput): the model `given` with this fingerprint is not the one of the index.
+void check_fingerprint(const std::string& path, const IndexedModel& model,
+                       const std::string& fingerprint, const std::string& given);
+
 struct IndexCheck {
   IndexInfo info;
   std::vector<std::string> unused_files;  // in the folder, but not part of the index

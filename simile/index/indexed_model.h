@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/options.h"
 #include "simile/neighbours/exact_search.h"
 #include "simile/text/passages.h"
 
@@ -32,6 +33,8 @@ struct IndexedModel {
   // ("*": all). A build that names none takes the columns that its documents have, if there are at
   // most 32 of them (none: there were more).
   std::optional<std::vector<std::string>> metadata = std::nullopt;
+
+  void visit(OptionVisitor& v);  // the members of manifest.json
 };
 
 // The graph for approximate search (docs/search.md).

@@ -2,26 +2,20 @@
 #include "simile/index/detail/manifest.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/index/detail/manifest_json.h"
 #include "simile/index/detail/metadata_columns.h"
 
 namespace simile::detail {
 namespace {
 
 constexpr int64_t kFormat = 7;
-
-// In the order of VectorMetric.
-constexpr const char* kMetricNames[] = {"inner_product", "squared_distance", "absolute_distance"};
 
 void check_metadata(const Document& document) {
   try {
@@ -68,34 +62,46 @@ void check_numbers(const Document& document, const float* begin, const float* en
                   document.id, largest, number_name(number)));
 }
 
-std::vector<std::string> read_names(const Json& list, const std::string& path) {
-  const bool good = list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& name) {
-                      return name.is_string();
-                    });
-  SIMILE_CHECK(
-      good, ErrorKind::kInput,
-      fmt::format("{}: \"metadata\" is {}, expected a list of names", path, describe_json(list)));
-  return list.get<std::vector<std::string>>();
+void write_sealed(const std::string& path, Json json) {
+  json[kSeal] = seal_of(json);
+  write_file_atomic(path, dump_json(json) + "\n");
+}
+
+// What search.json has.
+struct SettingsFile {
+  SearchSettings settings;
+  void visit(OptionVisitor& v) {
+    settings.visit(v);
+    settings.approximate.visit(v);
+  }
+};
+
+Json settings_json(const SearchSettings& settings) {
+  return Json::parse(options_to_json(SettingsFile{settings}));
+}
+
+SearchSettings parse_settings(const Json& json, const std::string& path) {
+  SettingsFile file;
+  read_json_options(dump_json(json, -1), path, file);
+  return file.settings;
+}
+
+IndexedModel parse_manifest(const Json& json, const std::string& path) {
+  const int64_t format = JsonObject(json, path).integer("format", 1, int64_t{1} << 32);
+  SIMILE_CHECK(format == kFormat, ErrorKind::kInput,
+               fmt::format("{}: format {}, this program reads format {}; build the index again",
+                           path, format, kFormat));
+  check_seal(json, path, "build the index again");
+  IndexedModel model;
+  read_json_options(dump_json(json, -1), path, model);
+  return model;
 }
 
 }  // namespace
 
 Json manifest_json(const IndexedModel& model) {
-  Json json = {{"format", kFormat},
-               {"model", model.name},
-               {"fingerprint", model.fingerprint},
-               {"precision", model.precision},
-               {"dimension", model.dimension},
-               {"metric", kMetricNames[static_cast<size_t>(model.metric)]}};
-  if (!model.folder.empty()) json["model_folder"] = model.folder;
-  if (model.prompt_name) json["prompt"] = *model.prompt_name;
-  if (model.passages.splits()) {
-    json["passage_tokens"] = model.passages.passage_tokens;
-    json["passage_overlap"] = model.passages.passage_overlap;
-  }
-  json["vectors"] = number_name(model.vectors);
-  if (model.vectors_recall) json["vectors_recall"] = *model.vectors_recall;
-  if (model.metadata) json["metadata"] = *model.metadata;
+  Json json = Json::parse(options_to_json(model));
+  json["format"] = kFormat;
   return json;
 }
 
@@ -116,9 +122,7 @@ std::string graph_path(const std::string& folder, int64_t number) {
 }
 
 void write_manifest(const std::string& folder, const IndexedModel& model) {
-  Json json = manifest_json(model);
-  json[kSeal] = seal_of(json);
-  write_file_atomic(join_path(folder, kManifest), dump_json(json) + "\n");
+  write_sealed(join_path(folder, kManifest), manifest_json(model));
 }
 
 IndexedModel read_manifest(const std::string& folder) {
@@ -128,37 +132,16 @@ IndexedModel read_manifest(const std::string& folder) {
   return parse_manifest(read_json(path), path);
 }
 
-IndexedModel parse_manifest(const Json& parsed, const std::string& path) {
-  const JsonObject json(parsed, path);
-  const int64_t format = json.integer("format", 1, int64_t{1} << 32);
-  SIMILE_CHECK(format == kFormat, ErrorKind::kInput,
-               fmt::format("{}: format {}, this program reads format {}; build the index again",
-                           path, format, kFormat));
-  check_seal(parsed, path, "build the index again");
-  IndexedModel model;
-  model.name = json.text("model");
-  model.folder = json.text_or("model_folder", "");
-  model.fingerprint = json.text("fingerprint");
-  model.precision = json.text("precision");
-  if (json.has("prompt")) model.prompt_name = json.text("prompt");
-  model.dimension = json.integer("dimension", 1, 1 << 20);
-  model.vectors = parse_stored_number(json.text("vectors"));
-  if (json.has("vectors_recall")) {
-    model.vectors_recall = json.number_or("vectors_recall", 0, 0, 1);
-  }
-  if (json.has("passage_tokens")) {
-    constexpr int64_t kMost = 1 << 20;
-    model.passages.passage_tokens = json.integer("passage_tokens", 1, kMost);
-    model.passages.passage_overlap = json.integer("passage_overlap", 0, kMost);
-  }
-  if (json.has("metadata")) model.metadata = read_names(json.at("metadata"), path);
-  const std::string metric = json.text("metric");
-  const auto* const found = std::find(std::begin(kMetricNames), std::end(kMetricNames), metric);
-  SIMILE_CHECK(found != std::end(kMetricNames), ErrorKind::kInput,
-               fmt::format("{}: \"metric\" is \"{}\"; known: {}", path, metric,
-                           fmt::join(kMetricNames, ", ")));
-  model.metric = static_cast<VectorMetric>(found - std::begin(kMetricNames));
-  return model;
+void write_settings(const std::string& path, const SearchSettings& settings) {
+  const Json json = settings_json(settings);
+  parse_settings(json, path);  // refuses what could not be read
+  write_sealed(path, json);
+}
+
+SearchSettings read_settings(const std::string& path, const std::string& remedy) {
+  const Json json = read_json(path);
+  check_seal(json, path, remedy);
+  return parse_settings(json, path);
 }
 
 SegmentKind segment_kind(const IndexedModel& model, int64_t number) {
@@ -189,4 +172,52 @@ void check_documents(const std::vector<Document>& documents, const Matrix<float>
   }
 }
 
+std::string description_path(const std::string& output) { return output + ".index.json"; }
+
+void write_index_description(const std::string& path, const IndexDescription& description) {
+  Json json = manifest_json(description.model);
+  json.update(settings_json(description.settings));
+  write_sealed(path, json);
+}
+
+IndexDescription read_index_description(const std::string& path) {
+  const Json json = read_json(path);
+  check_seal(json, path, "export the index again");
+  return {parse_manifest(json, path), parse_settings(json, path)};
+}
+
 }  // namespace simile::detail
+
+namespace simile {
+
+void IndexedModel::visit(OptionVisitor& v) {
+  v.required("model", name);
+  v.required("fingerprint", fingerprint);
+  v.required("precision", precision);
+  v.field("dimension", dimension, OptionInfo{"", "", 1, 1 << 20}.required());
+  const std::vector<std::string> names = {"inner_product", "squared_distance",
+                                          "absolute_distance"};  // in the order of VectorMetric
+  std::string text = names[static_cast<size_t>(metric)];
+  v.field("metric", text, choice_info("", names).required());
+  metric = static_cast<VectorMetric>(std::find(names.begin(), names.end(), text) - names.begin());
+  text = number_name(vectors);
+  v.field("vectors", text, choice_info("", stored_number_names()).required());
+  vectors = parse_stored_number(text);
+  std::optional<std::string> of_folder;
+  if (!folder.empty()) of_folder = folder;
+  v.field("model_folder", of_folder, {});
+  folder = of_folder.value_or("");
+  v.field("prompt", prompt_name, {});
+  std::optional<int64_t> tokens, overlap;
+  if (passages.splits()) {
+    tokens = passages.passage_tokens;
+    overlap = passages.passage_overlap;
+  }
+  v.field("passage_tokens", tokens, {"", "", 1, 1 << 20});
+  v.field("passage_overlap", overlap, {"", "", 0, 1 << 20});
+  if (tokens) passages = {*tokens, overlap.value_or(0)};
+  v.field("vectors_recall", vectors_recall, {"", "", 0, 1});
+  v.field("metadata", metadata, {});
+}
+
+}  // namespace simile

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "simile/core/error.h"
-#include "simile/index/detail/filter_node.h"
 #include "simile/index/detail/metadata_columns.h"
 
 namespace simile {

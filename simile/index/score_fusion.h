@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scores of documents by their words, and those by words and vectors as one.
+//
 // Two scores of every document for one query, by its words (BM25) and by its vector (cosine), as
 // one. With w the weight of the vectors,
 //
@@ -20,6 +22,7 @@
 // in double, in the order of the lists. On the thread that calls.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -35,16 +38,21 @@ struct FusionOptions {
   double weight = 0.5;
   std::string rule = "zsum";
 
+  static OptionInfo weight_info() {
+    return {
+        "share of the vectors in the scores of a hybrid, the rest being BM25's; an evaluation of "
+        "a ranking with judgements of dev chooses its own",
+        "", 0, 1};
+  }
+  static OptionInfo rule_info() {
+    return choice_info(
+        "how a hybrid brings scores of a query to one scale: zsum, their mean 0 and deviation 1; "
+        "rrf, reciprocal ranks; max, a share of the highest",
+        {"zsum", "rrf", "max"});
+  }
   void visit(OptionVisitor& v) {
-    v.field(
-        "hybrid_weight", weight,
-        {"share of the vectors in the scores of a hybrid, the rest being BM25's; an evaluation of "
-         "a ranking with judgements of dev chooses its own",
-         "", 0, 1});
-    v.field("hybrid_rule", rule,
-            choice_info("how a hybrid brings scores of a query to one scale: zsum, their mean 0 "
-                        "and deviation 1; rrf, reciprocal ranks; max, a share of the highest",
-                        {"zsum", "rrf", "max"}));
+    v.field("hybrid_weight", weight, weight_info());
+    v.field("hybrid_rule", rule, rule_info());
   }
 };
 
@@ -60,5 +68,29 @@ inline double fuse_scaled(double weight, double vector, double word) {
 
 // All of it: vectors[i] becomes the fused score of document i, words[i] its scaled one.
 void fuse_scores(FusionRule rule, double weight, double* vectors, double* words, int64_t count);
+
+// BM25: how much the words of a document say of it, for evaluation and for search alike, so that
+// both rank by the same bits. Words are those of text/words.h.
+//
+//   score(q, d) = sum over the words of q, with repetition, of weight(d)
+//   weight(d)   = idf * tf / (tf + k1 (1 - b + b |d| / mean |d|))
+//   idf         = ln(1 + (N - df + 0.5) / (df + 0.5))
+//
+// N is the number of documents, df the number of those with the word, tf its count in d, |d| the
+// number of words of d (Robertson & Zaragoza 2009; as Lucene, whose idf is never negative). Weights
+// are rounded to float; scores are added up in double, by the words in the order of their bytes,
+// each one's weight times its count in q.
+struct Bm25 {
+  double k1 = 1.2, b = 0.75;
+
+  float weight(int64_t documents, int64_t document_frequency, int64_t count, int64_t length,
+               double mean_length) const {
+    const auto N = static_cast<double>(documents), df = static_cast<double>(document_frequency);
+    const auto tf = static_cast<double>(count);
+    const double idf = std::log(1 + (N - df + 0.5) / (df + 0.5));
+    const double relative = mean_length > 0 ? static_cast<double>(length) / mean_length : 0;
+    return static_cast<float>(idf * tf / (tf + k1 * (1 - b + b * relative)));
+  }
+};
 
 }  // namespace simile

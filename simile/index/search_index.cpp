@@ -12,15 +12,13 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/index/detail/index_folder.h"
-#include "simile/index/detail/index_graph.h"
-#include "simile/index/detail/live_documents.h"
 #include "simile/index/detail/manifest.h"
-#include "simile/index/detail/metadata_cache.h"
+#include "simile/index/detail/metadata_columns.h"
 #include "simile/index/detail/segment_changes.h"
+#include "simile/index/detail/segment_graph.h"
 #include "simile/index/detail/segment_scores.h"
 #include "simile/index/detail/segment_set.h"
-#include "simile/index/detail/vector_search.h"
+#include "simile/index/detail/index_folder.h"
 
 namespace simile {
 
@@ -320,12 +318,7 @@ std::unique_ptr<SearchIndex::Parts> SearchIndex::open_parts(const std::string& p
 SearchIndex SearchIndex::open(const std::string& path, const std::string& fingerprint,
                               const std::string& model_name, Access access) {
   IndexedModel model = detail::read_manifest(path);
-  SIMILE_CHECK(
-      model.fingerprint == fingerprint, ErrorKind::kInput,
-      fmt::format("the index '{}' was built with the model '{}' (fingerprint {}), but the "
-                  "model given is '{}' (fingerprint {}): their vectors cannot be compared; "
-                  "use that model or build the index again",
-                  path, model.name, model.fingerprint, model_name, fingerprint));
+  check_fingerprint(path, model, fingerprint, model_name);
   return SearchIndex(open_parts(path, std::move(model), access));
 }
 

@@ -32,7 +32,7 @@ struct SearchHit {
   std::string text;
   double score = 0;                 // higher is better
   std::optional<double> by_vector;  // see exact_search.h; none if vectors were not searched
-  std::optional<double> by_words;   // see bm25.h; none if words were not searched
+  std::optional<double> by_words;   // see score_fusion.h; none if words were not searched
   std::string metadata = {};        // as in Document
   std::optional<double> by_search = std::nullopt;  // the search's score if `score` is a reranker's
   // The best passage of a document that was split: number `number`, from 0, of `of` passages.

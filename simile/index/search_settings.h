@@ -3,14 +3,38 @@
 // search takes when it is given none, in search.json.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "simile/core/options.h"
-#include "simile/index/approximate_options.h"
 #include "simile/index/score_fusion.h"
 
 namespace simile {
+
+inline const std::vector<std::string> kApproximate = {"auto", "never", "always"};
+constexpr int64_t kApproximateRows = 50000;  // documents from which on auto makes a graph
+constexpr double kLeastRecall = 0.5, kMostRecall = 0.999;
+
+// Whether an index has a graph of its vectors, by which a search looks at few of them
+// (docs/decisions/0019-approximate-index.md). Building and merging go by it.
+struct ApproximateOptions {
+  std::string approximate = "auto";
+  double recall = 0.95;
+
+  void visit(OptionVisitor& v) {
+    v.field("approximate", approximate,
+            choice_info("a graph for searches by vectors alone: auto from 50,000 vectors on, and "
+                        "only if it reaches the recall; never; always",
+                        kApproximate));
+    OptionInfo info{
+        "share of the ten nearest documents that a search by the graph should find, as "
+        "measured with vectors of the index's own"};
+    info.minimum = kLeastRecall;
+    info.maximum = kMostRecall;
+    v.field("recall", recall, info);
+  }
+};
 
 inline const std::vector<std::string> kSearchModes = {"vector", "lexical", "hybrid"};
 
@@ -34,12 +58,12 @@ struct SearchSettings {
 std::vector<std::string> search_modes(const SearchSettings& settings);
 
 // Those of the index folder at `path`, and in their place others. Errors: kInput for a folder that
-// is not an index, and for settings that are missing or damaged; kUsage for a mode that is none.
+// is not an index, and for settings that are missing, damaged or not allowed.
 SearchSettings read_search_settings(const std::string& path);
 void write_search_settings(const std::string& path, const SearchSettings& settings);
 
 // A model folder may hold the same file: the hybrid weight that its training chose on dev, which
-// an index of that model begins with. Without it: the defaults. Errors: kInput, kUsage as above.
+// an index of that model begins with. Without it: the defaults. Errors: as above.
 SearchSettings read_model_search_settings(const std::string& folder);
 
 }  // namespace simile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/index/detail/store_state.h"
+#include "simile/index/store_state.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/hash.h"
+#include "simile/index/detail/sqlite.h"
 
 namespace simile {
 

@@ -13,7 +13,6 @@
 #include "simile/core/parallel.h"
 #include "simile/index/detail/index_setup_test.h"
 #include "simile/index/detail/manifest.h"
-#include "simile/index/index_description.h"
 #include "simile/neighbours/detail/planted_vectors_test.h"
 
 namespace simile {
@@ -233,12 +232,12 @@ TEST_P(StoredIndexTest, NumbersThatItCannotHoldAreRefused) {
 }
 
 TEST_P(StoredIndexTest, ItsDescriptionSaysSo) {
-  IndexDescription description;
+  detail::IndexDescription description;
   description.model = model(true, VectorMetric::kInnerProduct);
   description.model.passages = {64, 8};
   description.model.vectors_recall = 0.9876;
-  write_index_description(path("out.json"), description);
-  const IndexedModel read = read_index_description(path("out.json")).model;
+  detail::write_index_description(path("out.json"), description);
+  const IndexedModel read = detail::read_index_description(path("out.json")).model;
   EXPECT_EQ(read.vectors, GetParam());
   EXPECT_EQ(read.vectors_recall, 0.9876);
   EXPECT_EQ(read.passages.passage_tokens, 64);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-
 #include "simile/core/error.h"
 #include "simile/core/half.h"
 #include "simile/core/parallel.h"
@@ -217,6 +216,22 @@ void exact_scores(const StoredRows& rows, int64_t row_count, const float* querie
       }
     });
   });
+}
+
+Similarity parse_similarity(const std::string& name) {
+  if (name == "cosine") return Similarity::kCosine;
+  if (name == "dot") return Similarity::kDot;
+  if (name == "euclidean") return Similarity::kEuclidean;
+  if (name == "manhattan") return Similarity::kManhattan;
+  throw Error(
+      ErrorKind::kRecipe,
+      fmt::format("similarity: expected cosine, dot, euclidean or manhattan, found '{}'", name));
+}
+
+VectorMetric ranking_metric(Similarity similarity) {
+  if (similarity == Similarity::kEuclidean) return VectorMetric::kSquaredDistance;
+  if (similarity == Similarity::kManhattan) return VectorMetric::kAbsoluteDistance;
+  return VectorMetric::kInnerProduct;
 }
 
 }  // namespace simile

@@ -63,6 +63,14 @@ void store_rows(const float* vectors, int64_t count, int64_t D, StoredNumber num
 
 enum class VectorMetric { kInnerProduct, kSquaredDistance, kAbsoluteDistance };
 
+// How a model compares its vectors.
+enum class Similarity { kCosine, kDot, kEuclidean, kManhattan };
+// From "cosine", "dot", "euclidean" or "manhattan"; another name is ErrorKind::kRecipe.
+Similarity parse_similarity(const std::string& name);
+
+// What exact_search() ranks by; for the cosine rows have length 1.
+VectorMetric ranking_metric(Similarity similarity);
+
 struct Hit {
   int64_t id;
   float score;

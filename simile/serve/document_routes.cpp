@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "simile/encode/document_vectors.h"
 #include "simile/serve/detail/index_answers.h"
 #include "simile/serve/request_error.h"
 
@@ -84,12 +83,10 @@ std::vector<Document> documents_of(const AddRequest& request) {
 
 // Into passages, where the index has them.
 void split_documents(const Engine& engine, std::vector<Document>& documents) {
-  const IndexedModel& model = index_of(engine).info().model;
-  EncodeOptions like;
-  like.prompt_name = model.prompt_name.value_or("");
-  like.role = TextRole::kDocument;
+  const IndexedModel model = index_of(engine).info().model;
+  const SentenceEncoder& encoder = *engine.model().encoder;
   try {
-    PassageSplitter(*engine.model().encoder, model.passages, like).split(documents);
+    PassageSplitter(encoder, model.passages, document_options(model, encoder)).split(documents);
   } catch (const Error& error) {
     throw RequestError(Refusal::kInvalid, error.what(), "documents");
   }

@@ -48,15 +48,8 @@ ServedIndex::~ServedIndex() {
   preparing_.join();
 }
 
-std::vector<SearchHit> ServedIndex::search_like(const std::string& id, int64_t top_k,
-                                                const SearchSettings& settings,
-                                                const MetadataFilter& filter, bool exact) const {
-  try {
-    return index_.search_like(id, top_k, settings, filter, exact);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInput) check_found(index_.has(id), id, "like");
-    throw;
-  }
+void ServedIndex::check_has(const std::string& id, const std::string& param) const {
+  check_found(index_.has(id), id, param);
 }
 
 std::shared_ptr<const DocumentMap> ServedIndex::map(ServeClock::time_point deadline) {
@@ -87,7 +80,7 @@ int64_t ServedIndex::remove(const std::vector<std::string>& ids) {
     return index_.remove(ids);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInput) throw;
-    for (const std::string& id : ids) check_found(index_.has(id), id, "ids");
+    for (const std::string& id : ids) check_has(id, "ids");
     throw;
   }
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "simile/encode/head.h"
-#include "simile/encode/predictor.h"
 #include "simile/encode/sentence_encoder.h"
+#include "simile/index/reranker.h"
 #include "simile/index/search_index.h"
 #include "simile/index/search_settings.h"
 #include "simile/serve/batching_worker.h"
@@ -34,25 +34,15 @@ class ServedIndex {
   ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes);
   ~ServedIndex();
 
-  // The best top_k documents of each query, best first, see search_index.h.
-  std::vector<std::vector<SearchHit>> search(const SearchQueries& queries, int64_t top_k,
-                                             const SearchSettings& settings) const {
-    return index_.search(queries, top_k, settings);
-  }
+  // For searches, see simile/index/searcher.h.
+  const SearchIndex& index() const { return index_; }
+  const SearchSettings& settings() const { return settings_; }
 
-  // The documents nearest to the one with this id. Errors (RequestError): kNotFound for an id that
-  // is not there.
-  std::vector<SearchHit> search_like(const std::string& id, int64_t top_k,
-                                     const SearchSettings& settings, const MetadataFilter& filter,
-                                     bool exact) const;
-
-  // Whether any document matches the filter.
-  bool matches(const MetadataFilter& filter) const { return index_.matches(filter); }
+  // Errors (RequestError): kNotFound for an id that is not there, which the member `param` gave.
+  void check_has(const std::string& id, const std::string& param) const;
 
   // The map of its documents as they are, see document_map.h for waiting and errors.
   std::shared_ptr<const DocumentMap> map(ServeClock::time_point deadline);
-
-  const SearchSettings& settings() const { return settings_; }
 
   // Adds documents, replacing those with the same id. Returns how many were replaced. Errors
   // (RequestError): kForbidden where the index takes no changes; kInvalid for an id given twice.

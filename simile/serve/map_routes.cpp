@@ -135,25 +135,24 @@ Place place_of(const DocumentMap& map, const float* vector, bool with_neighbours
 
 // The map knows the places of the sample's documents; the others' vectors are computed again.
 std::vector<Place> place_hits(const Engine& engine, const RouteCall& call, const DocumentMap& map,
-                              const std::vector<SearchHit>& hits, bool with_neighbours) {
+                              const std::vector<FoundDocument>& hits, bool with_neighbours) {
   std::vector<Place> places(hits.size());
   std::vector<size_t> others;
   std::vector<Document> documents;
   for (size_t i = 0; i < hits.size(); ++i) {
+    const FoundDocument& hit = hits[i];
     const auto found =
         std::find_if(map.sample.begin(), map.sample.end(), [&](const MappedDocument& document) {
-          return document.id == hits[i].id &&
-                 document.passage == (hits[i].passage ? hits[i].passage->number : 0) &&
-                 document.text == text_beginning(hits[i].text, kMappedCharacters);
+          return document.id == hit.id &&
+                 document.passage == (hit.passage ? hit.passage->number : 0) &&
+                 document.text == text_beginning(*hit.text, kMappedCharacters);
         });
     if (found != map.sample.end()) {
       places[i] = {found->at, found->near, with_neighbours};
       continue;
     }
     others.push_back(i);
-    documents.emplace_back();
-    documents.back().id = hits[i].id;
-    documents.back().text = hits[i].text;
+    documents.push_back({hit.id, *hit.text});
   }
   if (documents.empty()) return places;
   const Matrix<float> vectors = embed_documents(engine, call, documents);
@@ -164,26 +163,27 @@ std::vector<Place> place_hits(const Engine& engine, const RouteCall& call, const
 }
 
 MappedQuery map_query(const Engine& engine, const RouteCall& call, const DocumentMap& map,
-                      const MapRequest& request, const SearchSettings& settings) {
-  SearchQueries queries;
-  queries.texts = {request.query};
-  queries.vectors = embed_queries(engine, call, queries.texts, request.prompt_name);
+                      const MapRequest& request) {
+  SearchRequest search;
+  search.query = std::vector<std::string>{request.query};
+  search.vectors = embed_queries(engine, call, *search.query, request.prompt_name);
+  search.mode = request.mode;
+  search.top_k = kMapHits;
   MappedQuery shown;
-  shown.place = place_of(map, queries.vectors.row(0), request.neighbours);
-  shown.mode = settings.mode;
-  SearchResults results = search_index(engine, call, std::move(queries), kMapHits, settings);
-  AnswerSize(engine.limits().answer_bytes, true, "/search gives fewer of them (\"top_k\")")
-      .add(results[0]);
-  std::vector<Place> places = place_hits(engine, call, map, results[0], request.neighbours);
+  shown.place = place_of(map, search.vectors.row(0), request.neighbours);
+  SearchReply reply =
+      searcher_of(engine, call, true, "/search gives fewer of them (\"top_k\")").search(search);
+  shown.mode = reply.mode;
+  std::vector<FoundDocument>& hits = reply.results[0].hits;
+  std::vector<Place> places = place_hits(engine, call, map, hits, request.neighbours);
   for (size_t i = 0; i < places.size(); ++i) {
-    shown.hits.push_back({show_hit(results[0][i]), std::move(places[i])});
+    shown.hits.push_back({std::move(hits[i]), std::move(places[i])});
   }
   return shown;
 }
 
 MapReply map_index(const Engine& engine, const RouteCall& call, const MapRequest& request) {
   ServedIndex& index = index_of(engine);
-  const SearchSettings settings = settings_for(index, request.mode);
   const std::shared_ptr<const DocumentMap> map = index.map(call.patience.deadline);
   MapReply reply;
   reply.generation = map->generation;
@@ -191,7 +191,7 @@ MapReply map_index(const Engine& engine, const RouteCall& call, const MapRequest
   reply.passages = map->passages;
   reply.variance.assign(map->plane.shares().begin(), map->plane.shares().end());
   if (request.sample) reply.sample = show_sample(*map, request.neighbours);
-  if (!request.query.empty()) reply.query = map_query(engine, call, *map, request, settings);
+  if (!request.query.empty()) reply.query = map_query(engine, call, *map, request);
   return reply;
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// manifest.json of an index folder and the names of its files.
+// The files of an index folder: their names, and manifest.json, search.json and what describes an
+// export. For sources only.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "simile/core/detail/json.h"
 #include "simile/core/matrix.h"
 #include "simile/index/document_store.h"
 #include "simile/index/indexed_model.h"
+#include "simile/index/search_settings.h"
 #include "simile/index/segment_file.h"
 
 namespace simile::detail {
@@ -36,5 +39,26 @@ SegmentKind segment_kind(const IndexedModel& model, int64_t number);
 // passages that are none or not wanted, and for numbers that are not finite (kInput).
 void check_documents(const std::vector<Document>& documents, const Matrix<float>& vectors,
                      const IndexedModel& model);
+
+// The members of manifest.json, without the seal.
+Json manifest_json(const IndexedModel& model);
+
+// search.json. `remedy`: what to do where it is damaged.
+void write_settings(const std::string& path, const SearchSettings& settings);
+SearchSettings read_settings(const std::string& path, const std::string& remedy);
+
+// What an index says of itself, in a file beside its exported vectors, so that an index can be made
+// of them again: the model and how a search goes.
+struct IndexDescription {
+  IndexedModel model;
+  SearchSettings settings;
+};
+
+// Beside the export with this name.
+std::string description_path(const std::string& output);
+
+void write_index_description(const std::string& path, const IndexDescription& description);
+// Errors (kInput): a file that is missing, damaged or of another format.
+IndexDescription read_index_description(const std::string& path);
 
 }  // namespace simile::detail

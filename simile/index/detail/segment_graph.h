@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of an index with the segments whose vectors are in it. Errors (kInput): it is missing
-// or damaged, or of other segments.
+// The graph of an index with the segments whose vectors are in it: when an index gets one, how far a
+// search by it has to look, and what else a search of stored vectors misses. Errors (kInput): it is
+// missing or damaged, or of other segments.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simile/index/indexed_model.h"
-#include "simile/index/search_index.h"
+#include "simile/index/search_settings.h"
 #include "simile/index/segment_file.h"
 #include "simile/index/store_state.h"
 #include "simile/neighbours/detail/graph.h"
+#include "simile/neighbours/detail/graph_build.h"
+#include "simile/neighbours/detail/graph_file.h"
+#include "simile/neighbours/detail/graph_walk.h"
 
 namespace simile::detail {
+
+class SegmentSet;
 
 using Segments = std::vector<std::shared_ptr<const Segment>>;
 
@@ -51,5 +58,24 @@ class SegmentGraph {
   mutable VectorRows rows_;
   mutable std::unique_ptr<const GraphWalker> walker_;
 };
+
+// Whether an index of these segments and removed rows is to get a graph, in place of the one that
+// it may have, which `state` does not name where it goes. A graph stays while fewer than 50,000
+// vectors were added and less than a quarter of its own removed.
+bool needs_graph(const StoreState& state, const ApproximateOptions& options);
+
+// Builds the graph `number` of all segments of the snapshot and measures with vectors of its own
+// how far a search must look to find the share that the options ask for, with a likelihood of 97 %.
+// If none reaches it, nothing is kept but under "always".
+std::optional<GraphRow> make_graph(const std::string& folder, const IndexedModel& model,
+                                   const StoreSnapshot& snapshot, const Segments& segments,
+                                   int64_t number, const ApproximateOptions& options,
+                                   const GraphProgress& progress);
+
+// The mean share of the ten nearest vectors that a search of `stored` finds for up to 1,000 vectors
+// of its own, at even distances, each in fp32 and without itself, rounded down to four digits.
+// `floats` has the same vectors under the same keys in fp32. None for fewer than two vectors.
+std::optional<double> measure_stored_recall(const SegmentSet& stored, const SegmentSet& floats,
+                                            const IndexedModel& model);
 
 }  // namespace simile::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All scores of queries with the documents of an index, in the order in which they were added: by
-// their vectors (exact_search.h), by their words (bm25.h) and by both (score_fusion.h). They are
+// their vectors (exact_search.h), by their words and by both (score_fusion.h). They are
 // the bits that an evaluation of the same model, BM25 or hybrid has for a corpus of these documents
 // in this order.
 #pragma once
@@ -50,5 +50,14 @@ std::vector<std::vector<IndexHit>> search_segments(const SegmentSet& segments,
                                                    const SearchQueries& queries, int64_t top_k,
                                                    const SearchSettings& settings,
                                                    const std::vector<char>* allowed);
+
+// Search by vectors alone, with the passages of a document as one hit.
+
+// The hits of SegmentSet::search(); of an index with passages the best passage of each document,
+// in the order of all passages. `exact`: without the graph.
+std::vector<std::vector<IndexHit>> search_vectors(const SegmentSet& segments,
+                                                  const IndexedModel& model,
+                                                  const Matrix<float>& queries, int64_t top_k,
+                                                  bool exact);
 
 }  // namespace simile::detail

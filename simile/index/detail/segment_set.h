@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The segments of an index, opened and searched. Errors (kInput): one is missing or damaged.
+// The segments of an index, opened and searched, and their documents. Errors (kInput): one is missing or damaged.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 
 #include "simile/core/matrix.h"
 #include "simile/index/detail/segment_graph.h"
+#include "simile/index/document_store.h"
 #include "simile/index/indexed_model.h"
 #include "simile/index/store_state.h"
 
@@ -132,5 +134,15 @@ class SegmentSet {
 };
 
 FoundVector find_vector(const Segments& segments, int64_t key);
+
+// Calls take(i, document, passage) for each i of `live`, whose vector is that of the passage.
+// Returns the key of the first document that is missing or not the one of its vector, if any.
+using TakeLive = std::function<void(int64_t i, const Document& document, int64_t passage)>;
+std::optional<int64_t> for_each_live(const DocumentStore& store, const LiveSegment& live,
+                                     const TakeLive& take);
+
+// The same for one i; whether it was taken.
+bool take_live(const DocumentStore& store, const LiveSegment& live, int64_t i,
+               const TakeLive& take);
 
 }  // namespace simile::detail

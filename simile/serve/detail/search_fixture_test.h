@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/encode/document_vectors.h"
+#include "simile/index/index_model.h"
 #include "simile/index/index_builder.h"
 #include "simile/serve/detail/serve_fixture_test.h"
 #include "simile/serve/service.h"

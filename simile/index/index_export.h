@@ -18,8 +18,8 @@
 // "passage" ({"number", "of", "begin", "end"} in characters), and with the first of a document its
 // "whole" text.
 //
-// Of the forms that `simile index import` reads, npy and qdrant-jsonl, OUTPUT.index.json
-// (index_description.h) says what the index was.
+// Of the forms that `simile index import` reads (index_import.h), npy and qdrant-jsonl,
+// OUTPUT.index.json says what the index was.
 //
 // All have "metadata" beside the text, an object, of documents that have some; pgvector as jsonb,
 // NULL of others. The forms that are imported again have "title" too, of documents that have one.
@@ -27,23 +27,28 @@
 // as many digits as give the same float again.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "simile/core/event.h"
 #include "simile/index/search_index.h"
 
-namespace simile::cli {
+namespace simile {
 
 const std::vector<std::string>& export_forms();
 
 struct ExportTarget {
   std::string form;
-  std::string output;               // "-": stdout, for the forms of lines
+  std::string output;               // "-": `write` gets the lines, of all forms but npy
   std::string table = "documents";  // of pgvector
+  std::function<void(std::string_view bytes)> write = nullptr;
 };
 
-// Returns the number of documents. Errors: kUsage for a form that cannot hold this index; kInput
-// for a document that it cannot hold, which is named; those of SearchIndex::for_each().
-int64_t export_index(const SearchIndex& index, const ExportTarget& target);
+// Exports the index in the folder `path`. Returns the number of documents. Progress: task "export".
+// Errors: kUsage for a form that cannot hold this index; kInput for a document that it cannot hold,
+// which is named; those of SearchIndex::for_each().
+int64_t export_index(const std::string& path, const ExportTarget& target, EventSink& events);
 
-}  // namespace simile::cli
+}  // namespace simile

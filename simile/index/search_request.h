@@ -1,36 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search is asked, and what it answers, as structs that options.h reads, writes and
-// documents. Nothing here knows HTTP.
+// What a search is asked and what it answers: the structs behind the flags of `simile search`, the
+// bodies of POST /search and the calls of Searcher.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "simile/core/matrix.h"
 #include "simile/core/options.h"
-#include "simile/index/search_index.h"
+#include "simile/index/document_store.h"
+#include "simile/index/search_query.h"
 #include "simile/index/search_settings.h"
 
 namespace simile {
 
-constexpr int64_t kMostHits = 1000;     // of a query; reranked, of all queries together
 constexpr int64_t kRerankedHits = 100;  // by default, or top_k where that is more
-constexpr int64_t kLongestId = 1000;    // bytes
 
 struct SearchRequest {
   std::optional<std::vector<std::string>> query;
   std::optional<std::string> like;
   int64_t top_k = 10;
   std::optional<std::string> mode;
-  std::string filter;
+  std::optional<double> hybrid_weight;
+  std::optional<std::string> hybrid_rule;
+  std::optional<std::string> filter;  // none or empty: all documents
   bool rerank = false;
   std::optional<int64_t> rerank_hits;
   bool exact = false;
   bool text = true;
   bool marks = false;
   std::optional<std::string> prompt_name;
-  void visit(OptionVisitor& v);
+  Matrix<float> vectors;  // [queries, dimension] of the queries, or in their place; empty: none
+  double most_hits = std::numeric_limits<double>::infinity();  // that top_k and rerank_hits may be
+
+  void visit(OptionVisitor& v);  // all but the last two
+
+  // Hits of each query that the index is searched for: top_k, or those that are ranked again.
+  int64_t hits_to_find() const;
+  SearchSettings over(SearchSettings of_index) const;
+  MetadataFilter metadata_filter() const;
+  // Errors (OptionError, kUsage): members that cannot go together, and a filter that is none.
+  void check() const;
 };
 
 // Where a hit's text stands in a document that was split.
@@ -45,8 +58,8 @@ struct FoundDocument {
   std::optional<double> search_score, vector_score, lexical_score;
   std::optional<std::string> title, text;
   std::optional<FoundPassage> passage;
-  std::optional<ConfigNode> metadata;
   std::optional<std::vector<std::vector<int64_t>>> marks;
+  std::optional<ConfigNode> metadata;
   void visit(OptionVisitor& v);
 };
 

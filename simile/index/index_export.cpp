@@ -1,24 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/index_export.h"
+#include "simile/index/index_export.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 
-#include "cli/command.h"
+#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
+#include "simile/index/detail/manifest.h"
 #include "simile/model/embedding_store.h"
 #include "simile/text/utf8.h"
 
-namespace simile::cli {
+namespace simile {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::string quote(const std::string& text) { return detail::dump_json(text, -1); }
+
+// The lines of a form: a file that is there when it is complete, or what the target gives for "-".
+class Lines {
+ public:
+  explicit Lines(const std::string& path) : file_(path) {}
+  explicit Lines(const ExportTarget& target) : write_(target.write) {
+    if (target.output != "-") file_.emplace(target.output);
+  }
+  void write(const std::string& lines) {
+    if (file_) {
+      file_->write(lines);
+    } else {
+      write_(lines);
+    }
+  }
+  void finish() {
+    if (file_) file_->commit();
+  }
+
+ private:
+  std::optional<AtomicFile> file_;
+  std::function<void(std::string_view)> write_;
+};
 
 // One file, or two, of a form. finish() makes them count.
 class Form {
@@ -111,7 +137,7 @@ class NpyForm : public Form {
 
  private:
   EmbeddingStoreWriter vectors_;
-  Output documents_;
+  Lines documents_;
   Matrix<float> row_;
   Hash128 content_;
 };
@@ -122,7 +148,7 @@ class PgvectorForm : public Form {
       : D_(info.model.dimension),
         with_passages_(info.model.passages.splits()),
         ids_(info),
-        out_(target.output) {
+        out_(target) {
     constexpr int64_t kMost = 16000;
     SIMILE_CHECK(D_ <= kMost, ErrorKind::kUsage,
                  fmt::format("--to pgvector: vectors of {} numbers; it holds {}", D_, kMost));
@@ -204,37 +230,37 @@ class PgvectorForm : public Form {
   int64_t D_;
   bool with_passages_;
   PointIds ids_;
-  Output out_;
+  Lines out_;
 };
 
 // Lines, and beside a file what the collection or index is made with.
 class LinesForm : public Form {
  public:
-  LinesForm(const IndexInfo& info, const std::string& output, const Json& settings)
-      : D_(info.model.dimension), ids_(info), out_(output) {
-    if (output == "-") return;
-    settings_ = std::make_unique<Output>(output + ".settings.json");
+  LinesForm(const IndexInfo& info, const ExportTarget& target, const Json& settings)
+      : D_(info.model.dimension), ids_(info), out_(target) {
+    if (target.output == "-") return;
+    settings_.emplace(target.output + ".settings.json");
     settings_->write(settings.dump(1) + "\n");
   }
 
   void finish() override {
-    if (settings_ != nullptr) settings_->finish();
+    if (settings_) settings_->finish();
     out_.finish();
   }
 
  protected:
   int64_t D_;
   PointIds ids_;
-  Output out_;
+  Lines out_;
 
  private:
-  std::unique_ptr<Output> settings_;
+  std::optional<Lines> settings_;
 };
 
 class QdrantForm : public LinesForm {
  public:
-  QdrantForm(const IndexInfo& info, const std::string& output)
-      : LinesForm(info, output, settings(info.model)) {}
+  QdrantForm(const IndexInfo& info, const ExportTarget& target)
+      : LinesForm(info, target, settings(info.model)) {}
 
   void add(const Document& document, int64_t passage, const float* vector) override {
     check_text(document);
@@ -263,8 +289,8 @@ class QdrantForm : public LinesForm {
 
 class OpensearchForm : public LinesForm {
  public:
-  OpensearchForm(const IndexInfo& info, const std::string& output)
-      : LinesForm(info, output, settings(info.model)) {}
+  OpensearchForm(const IndexInfo& info, const ExportTarget& target)
+      : LinesForm(info, target, settings(info.model)) {}
 
   void add(const Document& document, int64_t passage, const float* vector) override {
     check_text(document);
@@ -306,8 +332,8 @@ std::unique_ptr<Form> make_form(const IndexInfo& info, const ExportTarget& targe
     return std::make_unique<NpyForm>(info, target.output);
   }
   if (target.form == "pgvector") return std::make_unique<PgvectorForm>(info, target);
-  if (target.form == "opensearch") return std::make_unique<OpensearchForm>(info, target.output);
-  return std::make_unique<QdrantForm>(info, target.output);
+  if (target.form == "opensearch") return std::make_unique<OpensearchForm>(info, target);
+  return std::make_unique<QdrantForm>(info, target);
 }
 
 }  // namespace
@@ -317,18 +343,25 @@ const std::vector<std::string>& export_forms() {
   return forms;
 }
 
-int64_t export_index(const SearchIndex& index, const ExportTarget& target) {
+int64_t export_index(const std::string& path, const ExportTarget& target, EventSink& events) {
+  const SearchIndex index = SearchIndex::open_without_model(path, SearchIndex::Access::kRead);
   const IndexInfo info = index.info();
   const std::unique_ptr<Form> form = make_form(info, target);
   int64_t count = 0;
   int64_t documents = 0;
+  const auto tell = [&] { events.progress({"export", count, info.vectors, "vectors", {}}); };
   index.for_each([&](const Document& document, int64_t passage, const float* vector) {
-    if (++count % 1024 == 0) check_signal();
+    if (++count % 1024 == 0) tell();
     documents += passage == 0 ? 1 : 0;
     form->add(document, passage, vector);
   });
+  tell();
   form->finish();
+  if ((target.form == "npy" || target.form == "qdrant-jsonl") && target.output != "-") {
+    detail::write_index_description(detail::description_path(target.output),
+                                    {info.model, read_search_settings(path)});
+  }
   return documents;
 }
 
-}  // namespace simile::cli
+}  // namespace simile

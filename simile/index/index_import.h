@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes an index of documents and vectors that an export (index_export.h), or another program,
+// wrote: FILE.npy with the documents of its rows in FILE.jsonl beside it, or one .jsonl whose
+// objects have "id", "text" and a list of numbers under "vector" or "embedding"; the first two may
+// stand in an object "payload" (qdrant-jsonl). Where "metadata" is there it is an object of texts,
+// numbers, true and false; "passage" and "whole" are as an export writes them.
+//
+// FILE.index.json beside the file tells the model and how the index was searched; without it a
+// model must be named.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "simile/core/event.h"
+#include "simile/core/options.h"
+#include "simile/index/search_settings.h"
+#include "simile/neighbours/stored_vectors.h"
+
+namespace simile {
+
+struct ImportOptions {
+  std::string model;                    // of the vectors; empty: the one that FILE.index.json names
+  bool overwrite = false;               // replace an index at the path
+  std::optional<StoredNumber> vectors;  // none: as they were kept, or in fp32
+  // Put over the settings of the index that was exported.
+  GivenOptions<SearchSettings> search;
+  GivenOptions<ApproximateOptions> approximate;
+};
+
+// Returns the number of documents. Errors: kUsage for a file of another name, and if no model is
+// named; kInput, with file and line, for what is missing or of another kind, vectors of different
+// sizes, a number that is not finite as a float, an id that stands twice, passages that are not
+// those of one document in their order, as many lines as vectors, vectors of another model, and
+// documents that are not those which an export wrote with an .npy.
+int64_t import_index(const std::string& file, const std::string& path, const ImportOptions& options,
+                     EventSink& events);
+
+}  // namespace simile
