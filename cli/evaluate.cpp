@@ -104,7 +104,7 @@ void predict(const PredictArguments& arguments, Terminal& terminal) {
   check_any_text(counts.texts, reader.report());
   output.finish();
   warn_about(reader.report(), terminal);
-  warn_about(counts, encoder, terminal);
+  warn_of_cut_texts(counts, encoder, terminal);
 }
 
 struct EvaluateArguments {

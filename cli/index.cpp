@@ -9,14 +9,13 @@
 #include "cli/option_flags.h"
 #include "simile/core/error.h"
 #include "simile/data/ranking_files.h"
-#include "simile/encode/document_vectors.h"
 #include "simile/index/index_builder.h"
-#include "simile/model/model_folder.h"
-#include "simile/text/utf8.h"
 #include "simile/index/index_folder.h"
 #include "simile/index/index_import.h"
+#include "simile/index/index_model.h"
 #include "simile/index/index_writer.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
+#include "simile/text/utf8.h"
 
 namespace simile::cli {
 namespace {

@@ -11,8 +11,6 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/ranking_files.h"
-#include "simile/data/corpus.h"
-#include "simile/data/trec.h"
 #include "simile/index/searcher.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"

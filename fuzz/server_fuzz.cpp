@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "simile/index/index_model.h"
 #include "simile/index/index_builder.h"
+#include "simile/index/index_model.h"
 #include "simile/serve/service.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 
 namespace simile {
 

@@ -32,7 +32,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/index/search_index.h"
 
 namespace simile {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "simile/core/event.h"
+#include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/index/search_settings.h"
 #include "simile/neighbours/stored_vectors.h"

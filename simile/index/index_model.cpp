@@ -11,8 +11,8 @@
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/matrix_product.h"
-#include "simile/model/builtin_model.h"
-#include "simile/model/model_check.h"
+#include "simile/model/model_card.h"
+#include "simile/model/model_folder.h"
 #include "simile/text/words.h"
 
 namespace simile {

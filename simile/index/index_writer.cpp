@@ -15,7 +15,7 @@
 #include "simile/core/error.h"
 #include "simile/data/reader.h"
 #include "simile/index/index_folder.h"
-#include "simile/model/builtin_model.h"
+#include "simile/model/model_folder.h"
 #include "simile/text/utf8.h"
 
 namespace simile {

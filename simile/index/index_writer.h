@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/data/corpus.h"
+#include "simile/data/ranking_files.h"
 #include "simile/index/index_builder.h"
 #include "simile/index/index_model.h"
 #include "simile/index/search_index.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "simile/core/error.h"
-#include "simile/index/detail/segment_set.h"
 #include "simile/index/detail/index_folder.h"
+#include "simile/index/detail/segment_set.h"
 
 namespace simile::detail {
 

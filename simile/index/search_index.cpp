@@ -12,13 +12,13 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/index/detail/index_folder.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/metadata_columns.h"
 #include "simile/index/detail/segment_changes.h"
 #include "simile/index/detail/segment_graph.h"
 #include "simile/index/detail/segment_scores.h"
 #include "simile/index/detail/segment_set.h"
-#include "simile/index/detail/index_folder.h"
 
 namespace simile {
 

@@ -10,7 +10,6 @@
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/index/bm25.h"
-#include "simile/core/threads.h"
 #include "simile/index/detail/word_file.h"
 #include "simile/index/score_fusion.h"
 

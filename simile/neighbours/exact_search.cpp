@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+
 #include "simile/core/error.h"
 #include "simile/core/half.h"
 #include "simile/core/parallel.h"

@@ -11,7 +11,7 @@
 
 #include "simile/data/line_reader.h"
 #include "simile/eval/predictions.h"
-#include "simile/metric/correlation.h"
+#include "simile/metric/agreement.h"
 #include "simile/report/plot.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"

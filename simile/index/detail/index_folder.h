@@ -6,7 +6,7 @@
 #include <string>
 
 #include "simile/core/error.h"
-#include "simile/core/file_lock.h"
+#include "simile/core/file.h"
 #include "simile/index/document_store.h"
 #include "simile/index/index_folder.h"
 

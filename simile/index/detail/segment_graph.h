@@ -15,9 +15,6 @@
 #include "simile/index/segment_file.h"
 #include "simile/index/store_state.h"
 #include "simile/neighbours/detail/graph.h"
-#include "simile/neighbours/detail/graph_build.h"
-#include "simile/neighbours/detail/graph_file.h"
-#include "simile/neighbours/detail/graph_walk.h"
 
 namespace simile::detail {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "simile/index/index_model.h"
 #include "simile/index/index_builder.h"
+#include "simile/index/index_model.h"
 #include "simile/serve/detail/serve_fixture_test.h"
 #include "simile/serve/service.h"
 
