@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/embedding_writer.h"
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/block_progress.h"

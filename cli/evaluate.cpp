@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
+#include "simile/core/block_progress.h"
 #include "simile/core/error.h"
 #include "simile/data/line_reader.h"
 #include "simile/encode/predictor.h"

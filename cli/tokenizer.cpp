@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/tokenizer_files.h"
 #include "simile/text/vocabulary_trainer.h"

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "simile/index/bm25.h"
+#include "simile/index/score_fusion.h"
 #include "simile/text/words.h"
 
 namespace simile {

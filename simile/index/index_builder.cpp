@@ -10,10 +10,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
-#include "simile/core/replace_folder.h"
-#include "simile/index/detail/folder_claim.h"
 #include "simile/index/detail/index_folder.h"
-#include "simile/index/detail/index_graph.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/metadata_columns.h"
 #include "simile/index/detail/segment_changes.h"

@@ -16,7 +16,7 @@
 #include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/index/search_settings.h"
-#include "simile/neighbours/stored_vectors.h"
+#include "simile/neighbours/exact_search.h"
 
 namespace simile {
 

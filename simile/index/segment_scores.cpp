@@ -9,7 +9,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/index/bm25.h"
 #include "simile/index/detail/word_file.h"
 #include "simile/index/score_fusion.h"
 

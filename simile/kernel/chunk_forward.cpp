@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/kernel/detail/chunk_forward.h"
-
 #include <omp.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "simile/kernel/detail/encoder_tape.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -134,11 +133,6 @@ class ChunkForward {
   }
 
  private:
-  static NormTape without_dropout(NormTape tape) {
-    tape.keep = nullptr;
-    return tape;
-  }
-
   LayerTape layer_places(int64_t i) const {
     if (pass_.tape == nullptr) return places_.layer;
     return shifted(shape_, pass_.tape->layers[static_cast<size_t>(i)], chunk_.row);
@@ -150,8 +144,7 @@ class ChunkForward {
     const NormTape& at = places_.embedding;
     sum_embeddings(places_.embedded);
     fill(DropoutPlace::kEmbedding, 0, E, at.keep);
-    norm(without_dropout(at), 1.0f, places_.embedded, nullptr, E, weights_.norm_weight,
-         weights_.norm_bias);
+    plain_norm(at, places_.embedded, E, weights_.norm_weight, weights_.norm_bias);
     if (!shape_.projected) perturb(at.output);
     drop(DropoutPlace::kEmbedding, E, at.keep, at.output);
     if (!shape_.projected) return at.output;
@@ -210,13 +203,11 @@ class ChunkForward {
     const int64_t H = shape_.hidden;
     const LayerPointers<const float>& w = weights_.layers[i];
     if (w.attention_norm_weight) {
-      norm(without_dropout(at.attention), 1.0f, places_.stream, nullptr, H, w.attention_norm_weight,
-           w.attention_norm_bias);
+      plain_norm(at.attention, places_.stream, H, w.attention_norm_weight, w.attention_norm_bias);
     }
     attend(i, at, w.attention_norm_weight ? at.attention.output : first);
     add_to_stream(DropoutPlace::kAttentionOutput, i, at.attention.keep);
-    norm(without_dropout(at.output), 1.0f, places_.stream, nullptr, H, w.output_norm_weight,
-         w.output_norm_bias);
+    plain_norm(at.output, places_.stream, H, w.output_norm_weight, w.output_norm_bias);
     feed_forward(i, at, at.output.output);
     add_to_stream(DropoutPlace::kOutput, i, at.output.keep);
   }
@@ -263,6 +254,13 @@ class ChunkForward {
             const float* weight, const float* bias) {
     kernels_.norm({chunk_.rows, width, x, residual, at.keep, scale, weight, bias,
                    shape_.layer_norm_eps, at.output, at.normalized, at.inverse_deviation});
+  }
+
+  // The norm alone: no dropout, no residual.
+  void plain_norm(NormTape at, const float* x, int64_t width, const float* weight,
+                  const float* bias) {
+    at.keep = nullptr;
+    norm(at, 1.0f, x, nullptr, width, weight, bias);
   }
 
   float scale(DropoutPlace place) const { return DropoutMask(pass_.dropout, place, 0).scale(); }

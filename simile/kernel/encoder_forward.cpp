@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/byte_kernels.h"
-#include "simile/kernel/detail/chunk_forward.h"
+#include "simile/kernel/detail/encoder_tape.h"
 #include "simile/kernel/sequence_encoders.h"
 
 namespace simile {

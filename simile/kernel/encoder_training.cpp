@@ -10,7 +10,6 @@
 
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
-#include "simile/kernel/detail/chunk_forward.h"
 #include "simile/kernel/detail/encoder_tape.h"
 #include "simile/kernel/vector_kernels.h"
 

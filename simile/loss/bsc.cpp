@@ -33,15 +33,6 @@ bool treats_repeats(const LossInput& input, const std::string& duplicates) {
   return is_known && (has_repeats(input.left_group) || has_repeats(input.right_group));
 }
 
-// Known positives among the cells (left i, right j), [m, m]; not defined for the plain loss.
-Tensor known_positives(const LossInput& input, const std::string& duplicates,
-                       const Tensor& is_positive) {
-  if (!treats_repeats(input, duplicates)) return {};
-  const auto same = [](const Tensor& group) { return group.unsqueeze(1) == group.unsqueeze(0); };
-  return (same(input.left_group) & is_positive.unsqueeze(0)) |
-         (same(input.right_group) & is_positive.unsqueeze(1));
-}
-
 // Texts of one class stand in the batch, and are not to count as negatives.
 bool treats_classes(const LossInput& input, const std::string& same_class) {
   if (same_class == "negatives") return false;
@@ -106,23 +97,9 @@ Tensor loss_of_terms(const Tensor& rows, const Tensor& columns, const LossInput&
   return sum / is_positive.sum().clamp_min(1);
 }
 
-void check_score_shape(const Tensor& scores, int64_t m) {
-  SIMILE_CHECK(
-      scores.defined() && scores.dim() == 2 && scores.size(0) == m && scores.size(1) >= m &&
-          scores.size(1) % m == 0,
-      ErrorKind::kInput,
-      fmt::format(
-          "loss: the scores of all pairs should have shape [m, m + n·m] with m = "
-          "{}, found {}; give each left text its score with every right text",
-          m, scores.defined() ? fmt::format("[{}]", fmt::join(scores.sizes(), ", ")) : "nothing"));
-}
-
-constexpr double kCosineScale = 20.0;
-constexpr double kPlainScale = 1.0;  // of dot products and of a head's numbers
-
 double scale_of(const MnrlOptions& options) {
   if (options.scale > 0.0) return options.scale;
-  return options.similarity == "cosine" ? kCosineScale : kPlainScale;
+  return options.similarity == "cosine" ? 20.0 : 1.0;  // 1: dot products and a head's numbers
 }
 
 BscOptions bsc_options(const MnrlOptions& options) {
@@ -190,9 +167,23 @@ Tensor bsc_scores(const LossInput& input, const BscOptions& options, const Tenso
 Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,
                           const BscOptions& options) {
   check_loss_input(input);
-  check_score_shape(all_scores, input.left.size(0));
   const int64_t m = input.left.size(0);
-  const Tensor known = known_positives(input, options.duplicates, positive_pairs(input, options));
+  SIMILE_CHECK(
+      all_scores.defined() && all_scores.dim() == 2 && all_scores.size(0) == m &&
+          all_scores.size(1) >= m && all_scores.size(1) % m == 0,
+      ErrorKind::kInput,
+      fmt::format("loss: the scores of all pairs should have shape [m, m + n·m] with m = "
+                  "{}, found {}; give each left text its score with every right text",
+                  m,
+                  all_scores.defined() ? fmt::format("[{}]", fmt::join(all_scores.sizes(), ", "))
+                                       : "nothing"));
+  Tensor known;  // positives among the cells (left i, right j), [m, m]; not defined: plain loss
+  if (treats_repeats(input, options.duplicates)) {
+    const Tensor is_positive = positive_pairs(input, options);
+    const auto same = [](const Tensor& group) { return group.unsqueeze(1) == group.unsqueeze(0); };
+    known = (same(input.left_group) & is_positive.unsqueeze(0)) |
+            (same(input.right_group) & is_positive.unsqueeze(1));
+  }
   const Tensor left_out = left_out_cells(input, options, known);
   const Tensor positives = options.duplicates == "positives" ? known : Tensor();
   const auto turned = [](const Tensor& cells) { return cells.defined() ? cells.t() : cells; };

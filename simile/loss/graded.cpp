@@ -17,16 +17,14 @@ using torch::Tensor;
 // How many roundings of its numbers a vector may be from its mean and still count as constant.
 constexpr double kRoundings = 8.0;
 
-double rounding(const Tensor& values) {
-  return values.scalar_type() == torch::kDouble ? std::numeric_limits<double>::epsilon()
-                                                : std::numeric_limits<float>::epsilon();
-}
-
 // values - mean as one row [1, m]; zeros without gradient when only rounding is left, which a
 // division by its length would blow up.
 Tensor deviations(const Tensor& values) {
   const Tensor centred = values - values.mean();
-  const Tensor differ = centred.norm() > kRoundings * rounding(values) * values.norm();
+  const double rounding = values.scalar_type() == torch::kDouble
+                              ? std::numeric_limits<double>::epsilon()
+                              : std::numeric_limits<float>::epsilon();
+  const Tensor differ = centred.norm() > kRoundings * rounding * values.norm();
   return torch::where(differ, centred, torch::zeros_like(centred)).unsqueeze(0);
 }
 

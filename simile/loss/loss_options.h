@@ -53,6 +53,21 @@ struct LossTerm : LossOptions {
   void visit(OptionVisitor& v);
 };
 
+// Smoothness-inducing regularisation, whose symbols simile/loss/siar.h explains.
+struct SiarOptions {
+  double weight = 0.0;
+  int64_t steps = 1;
+  double noise = 1e-5;
+  double step_size = 1e-3;
+  double radius = 1e-5;
+  std::string norm = "inf";
+  std::string mode = "ball";
+  double bregman = 0.0;
+  double bregman_decay = 0.99;
+
+  void visit(OptionVisitor& v);
+};
+
 // What is trained with a loss, as a checkpoint stores it: names and values of Loss::parameters(),
 // in their order.
 using LossState = std::vector<std::pair<std::string, std::vector<float>>>;

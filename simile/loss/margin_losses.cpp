@@ -51,49 +51,40 @@ Tensor distances_among(const Tensor& x, const std::string& name) {
   return torch::cdist(x, x, 2.0, kWithoutProducts);
 }
 
-// Of an anchor: the texts of its class without itself, and those of others.
-struct Candidates {
-  std::vector<int64_t> positives;
-  std::vector<int64_t> negatives;
-};
-
-Candidates candidates_of(int64_t anchor, const int64_t* classes, int64_t m) {
-  Candidates found;
-  for (int64_t i = 0; i < m; ++i) {
-    if (classes[i] != classes[anchor]) found.negatives.push_back(i);
-    if (classes[i] == classes[anchor] && i != anchor) found.positives.push_back(i);
-  }
-  return found;
-}
-
-// The loss is linear in the distances of the triplets above zero: what each distance counts.
-struct Mined {
-  explicit Mined(int64_t m) : weights(static_cast<size_t>(m * m), 0.0) {}
-  std::vector<double> weights;  // [anchor, other]
-  int64_t above = 0;            // triplets above zero
-  int64_t all = 0;
-};
-
+// The triplets of a batch. The loss is linear in the distances of those above zero.
 class Miner {
  public:
   Miner(const Tensor& distances, const Tensor& classes, const TripletOptions& options)
-      : m_(distances.size(0)),
+      : weights(static_cast<size_t>(distances.numel()), 0.0),
+        m_(distances.size(0)),
         distances_(distances.detach().to(torch::kCPU, torch::kDouble).contiguous()),
-        classes_(classes.to(torch::kCPU, torch::kInt64).contiguous()),
-        margin_(options.margin),
-        mined_(m_) {
+        margin_(options.margin) {
+    const Tensor host = classes.to(torch::kCPU, torch::kInt64).contiguous();
+    const int64_t* const of = host.data_ptr<int64_t>();
     for (int64_t anchor = 0; anchor < m_; ++anchor) {
-      const Candidates c = candidates_of(anchor, classes_.data_ptr<int64_t>(), m_);
-      if (c.negatives.empty()) continue;
+      std::vector<int64_t> positives, negatives;  // texts of its class without itself, and others
+      for (int64_t i = 0; i < m_; ++i) {
+        if (of[i] != of[anchor]) negatives.push_back(i);
+        if (of[i] == of[anchor] && i != anchor) positives.push_back(i);
+      }
+      if (negatives.empty()) continue;
       if (options.mining == "batch_hard") {
-        mine_hardest(anchor, c);
-      } else {
-        mine(anchor, c, options.mining);
+        mine_hardest(anchor, positives, negatives);
+        continue;
+      }
+      for (const int64_t positive : positives) {
+        if (options.mining == "batch_semi_hard") {
+          add(anchor, positive, semi_hard_negative(anchor, positive, negatives));
+        } else {
+          for (const int64_t negative : negatives) add(anchor, positive, negative);
+        }
       }
     }
   }
 
-  const Mined& mined() const { return mined_; }
+  std::vector<double> weights;  // [anchor, other]: what each distance counts
+  int64_t above = 0;            // triplets above zero
+  int64_t all = 0;
 
  private:
   static constexpr int64_t kNone = -1;  // a positive at distance 0
@@ -103,31 +94,21 @@ class Miner {
   }
 
   void add(int64_t anchor, int64_t positive, int64_t negative) {
-    ++mined_.all;
+    ++all;
     if (!(distance(anchor, positive) - distance(anchor, negative) + margin_ > 0.0)) return;
-    ++mined_.above;
-    if (positive != kNone) mined_.weights[static_cast<size_t>(anchor * m_ + positive)] += 1.0;
-    mined_.weights[static_cast<size_t>(anchor * m_ + negative)] -= 1.0;
+    ++above;
+    if (positive != kNone) weights[static_cast<size_t>(anchor * m_ + positive)] += 1.0;
+    weights[static_cast<size_t>(anchor * m_ + negative)] -= 1.0;
   }
 
-  void mine_hardest(int64_t anchor, const Candidates& c) {
+  void mine_hardest(int64_t anchor, const std::vector<int64_t>& positives,
+                    const std::vector<int64_t>& negatives) {
     const auto nearer = [&](int64_t a, int64_t b) {
       return distance(anchor, a) < distance(anchor, b);
     };
     const int64_t positive =
-        c.positives.empty() ? kNone
-                            : *std::max_element(c.positives.begin(), c.positives.end(), nearer);
-    add(anchor, positive, *std::min_element(c.negatives.begin(), c.negatives.end(), nearer));
-  }
-
-  void mine(int64_t anchor, const Candidates& c, const std::string& mining) {
-    for (const int64_t positive : c.positives) {
-      if (mining == "batch_semi_hard") {
-        add(anchor, positive, semi_hard_negative(anchor, positive, c.negatives));
-      } else {
-        for (const int64_t negative : c.negatives) add(anchor, positive, negative);
-      }
-    }
+        positives.empty() ? kNone : *std::max_element(positives.begin(), positives.end(), nearer);
+    add(anchor, positive, *std::min_element(negatives.begin(), negatives.end(), nearer));
   }
 
   int64_t semi_hard_negative(int64_t anchor, int64_t positive,
@@ -144,23 +125,8 @@ class Miner {
 
   int64_t m_;
   Tensor distances_;
-  Tensor classes_;
   double margin_;
-  Mined mined_;
 };
-
-void check_batch(const LossInput& input, const std::string& mining) {
-  check_loss_input(input);
-  SIMILE_CHECK(mining == "batch_hard" || mining == "batch_semi_hard" || mining == "batch_all",
-               ErrorKind::kRecipe,
-               "'" + mining + "' is no mining; choose batch_hard, batch_semi_hard or batch_all");
-  SIMILE_CHECK(input.classes.defined() && input.classes.dim() == 1 &&
-                   input.classes.size(0) == input.left.size(0),
-               ErrorKind::kInput,
-               "loss: triplet with mining: " + mining +
-                   " needs classes, one for each text of the batch, and there are none; use data "
-                   "with classes or mining: none");
-}
 
 }  // namespace
 
@@ -221,16 +187,26 @@ Tensor triplet_loss(const LossInput& input, const TripletOptions& options) {
 }
 
 Tensor batch_triplet_loss(const LossInput& input, const TripletOptions& options) {
-  check_batch(input, options.mining);
+  check_loss_input(input);
+  SIMILE_CHECK(
+      options.mining == "batch_hard" || options.mining == "batch_semi_hard" ||
+          options.mining == "batch_all",
+      ErrorKind::kRecipe,
+      "'" + options.mining + "' is no mining; choose batch_hard, batch_semi_hard or batch_all");
+  SIMILE_CHECK(input.classes.defined() && input.classes.dim() == 1 &&
+                   input.classes.size(0) == input.left.size(0),
+               ErrorKind::kInput,
+               "loss: triplet with mining: " + options.mining +
+                   " needs classes, one for each text of the batch, and there are none; use data "
+                   "with classes or mining: none");
   const Tensor distances = distances_among(input.left, options.distance);
   const Miner miner(distances, input.classes, options);
-  const Mined& mined = miner.mined();
   const int64_t count =
-      std::max<int64_t>(1, options.mining == "batch_all" ? mined.above : mined.all);
-  const Tensor weights = torch::tensor(mined.weights, torch::kDouble)
+      std::max<int64_t>(1, options.mining == "batch_all" ? miner.above : miner.all);
+  const Tensor weights = torch::tensor(miner.weights, torch::kDouble)
                              .reshape(distances.sizes())
                              .to(distances.options());
-  const double margins = options.margin * static_cast<double>(mined.above);
+  const double margins = options.margin * static_cast<double>(miner.above);
   return ((distances * weights).sum(1).sum() + margins) / count;
 }
 

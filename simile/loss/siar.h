@@ -39,7 +39,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/options.h"
+#include "simile/loss/loss_options.h"
 
 namespace simile {
 
@@ -70,20 +70,6 @@ torch::Tensor row_divergences(const SmoothOutput& a, const SmoothOutput& b);
 
 // The same numbers as a constant.
 SmoothOutput detached(const SmoothOutput& output);
-
-struct SiarOptions {
-  double weight = 0.0;
-  int64_t steps = 1;
-  double noise = 1e-5;
-  double step_size = 1e-3;
-  double radius = 1e-5;
-  std::string norm = "inf";
-  std::string mode = "ball";
-  double bregman = 0.0;
-  double bregman_decay = 0.99;
-
-  void visit(OptionVisitor& v);
-};
 
 // f(x + δ) for the batch at hand. It must repeat the clean pass in all else, dropout masks
 // included, or the penalty measures that too. `for_perturbation`: only the gradient of δ will be

@@ -80,13 +80,6 @@ double share_of_samples(const std::vector<double>& left, std::vector<double> rig
   return static_cast<double>(1 + hits) / static_cast<double>(1 + kSamples);
 }
 
-void check_class(const char* side, const std::vector<int64_t>& values, size_t i, int64_t classes) {
-  SIMILE_CHECK(
-      values[i] >= 0 && values[i] < classes, ErrorKind::kInput,
-      fmt::format("classification: expected {} classes from 0 to {}, found {} at position {}", side,
-                  classes - 1, values[i], i));
-}
-
 double divide(double numerator, double denominator) {
   return denominator > 0 ? numerator / denominator : 0;
 }
@@ -203,8 +196,14 @@ ClassificationScores score_classes(const std::vector<int64_t>& gold,
   scores.confusion = Matrix<int64_t>(classes, classes);
   int64_t right = 0;
   for (size_t i = 0; i < gold.size(); ++i) {
-    check_class("gold", gold, i, classes);
-    check_class("predicted", predicted, i, classes);
+    const auto check = [&](const char* side, int64_t value) {
+      SIMILE_CHECK(value >= 0 && value < classes, ErrorKind::kInput,
+                   fmt::format("classification: expected {} classes from 0 to {}, found {} at "
+                               "position {}",
+                               side, classes - 1, value, i));
+    };
+    check("gold", gold[i]);
+    check("predicted", predicted[i]);
     ++scores.confusion.at(gold[i], predicted[i]);
     if (gold[i] == predicted[i]) ++right;
   }

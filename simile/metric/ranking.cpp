@@ -47,13 +47,6 @@ double discounted_gain(const std::vector<int64_t>& relevances, size_t cut, Gain 
   return sum;
 }
 
-double normalised_gain(const Retrieved& r) {
-  std::vector<int64_t> ideal = r.ranking.judged;
-  std::sort(ideal.begin(), ideal.end(), std::greater<int64_t>());
-  const double best = discounted_gain(ideal, r.cut, r.gain);
-  return best > 0 ? discounted_gain(r.ranking.retrieved, r.cut, r.gain) / best : 0;
-}
-
 int64_t count_relevant(const std::vector<int64_t>& relevances) {
   return std::count_if(relevances.begin(), relevances.end(), [](int64_t r) { return r >= 1; });
 }
@@ -64,7 +57,13 @@ const RankingMetricRow kRows[] = {
      [](const Retrieved& r) { return r.first > 0 ? 1 / static_cast<double>(r.first) : 0; }},
     {"p", true, [](const Retrieved& r) { return r.hits / static_cast<double>(r.cut); }},
     {"recall", true, [](const Retrieved& r) { return r.hits / r.relevant; }},
-    {"ndcg", false, normalised_gain},
+    {"ndcg", false,
+     [](const Retrieved& r) {
+       std::vector<int64_t> ideal = r.ranking.judged;
+       std::sort(ideal.begin(), ideal.end(), std::greater<int64_t>());
+       const double best = discounted_gain(ideal, r.cut, r.gain);
+       return best > 0 ? discounted_gain(r.ranking.retrieved, r.cut, r.gain) / best : 0;
+     }},
     {"has_positive", true, [](const Retrieved& r) { return r.hits > 0 ? 1.0 : 0.0; }},
 };
 

@@ -33,18 +33,18 @@ struct ShortVectors {
   VectorMetric metric;
 };
 
-float short_distance(const void* a, const void* b, const void* of) {
-  const auto* const kind = static_cast<const ShortVectors*>(of);
-  return -scan_kernels().halves(static_cast<const uint16_t*>(a), static_cast<const uint16_t*>(b),
-                                kind->D, kind->metric);
-}
-
 // Vectors of bfloat16. Their size makes hnswlib's labels and lists stand at multiples of 8 bytes.
 class ShortSpace : public hnswlib::SpaceInterface<float> {
  public:
   ShortSpace(int64_t D, VectorMetric metric) : kind_{D, metric} {}
   size_t get_data_size() override { return (static_cast<size_t>(kind_.D) * 2 + 3) / 8 * 8 + 4; }
-  hnswlib::DISTFUNC<float> get_dist_func() override { return short_distance; }
+  hnswlib::DISTFUNC<float> get_dist_func() override {
+    return [](const void* a, const void* b, const void* of) {
+      const auto* const kind = static_cast<const ShortVectors*>(of);
+      return -scan_kernels().halves(static_cast<const uint16_t*>(a),
+                                    static_cast<const uint16_t*>(b), kind->D, kind->metric);
+    };
+  }
   void* get_dist_func_param() override { return &kind_; }
 
  private:

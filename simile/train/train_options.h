@@ -15,7 +15,6 @@
 #include "simile/eval/task.h"
 #include "simile/index/score_fusion.h"
 #include "simile/loss/loss_options.h"
-#include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
 #include "simile/train/optimizer_rule.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What EncoderTape holds, what backward works in, and from what it left of each token to the
-// gradients of the weights. Rows are tokens in the order of the plan.
+// The walk through the encoder's layers (chunk_forward.cpp), what EncoderTape holds of it, what
+// backward works in, and from what it left of each token to the gradients of the weights. Rows are
+// tokens in the order of the plan.
 #pragma once
 
 #include <vector>
@@ -88,6 +89,28 @@ struct TapeContents {
 // call with a null base returns.
 int64_t carve_tape(const EncoderShape& shape, const EncoderDropout& dropout, TapeContents& tape,
                    float* base);
+
+// One forward pass over a batch cut by `plan`; with a tape, `plan`, `tables` and `panels` are its.
+struct ForwardPass {
+  const EncoderShape& shape;
+  const EncoderWeights& weights;
+  const WeightPanels& panels;
+  const PositionTables& tables;
+  const BatchPlan& plan;
+  const PackedBatch& batch;
+  float* hidden;                        // [tokens, H], in the order of the batch
+  TapeContents* tape = nullptr;         // carved for the plan; null: inference
+  EncoderDropout dropout = {};          // without a tape: none
+  const float* perturbation = nullptr;  // [tokens, H] or null
+};
+
+// The one walk through the layers, for inference and for training: all chunks, on up to `threads`
+// threads, with work space from `memory`.
+//
+// The steps, and so the bits, are the same; what differs is where their results go. With a tape
+// each goes to its own place there, for backward, and dropout and the perturbation apply; without
+// one the results share a piece of work space that stays in the second-level cache, and are gone.
+void run_forward(const ForwardPass& pass, int64_t threads, FloatBuffer& memory);
 
 // Gradients of what the four matrices of a layer gave, and what they were given, for all tokens.
 // With products in bfloat16 the first four are packed (MatrixProducts::pack_left).
