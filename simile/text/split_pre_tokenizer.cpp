@@ -15,13 +15,16 @@ namespace {
 
 using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
 
+constexpr size_t kKeptParts = size_t{1} << 20;
+
 // Replaces `words` by what cut(part, words) makes of each of them.
 template <typename Cut>
 void cut_each(std::vector<Span>& words, const Cut& cut) {
-  const std::vector<Span> parts = std::move(words);
-  words = {};
-  words.reserve(parts.size() + 16);
+  thread_local std::vector<Span> parts;
+  parts.assign(words.begin(), words.end());
+  words.clear();
   for (const Span part : parts) cut(part, words);
+  if (parts.capacity() > kKeptParts) parts = {};
 }
 
 constexpr int kScriptVersion = 9;  // of the `tokenizers` library's table
