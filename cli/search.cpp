@@ -226,12 +226,12 @@ std::string show_results(SearchFormat format, bool as_list, bool on_terminal,
 
 void check_arguments(const Arguments& arguments) {
   const SearchRequest& request = arguments.request;
-  const bool has_like = request.like && !request.like->empty();
   const auto asked = static_cast<int>(!arguments.query.empty()) +
-                     static_cast<int>(!arguments.queries.empty()) + static_cast<int>(has_like);
+                     static_cast<int>(!arguments.queries.empty()) +
+                     static_cast<int>(request.like.has_value());
   SIMILE_CHECK(asked == 1, ErrorKind::kUsage,
                "give one of --query TEXT, --queries FILE and --like ID");
-  SIMILE_CHECK(!has_like || !request.rerank, ErrorKind::kUsage,
+  SIMILE_CHECK(!request.like || !request.rerank, ErrorKind::kUsage,
                "--rerank needs the text of a query; --like has none");
   SIMILE_CHECK(!request.rerank_hits || request.rerank, ErrorKind::kUsage,
                "--rerank-hits is for --rerank MODEL");
@@ -244,6 +244,7 @@ void check_arguments(const Arguments& arguments) {
 void run(Arguments& arguments, bool json, Terminal& terminal) {
   const SearchFormat format = choose_format(arguments, json);
   SearchRequest& request = arguments.request;
+  if (request.like == "") request.like.reset();
   request.rerank = !arguments.reranker.empty();
   request.marks = format == SearchFormat::kJson || format == SearchFormat::kJsonLines;
   check_arguments(arguments);

@@ -14,7 +14,7 @@
 #include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/model/model_folder.h"
-#include "simile/train/pretrainer.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/trainer.h"
 
 namespace simile {
@@ -124,7 +124,7 @@ class EachRecipe : public ::testing::TestWithParam<Run>, protected TestFiles {
     TrainResult result;
     if (is_training(recipe)) {
       shorten(recipe);
-      result = train(recipe, path("run"), false, false, silent_events());
+      result = train(read_recipe(recipe, silent_events()), path("run"), {}, silent_events());
     } else {
       set(recipe, {"steps=2", "batch_tokens=256", "held_out.limit=8"});
       result = pretrain(recipe, path("run"), false, false, silent_events());

@@ -136,7 +136,7 @@ class SentenceEncoder {
 };
 
 // Checks self_test.json of a model folder against `encoder`. Returns the largest difference, or
-// nothing when the folder has no self_test.json. Errors: see self_test.h.
+// nothing when the folder has no self_test.json. Errors: see model_card.h.
 std::optional<double> check_self_test(const std::string& folder, const SentenceEncoder& encoder);
 
 // Vectors for the self-test sentences, as they are saved with a model.

@@ -58,7 +58,7 @@ class IndexWriter {
   // Adds documents, which are split into passages, in place of those with the same ids.
   Added add(std::vector<Document> documents);
 
-  // Adds the documents of a table (simile/data/corpus.h). Warns of texts that were cut, of empty
+  // Adds the documents of a table (simile/data/ranking_files.h). Warns of cut texts, of empty
   // ones and of what the reader met. Where `columns` names no metadata, an index that is there keeps
   // the columns that it was built with; the name "" is for none. Errors (kInput): such a column is
   // missing, or a document that is replaced has metadata in another one.

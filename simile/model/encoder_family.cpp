@@ -318,7 +318,7 @@ const std::vector<EncoderFamily>& families() {
 }  // namespace
 
 const EncoderFamily* find_encoder_family(const std::string& model_type) {
-  // Of simile/kernel/static_encoder.h, under the names of sentence-transformers' StaticEmbedding.
+  // Of simile/kernel/sequence_encoders.h, under the names of sentence-transformers' StaticEmbedding.
   static const EncoderFamily static_family = {
       "static", "", "", {{"embeddings.word_embeddings", "embedding"}}};
   if (model_type == static_family.model_type) return &static_family;

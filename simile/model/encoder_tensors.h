@@ -39,7 +39,7 @@ void tell_others(const TensorSource& file, const EncoderConfig& config,
 void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat);
 
 // Replaces each weight by what a file written with `type` gives back: the nearest half or bfloat16,
-// or with kI8, for a matrix, the nearest whole multiple of its row's scale (quantise.h). F32 stays.
+// or with kI8, for a matrix, the nearest whole multiple of its row's scale. F32 stays.
 void round_encoder_weights(const EncoderConfig& config, TensorType type, float* flat);
 
 // Writes the flat array, not of a joined model, under the family's names as F32, F16, BF16 or I8,

@@ -6,7 +6,7 @@
 // new (...sentence_transformer.modules.pooling.Pooling), told apart by their last part:
 // Transformer, Pooling (the six booleans or pooling_mode, one or several modes, include_prompt), or
 // StaticEmbedding in their place (static_weights.h), or simile.Joined, which holds whole model
-// folders (joined_model.h), then any of Dense, LayerNorm and Normalize (module_settings.h); weights
+// folders (joined_model.h), then any of Dense, LayerNorm and Normalize (model_settings.h); weights
 // in one file or several, safetensors or torch's (tensor_source.h); the length limit from
 // sentence_bert_config.json (max_seq_length) or tokenizer_config.json (model_max_length), never
 // more than the position table holds, whatever truncation and padding tokenizer.json asks for;

@@ -45,7 +45,7 @@ std::shared_ptr<const Encoder> open_static_encoder(const std::string& path,
 //
 //   0_StaticEmbedding/config.json   {"saturation": 0.5, "half_position": 64.0}
 //
-// of simile/kernel/token_weights.h. Errors (ErrorKind::kInput) name file and key: one that is not
+// of simile/kernel/sequence_encoders.h. Errors (kInput) name file and key: one that is not
 // known or absurd.
 inline constexpr const char* kStaticFolder = "0_StaticEmbedding";
 inline constexpr const char* kTokenWeights = "config.json";

@@ -140,7 +140,7 @@ auto within_device_memory(const std::string& advice, const Work& work) {
   }
 }
 
-// Keeps thread_count() (simile/core/threads.h) on this thread: ATen's first parallel work on a
+// Keeps thread_count() (simile/core/parallel.h) on this thread: ATen's first parallel work on a
 // thread would set another. To be called before it.
 void keep_thread_count();
 

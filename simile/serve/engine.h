@@ -72,7 +72,7 @@ class ServedIndex {
 
 struct ServedModel {
   std::vector<std::string> names;  // that clients may ask for; the first is told, as in /info
-  std::string fingerprint;         // fingerprint.h
+  std::string fingerprint;         // see model_fingerprint()
   std::string precision = "fp32";
   std::string device = "cpu";  // what computes the encoder
   std::string version;         // of the program

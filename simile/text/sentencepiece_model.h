@@ -29,7 +29,7 @@ struct SentencePieceModel {
   int64_t unknown_id = 0;  // a place in `pieces`; -1 for none
   bool byte_fallback = false;
   // Of the normaliser's settings.
-  std::string character_table;  // precompiled_charsmap (precompiled.h); empty: none
+  std::string character_table;  // precompiled_charsmap (normalizer.h); empty: none
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;

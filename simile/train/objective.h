@@ -49,7 +49,7 @@ class EpochPlanner {
   int64_t batches_per_epoch() const { return batches_; }
 
   // The plan of an epoch, numbered from 0: every example once, but for labelled negatives that find
-  // no room (labelled_negatives.h). `embed` is called by orders that compare vectors. Told to
+  // no room (simile/batch/plan.h). `embed` is called by orders that compare vectors. Told to
   // `events`: an order that took more than a second, and how many labelled negatives were left out.
   Batches plan(int64_t epoch, const Embed& embed, EventSink& events) const;
 

@@ -65,7 +65,7 @@ std::string open_run(const Options& options, const std::string& folder, bool res
 //     objectives: {data: {path: faq.tsv, part: fit}, dev: {part: dev}, loss: bsc}
 //   tests: {name: test, task: ranking, data: faq.tsv, part: test}
 //
-// What names a `part` (simile/data/folds.h) is cut; all else is the same for each fold.
+// What names a `part` (simile/data/pair_data.h) is cut; all else is the same for each fold.
 //
 // Gives the folds' number to each data set and evaluation with a part, which then read fold 0.
 // Nothing where the recipe has no folds. Errors (ErrorKind::kRecipe): a selection.metric of the

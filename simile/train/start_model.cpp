@@ -141,11 +141,11 @@ PieceCorpus read_pieces(const std::vector<std::string>& paths, const Tokenizer& 
 //
 //   random  random directions
 //   ppmi    directions in which tokens of the same neighbourhood are near each other
-//           (simile/model/ppmi_start.h)
+//           (simile/derive/ppmi_start.h)
 //
 // With a corpus the length of a row is its token's idf there over the mean, so that rare words
 // decide from the first step; ppmi needs one. Rows of tokens that are no part of a word are zero
-// and stay so (simile/kernel/static_encoder.h), unless `punctuation` keeps them; those of special
+// and stay so (simile/kernel/sequence_encoders.h), unless `punctuation` keeps them; those of special
 // tokens always are. Errors: kRecipe for ppmi without a corpus; kInput for
 // a corpus that cannot be read or is too small.
 std::vector<float> static_start(const ArchitectureOptions& architecture, const Tokenizer& tokenizer,
