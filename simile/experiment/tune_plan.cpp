@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "simile/core/config.h"
@@ -88,9 +89,8 @@ void put_metric(ConfigNode& recipe, const std::vector<std::string>& metric,
 // A setting as the file gives it.
 struct GivenSetting {
   ConfigNode choices, when;
-  double low = 0, high = 0;
+  double low = 0, high = 0, points = 3;
   std::string scale = "linear", type = "auto";
-  int64_t points = 3;
 
   void visit(OptionVisitor& v) {
     v.field("choices", choices, {});
@@ -262,7 +262,10 @@ class PlanReader {
     TunedSetting tuned{path, given.choices.items, label_choices(given.choices.items)};
     if (given.choices.kind != NodeKind::kNull) {
       if (tuned.choices.empty()) {
-        fail_at(node, fmt::format("'{}': `choices` should be a list of one value at least", path));
+        const bool is_list = given.choices.kind == NodeKind::kList;
+        fail_at(node,
+                fmt::format("'{}': `choices` {}", path,
+                            is_list ? "is empty, and so would be the grid" : "should be a list"));
       }
       setting.kind = Setting::Kind::kChoice;
       setting.choices = tuned.choices.size();
@@ -271,7 +274,12 @@ class PlanReader {
       setting.low = given.low;
       setting.high = given.high;
       setting.is_log = given.scale == "log";
-      setting.grid_points = given.points;
+      if (given.points != std::floor(given.points)) {
+        fail_at(node, fmt::format("'{}': `points`, how many of the range a grid has, should be a "
+                                  "whole number, found {}",
+                                  path, given.points));
+      }
+      setting.grid_points = static_cast<int64_t>(std::clamp(given.points, -1e15, 1e15));
     }
     add_conditions(node, given.when, setting);
     list_.push_back(std::move(setting));
