@@ -3,12 +3,7 @@
 #include <cstdio>
 
 #include "simile/core/error.h"
-#include "simile/encode/sentence_encoder.h"
-#include "simile/index/index_folder.h"
-#include "simile/index/search_index.h"
 #include "simile/index/searcher.h"
-#include "simile/model/model_card.h"
-#include "simile/model/model_folder.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) return std::fprintf(stderr, "search INDEX QUERY...\n"), 2;

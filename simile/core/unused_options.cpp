@@ -26,6 +26,14 @@ class Collector : public OptionVisitor {
   std::string chosen;
   std::vector<OptionState> options;
 
+  // Whether an option has the same value here. Places differ: the options of a loss depend on its
+  // name.
+  bool has(const OptionState& option) const {
+    return std::any_of(options.begin(), options.end(), [&](const OptionState& other) {
+      return other.name == option.name && other.json == option.json;
+    });
+  }
+
   void visit_value(const char* name, const OptionValue& value, const OptionInfo&) override {
     const std::string shown = show_option(value);
     if (prefix_ + name == choice_) chosen = shown;
@@ -66,11 +74,10 @@ std::string find_foreign_options(const std::string& kind, const std::string& cho
   members(given);
   untouched(defaults);
   std::vector<std::string> strange, belong;
-  for (size_t i = 0; i < given.options.size(); ++i) {
-    const OptionState& option = given.options[i];
+  for (const OptionState& option : given.options) {
     const auto& owners = option.owners;
     if (owners.empty() || std::count(owners.begin(), owners.end(), given.chosen) > 0) continue;
-    if (option.is_empty || option.json == defaults.options[i].json) continue;
+    if (option.is_empty || defaults.has(option)) continue;
     strange.push_back(option.name);
     belong.push_back(fmt::format("{}: {}", option.name, fmt::join(owners, ", ")));
   }
@@ -96,10 +103,9 @@ std::vector<IdleOptions> find_idle_options(const OptionVisitor::Members& members
     if (!rule.applies) continue;
     IdleOptions idle{{}, rule.reason};
     for (const std::string& name : rule.options) {
-      for (size_t i = 0; i < given.options.size(); ++i) {
-        const OptionState& option = given.options[i];
+      for (const OptionState& option : given.options) {
         if (option.name != name && !starts_with(option.name, name + ".")) continue;
-        if (option.json != defaults.options[i].json) idle.names.push_back(option.name);
+        if (!defaults.has(option)) idle.names.push_back(option.name);
       }
     }
     if (!idle.names.empty()) found.push_back(std::move(idle));

@@ -22,10 +22,14 @@ struct Search {
 };
 
 struct Options {
+  std::string loss = "bsc";
+  double margin = 1;  // of the loss `triplet` alone
   std::vector<std::string> teachers;
   std::string precision = "fp32";
   Search search;
   void visit(OptionVisitor& v) {
+    v.field("loss", loss, {""});
+    if (loss == "triplet") v.field("margin", margin, {""});
     v.field("teachers", teachers, {""});
     v.field("precision", precision, {""});
     v.group("search", search, "");
@@ -55,6 +59,15 @@ TEST(IdleOptions, AreThoseOfRulesThatApplyWithAValueOtherThanTheirDefault) {
   options.search.norm = "2";
   EXPECT_THAT(lines(options, rules()),
               ElementsAre("`search.radius`, `search.norm`, `teachers` do nothing here"));
+}
+
+TEST(IdleOptions, AreFoundBesideOptionsThatTheDefaultsDoNotHave) {
+  Options options;
+  options.loss = "triplet";
+  const std::vector<IdleRule> rules = {{true, {"precision", "search"}, "here"}};
+  EXPECT_THAT(lines(options, rules), IsEmpty());
+  options.search.norm = "2";
+  EXPECT_THAT(lines(options, rules), ElementsAre("`search.norm` does nothing here"));
 }
 
 TEST(IdleOptions, AreRefusedWithTheirPlace) {
