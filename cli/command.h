@@ -101,6 +101,7 @@ void add_docs(const Commands& commands);
 void add_encode(const Commands& commands);    // and merge
 void add_evaluate(const Commands& commands);  // and predict, similarity
 void add_export(const Commands& commands);
+void add_get(const Commands& commands);
 void add_index(const Commands& commands);
 void add_mine(const Commands& commands);
 void add_overlap(const Commands& commands);

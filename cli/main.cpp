@@ -123,6 +123,7 @@ int run(int argc, char** argv) {
   add_tokenizer(commands);
   add_check(commands);
   add_derive(commands);
+  add_get(commands);
   add_docs(commands);
   app.footer(
       "--model takes a model folder, or the name of a built-in model: simile-mini-2, "

@@ -8,7 +8,7 @@ set -euo pipefail
 packages=(
   cmake g++ ninja-build ccache git pkg-config ca-certificates dpkg-dev file
   libxxhash-dev libicu-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev
-  libsqlite3-dev libcpp-httplib-dev libssl-dev zlib1g-dev libzstd-dev libfmt-dev
+  libsqlite3-dev libcpp-httplib-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libzstd-dev libfmt-dev
   libeigen3-dev libhnswlib-dev libgtest-dev libgmock-dev libdnnl-dev
 )
 case "${1:-}" in --serving | --packaging) ;; *) packages+=(libtorch-dev libgloo-dev) ;; esac

@@ -32,10 +32,14 @@ std::string resolve_path(const ConfigNode& node, const OptionInfo& info) {
   if (node.scalar.empty()) return "";
   const std::string path = resolved_path(node);
   const auto& marks = info.folder_marks;
-  const bool is_name =
-      !marks.empty() && node.scalar.find('/') == std::string::npos && !file_exists(path) &&
-      std::none_of(marks.begin(), marks.end(),
-                   [&](const std::string& mark) { return file_exists(join_path(path, mark)); });
+  const auto slashes = std::count(node.scalar.begin(), node.scalar.end(), '/');
+  // ORG/NAME is a model of the hub, unless it is a folder.
+  const bool is_of_hub = slashes == 1 && node.scalar.front() != '/' && node.scalar.front() != '.' &&
+                         !folder_exists(path);
+  const bool is_name = !marks.empty() && (slashes == 0 || is_of_hub) && !file_exists(path) &&
+                       std::none_of(marks.begin(), marks.end(), [&](const std::string& mark) {
+                         return file_exists(join_path(path, mark));
+                       });
   return is_name ? node.scalar : path;
 }
 

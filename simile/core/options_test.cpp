@@ -224,7 +224,10 @@ TEST(Options, PathsStartFromTheRecipesFolderAndNamesStay) {
   write_file_atomic(folder + "beside/config.json", "{}");
   EXPECT_EQ(read_paths("model: beside").model, folder + "beside");
   EXPECT_EQ(read_paths("model: ./simile-mini").model, folder + "simile-mini");
+  EXPECT_EQ(read_paths("model: a/b").model, "a/b");  // of the hub
+  make_folders(folder + "a/b");
   EXPECT_EQ(read_paths("model: a/b").model, folder + "a/b");
+  EXPECT_EQ(read_paths("model: a/b/c").model, folder + "a/b/c");
   EXPECT_EQ(read_paths("model: /a/b").model, "/a/b");
   EXPECT_EQ(read_paths("model: ''").model, "");
   std::filesystem::remove_all(folder);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <httplib.h>
 #include <openssl/evp.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/data/web.h"
 
 namespace simile {
 namespace {
@@ -31,26 +31,9 @@ constexpr int64_t kMostAttempts = 1000;  // in all: a server may break off at ev
 constexpr int kPartial = 206;
 constexpr int kRangeNotSatisfiable = 416;
 
-struct Address {
-  std::string server;  // "https://host:port"
-  std::string target;  // "/path?query"
-};
-
-Address split_url(const std::string& url) {
-  const size_t scheme = url.find("://");
-  const std::string name = url.substr(0, scheme);
-  SIMILE_CHECK(
-      scheme != std::string::npos && (name == "http" || name == "https") && url.size() > scheme + 3,
-      ErrorKind::kUsage,
-      fmt::format("'{}' is no address to download from; expected http:// or https://", url));
-  const size_t slash = url.find('/', scheme + 3);
-  if (slash == std::string::npos) return {url, "/"};
-  return {url.substr(0, slash), url.substr(slash)};
-}
-
 std::string algorithm_of(const std::string& checksum) {
   const std::string name = checksum.substr(0, checksum.find(':'));
-  const size_t digits = name == "sha256" ? 64 : name == "md5" ? 32 : 0;
+  const size_t digits = name == "sha256" ? 64 : name == "md5" ? 32 : name == "git" ? 40 : 0;
   const std::string hex = checksum.substr(std::min(checksum.size(), name.size() + 1));
   SIMILE_CHECK(
       digits > 0 && hex.size() == digits &&
@@ -132,10 +115,10 @@ class Downloader {
       : download_(download),
         options_(options),
         events_(events),
-        part_path_(download.path + ".part") {
+        part_path_(download.part.empty() ? download.path + ".part" : download.part) {
     if (!download.checksum.empty()) algorithm_ = algorithm_of(download.checksum);
     for (const std::string& checksum : download.accepted) algorithm_of(checksum);
-    split_url(download.url);
+    check_url(download.url);
   }
 
   std::string run() {
@@ -162,7 +145,7 @@ class Downloader {
 
  private:
   bool is_right(const std::string& checksum) const {
-    return checksum == download_.checksum ||
+    return checksum == download_.checksum || download_.takes_any ||
            std::count(download_.accepted.begin(), download_.accepted.end(), checksum) > 0;
   }
 
@@ -215,90 +198,49 @@ class Downloader {
   }
 
   Attempt request(PartFile& part) {
-    const Address address = split_url(download_.url);
-    httplib::Client client(address.server);
-    const auto seconds = static_cast<time_t>(std::ceil(options_.timeout_seconds));
-    client.set_connection_timeout(seconds, 0);
-    client.set_read_timeout(seconds, 0);
-    client.set_follow_location(true);
-    httplib::Headers headers = {{"Accept-Encoding", "identity"}, {"User-Agent", "simile"}};
-    if (part.size() > 0) headers.emplace("Range", fmt::format("bytes={}-", part.size()));
-
-    int status = 0;
+    WebRequest request{download_.url, download_.headers, true, true, options_.timeout_seconds};
+    request.headers.push_back("Accept-Encoding: identity");
+    if (part.size() > 0) request.headers.push_back(fmt::format("Range: bytes={}-", part.size()));
     int64_t total = 0;
-    std::exception_ptr stopped;
-    const auto guard = [&](const auto& work) {
-      try {
-        return work();
-      } catch (...) {
-        stopped = std::current_exception();  // it must not pass through the client
-        return false;
-      }
+    const auto report = [&](int64_t of) {
+      events_.progress({"download", part.size(), of, "bytes", {}});
     };
-    const auto result = client.Get(
-        address.target, headers,
-        [&](const httplib::Response& response) {
-          return guard([&] {
-            status = response.status;
-            if (status != 200 && status != kPartial) return false;
-            if (!continues(response, part.size())) part.restart();
-            const int64_t length = declared_length(response);
-            total = length == 0 ? 0 : part.size() + length;
-            return true;
-          });
-        },
-        [&](const char* bytes, size_t count) {
-          return guard([&] {
-            part.write(bytes, count);
-            events_.progress({"download", part.size(), total, "bytes", {}});
-            return true;
-          });
-        });
-    if (stopped) std::rethrow_exception(stopped);
-    if (result) {
-      if (total == 0) events_.progress({"download", part.size(), part.size(), "bytes", {}});
-      return {true, false, ""};
+    WebTaker taker;
+    taker.start = [&](const WebAnswer& answer) {
+      if (answer.status != 200 && answer.status != kPartial) return false;
+      if (!continues(answer, part.size())) part.restart();
+      const int64_t length = std::atoll(answer.header("content-length").c_str());
+      total = length == 0 ? 0 : part.size() + length;
+      return true;
+    };
+    taker.take = [&](const char* bytes, size_t count) {
+      part.write(bytes, count);
+      report(total);
+    };
+    taker.wait = [&] { report(total); };
+    const WebAnswer answer = send(request, taker);
+    const int status = answer.status;
+    // All of it was there, as the checksum will tell; else the part belongs to another file.
+    if (status == kRangeNotSatisfiable) return {true, false, ""};
+    if (status == 200 || status == kPartial) {
+      if (answer.problem.empty()) {
+        if (total == 0) report(part.size());
+        return {true, false, ""};
+      }
+      return {false, answer.may_retry,
+              fmt::format("{} after {} bytes", answer.problem, part.size())};
     }
-    return explain(status, result.error(), part);
+    if (status == 0 || !answer.problem.empty()) return {false, answer.may_retry, answer.problem};
+    const bool is_busy = status >= 500 || status == 408 || status == 429;
+    return {false, is_busy,
+            fmt::format("the server answers {}{}", status,
+                        is_busy ? "" : ": the file is not there, or not for everyone")};
   }
 
   // Does the body begin where the part ends?
-  static bool continues(const httplib::Response& response, int64_t size) {
-    if (response.status != kPartial) return size == 0;
-    return response.get_header_value("Content-Range").rfind(fmt::format("bytes {}-", size), 0) == 0;
-  }
-
-  static int64_t declared_length(const httplib::Response& response) {
-    const std::string length = response.get_header_value("Content-Length");
-    return length.empty() ? 0 : std::atoll(length.c_str());
-  }
-
-  static Attempt explain(int status, httplib::Error error, PartFile& part) {
-    if (status == kRangeNotSatisfiable) {
-      // All of it was there, as the checksum will tell; else the part belongs to another file.
-      return {true, false, ""};
-    }
-    if (status == 200 || status == kPartial) {
-      return {false, true, fmt::format("the connection broke off after {} bytes", part.size())};
-    }
-    if (status != 0) {
-      const bool is_busy = status >= 500 || status == 408 || status == 429;
-      return {false, is_busy,
-              fmt::format("the server answers {}{}", status,
-                          is_busy ? "" : ": the file is not there, or not for everyone")};
-    }
-    const bool is_certificate =
-        error == httplib::Error::SSLServerVerification || error == httplib::Error::SSLLoadingCerts;
-    if (is_certificate) {
-      return {false, false,
-              "the server's certificate cannot be verified (package ca-certificates)"};
-    }
-    if (error == httplib::Error::ExceedRedirectCount) {
-      return {false, false, "the server sends from one address to the next without end"};
-    }
-    return {false, true,
-            fmt::format("the server cannot be reached ({}); is there a network?",
-                        httplib::to_string(error))};
+  static bool continues(const WebAnswer& answer, int64_t size) {
+    if (answer.status != kPartial) return size == 0;
+    return starts_with(answer.header("content-range"), fmt::format("bytes {}-", size));
   }
 
   void pause(int64_t idle) {
@@ -341,12 +283,19 @@ std::string download(const Download& download, const DownloadOptions& options, E
 }
 
 std::string file_checksum(const std::string& path, const std::string& algorithm) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
   SIMILE_CHECK(file.good(), ErrorKind::kInput, fmt::format("cannot read '{}'", path));
+  const bool is_git = algorithm == "git";
+  const std::string start =
+      is_git ? fmt::format("blob {}", static_cast<int64_t>(file.tellg())) : "";
+  file.seekg(0);
   const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
                                                                    EVP_MD_CTX_free);
-  const EVP_MD* digest = EVP_get_digestbyname(algorithm.c_str());
+  const EVP_MD* digest = EVP_get_digestbyname(is_git ? "sha1" : algorithm.c_str());
   bool good = digest != nullptr && EVP_DigestInit_ex(context.get(), digest, nullptr) == 1;
+  if (good && is_git) {  // with the zero byte at its end
+    good = EVP_DigestUpdate(context.get(), start.c_str(), start.size() + 1) == 1;
+  }
   std::vector<char> buffer(1 << 16);
   while (good && file.good()) {
     file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));

@@ -5,8 +5,7 @@
 // Bytes are written to `path`.part; when an attempt breaks off, the next one asks the server for
 // the rest (a Range request), also in a later call. A server that sends all of the file again is
 // taken at its word. Once complete, the file is checked, flushed and renamed to `path`. Redirects
-// are followed; cookies, proxies and credentials are not known here. Certificates are verified
-// against those of the system.
+// are followed; proxies and certificates are those of simile/data/web.h.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,11 @@ namespace simile {
 struct Download {
   std::string url;  // http:// or https://
   std::string path;
-  std::string checksum;               // "sha256:HEX" or "md5:HEX"; empty: not known
-  std::vector<std::string> accepted;  // checksums that also do
+  std::string checksum;                    // "sha256:HEX", "md5:HEX" or "git:HEX"; empty: not known
+  std::vector<std::string> accepted = {};  // checksums that also do
+  std::vector<std::string> headers = {};   // "Authorization: Bearer TOKEN"; none to another server
+  std::string part = {};                   // where bytes are gathered; empty: `path`.part
+  bool takes_any = false;                  // with no checksum known, what comes is right
 };
 
 struct DownloadOptions {
@@ -41,7 +43,7 @@ struct DownloadOptions {
 // ErrorKind::kIo for what cannot be written.
 std::string download(const Download& download, const DownloadOptions& options, EventSink& events);
 
-// "sha256:HEX" or "md5:HEX" of a file. Errors: ErrorKind::kInput for one that cannot be read.
+// "sha256:HEX" or "md5:HEX" of a file, or "git:HEX", which is the SHA-1 that Git names it by. Errors: ErrorKind::kInput for one that cannot be read.
 std::string file_checksum(const std::string& path, const std::string& algorithm = "sha256");
 
 }  // namespace simile

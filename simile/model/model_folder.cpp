@@ -17,6 +17,7 @@
 #include "simile/core/hash.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_family.h"
+#include "simile/model/hub.h"
 #include "simile/model/joined_model.h"
 #include "simile/model/static_weights.h"
 
@@ -55,7 +56,9 @@ bool is_model(const std::string& folder) {
       fmt::format(
           "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
           "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), or "
-          "add the folder that contains it to SIMILE_MODELS; nothing is downloaded",
+          "add the folder that contains it to SIMILE_MODELS, or fetch a model from the Hugging "
+          "Face "
+          "hub (simile get ORG/NAME) and give that name",
           name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
           fmt::join(searched.empty() ? folders : searched, ", ")));
 }
@@ -95,8 +98,19 @@ std::string resolve_model(const std::string& name_or_path) {
                            name,
                            name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size())
                                                               : "simile-mini"));
-  if (name.empty() || name.find('/') != std::string::npos) return name;
-  if (file_exists(name) || is_model(name)) return name;
+  if (name.empty() || file_exists(name) || is_model(name)) return name;
+  const bool has_slash = name.find('/') != std::string::npos;
+  if (has_slash && folder_exists(name)) return name;
+  const std::optional<HubName> hub = parse_hub_name(name);
+  if (has_slash) {
+    const std::optional<std::string> found =
+        hub ? find_hub_model(*hub, hub_settings()) : std::nullopt;
+    SIMILE_CHECK(found || !hub, ErrorKind::kInput,
+                 fmt::format("there is no folder '{0}', and no model of this name in the cache of "
+                             "the Hugging Face hub ({1}); to fetch it: simile get {0}",
+                             name, hub_settings().cache));
+    return found.value_or(name);
+  }
   const char* const variable = std::getenv("SIMILE_MODELS");
   std::vector<std::string> folders =
       model_folders(program_folder(), variable == nullptr ? "" : variable);
@@ -108,6 +122,9 @@ std::string resolve_model(const std::string& name_or_path) {
     if (is_model(path)) return path;
   }
   if (folder_exists(name)) return name;
+  if (hub) {
+    if (const auto found = find_hub_model(*hub, hub_settings())) return *found;
+  }
   fail(name, folders);
 }
 
@@ -203,8 +220,8 @@ void check_is_model(const std::string& path) {
   SIMILE_CHECK(
       folder_exists(path), ErrorKind::kInput,
       fmt::format("model folder '{}' does not exist; expected a folder with config.json, "
-                  "weights and tokenizer.json; nothing is downloaded: of a model on a hub, "
-                  "download its files and give their folder",
+                  "weights and tokenizer.json, or the name of a model that was fetched from "
+                  "the Hugging Face hub (simile get ORG/NAME)",
                   path));
   if (file_exists(join_path(path, "config.json")) || !file_exists(join_path(path, "run.json")))
     return;

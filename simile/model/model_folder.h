@@ -37,8 +37,9 @@ namespace simile {
 // The folder of a model that was called by path or by name.
 //
 // A file, or a folder that holds one of model_marks(), is a path and is returned as it is, and so
-// is what cannot be a name (empty, or with a '/'). Any other value names a folder NAME with one of
-// them, looked for in this order:
+// is what cannot be a name. ORG/NAME is a model in the cache of the Hugging Face hub
+// (simile/model/hub.h). A value without '/' names a folder NAME with one of the marks, looked for in
+// this order, and last in that cache:
 //   1. in each folder of the environment variable SIMILE_MODELS (separated by ':');
 //   2. in ../share/simile/models beside the program's folder (installed);
 //   3. in models/ of the program's folder and of up to six folders above it (built in the source
@@ -47,8 +48,8 @@ namespace simile {
 //      built from, wherever it was built, or where a package installs them;
 //   5. in models/ of the current folder.
 // Without one, a folder that exists is returned as it is. Errors: ErrorKind::kInput when there is
-// nothing at all, with the folders searched and the names they hold; ErrorKind::kUsage for
-// hybrid:MODEL, which is no model (see kHybridPrefix).
+// nothing at all, with the folders searched and the names they hold, or how to fetch the model;
+// ErrorKind::kUsage for hybrid:MODEL, which is no model (see kHybridPrefix).
 std::string resolve_model(const std::string& name_or_path);
 
 // Before the name of a model: the model and BM25 together, which score a set of texts

@@ -69,7 +69,7 @@ TEST_F(BuiltinModelTest, WhatExistsOrCannotBeANameStaysAsItIs) {
   EXPECT_EQ(resolve_model("tiny"), "tiny");
   std::filesystem::current_path(before);
   EXPECT_EQ(resolve_model(path("second/tiny")), path("second/tiny"));
-  EXPECT_EQ(resolve_model("nowhere/tiny"), "nowhere/tiny");
+  EXPECT_EQ(resolve_model("./nowhere/tiny"), "./nowhere/tiny");
   EXPECT_EQ(resolve_model("./tiny"), "./tiny");
   EXPECT_EQ(resolve_model(""), "");
 }
