@@ -13,6 +13,7 @@
 
 #include <any>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,9 +37,9 @@ struct LossOptions {
   }
   template <typename T>
   const T& get() const {
-    static const T defaults{};
+    static const auto defaults = std::make_unique<const T>();
     const T* options = std::any_cast<T>(&own_);
-    return options != nullptr ? *options : defaults;
+    return options != nullptr ? *options : *defaults;
   }
 
   void visit(OptionVisitor& v);
