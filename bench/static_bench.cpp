@@ -34,6 +34,7 @@
 #include "simile/model/encoder_tensors.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/trainer.h"
 
 namespace simile::bench {
@@ -115,7 +116,9 @@ nlohmann::json measure_training(const std::vector<std::string>& arguments) {
   const ConfigNode recipe =
       load_recipe(arguments[1], std::vector<std::string>(arguments.begin() + 4, arguments.end()));
   StepClock clock;
-  train(recipe, arguments[2], false, true, clock);
+  TrainingMode mode;
+  mode.overwrite = true;
+  train(read_recipe(recipe, clock), arguments[2], mode, clock);
   nlohmann::json result = clock.result();
   result["losses"] = read_losses(arguments[2]);
   return result;
