@@ -192,7 +192,7 @@ class Downloader {
                                    : ""));
       events_.warning(fmt::format("{}: {}; trying again from byte {}", download_.url,
                                   attempt.problem, part.size()));
-      pause(idle);
+      wait_for_attempt(idle, options_, events_);
     }
     part.finish();
   }
@@ -230,27 +230,16 @@ class Downloader {
       return {false, answer.may_retry,
               fmt::format("{} after {} bytes", answer.problem, part.size())};
     }
-    if (status == 0 || !answer.problem.empty()) return {false, answer.may_retry, answer.problem};
-    const bool is_busy = status >= 500 || status == 408 || status == 429;
-    return {false, is_busy,
-            fmt::format("the server answers {}{}", status,
-                        is_busy ? "" : ": the file is not there, or not for everyone")};
+    if (!answer.problem.empty()) return {false, answer.may_retry, answer.problem};
+    return {
+        false, false,
+        fmt::format("the server answers {}: the file is not there, or not for everyone", status)};
   }
 
   // Does the body begin where the part ends?
   static bool continues(const WebAnswer& answer, int64_t size) {
     if (answer.status != kPartial) return size == 0;
     return starts_with(answer.header("content-range"), fmt::format("bytes {}-", size));
-  }
-
-  void pause(int64_t idle) {
-    const double seconds =
-        idle == 0 ? 0 : std::min(kLongestPause, options_.pause_seconds * std::pow(2, idle - 1));
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    while (std::chrono::steady_clock::now() < end) {
-      events_.progress({"wait", 0, 1, "bytes", {}});  // a signal ends it
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
   }
 
   [[noreturn]] void fail_checksum(const std::string& checksum, int64_t size) const {
@@ -277,6 +266,16 @@ class Downloader {
 };
 
 }  // namespace
+
+void wait_for_attempt(int64_t idle, const DownloadOptions& options, EventSink& events) {
+  const double seconds =
+      idle == 0 ? 0 : std::min(kLongestPause, options.pause_seconds * std::pow(2, idle - 1));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) {
+    events.progress({"wait", 0, 1, "bytes", {}});  // a signal ends it
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
 
 std::string download(const Download& download, const DownloadOptions& options, EventSink& events) {
   return Downloader(download, options, events).run();

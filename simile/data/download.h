@@ -43,6 +43,9 @@ struct DownloadOptions {
 // ErrorKind::kIo for what cannot be written.
 std::string download(const Download& download, const DownloadOptions& options, EventSink& events);
 
+// Waits before the next attempt after `idle` of them that brought nothing; `events` may throw.
+void wait_for_attempt(int64_t idle, const DownloadOptions& options, EventSink& events);
+
 // "sha256:HEX" or "md5:HEX" of a file, or "git:HEX", which is the SHA-1 that Git names it by. Errors: ErrorKind::kInput for one that cannot be read.
 std::string file_checksum(const std::string& path, const std::string& algorithm = "sha256");
 

@@ -12,19 +12,10 @@
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
-
-std::string trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) {
-    text.remove_suffix(1);
-  }
-  return std::string(text);
-}
 
 // A request under way. libcurl calls the static functions, through which no exception may pass.
 class Transfer {
@@ -62,6 +53,10 @@ class Transfer {
     if (code == CURLE_OK) guard([&] { return start(); });  // a body without bytes
     if (stopped_) std::rethrow_exception(stopped_);
     if (code != CURLE_OK && !is_refused_) explain(code);
+    const int status = answer_.status;
+    if (status >= 500 || status == 408 || status == 429) {
+      answer_.problem = fmt::format("the server answers {}", status);
+    }
     return answer_;
   }
 
@@ -91,7 +86,8 @@ class Transfer {
 
   static size_t take_header(char* bytes, size_t, size_t count, void* self) {
     WebAnswer& answer = static_cast<Transfer*>(self)->answer_;
-    const std::string_view line(bytes, count);
+    std::string_view line(bytes, count);
+    while (ends_with(line, "\n") || ends_with(line, "\r")) line.remove_suffix(1);
     const size_t colon = line.find(':');
     if (starts_with(line, "HTTP/")) {  // of a redirect, too
       answer.headers.clear();

@@ -25,8 +25,8 @@ struct WebRequest {
 struct WebAnswer {
   int status = 0;                              // 0: none came
   std::map<std::string, std::string> headers;  // of the last answer, names in lower case
-  std::string problem;                         // why it is not complete; empty: it is
-  bool may_retry = true;                       // the problem may pass
+  std::string problem;    // why it is not complete, or the server busy (408, 429, 5xx); else empty
+  bool may_retry = true;  // the problem may pass
 
   std::string header(const std::string& name) const;  // empty without
 };

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/options.h"
 #include "simile/data/web.h"
-#include "simile/model/model_folder.h"
 
 namespace simile {
 namespace {
@@ -26,13 +26,12 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The first line of a file, without spaces at its ends; empty where there is none.
-std::string first_line(const std::string& path) {
-  if (!file_exists(path)) return "";
-  const std::string text = read_file(path);
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin);
+// The first word of a file; empty where there is none.
+std::string first_word(const std::string& path) {
+  std::istringstream text(file_exists(path) ? read_file(path) : "");
+  std::string word;
+  text >> word;
+  return word;
 }
 
 std::string escape_path(const std::string& path, const std::string& kept) {
@@ -61,9 +60,14 @@ bool is_weights(const std::string& file) {
   return ends_with(file, ".safetensors") || ends_with(file, ".bin");
 }
 
-// Of a model's files those that the program reads, and what its user should read.
+// Whether a file is the model's in a form for other programs.
+bool is_export(const std::string& file) {
+  static const std::set<std::string> folders = {"onnx", "openvino", "coreml", "tflite", "gguf"};
+  return folders.count(file.substr(0, file.find('/'))) > 0;
+}
+
+// The files that the program reads, and what its user should read.
 std::vector<std::string> choose_files(const std::vector<std::string>& files) {
-  static const std::set<std::string> exports = {"onnx", "openvino", "coreml", "tflite", "gguf"};
   std::set<std::string> with_safetensors;
   for (const std::string& file : files) {
     if (ends_with(file, ".safetensors")) with_safetensors.insert(folder_of(file));
@@ -78,8 +82,7 @@ std::vector<std::string> choose_files(const std::vector<std::string>& files) {
                          name == "README.md" || starts_with(name, "LICENSE") ||
                          (is_torch && with_safetensors.count(folder_of(file)) == 0);
     const bool is_hidden = starts_with(file, ".") || file.find("/.") != file.npos;
-    if (is_read && !is_hidden && exports.count(file.substr(0, file.find('/'))) == 0)
-      chosen.push_back(file);
+    if (is_read && !is_hidden && !is_export(file)) chosen.push_back(file);
   }
   return chosen;
 }
@@ -114,7 +117,7 @@ void check_files(const HubName& name, const std::vector<std::string>& files) {
         "pytorch_model.bin");
   }
   for (const std::string& file : files) {
-    if (ends_with(file, "/config.json") && starts_with(file, "onnx") == false) {
+    if (ends_with(file, "/config.json") && !is_export(file)) {
       refuse(
           fmt::format("no model lies in its first folder, but there is one in '{}'; download that "
                       "folder by hand and give its path",
@@ -149,8 +152,8 @@ struct HubFile {
 // Progress of one file as a part of all.
 class PartOfAll : public EventSink {
  public:
-  PartOfAll(const HubFile& file, int64_t before, int64_t total, EventSink& events)
-      : name_(file.name), before_(before), total_(total), events_(events) {}
+  PartOfAll(int64_t before, int64_t total, EventSink& events)
+      : before_(before), total_(total), events_(events) {}
   void info(const std::string& message) override { events_.info(message); }
   void warning(const std::string& message) override { events_.warning(message); }
   void progress(const Progress& progress) override {
@@ -159,7 +162,6 @@ class PartOfAll : public EventSink {
   }
 
  private:
-  std::string name_;
   int64_t before_, total_;
   EventSink& events_;
 };
@@ -189,7 +191,7 @@ class Fetch {
     }
     const std::string snapshot = join_path(folder_, "snapshots/" + info.commit);
     for (const HubFile& file : files) {
-      PartOfAll events(file, done, total, events_);
+      PartOfAll events(done, total, events_);
       fetch(file, events);
       done += file.bytes;
       link(file, snapshot);
@@ -217,15 +219,12 @@ class Fetch {
         body->append(bytes, count);
       };
       taker.wait = [&] { events_.progress({"wait", 0, 1, "bytes", {}}); };
-      WebAnswer answer =
+      const WebAnswer answer =
           send({url, headers_, wants_body, wants_body, options_.timeout_seconds}, taker);
-      const bool is_busy = answer.status >= 500 || answer.status == 408 || answer.status == 429;
-      if (answer.problem.empty() && !is_busy) return answer;
-      const std::string problem =
-          is_busy ? fmt::format("the server answers {}", answer.status) : answer.problem;
+      if (answer.problem.empty()) return answer;
       SIMILE_CHECK(answer.may_retry && attempt < options_.attempts, ErrorKind::kFailed,
-                   fmt::format("{}: {} ({} attempts)", url, problem, attempt));
-      std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_seconds));
+                   fmt::format("{}: {} ({} attempts)", url, answer.problem, attempt));
+      wait_for_attempt(attempt, options_, events_);
     }
   }
 
@@ -400,14 +399,14 @@ HubSettings hub_settings() {
   settings.token = variable("HF_TOKEN");
   const std::string token_file = variable("HF_TOKEN_PATH");
   if (settings.token.empty())
-    settings.token = first_line(token_file.empty() ? join_path(hub_home, "token") : token_file);
+    settings.token = first_word(token_file.empty() ? join_path(hub_home, "token") : token_file);
   settings.is_offline = is_set("HF_HUB_OFFLINE") || is_set("TRANSFORMERS_OFFLINE");
   return settings;
 }
 
 std::optional<std::string> find_hub_model(const HubName& name, const HubSettings& settings) {
   const std::string folder = model_folder(name, settings);
-  const std::string commit = first_line(join_path(folder, "refs/" + name.revision));
+  const std::string commit = first_word(join_path(folder, "refs/" + name.revision));
   const std::string snapshot =
       join_path(folder, "snapshots/" + (commit.empty() ? name.revision : commit));
   if (!folder_exists(snapshot)) return std::nullopt;

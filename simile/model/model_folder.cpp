@@ -100,31 +100,28 @@ std::string resolve_model(const std::string& name_or_path) {
                                                               : "simile-mini"));
   if (name.empty() || file_exists(name) || is_model(name)) return name;
   const bool has_slash = name.find('/') != std::string::npos;
-  if (has_slash && folder_exists(name)) return name;
-  const std::optional<HubName> hub = parse_hub_name(name);
-  if (has_slash) {
-    const std::optional<std::string> found =
-        hub ? find_hub_model(*hub, hub_settings()) : std::nullopt;
-    SIMILE_CHECK(found || !hub, ErrorKind::kInput,
-                 fmt::format("there is no folder '{0}', and no model of this name in the cache of "
-                             "the Hugging Face hub ({1}); to fetch it: simile get {0}",
-                             name, hub_settings().cache));
-    return found.value_or(name);
-  }
-  const char* const variable = std::getenv("SIMILE_MODELS");
-  std::vector<std::string> folders =
-      model_folders(program_folder(), variable == nullptr ? "" : variable);
-  for (const char* more : {SIMILE_LAST_MODELS, "models"}) {
-    if (std::find(folders.begin(), folders.end(), more) == folders.end()) folders.push_back(more);
-  }
-  for (const std::string& folder : folders) {
-    const std::string path = join_path(folder, name);
-    if (is_model(path)) return path;
+  std::vector<std::string> folders;
+  if (!has_slash) {
+    const char* const variable = std::getenv("SIMILE_MODELS");
+    folders = model_folders(program_folder(), variable == nullptr ? "" : variable);
+    for (const char* more : {SIMILE_LAST_MODELS, "models"}) {
+      if (std::find(folders.begin(), folders.end(), more) == folders.end()) folders.push_back(more);
+    }
+    for (const std::string& folder : folders) {
+      const std::string path = join_path(folder, name);
+      if (is_model(path)) return path;
+    }
   }
   if (folder_exists(name)) return name;
-  if (hub) {
-    if (const auto found = find_hub_model(*hub, hub_settings())) return *found;
+  if (const std::optional<HubName> hub = parse_hub_name(name)) {
+    const HubSettings settings = hub_settings();
+    if (const auto found = find_hub_model(*hub, settings)) return *found;
+    SIMILE_CHECK(!has_slash, ErrorKind::kInput,
+                 fmt::format("there is no folder '{0}', and no model of this name in the cache of "
+                             "the Hugging Face hub ({1}); to fetch it: simile get {0}",
+                             name, settings.cache));
   }
+  if (has_slash) return name;
   fail(name, folders);
 }
 
