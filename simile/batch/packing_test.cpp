@@ -29,10 +29,6 @@ TEST(PackTexts, TheSecondTextOfAJointSequenceHasTypeOne) {
 
 TEST(PackTexts, OfNothingIsAnEmptyBatch) { EXPECT_EQ(pack_texts({{2, 3}}, {}, {}).size(), 0); }
 
-}  // namespace
-
-namespace {
-
 constexpr int32_t kCls = 0, kSep = 1, kMask = 2, kFirstWord = 3;
 
 // Words 3 .. 102; odd ids go on with the word before.

@@ -218,9 +218,6 @@ TEST(CutBatches, KeepsOrderAndTheShortRest) {
   EXPECT_TRUE(cut_batches({}, 3).empty());
 }
 
-}  // namespace
-namespace {
-
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

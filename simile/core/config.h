@@ -91,7 +91,7 @@ struct ForeignKey {
   const char* note;  // such as " (1 / temperature)", where the value differs; may be empty
 };
 
-// Of an argument of sentence-transformers' trainer or a column of its data sets.
+// The key for an argument of sentence-transformers' trainer or a column of its data sets.
 ForeignKey find_foreign_key(const std::string& name);
 
 }  // namespace simile

@@ -136,9 +136,6 @@ TEST_F(FileTest, FailuresNameThePathAndTheReason) {
               ::testing::HasSubstr("cannot write"));
 }
 
-}  // namespace
-namespace {
-
 TEST(FileLock, OneHasItUntilItIsGone) {
   const ScratchFolder folder("simile-lock-test");
   const std::string path = join_path(folder.path(), "run.lock");

@@ -62,7 +62,7 @@ std::string hash_file(const std::string& path);
 
 inline constexpr const char* kChecksumFile = "checksums.json";
 
-// Of all files there are. Errors: kIo when it cannot be written.
+// Writes those of all files in the folder. Errors: kIo when it cannot be written.
 void write_checksums(const std::string& folder);
 
 // Verifies the files named there, but for those of which `skip` is true. Returns how many are

@@ -45,9 +45,6 @@ TEST(Hash, PiecesAndFilesGiveTheHashOfTheWhole) {
   EXPECT_NE(hash.digits(), hash_bytes(bytes));
 }
 
-}  // namespace
-namespace {
-
 using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;

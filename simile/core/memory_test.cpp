@@ -28,9 +28,6 @@ TEST(Memory, KeepsWhatIsInItOnLargePages) {
   EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 'x'), int64_t{5} << 20);
 }
 
-}  // namespace
-namespace {
-
 TEST(FloatBuffer, GrowsNeverShrinksAndIsAligned) {
   FloatBuffer buffer;
   EXPECT_EQ(buffer.reserve(0), nullptr);
@@ -56,9 +53,6 @@ TEST(FloatBuffer, WithoutMemoryIsAnError) {
   FloatBuffer buffer;
   EXPECT_THROW(buffer.reserve(int64_t{1} << 58), Error);
 }
-
-}  // namespace
-namespace {
 
 TEST(LentFloats, MemoryGivenBackIsLentAgain) {
   const float* first = nullptr;

@@ -176,9 +176,6 @@ TEST(LineReader, CountsBytesThatAreNotUtf8) {
   EXPECT_EQ(reader.replaced_bytes(), 2);
 }
 
-}  // namespace
-namespace {
-
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -68,9 +68,6 @@ TEST(TextList, JsonLinesWithoutATextAreErrors) {
               HasSubstr("c.jsonl:1"));
 }
 
-}  // namespace
-namespace {
-
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -108,9 +105,6 @@ TEST(CandidateTexts, AFileWithoutTextsIsAnError) {
     }
   }
 }
-
-}  // namespace
-namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -65,10 +65,6 @@ TEST(PieceCorpus, RowsAreScaledByTheRelativeWeight) {
   EXPECT_THAT(table, ElementsAre(0.5f, 0.5f, 1.5f, 1.5f, 0.02f, 0.02f, 0, 0));
 }
 
-}  // namespace
-
-namespace {
-
 void expect_pieces(const Tokenizer& tokenizer, const std::vector<std::string>& words,
                    const std::vector<std::string>& others) {
   const std::vector<uint8_t> found = find_word_pieces(tokenizer);
@@ -135,10 +131,6 @@ TEST(WordPieces, ByteLevelTokensAreReadAsTheirBytes) {
   tokens.insert(tokens.end(), others.begin(), others.end());
   expect_pieces(with_tokens(tokens), words, others);
 }
-
-}  // namespace
-
-namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;

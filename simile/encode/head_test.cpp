@@ -157,9 +157,6 @@ TEST(LoadHead, WhatAModelLacksIsToldWithWhatItHas) {
   expect_error("", "name one: same, tone");
 }
 
-}  // namespace
-namespace {
-
 using nlohmann::json;
 
 json golden_chains() {

@@ -40,7 +40,7 @@ struct ValueColumn {
   std::variant<std::vector<std::string>*, std::vector<double>*, std::vector<int64_t>*> values;
 };
 
-// Those of predictions of this kind and metrics; of classes `right` says whether there are pairs.
+// The columns of `p`, by its kind and metrics. `right`: classes are those of pairs.
 std::vector<ValueColumn> columns_of(Predictions& p, bool right) {
   if (p.kind == PredictionKind::kScores) {
     return {{"left", &p.left}, {"right", &p.right}, {"gold", &p.gold}, {"score", &p.score}};

@@ -190,9 +190,6 @@ TEST(Predictions, OfSeveralRunsAreJoinedWithTheirRuns) {
   EXPECT_THAT(read_predictions(files.path("all.trec")).left, ElementsAre("0.q1", "1.q2", "2.q1"));
 }
 
-}  // namespace
-namespace {
-
 using Positions = std::vector<int64_t>;
 
 // Scores with many ties, and positions that repeat and leave out.
@@ -245,7 +242,7 @@ TEST(PredictionMetric, IntervalsAreThoseOfMetricsOfThePredictions) {
   report.metrics = {{"map", 0.5}, {"p@1", 1}, {"mrr", 0.5}};
   add_intervals(queries, report);
   ASSERT_EQ(report.intervals.size(), 2U);
-  // Of four draws of 0.25 or 0.75 all are alike in one of eight samples.
+  // Four draws of 0.25 or 0.75 are all alike in one of eight samples.
   EXPECT_EQ(report.intervals[0].first, "map");
   EXPECT_DOUBLE_EQ(report.intervals[0].second.low, 0.25);
   EXPECT_DOUBLE_EQ(report.intervals[0].second.high, 0.75);

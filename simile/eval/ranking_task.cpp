@@ -177,7 +177,7 @@ class RankingTask : public Task {
   }
 
  private:
-  // Of the queries that are ranked.
+  // The queries that are ranked.
   struct Queries {
     std::vector<int64_t> rows;  // of the data
     std::vector<std::string> texts;

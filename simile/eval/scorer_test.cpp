@@ -220,9 +220,6 @@ TEST(EmbeddingScorer, AnIndexOfTheSameVectorsRanksAlikeToTheLastBit) {
   }
 }
 
-}  // namespace
-namespace {
-
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -139,8 +139,8 @@ std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options)
   dev.folds = {};
   RankingData data = read_ranking_data(dev);
   if (!options.ranking.folds.is_set()) return data;
-  // Of a set that is cut into folds only queries of its dev part, which are not tested on, and
-  // queries that the set has no judgements of.
+  // From a set in folds, take only queries of its dev part, which are not tested on, and queries
+  // without judgements in the set.
   RankingDataOptions whole = options.ranking, part = options.ranking;
   whole.folds = {};
   part.folds.part = "dev";

@@ -43,9 +43,6 @@ TEST(RecipeFingerprint, IsOfTheRecipeAsItIsWritten) {
   EXPECT_NE(of("{seed: 1, stages: [a, b]}"), of("{seed: 1, stages: [b, a]}"));
 }
 
-}  // namespace
-namespace {
-
 using ::testing::HasSubstr;
 
 constexpr const char* kRecipe = R"(

@@ -18,8 +18,8 @@
 // "passage" ({"number", "of", "begin", "end"} in characters), and with the first of a document its
 // "whole" text.
 //
-// Of the forms that `simile index import` reads (index_import.h), npy and qdrant-jsonl,
-// OUTPUT.index.json says what the index was.
+// For npy and qdrant-jsonl, which `simile index import` reads (index_import.h), OUTPUT.index.json
+// says what the index was.
 //
 // All have "metadata" beside the text, an object, of documents that have some; pgvector as jsonb,
 // NULL of others. The forms that are imported again have "title" too, of documents that have one.

@@ -188,7 +188,7 @@ void VectorFile::check_origin() const {
                            path_, lines_.name()));
 }
 
-// Of vectors whose file tells their model, named as seen from the new index.
+// The model that a file of vectors tells, named as seen from the new index.
 IndexedModel described_model(const std::string& file, const std::string& path,
                              const std::string& given, IndexedModel described) {
   const std::string model = !given.empty()             ? given
@@ -204,7 +204,7 @@ IndexedModel described_model(const std::string& file, const std::string& path,
   return described;
 }
 
-// Of vectors that say nothing of theirs.
+// The model that the caller names for vectors whose file tells none.
 IndexedModel named_model(const std::string& file, const std::string& path,
                          const std::string& model) {
   SIMILE_CHECK(!model.empty(), ErrorKind::kUsage,

@@ -34,7 +34,7 @@ bool can_be_read_twice(const std::string& path) {
   return !std::filesystem::is_other(std::filesystem::status(path, ignored));
 }
 
-// Those of the names that no object of a .jsonl has.
+// The names that no object of a .jsonl has.
 std::set<std::string> missing_members(const std::string& corpus,
                                       const std::vector<std::string>& names, EventSink& events) {
   SIMILE_CHECK(can_be_read_twice(corpus), ErrorKind::kInput,
@@ -201,7 +201,7 @@ void IndexWriter::Parts::prepare() {
   splitter.emplace(*encoder, model.passages, encode_options());
 }
 
-// Of one block. Returns how many were replaced.
+// Adds one block. Returns how many were replaced.
 int64_t IndexWriter::Parts::add(std::vector<Document>& documents, EventSink& progress,
                                 EncodeCounts& counts) {
   splitter->split(documents);

@@ -58,14 +58,14 @@ class IndexWriter {
   // Adds documents, which are split into passages, in place of those with the same ids.
   Added add(std::vector<Document> documents);
 
-  // Adds the documents of a table (simile/data/ranking_files.h). Warns of cut texts, of empty
-  // ones and of what the reader met. Where `columns` names no metadata, an index that is there keeps
-  // the columns that it was built with; the name "" is for none. Errors (kInput): such a column is
+  // Adds the documents of a table (simile/data/ranking_files.h). Warns of cut texts, of empty ones
+  // and of what the reader met. Where `columns` names no metadata, an index that is there keeps the
+  // columns that it was built with; the name "" is for none. Errors (kInput): such a column is
   // missing, or a document that is replaced has metadata in another one.
   Added add_corpus(const std::string& path, CorpusColumns columns = {});
 
-  // Of an index that is there, see search_index.h. `approximate`: takes the place of the index's
-  // own options, and the graph is made anew.
+  // Change an index that is there, see search_index.h. `approximate` takes the place of the
+  // index's own options, and the graph is made anew.
   int64_t remove(const std::vector<std::string>& ids);
   void merge(const std::optional<ApproximateOptions>& approximate = {});
 
@@ -78,8 +78,8 @@ class IndexWriter {
   std::unique_ptr<Parts> parts_;
 };
 
-// IndexBuilder::commit() for the index at `path`, with its progress (task "graph"), and a warning if
-// no graph could be made.
+// IndexBuilder::commit() for the index at `path`, with its progress (task "graph"), and a warning
+// if no graph could be made.
 void commit_index(IndexBuilder& builder, const std::string& path, EventSink& events);
 
 }  // namespace simile

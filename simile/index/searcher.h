@@ -53,7 +53,7 @@ class Searcher {
   static Searcher open(const std::string& path, const SearcherOptions& options = {},
                        EventSink& events = silent_events());
 
-  // Of an index that is open, with its settings.
+  // Searches an index that is open, with its settings.
   Searcher(std::shared_ptr<const SearchIndex> index, const SearchSettings& settings,
            std::shared_ptr<SearchWork> work);
 

@@ -286,7 +286,7 @@ FoundVector find_vector(const Segments& segments, int64_t key) {
 
 namespace {
 
-// Those of i in [begin, end).
+// The same for i in [begin, end).
 std::optional<int64_t> take_range(const DocumentStore& store, const LiveSegment& live,
                                   int64_t begin, int64_t end, int64_t first_key, int64_t last_key,
                                   const TakeLive& take) {

@@ -181,10 +181,6 @@ TEST(ByteKernels, BytesAndFloatsArePackedAlike) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 using testing::Each;
 using testing::ElementsAre;
 

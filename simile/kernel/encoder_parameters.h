@@ -66,8 +66,8 @@ struct EncoderShape : EncoderVariant {
   int64_t positions = 0;     // rows of the position table; rotary: longest sequence
   int64_t types = 0;         // rows of the token type embedding; 0: there is none
   float layer_norm_eps = 1e-12f;
-  // Of a joined encoder (sequence_encoders.h), made by joined_shape(): of what stands above,
-  // hidden, vocabulary and positions count, the last as the longest sequence.
+  // The parts of a joined encoder (sequence_encoders.h), made by joined_shape(), for which only
+  // hidden, vocabulary and positions count above, the last as the longest sequence.
   std::vector<EncoderPart> parts;
 
   bool is_joined() const { return !parts.empty(); }

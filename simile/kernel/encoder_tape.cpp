@@ -148,7 +148,7 @@ std::vector<WeightTile> weight_tiles(const EncoderShape& s, const MatrixProducts
                                      const EncoderGradients& w) {
   const int64_t H = s.hidden, I = s.intermediate, E = s.embedding_size();
   std::vector<WeightTile> tiles;
-  // Of dy [, m] and x [, n], w [m, n].
+  // Lists the product for dy [, m] and x [, n], w [m, n].
   const auto list = [&](const float* dy, int64_t m, const float* panels, int64_t n, float* to) {
     const int64_t step = products.is_rounded()
                              ? kRoundedRows

@@ -49,10 +49,6 @@ TEST(Precision, OneThatTheProcessorLacksIsRefusedWithThoseItHas) {
                                                  testing::HasSubstr("fp32 and int8")));
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<float> random_floats(int64_t size, const char* name) {
   RandomStream stream(3, name);
   std::vector<float> values(static_cast<size_t>(size));
@@ -113,10 +109,6 @@ TEST(PackedMatrix, PiecesRowsAloneAndThreadsChangeNoBit) {
   EXPECT_THAT(some,
               testing::ElementsAreArray(expected.begin() + 5 * n + 512, expected.begin() + 6 * n));
 }
-
-}  // namespace
-
-namespace {
 
 // Each test runs with both kinds of instructions, where this processor has them.
 class BfloatMatrixTest : public testing::TestWithParam<BfloatIsa> {

@@ -51,10 +51,6 @@ TEST(Gram, NoRowsGiveZeros) {
   EXPECT_EQ(gram_matrix(nullptr, 0, 2).values, std::vector<double>(4, 0.0));
 }
 
-}  // namespace
-
-namespace {
-
 using testing::DoubleNear;
 using testing::ElementsAre;
 
@@ -131,10 +127,6 @@ TEST(Symmetric, WhatIsNotPositiveDefiniteIsRefused) {
   a.values = {NAN, 0, 0, 1};
   EXPECT_THROW(symmetric_eigen(a), Error);
 }
-
-}  // namespace
-
-namespace {
 
 constexpr int64_t kWide = 32;
 
@@ -237,10 +229,6 @@ TEST(PrincipalPlane, PointsOfOneNumberAndNoPoints) {
   const PrincipalPlane none(Matrix<float>(0, kWide));
   EXPECT_EQ(none.place(line.row(0)).x, 0);
 }
-
-}  // namespace
-
-namespace {
 
 Matrix<float> rows_of(std::vector<float> values, int64_t columns = 2) {
   Matrix<float> rows(static_cast<int64_t>(values.size()) / columns, columns);

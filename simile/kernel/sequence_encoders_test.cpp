@@ -182,36 +182,14 @@ TEST(StaticEncoder, BatchesThatDoNotFitAreErrors) {
   StaticEncoder(shape, rows)(PackedBatch(), out.data());
 }
 
-}  // namespace
-namespace {
-
 using testing::ElementsAre;
 using testing::FloatEq;
-
-EncoderShape table_of(int64_t vocabulary, int64_t hidden) {
-  EncoderShape shape;
-  shape.averaged = true;
-  shape.vocabulary = vocabulary;
-  shape.hidden = hidden;
-  shape.positions = 1000;
-  return shape;
-}
-
-PackedBatch batch_of(const std::vector<std::vector<int32_t>>& sequences) {
-  PackedBatch batch;
-  batch.offsets = {0};
-  for (const auto& sequence : sequences) {
-    batch.ids.insert(batch.ids.end(), sequence.begin(), sequence.end());
-    batch.offsets.push_back(static_cast<int32_t>(batch.ids.size()));
-  }
-  return batch;
-}
 
 // A table and a transformer with two poolings, which sees six tokens of a sequence, the last of
 // those in any case.
 EncoderShape table_and_transformer() {
   EncoderShape transformer = small_shape(2, 32, 4, 48);
-  return joined_shape({{table_of(60, 24), {}, 1.0f, 1000, 1},
+  return joined_shape({{static_shape(60, 24), {}, 1.0f, 1000, 1},
                        {transformer, {PoolingMode::kCls, PoolingMode::kMean}, 0.3f, 6, 1}});
 }
 
@@ -228,21 +206,21 @@ std::vector<float> encode(const EncoderShape& shape, const std::vector<float>& f
 }
 
 TEST(JoinedEncoder, VectorsAreTheUnitVectorsOfThePartsTimesTheirWeights) {
-  const EncoderShape shape =
-      joined_shape({{table_of(2, 2), {}, 2.0f, 1000, 0}, {table_of(3, 3), {}, 0.5f, 1000, 0}});
+  const EncoderShape shape = joined_shape(
+      {{static_shape(2, 2), {}, 2.0f, 1000, 0}, {static_shape(3, 3), {}, 0.5f, 1000, 0}});
   EXPECT_EQ(shape.hidden, 5);
   EXPECT_EQ(shape.vocabulary, 2);
   EXPECT_EQ(shape.longest_sequence(), 1000);
   // Token 0: (3, 4) and (0, 0, 0); token 1: (0, -2) and (2, 4, 4).
   const std::vector<float> flat = {3, 4, 0, -2, 0, 0, 0, 2, 4, 4, 1, 1, 1};
   const auto encoder = make_encoder(shape, flat.data());
-  const PackedBatch batch = batch_of({{0}, {1}, {}});
+  const PackedBatch batch = pack({{0}, {1}, {}});
   EXPECT_EQ(encoder->states(batch), 3);
   EXPECT_THAT(states_of(*encoder, batch),
               ElementsAre(FloatEq(1.2f), FloatEq(1.6f), 0, 0, 0, 0, -2, FloatEq(1.0f / 6),
                           FloatEq(1.0f / 3), FloatEq(1.0f / 3), 0, 0, 0, 0, 0));
   // The mean of both: (1.5, 1) and (1, 2, 2).
-  const std::vector<float> both = states_of(*encoder, batch_of({{0, 1}}));
+  const std::vector<float> both = states_of(*encoder, pack({{0, 1}}));
   EXPECT_NEAR(both[0], 2 * 1.5 / std::sqrt(3.25), 1e-6);
   EXPECT_NEAR(both[1], 2 * 1.0 / std::sqrt(3.25), 1e-6);
   EXPECT_NEAR(both[4], 0.5 * 2 / 3, 1e-6);
@@ -251,7 +229,7 @@ TEST(JoinedEncoder, VectorsAreTheUnitVectorsOfThePartsTimesTheirWeights) {
 TEST(JoinedEncoder, ColumnsHaveTheBitsOfThePartsEncodedApart) {
   const EncoderShape shape = table_and_transformer();
   const std::vector<float> flat = random_parameters(shape, 0.3);
-  const PackedBatch batch = batch_of({{1, 2, 3, 4}, {5}, {9, 8, 7, 6, 5, 4}, {1, 1}});
+  const PackedBatch batch = pack({{1, 2, 3, 4}, {5}, {9, 8, 7, 6, 5, 4}, {1, 1}});
   const std::vector<float> whole = encode(shape, flat, batch);
   ASSERT_EQ(shape.hidden, 24 + 64);
   const std::vector<int64_t> offsets = part_offsets(shape);
@@ -278,7 +256,7 @@ TEST(JoinedEncoder, ColumnsHaveTheBitsOfThePartsEncodedApart) {
 
 TEST(JoinedEncoder, APartSeesTheBeginningOfALongTextAndWhatClosesIt) {
   const EncoderShape shape = table_and_transformer();
-  const PackedBatch batch = batch_of({{2, 10, 11, 12, 13, 14, 15, 3}, {2, 3}, {}});
+  const PackedBatch batch = pack({{2, 10, 11, 12, 13, 14, 15, 3}, {2, 3}, {}});
   EXPECT_EQ(part_batch(shape.parts[0], batch).ids, batch.ids);
   const PackedBatch seen = part_batch(shape.parts[1], batch);
   EXPECT_THAT(seen.ids, ElementsAre(2, 10, 11, 12, 13, 3, 2, 3));
@@ -287,8 +265,8 @@ TEST(JoinedEncoder, APartSeesTheBeginningOfALongTextAndWhatClosesIt) {
   EXPECT_EQ(part_tokens(shape.parts[0], batch).size(), 10u);
 
   const std::vector<float> flat = random_parameters(shape, 0.3);
-  const std::vector<float> cut = encode(shape, flat, batch_of({{2, 10, 11, 12, 13, 14, 15, 3}}));
-  const std::vector<float> fits = encode(shape, flat, batch_of({{2, 10, 11, 12, 13, 3}}));
+  const std::vector<float> cut = encode(shape, flat, pack({{2, 10, 11, 12, 13, 14, 15, 3}}));
+  const std::vector<float> fits = encode(shape, flat, pack({{2, 10, 11, 12, 13, 3}}));
   EXPECT_TRUE(std::equal(cut.begin() + 24, cut.end(), fits.begin() + 24));
   EXPECT_FALSE(std::equal(cut.begin(), cut.begin() + 24, fits.begin()));
 }
@@ -306,13 +284,13 @@ TEST(JoinedEncoder, BitsDoNotDependOnTheBatchOrTheThreads) {
   std::vector<std::vector<float>> states;
   for (const int threads : {1, 2, 3}) {
     set_thread_count(threads);
-    states.push_back(encode(shape, flat, batch_of(sequences)));
+    states.push_back(encode(shape, flat, pack(sequences)));
   }
   set_thread_count(kept);
   EXPECT_EQ(states[0], states[1]);
   EXPECT_EQ(states[0], states[2]);
   for (size_t i = 0; i < sequences.size(); i += 23) {
-    const std::vector<float> alone = encode(shape, flat, batch_of({sequences[i]}));
+    const std::vector<float> alone = encode(shape, flat, pack({sequences[i]}));
     EXPECT_TRUE(std::equal(alone.begin(), alone.end(),
                            states[0].begin() + static_cast<int64_t>(i) * shape.hidden));
   }
@@ -342,25 +320,24 @@ TEST(JoinedEncoder, BatchesThatDoNotFitAreErrors) {
   const EncoderShape shape = table_and_transformer();
   const std::vector<float> flat = random_parameters(shape, 0.3);
   std::vector<float> out(200);
-  PackedBatch torn = batch_of({{1}, {2}});
+  PackedBatch torn = pack({{1}, {2}});
   torn.offsets.back() = 5;
   const std::vector<int32_t> endless(1001, 1);
   const auto encoder = make_encoder(shape, flat.data());
   // 55 is in the table, but not among the transformer's words.
-  for (const PackedBatch& batch :
-       {batch_of({{0, 55}}), batch_of({{-1}}), torn, batch_of({endless})}) {
+  for (const PackedBatch& batch : {pack({{0, 55}}), pack({{-1}}), torn, pack({endless})}) {
     EXPECT_THROW((*encoder)(batch, out.data()), Error);
   }
   (*encoder)(PackedBatch(), out.data());
 }
 
 TEST(JoinedEncoder, PerturbationsAreOfThePartsWithAttention) {
-  EXPECT_EQ(perturbed_size(table_of(3, 5)), 5);
+  EXPECT_EQ(perturbed_size(static_shape(3, 5)), 5);
   const EncoderShape shape = table_and_transformer();
   EXPECT_THAT(perturbed_parts(shape), ElementsAre(1u));
   EXPECT_EQ(perturbed_size(shape), 32);
   const EncoderShape tables =
-      joined_shape({{table_of(2, 2), {}, 1.0f, 9, 0}, {table_of(2, 3), {}, 1.0f, 9, 0}});
+      joined_shape({{static_shape(2, 2), {}, 1.0f, 9, 0}, {static_shape(2, 3), {}, 1.0f, 9, 0}});
   EXPECT_EQ(perturbed_size(tables), 5);
 }
 
@@ -374,7 +351,7 @@ TEST(JoinedEncoder, DropoutOfAPartIsItsOwnAndBeginsWhereItsTokensDo) {
   dropout.parts.resize(2);
   dropout.parts[0].hidden = 0.5f;
   dropout.parts[1].attention = 0.25f;
-  const PackedBatch first = batch_of({{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {1, 2}});
+  const PackedBatch first = pack({{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {1, 2}});
   dropout.origin = origin_after(dropout.origin, shape, first);
   EXPECT_EQ(dropout.origin.token, 12);
   const EncoderDropout table = dropout_of_part(dropout, 0), inner = dropout_of_part(dropout, 1);

@@ -455,9 +455,6 @@ TEST(Bsc, WrongShapesAreErrors) {
   for (const LossInput& input : bad) EXPECT_THROW(bsc_loss(input, BscOptions()), Error);
 }
 
-}  // namespace
-namespace {
-
 TEST(Mnrl, IsTheCrossEntropyOfItsScores) {
   const LossInput input = testing::random_input(4, 3, 1);
   const torch::Tensor right = torch::cat({input.right, input.negatives[0]}, 0);

@@ -78,7 +78,7 @@ struct BceOptions {
   }
 };
 
-// Of single texts or pairs; only logits and targets are looked at. Errors: as check_loss_input();
+// For single texts or pairs; only logits and targets are looked at. Errors: as check_loss_input();
 // kInput without logits [m, 1].
 torch::Tensor bce_loss(const LossInput& input, const BceOptions& options);
 
@@ -98,7 +98,7 @@ struct SoftmaxClassificationOptions {
   }
 };
 
-// Of single texts or pairs; only logits and classes are looked at. Errors: as check_loss_input();
+// For single texts or pairs; only logits and classes are looked at. Errors: as check_loss_input();
 // kInput without logits [m, k] or classes [m], for a class outside 0..k-1.
 torch::Tensor softmax_classification_loss(const LossInput& input,
                                           const SoftmaxClassificationOptions& options);

@@ -126,7 +126,7 @@ std::string rescaling(const LossData& data) {
                      describe_score_mapping(guess_score_mapping(low, high)), low, high);
 }
 
-// Of the loss itself, or of each that it is made of.
+// Checks the loss itself, or each that it is made of.
 void check_terms(const LossOptions& options, const LossData& data) {
   const LossRow& row = find_loss(options.name);
   if (!options.of.empty()) {

@@ -161,9 +161,6 @@ TEST(Smoothness, ThreadsDoNotChangeTheBits) {
   EXPECT_TRUE(torch::equal(results[0], results[1]));
 }
 
-}  // namespace
-namespace {
-
 SiarResult siar_penalty(const SiarOptions& options, const SmoothOutput& clean,
                         const PerturbedOutput& f, const std::vector<int64_t>& shape, uint64_t seed,
                         uint64_t step) {

@@ -122,9 +122,6 @@ TEST(Distill, MissingTeachersAndOtherSizesAreErrors) {
   EXPECT_THROW(distill_loss(input, options), Error);
 }
 
-}  // namespace
-namespace {
-
 using testing::random_input;
 using testing::require_gradients;
 

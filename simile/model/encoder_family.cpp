@@ -243,7 +243,7 @@ EncoderFamily modernbert() {
 // Its keys are those of the model's own code.
 EncoderFamily nomic() {
   EncoderFamily family = {"nomic_bert", "NomicBertModel", "bert."};
-  // Of the two products of a gated network, fc12's goes through the activation.
+  // In a gated network with two products, that of fc12 goes through the activation.
   family.renames = {
       {"embeddings.LayerNorm", "emb_ln"},      {"encoder.layer.", "encoder.layers."},
       {"attention.self.qkv", "attn.Wqkv"},     {"attention.output.dense", "attn.out_proj"},
@@ -318,7 +318,7 @@ const std::vector<EncoderFamily>& families() {
 }  // namespace
 
 const EncoderFamily* find_encoder_family(const std::string& model_type) {
-  // Of simile/kernel/sequence_encoders.h, under the names of sentence-transformers' StaticEmbedding.
+  // See simile/kernel/sequence_encoders.h; the names are those of StaticEmbedding.
   static const EncoderFamily static_family = {
       "static", "", "", {{"embeddings.word_embeddings", "embedding"}}};
   if (model_type == static_family.model_type) return &static_family;

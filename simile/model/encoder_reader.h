@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An encoder's weights from the files of tensor_source.h, in the flat order of encoder_layout().
 //
-// Of a joined model, `path` is the list of its parts, ModelFolder::weights_path, and the functions
+// For a joined model, `path` is the list of its parts, ModelFolder::weights_path, and the functions
 // below do the same part by part. read_encoder_weights() and open_encoder() verify files that a
 // checksums.json names. Reading copies large tensors in parallel and lets go of the file's pages as
 // it goes, so that at no time more than the weights and a few megabytes are resident.

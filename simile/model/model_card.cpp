@@ -157,7 +157,7 @@ std::string usage(const ModelSettings& settings, bool is_quantised) {
          "\"another\"])\n```\n";
 }
 
-// Of BERT its keys say all, and only they count.
+// BERT's keys say all, and only they count.
 void drop_documents(EncoderConfig& encoder) {
   if (encoder.model_type == "bert") encoder.document.clear();
   for (PartConfig& part : encoder.parts) drop_documents(part.encoder);

@@ -95,9 +95,6 @@ TEST(ModelFolders, AreThoseOfTheVariableTheInstallationAndTheSourceTree) {
   EXPECT_THAT(model_folders("", "x"), ElementsAre("x"));
 }
 
-}  // namespace
-namespace {
-
 using testing::HasSubstr;
 
 class Warnings : public EventSink {

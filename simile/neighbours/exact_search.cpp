@@ -35,7 +35,7 @@ StoredNumber parse_stored_number(const std::string& name) {
 }
 
 float largest_number(StoredNumber number) {
-  // Of bytes 127 s must be finite too, where s was rounded up.
+  // With bytes, 127 s must be finite too, where s was rounded up.
   return number == StoredNumber::kFp32   ? std::numeric_limits<float>::max()
          : number == StoredNumber::kFp16 ? 65504.0f
                                          : 1e38f;

@@ -36,7 +36,7 @@ StoredNumber parse_stored_number(const std::string& name);
 // The largest number that can be stored.
 float largest_number(StoredNumber number);
 
-// Of a vector of D numbers.
+// The bytes of a vector of D numbers.
 constexpr int64_t stored_bytes(StoredNumber number, int64_t D) {
   return number == StoredNumber::kFp32 ? 4 * D : number == StoredNumber::kFp16 ? 2 * D : 4 + D;
 }

@@ -140,9 +140,6 @@ TEST(StoredVectors, NamesAreKnown) {
   EXPECT_THROW(parse_stored_number("int4"), Error);
 }
 
-}  // namespace
-namespace {
-
 using testing::ElementsAre;
 
 Matrix<float> random_matrix(int64_t rows, int64_t cols, const char* name) {

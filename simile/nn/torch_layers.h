@@ -69,7 +69,7 @@ struct PaddedBatch {
   std::vector<PaddedGroup> groups;
   torch::Tensor places;  // [tokens] of int64: a token's among those of all groups, one behind the
                          // other
-  // Of rotary positions, for layers that see all (0) and local ones (1): cosine and sine of each
+  // Rotary positions, for layers that see all (0) and local ones (1): cosine and sine of each
   // place and pair of numbers [longest, d / 2]; not defined: they do not rotate.
   torch::Tensor cosines[2], sines[2];
   torch::Tensor buckets;  // [longest, longest] of int64: of query and key; not defined: none

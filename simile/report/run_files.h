@@ -44,10 +44,10 @@ constexpr const char* kLock = "lock";
 constexpr std::string_view kSeedFolder = "run-";  // and the number, from 1
 constexpr std::string_view kTensorboard = "events.out.tfevents.";
 
-// Of run.json, beside the recipe's own keys.
+// A key of run.json beside the recipe's own.
 constexpr const char* kEnvironment = "environment";
 
-// Of results.json: of one run the first two, of several seeds or folds the others too.
+// Keys of results.json: one run has the first two, several seeds or folds have the others too.
 constexpr const char* kReports = "reports";
 constexpr const char* kSeconds = "seconds";
 constexpr const char* kRuns = "runs";  // of each: folder, seed, reports, and selected if any
@@ -58,7 +58,7 @@ constexpr const char* kSelected = "selected";
 constexpr const char* kBest = "best";    // a folder; not of folds
 constexpr const char* kFiles = "files";  // metrics.jsonl and predictions, each with its hash
 
-// Of results.json too, simile/report/verdict.h: an object with these keys and others.
+// A further key, see simile/report/verdict.h: an object with these keys and others.
 constexpr const char* kVerdict = "verdict";
 constexpr const char* kLine = "line";
 constexpr const char* kStartKept = "start_kept";

@@ -66,7 +66,7 @@ class RunFolder {
   // Folders, made when asked for: of the model, and of the model together with BM25.
   std::string predictions_path() const;
   std::string hybrid_predictions_path() const;
-  // Of a run of several seeds or folds, from 1.
+  // The parts of a run of several seeds or folds, from 1.
   std::string seed_path(int64_t number) const { return part(run_format::seed_folder(number)); }
   std::string seed_predictions_path(int64_t number, bool hybrid) const;
 

@@ -93,9 +93,6 @@ TEST(ThinCurve, KeepsEndsAndExtremes) {
   EXPECT_EQ(thin_curve(points, 10000).size(), 10000u);
 }
 
-}  // namespace
-namespace {
-
 uint32_t word_at(const std::string& bytes, size_t offset) {
   uint32_t word = 0;
   std::memcpy(&word, bytes.data() + offset, sizeof word);

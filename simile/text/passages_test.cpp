@@ -89,9 +89,6 @@ TEST(Passages, MoreOverlapThanHalfIsRefused) {
   }
 }
 
-}  // namespace
-namespace {
-
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

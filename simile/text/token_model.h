@@ -96,7 +96,7 @@ struct UnigramSettings {
 // Viterbi's algorithm). A character that is no token itself counts as unknown with the lowest
 // score of all tokens minus 10. Neighbouring unknown characters become one unknown token, or, with
 // byte fallback, the tokens "<0xE2>" of their bytes, each with the span of all, if there are all.
-// Of equal sums the one found first, which is the longer last token, wins. As Hugging Face's
+// Among equal sums the one found first, which is the longer last token, wins. As Hugging Face's
 // Unigram, which sums doubles in the same order.
 //
 // Time is linear in the length of a word, times the length of the longest token; memory is 16 bytes

@@ -19,7 +19,7 @@ namespace {
 constexpr double kWorthTelling = 1.0;    // seconds
 constexpr double kUsualThreshold = 0.5;  // of losses that have one
 
-// That of the loss, or of the first that has one of those it is made of; null: none has.
+// The threshold of the loss, or of the first loss in it that has one; null: none has.
 const double* find_threshold(const LossOptions& loss) {
   if (const double* own = find_loss(loss.name).parts(loss).threshold) return own;
   for (const LossTerm& term : loss.of) {
@@ -126,7 +126,7 @@ EpochPlanner::EpochPlanner(const ObjectiveOptions& objective, const ExampleSet& 
   }
 }
 
-// Of the examples that the order places.
+// The data of the examples that the order places.
 OrderData EpochPlanner::data(int64_t epoch) const {
   OrderData data = order_data(objective_, *set_.examples);
   data.seed = seed_;

@@ -275,9 +275,6 @@ TEST(CheckOrderData, RefusesWhatTheDataDoesNotHave) {
   EXPECT_THAT(check_order_data(options, make_set(4)), ElementsAre(HasSubstr("does nothing")));
 }
 
-}  // namespace
-namespace {
-
 using ::testing::ElementsAre;
 
 ObjectiveData data_of(TrainingSet set) {

@@ -82,7 +82,7 @@ std::vector<Gain> measure_gains(const TrainOptions& options, const std::string& 
   return gains;
 }
 
-// Of the stages that kept the weights they began with.
+// The courses of stages that kept the weights they began with.
 std::vector<StageCourse> find_kept_starts(const TrainOptions& options, const std::string& log_path,
                                           const Scores& start) {
   std::vector<StageCourse> kept;

@@ -72,9 +72,6 @@ TEST(EarlyStop, ContinuesFromItsState) {
   EXPECT_TRUE(second.should_stop());
 }
 
-}  // namespace
-namespace {
-
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

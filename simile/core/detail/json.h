@@ -66,7 +66,7 @@ class JsonObject {
 // others, as dump_json() writes them.
 inline constexpr const char* kSeal = "checksum";
 
-// Of the object without its seal.
+// The seal of an object that has none.
 std::string seal_of(Json object);
 
 // Errors (kInput): `object`, read from `source`, has another seal, or none. `remedy`: what to do.

@@ -35,7 +35,7 @@ struct FilterNode {
   Operator comparison = Operator::kEqual;
   std::vector<FilterValue> values;  // one but for kIn and kNotIn
 
-  // Of a test.
+  // Whether a value passes this test.
   bool holds(const Json& value) const;
 };
 

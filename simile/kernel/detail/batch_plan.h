@@ -109,7 +109,7 @@ class PositionRows {
   explicit PositionRows(int64_t position_offset)
       : padding_(position_offset - 1), next_(position_offset) {}
 
-  // Of the token that follows in the sequence.
+  // The position of the token that follows in the sequence.
   int64_t operator()(int32_t id) { return id == padding_ ? padding_ : next_++; }
 
  private:

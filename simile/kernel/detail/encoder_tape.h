@@ -132,7 +132,7 @@ struct BackwardMemory {
   std::vector<int64_t> panel_first;  // of each chunk, its first token in panels
   int64_t panel_tokens = 0;          // tokens that panels have room for
   LayerGradients layers[2];          // of the layer at hand and the one before it
-  // Of each chunk, sums over its tokens for the encoder's vectors (biases and norms), matrices
+  // For each chunk: sums over its tokens for the encoder's vectors (biases and norms), matrices
   // being null, and in place of `relative` for PositionTables::shift().
   std::vector<EncoderGradients> sums;
   int64_t sums_floats = 0;

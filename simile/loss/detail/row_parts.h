@@ -67,7 +67,7 @@ SmoothOutput score_output(const LossOptions&, const LossInput& input, const Loss
 
 LossParts no_parts(const LossOptions& options);
 
-// Of bsc, and of losses whose options have those of bsc as `bsc`.
+// The parts of bsc, and of losses whose options have those of bsc as `bsc`.
 LossParts parts_of_bsc(const BscOptions& options);
 inline const BscOptions& bsc_of(const BscOptions& options) { return options; }
 template <typename Options>

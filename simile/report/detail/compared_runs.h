@@ -40,7 +40,7 @@ std::vector<int64_t> seeds_of(const ComparedRuns& side);  // empty when one is n
 // The report on the same task and data; null where there is none.
 const Report* find_report(const RunFiles& run, const Report& like);
 
-// Of the runs of `side`, in the order of sort_runs(), the `reports`, one a run. An
+// The `reports` of the runs of `side`, one a run, in the order of sort_runs(). An
 // example that was tested under several seeds counts once, also where all folds were tested on it;
 // the examples of folds that were tested on parts of the data stand one after the other.
 class SideExamples {

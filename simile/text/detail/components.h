@@ -128,7 +128,7 @@ std::vector<std::unique_ptr<const Component>> read_steps(
   return steps;
 }
 
-// Of split_pre_tokenizer.cpp, a part of the table in pre_tokenizer.cpp.
+// Stands in split_pre_tokenizer.cpp, a part of the table in pre_tokenizer.cpp.
 ComponentTable<PreTokenizer> split_pre_tokenizers();
 
 }  // namespace simile::detail
